@@ -1,0 +1,85 @@
+"""Every error that multiarch raises on purpose, one class per kind of fault.
+
+Errors carry fields; the CLI decides how they look and which exit code they get
+(2: usage or configuration, 3: something outside failed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How bad a problem is: an error refuses the stack, a warning is shown and passes."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault in what somebody wrote, with the place and the way out.
+
+    ``rule`` is a stable kebab-case identifier (for example ``mixed-architectures``), ``message``
+    one sentence without a final full stop is not required, ``hint`` the way out.
+    ``line`` is 1-based and ``None`` when the value has no place in a file (a default, an engine-only value).
+    """
+
+    rule: str
+    message: str
+    hint: str = ""
+    file: str | None = None
+    line: int | None = None
+    key: str | None = None
+    value: object = None
+    severity: Severity = Severity.ERROR
+
+    def __str__(self) -> str:
+        """``file:line key: message hint``, leaving out what is not known."""
+        place = "" if self.file is None else self.file if self.line is None else f"{self.file}:{self.line}"
+        head = " ".join(part for part in (place, self.key) if part)
+        text = f"{self.message} {self.hint}".rstrip()
+        return f"{head}: {text}" if head else text
+
+
+class MultiarchError(Exception):
+    """Base of all errors raised on purpose. ``hint`` says the way out."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        """Keep ``message`` and ``hint`` apart, so that the CLI can style them."""
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """Message and hint as one line."""
+        return f"{self.message} {self.hint}".rstrip()
+
+
+class UnknownFactError(MultiarchError):
+    """A name that no table of facts holds: an instance type, an AMI type, a Kubernetes version."""
+
+    def __init__(self, kind: str, value: str, *, hint: str = "") -> None:
+        """``kind`` is what was looked up, in words: ``instance type``."""
+        super().__init__(f"{value!r} is no known {kind}.", hint=hint)
+        self.kind = kind
+        self.value = value
+
+
+class StackError(MultiarchError):
+    """A stack that is refused: one or more problems, each with its place."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        """``problems`` holds at least one problem of severity error; warnings may stand beside it."""
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class OutsideError(MultiarchError):
+    """Something outside failed: AWS, a cluster, a registry, a missing program (exit code 3)."""
+
+    exit_code = 3
