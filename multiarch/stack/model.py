@@ -1,0 +1,121 @@
+"""The plan: what one stack is, in frozen values without any AWS or Pulumi type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from multiarch.errors import Problem
+from multiarch.nodes.model import NodeGroupPlan, Pairs
+from multiarch.nodes.taints import Taint
+
+
+class Nat(StrEnum):
+    """How private subnets reach the internet."""
+
+    NONE = "none"
+    SINGLE = "single"
+    PER_ZONE = "per-zone"
+
+
+@dataclass(frozen=True, slots=True)
+class SubnetPlan:
+    """One subnet of a new VPC. ``zone`` is the index of the zone (0-based), ``name`` such as ``private-0``."""
+
+    name: str
+    public: bool
+    cidr: str
+    zone: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewNetwork:
+    """A VPC that the stack makes. ``zones`` holds names, or is empty: then the region's first ``zone_count`` are taken.
+
+    ``endpoints`` are short service names (``ecr`` stands for ``ecr.api`` and ``ecr.dkr``), sorted.
+    """
+
+    cidr: str
+    zone_count: int
+    zones: tuple[str, ...]
+    subnets: tuple[SubnetPlan, ...]
+    nat: Nat
+    endpoints: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingNetwork:
+    """A VPC that is there already."""
+
+    vpc_id: str
+    private_subnet_ids: tuple[str, ...]
+    public_subnet_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlan:
+    """The control plane. ``kms_key_arn`` None with ``encrypt_secrets`` means: a key of the stack's own."""
+
+    name: str
+    version: str
+    service_cidr: str
+    endpoint_private: bool
+    endpoint_public: bool
+    public_cidrs: tuple[str, ...]
+    encrypt_secrets: bool
+    kms_key_arn: str | None
+    log_types: tuple[str, ...]
+    log_retention_days: int
+    admins: tuple[str, ...]
+    readers: tuple[str, ...]
+    deletion_protection: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AddonPlan:
+    """One EKS add-on. ``configuration`` is JSON (sorted keys) or empty. ``before_nodes``: nodes need it to become ready.
+
+    ``service_account`` and ``policy_arn`` are set when its controller needs an IAM role through Pod Identity.
+    """
+
+    name: str
+    version: str | None
+    configuration: str
+    before_nodes: bool
+    service_account: str | None
+    policy_arn: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlan:
+    """SSM Session Manager preferences; the document's own name, times in minutes."""
+
+    document_name: str
+    idle_timeout_minutes: int
+    max_duration_minutes: int | None
+    log_group_name: str | None
+    log_retention_days: int
+    run_as_user: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that one stack's components declare.
+
+    ``stack`` is ``TEAM-ENV``; ``region`` may be None where neither file nor engine says it; ``tags`` go onto every
+    taggable resource; ``arm64_taint`` is None when the team wants none; ``warnings`` did not refuse the stack.
+    """
+
+    stack: str
+    team: str
+    environment: str
+    region: str | None
+    tags: Pairs
+    cluster: ClusterPlan
+    network: NewNetwork | ExistingNetwork
+    arm64_taint: Taint | None
+    node_groups: tuple[NodeGroupPlan, ...]
+    addons: tuple[AddonPlan, ...]
+    session: SessionPlan
+    storage_class: bool
+    warnings: tuple[Problem, ...]

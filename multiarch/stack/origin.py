@@ -1,0 +1,59 @@
+"""Where each value of a stack was written, so that a fault found late still names file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from multiarch.errors import Problem, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file as the user would type it, and a 1-based line."""
+
+    file: str
+    line: int
+
+
+Path = tuple[str | int, ...]
+"""Keys and list indices from the stack's top: ``("nodeGroups", "api", "instanceTypes", 0)``."""
+
+
+def dotted(path: Path) -> str:
+    """``nodeGroups.api.instanceTypes``: list indices stand in brackets, as in ``instanceTypes[0]``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Places by path, and the file that speaks for values that were left out."""
+
+    file: str | None = None
+    places: Mapping[Path, Place] = field(default_factory=dict)
+
+    def place(self, path: Path) -> Place | None:
+        """The place of ``path``, or of the nearest thing around it that was written."""
+        for length in range(len(path), 0, -1):
+            if found := self.places.get(path[:length]):
+                return found
+        return None
+
+    def problem(
+        self, rule: str, path: Path, message: str, *, hint: str = "", value: object = None, severity: Severity = Severity.ERROR
+    ) -> Problem:
+        """Make a problem at ``path``. ``value`` is what was written there."""
+        place = self.place(path)
+        return Problem(
+            rule=rule,
+            message=message,
+            hint=hint,
+            file=place.file if place else self.file,
+            line=place.line if place else None,
+            key=dotted(path),
+            value=value,
+            severity=severity,
+        )
