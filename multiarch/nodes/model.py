@@ -95,15 +95,18 @@ class Derived:
 class NodeGroupPlan:
     """A node group of one architecture. All parts agree about it, because it is derived once, from ``instance_types``.
 
-    ``key`` is the path in the stack file (``nodeGroups.api``), ``name`` the group's name, ``aws_name`` the name of the
-    EKS node group, Auto Scaling Group or launch template (``CLUSTER-NAME``). ``disk_size`` is in GiB. ``pre_bootstrap``
+    ``key`` is the path in the stack file (``nodeGroups.api``), ``name`` the group's name in the plan. ``name_prefix`` is
+    how the EKS node group's (``NAME-``) or the Auto Scaling Group's (``CLUSTER-NAME-``) name begins, and
+    ``launch_template_prefix`` (``CLUSTER-NAME-``) the launch template's: AWS names must differ between a group and its
+    replacement, which is made before the old one goes. ``disk_size`` is in GiB. ``pre_bootstrap``
     is a shell script or empty. ``max_pods`` is what the scheduler sees; ``max_pods_written`` tells whether the kubelet is
     told so (written by the team, or not what the node would work out by itself).
     """
 
     key: str
     name: str
-    aws_name: str
+    name_prefix: str
+    launch_template_prefix: str
     kind: Kind
     case: BootstrapCase
     architecture: Architecture
