@@ -1,0 +1,250 @@
+"""EKS-optimized images: which exist, for which architecture and accelerator, and where AWS publishes them.
+
+The names are the EKS API's ``amiType`` values. A combination without a row has no image, and asking
+for it is an error, not a fallback to the nearest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from types import MappingProxyType
+from typing import Literal
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts.architectures import Architecture, to_ami
+from multiarch.facts.instance_types import Accelerator, InstanceType
+
+SsmAttribute = Literal["image_id", "release_version"]
+
+_AL2 = "/aws/service/eks/optimized-ami/{k}/amazon-linux-2{variant}/recommended/{attribute}"
+_AL2023 = "/aws/service/eks/optimized-ami/{k}/amazon-linux-2023/{arch}/{variant}/recommended/{attribute}"
+_BOTTLEROCKET = "/aws/service/bottlerocket/aws-k8s-{k}{variant}/{arch}/latest/{attribute}"
+_WINDOWS = "/aws/service/ami-windows-latest/Windows_Server-{variant}-EKS_Optimized-{k}/{attribute}"
+
+
+class AmiFamily(StrEnum):
+    """An operating system with its own bootstrap. Windows is here to be recognised; no node group uses it."""
+
+    AL2 = "AL2"
+    AL2023 = "AL2023"
+    BOTTLEROCKET = "Bottlerocket"
+    WINDOWS = "Windows"
+    CUSTOM = "Custom"
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """Block devices of a family's images.
+
+    ``root`` is the device the image boots from. ``data`` is a second volume for images, logs and pods; a disk size
+    that a team writes belongs to it where it exists, and to ``root`` where it is ``None``.
+    ``root_gib`` is the root's size in GiB when it is fixed by the image.
+    """
+
+    root: str
+    data: str | None = None
+    root_gib: int | None = None
+
+    @property
+    def node_storage(self) -> str:
+        """The device that holds container images and pods' ephemeral storage."""
+        return self.data or self.root
+
+
+# Sources: amazon-eks-ami's templates (xvda); Bottlerocket's and Karpenter's default mappings (4 GiB xvda, data on xvdb);
+# Karpenter's Windows family (sda1). A custom image can have any layout.
+_DEVICES: Mapping[AmiFamily, Devices] = MappingProxyType({
+    AmiFamily.AL2: Devices("/dev/xvda"),
+    AmiFamily.AL2023: Devices("/dev/xvda"),
+    AmiFamily.BOTTLEROCKET: Devices("/dev/xvda", data="/dev/xvdb", root_gib=4),
+    AmiFamily.WINDOWS: Devices("/dev/sda1"),
+})
+
+
+def devices(family: AmiFamily) -> Devices:
+    """Block devices of a family. Raises :class:`UnknownFactError` for ``Custom``: the image decides."""
+    try:
+        return _DEVICES[family]
+    except KeyError:
+        raise UnknownFactError(
+            "AMI family with a fixed disk layout", family, hint="Ask EC2's DescribeImages for the image's RootDeviceName."
+        ) from None
+
+
+def root_device(family: AmiFamily) -> str:
+    """Return the device an image boots from, e.g. ``/dev/xvda``. Raises as :func:`devices`."""
+    return devices(family).root
+
+
+def data_device(family: AmiFamily) -> str | None:
+    """Return the separate data volume's device, or ``None`` without one. Raises as :func:`devices`."""
+    return devices(family).data
+
+
+@dataclass(frozen=True, slots=True)
+class AmiType:
+    """One value of the EKS API's ``amiType``.
+
+    ``accelerator`` is what the image is made for; ``also`` are further kinds it carries drivers for.
+    ``architecture`` is ``None`` for ``CUSTOM`` alone. ``variant`` is the part of the SSM path that is this image's own.
+    """
+
+    name: str
+    family: AmiFamily
+    architecture: Architecture | None
+    accelerator: Accelerator = Accelerator.NONE
+    fips: bool = False
+    variant: str = ""
+    also: tuple[Accelerator, ...] = ()
+
+    def serves(self, accelerator: Accelerator) -> bool:
+        """Whether the image carries what an instance with this accelerator (or none) needs."""
+        return accelerator is self.accelerator or accelerator in self.also
+
+    def ssm_parameter(self, kubernetes_version: str, attribute: SsmAttribute) -> str:
+        """Name of Amazon's public SSM parameter for this image and a Kubernetes minor such as ``1.35``.
+
+        ``release_version`` is what EKS calls ``releaseVersion``; Bottlerocket publishes it as ``image_version``.
+        Raises :class:`UnknownFactError` for ``CUSTOM``, and for Windows' release, which AWS does not publish.
+        Sources: EKS user guide, "Retrieve recommended AMI IDs" for Amazon Linux, Bottlerocket and Windows.
+        """
+        if self.family is AmiFamily.CUSTOM or self.architecture is None:
+            raise UnknownFactError("published AMI type", self.name, hint="A custom image is named by its AMI id.")
+        if self.family is AmiFamily.WINDOWS and attribute == "release_version":
+            raise UnknownFactError(
+                "AMI type with a published release version", self.name, hint="For Windows AWS publishes image_id alone."
+            )
+        published = "image_version" if self._is_bottlerocket and attribute == "release_version" else attribute
+        return _TEMPLATES[self.family].format(
+            k=kubernetes_version, variant=self.variant, arch=to_ami(self.architecture), attribute=published
+        )
+
+    @property
+    def _is_bottlerocket(self) -> bool:
+        return self.family is AmiFamily.BOTTLEROCKET
+
+
+_TEMPLATES: Mapping[AmiFamily, str] = MappingProxyType({
+    AmiFamily.AL2: _AL2,
+    AmiFamily.AL2023: _AL2023,
+    AmiFamily.BOTTLEROCKET: _BOTTLEROCKET,
+    AmiFamily.WINDOWS: _WINDOWS,
+})
+
+
+def _rows() -> tuple[AmiType, ...]:
+    """Every amiType, one row each. To add one, add its row; a test compares the names with the EKS API's enum."""
+    amd64, arm64 = Architecture.AMD64, Architecture.ARM64
+    nvidia, neuron = Accelerator.NVIDIA, Accelerator.NEURON
+    al2, al2023, rocket, windows = AmiFamily.AL2, AmiFamily.AL2023, AmiFamily.BOTTLEROCKET, AmiFamily.WINDOWS
+    return (
+        AmiType("AL2_x86_64", al2, amd64),
+        # AL2's accelerated image carries the NVIDIA and the Neuron drivers.
+        AmiType("AL2_x86_64_GPU", al2, amd64, nvidia, variant="-gpu", also=(neuron,)),
+        AmiType("AL2_ARM_64", al2, arm64, variant="-arm64"),
+        AmiType("AL2023_x86_64_STANDARD", al2023, amd64, variant="standard"),
+        AmiType("AL2023_ARM_64_STANDARD", al2023, arm64, variant="standard"),
+        AmiType("AL2023_x86_64_NEURON", al2023, amd64, neuron, variant="neuron"),
+        AmiType("AL2023_x86_64_NVIDIA", al2023, amd64, nvidia, variant="nvidia"),
+        AmiType("AL2023_ARM_64_NVIDIA", al2023, arm64, nvidia, variant="nvidia"),
+        # Bottlerocket's plain amd64 image carries the Neuron driver (Karpenter maps it so too).
+        AmiType("BOTTLEROCKET_x86_64", rocket, amd64, also=(neuron,)),
+        AmiType("BOTTLEROCKET_ARM_64", rocket, arm64),
+        AmiType("BOTTLEROCKET_x86_64_FIPS", rocket, amd64, fips=True, variant="-fips"),
+        AmiType("BOTTLEROCKET_ARM_64_FIPS", rocket, arm64, fips=True, variant="-fips"),
+        AmiType("BOTTLEROCKET_x86_64_NVIDIA", rocket, amd64, nvidia, variant="-nvidia"),
+        AmiType("BOTTLEROCKET_ARM_64_NVIDIA", rocket, arm64, nvidia, variant="-nvidia"),
+        AmiType("BOTTLEROCKET_x86_64_NVIDIA_FIPS", rocket, amd64, nvidia, fips=True, variant="-nvidia-fips"),
+        AmiType("BOTTLEROCKET_ARM_64_NVIDIA_FIPS", rocket, arm64, nvidia, fips=True, variant="-nvidia-fips"),
+        *(
+            AmiType(
+                f"WINDOWS_{edition.upper()}_{year}_x86_64", windows, amd64, variant=f"{year}-English-{edition}"
+            )
+            for year in (2019, 2022, 2025)
+            for edition in ("Core", "Full")
+        ),
+        AmiType("CUSTOM", AmiFamily.CUSTOM, None),
+    )
+
+
+@cache
+def ami_types() -> Mapping[str, AmiType]:
+    """All amiType values by name, sorted by name."""
+    return MappingProxyType({row.name: row for row in sorted(_rows(), key=lambda row: row.name)})
+
+
+def ami_type(name: str) -> AmiType:
+    """Look an amiType up. Raises :class:`UnknownFactError` with the nearest names."""
+    table = ami_types()
+    try:
+        return table[name]
+    except KeyError:
+        raise UnknownFactError("EKS AMI type", name, hint=_hint(name)) from None
+
+
+def _hint(name: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
+
+    by_fold = {known.lower(): known for known in ami_types()}
+    near = get_close_matches(name.strip().lower(), by_fold, n=3, cutoff=0.6)
+    if near:
+        return f"Did you mean {' or '.join(by_fold[n] for n in near)}?"
+    return f"Known are {', '.join(ami_types())}."
+
+
+def choose_ami_type(
+    family: AmiFamily, architecture: Architecture, accelerator: Accelerator, *, fips: bool = False
+) -> AmiType:
+    """Return the one image of a family for an architecture and an accelerator.
+
+    ``Custom`` gives ``CUSTOM`` for everything. Raises :class:`UnknownFactError` when AWS publishes no such image
+    (AL2 for arm64 with a GPU, FIPS outside Bottlerocket), and for Windows, where the edition has to be chosen by name.
+    """
+    if family is AmiFamily.CUSTOM:
+        return ami_type("CUSTOM")
+    wanted = f"{family} for {architecture}{_with(accelerator, fips=fips)}"
+    if family is AmiFamily.WINDOWS:
+        raise UnknownFactError("image", wanted, hint="Windows has six amiTypes per architecture; name one.")
+    found = [
+        row
+        for row in ami_types().values()
+        if (row.family, row.architecture, row.fips) == (family, architecture, fips) and row.serves(accelerator)
+    ]
+    # An image made for the accelerator goes before one that merely carries its drivers too.
+    found.sort(key=lambda row: row.accelerator is not accelerator)
+    if not found:
+        raise UnknownFactError("image", wanted, hint=_no_image(architecture, accelerator, fips=fips))
+    return found[0]
+
+
+def _with(accelerator: Accelerator, *, fips: bool) -> str:
+    parts = [] if accelerator is Accelerator.NONE else [f"{accelerator} accelerators"]
+    parts += ["FIPS"] if fips else []
+    return f" with {' and '.join(parts)}" if parts else ""
+
+
+def _no_image(architecture: Architecture, accelerator: Accelerator, *, fips: bool) -> str:
+    """Name the families that do have such an image, or say that only a custom one helps."""
+    families = sorted({
+        row.family
+        for row in ami_types().values()
+        if row.family is not AmiFamily.WINDOWS
+        and (row.architecture, row.fips) == (architecture, fips)
+        and row.serves(accelerator)
+    })
+    if families:
+        return f"AWS publishes none; {' and '.join(families)} {'has' if len(families) == 1 else 'have'} one."
+    return "AWS publishes none in any family; build an image of your own and use CUSTOM."
+
+
+def why_not_on(family: AmiFamily, instance: InstanceType) -> str | None:
+    """Why a family's images of the right architecture still do not boot on a type, or ``None``.
+
+    Source: AL2023 user guide, "System requirements": ARMv8.2 with the cryptography extension, so no A1.
+    """
+    if family is AmiFamily.AL2023 and instance.family == "a1":
+        return f"{instance.name} has a first-generation Graviton; Amazon Linux 2023 needs Graviton2 or later"
+    return None

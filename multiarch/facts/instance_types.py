@@ -1,0 +1,203 @@
+"""Every EC2 instance type: architecture, size, accelerator and the network limits that give max pods.
+
+The table is ``data/instance_types.csv``, one row per type, written by
+:mod:`multiarch.facts.refresh` from EC2's DescribeInstanceTypes. Nothing is derived from a type's
+name: regular expressions over names miss families (``i4g``, ``x8g``, ``a1``), and then take arm64 for amd64.
+An unknown type is an error.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts.architectures import Architecture
+
+DATA_FILE = Path(__file__).parent / "data" / "instance_types.csv"
+
+IPS_PER_PREFIX = 16
+"""Addresses in the /28 prefix that the VPC CNI takes per slot when prefix delegation is on."""
+POD_CEILING_SMALL = 110
+POD_CEILING_LARGE = 250
+LARGE_VCPUS = 30
+"""Above this many vCPUs the larger ceiling applies."""
+
+
+class Accelerator(StrEnum):
+    """What the AMI must bring drivers for. ``other`` has no EKS-optimized AMI: AMD, Habana, Qualcomm, FPGAs."""
+
+    NONE = "none"
+    NVIDIA = "nvidia"
+    NEURON = "neuron"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceType:
+    """One EC2 instance type.
+
+    ``memory_mib`` is in MiB; ``accelerator_count`` counts devices that the node sees (a fraction of a
+    GPU, as in ``g6f``, counts as one); ``enis`` is the limit of the default network card, the only one
+    the VPC CNI uses for pods; ``ipv4_per_eni`` includes the interface's own address; ``nitro`` holds for
+    bare metal too; ``spot`` says whether EC2 sells the type as spot; ``eks`` is false where no EKS node can run.
+    """
+
+    name: str
+    architecture: Architecture
+    vcpus: int
+    memory_mib: int
+    accelerator: Accelerator
+    accelerator_count: int
+    enis: int
+    ipv4_per_eni: int
+    nitro: bool
+    bare_metal: bool
+    spot: bool
+    eks: bool
+
+    @property
+    def family(self) -> str:
+        """The part before the point: ``m7g`` of ``m7g.large``, ``p6-b200`` of ``p6-b200.48xlarge``."""
+        return self.name.partition(".")[0]
+
+    @property
+    def size(self) -> str:
+        """The part after the point: ``large`` of ``m7g.large``."""
+        return self.name.partition(".")[2]
+
+
+COLUMNS = (
+    "name",
+    "architecture",
+    "vcpus",
+    "memory_mib",
+    "accelerator",
+    "accelerator_count",
+    "enis",
+    "ipv4_per_eni",
+    "nitro",
+    "bare_metal",
+    "spot",
+    "eks",
+)
+"""The CSV's header; yes/no columns hold 1 or 0."""
+
+
+def read_csv(path: Path) -> Mapping[str, InstanceType]:
+    """Read a table written by :func:`multiarch.facts.refresh.write_csv`, in the file's order (sorted by name).
+
+    Raises :class:`UnknownFactError` when the header is not :data:`COLUMNS`, ``ValueError`` when a cell does not
+    parse, ``OSError`` when the file cannot be read.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        header = next(rows, [])
+        if tuple(header) != COLUMNS:
+            raise UnknownFactError(
+                "instance-type table header", ",".join(header), hint=f"{path.name} must start with {','.join(COLUMNS)}."
+            )
+        return {row[0]: _from_row(row) for row in rows}
+
+
+def _from_row(row: list[str]) -> InstanceType:
+    name, architecture, vcpus, memory, accelerator, count, enis, addresses, nitro, metal, spot, eks = row
+    return InstanceType(
+        name,
+        Architecture(architecture),
+        int(vcpus),
+        int(memory),
+        Accelerator(accelerator),
+        int(count),
+        int(enis),
+        int(addresses),
+        nitro == "1",
+        metal == "1",
+        spot == "1",
+        eks == "1",
+    )
+
+
+@cache
+def instance_types() -> Mapping[str, InstanceType]:
+    """All known types by name, sorted by name. Read once per process, on first use."""
+    return MappingProxyType(dict(read_csv(DATA_FILE)))
+
+
+def instance_type(name: str) -> InstanceType:
+    """Look one type up.
+
+    Raises :class:`UnknownFactError`; its hint names the nearest types, and tells an unknown family from an
+    unknown size of a known family.
+    """
+    table = instance_types()
+    try:
+        return table[name]
+    except KeyError:
+        raise UnknownFactError("EC2 instance type", name, hint=_hint(name, table)) from None
+
+
+def _hint(name: str, table: Mapping[str, InstanceType]) -> str:
+    """Say what is wrong with ``name``: its spelling, its family, its size."""
+    from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
+
+    if (plain := name.strip().lower()) in table:
+        return f"Write it as {plain}."
+    family, point, size = plain.partition(".")
+    sizes = [t.size for t in table.values() if t.family == family]
+    if sizes:
+        if not point or not size:
+            return f"A type is FAMILY.SIZE; {family} has {', '.join(sizes)}."
+        near = get_close_matches(size, sizes, n=3, cutoff=0.6)
+        if near:
+            return f"Family {family} has no size {size}. Did you mean {_either(f'{family}.{n}' for n in near)}?"
+        return f"Family {family} has no size {size}; it has {', '.join(sizes)}."
+    families = sorted({t.family for t in table.values()})
+    near = get_close_matches(family, families, n=5, cutoff=0.6)
+    same_size = [f"{f}.{size}" for f in near if f"{f}.{size}" in table][:3]
+    if same_size:
+        return f"There is no family {family}. Did you mean {_either(same_size)}?"
+    if near:
+        return f"There is no family {family}. Near families: {', '.join(near)}."
+    return f"There is no family {family} in the table; if it is new, run `multiarch facts refresh`."
+
+
+def _either(names: object) -> str:
+    return " or ".join(names)  # type: ignore[arg-type]
+
+
+def why_not_eks(instance: InstanceType) -> str | None:
+    """Why no EKS node can run on this type, or ``None`` if one can."""
+    if instance.eks:
+        return None
+    return f"{instance.name} is a mac host: only macOS boots on it, and the EKS node images are Linux or Windows"
+
+
+def pod_ceiling(instance: InstanceType) -> int:
+    """The most pods AWS recommends on a node: 110 up to 30 vCPUs, 250 above.
+
+    EKS enforces it in managed node groups without a custom AMI.
+    Source: amazon-eks-ami, ``max-pods-calculator.sh``.
+    """
+    return POD_CEILING_LARGE if instance.vcpus > LARGE_VCPUS else POD_CEILING_SMALL
+
+
+def max_pods(instance: InstanceType, *, prefix_delegation: bool = False) -> int:
+    """How many pods the VPC CNI can give an address on one node, host-network pods (2) included.
+
+    Without prefix delegation ``enis * (ipv4_per_eni - 1) + 2``, as in amazon-eks-ami's ``eni-max-pods.txt``:
+    an interface's own address goes to no pod. With it every slot holds a /28,
+    ``enis * (ipv4_per_eni - 1) * 16 + 2``, capped at :func:`pod_ceiling`. Instances without Nitro cannot
+    hold prefixes; there the CNI keeps to single addresses, and so does the number.
+    Source: amazon-eks-ami, ``max-pods-calculator.sh``.
+    """
+    slots = instance.enis * (instance.ipv4_per_eni - 1)
+    if not prefix_delegation:
+        return slots + 2
+    per_slot = IPS_PER_PREFIX if instance.nitro else 1
+    return min(slots * per_slot + 2, pod_ceiling(instance))

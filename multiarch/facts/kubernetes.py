@@ -1,0 +1,112 @@
+"""Kubernetes minors on EKS: until when each is supported, and what hangs on the minor.
+
+Source: EKS user guide, "Understand the Kubernetes version lifecycle on EKS" (release calendar): 14 months
+of standard support, then 12 of extended support at a higher price per cluster hour, then EKS upgrades by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from multiarch.errors import UnknownFactError
+
+Tier = Literal["standard", "extended", "unsupported", "unconfirmed"]
+
+DEFAULT_VERSION = "1.35"
+"""What a new stack gets: the newest minor whose calendar is confirmed."""
+LAST_AL2_VERSION = "1.32"
+"""The last minor for which Amazon Linux 2 images exist."""
+AL2_IMAGES_END = date(2025, 11, 26)
+"""Since this day AWS publishes no new Amazon Linux 2 EKS images, for any minor."""
+AL2_END = date(2026, 6, 30)
+"""End of life of Amazon Linux 2 itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One row of the calendar. ``None`` where AWS's date is not confirmed."""
+
+    version: str
+    standard_ends: date | None
+    extended_ends: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class SupportStatus:
+    """Where a minor stands on one day.
+
+    ``ends`` is the end of ``tier``; for ``unsupported`` it is the day support ended; ``None`` for ``unconfirmed``.
+    """
+
+    version: str
+    tier: Tier
+    ends: date | None
+
+
+RELEASES: tuple[Release, ...] = (
+    Release("1.29", date(2025, 3, 23), date(2026, 3, 23)),
+    Release("1.30", date(2025, 7, 23), date(2026, 7, 23)),
+    Release("1.31", date(2025, 11, 26), date(2026, 11, 26)),
+    Release("1.32", date(2026, 3, 23), date(2027, 3, 23)),
+    Release("1.33", date(2026, 7, 29), date(2027, 7, 29)),
+    Release("1.34", date(2026, 12, 2), date(2027, 12, 2)),
+    Release("1.35", date(2027, 3, 27), date(2028, 3, 27)),
+    # Images are published; the calendar's row was not confirmed when this was written.
+    Release("1.36", None, None),
+)
+"""Oldest first."""
+
+_BY_VERSION = {release.version: release for release in RELEASES}
+_MINOR = re.compile(r"([1-9][0-9]*)\.(0|[1-9][0-9]*)", re.ASCII)
+
+
+def known_versions() -> tuple[str, ...]:
+    """Every minor in the calendar, oldest first, the unsupported ones included."""
+    return tuple(_BY_VERSION)
+
+
+def parse(version: str) -> tuple[int, int]:
+    """Turn ``"1.35"`` into ``(1, 35)``, for comparing.
+
+    Raises :class:`UnknownFactError` for anything but MAJOR.MINOR: ``v1.35``, ``1.35.2``, ``1``.
+    """
+    match = _MINOR.fullmatch(version)
+    if match is None:
+        raise UnknownFactError("Kubernetes minor version", version, hint="Write MAJOR.MINOR, for example '1.35'.")
+    return int(match[1]), int(match[2])
+
+
+def support(version: str, today: date) -> SupportStatus:
+    """Say how EKS supports a minor on ``today``. A tier's last day still belongs to it.
+
+    Raises :class:`UnknownFactError` for a minor that is not in the calendar; a one-digit minor such as ``1.3``
+    gets the hint that unquoted YAML ``1.30`` is the number 1.3.
+    """
+    release = _BY_VERSION.get(version)
+    if release is None:
+        raise UnknownFactError("Kubernetes version on EKS", version, hint=_hint(version))
+    if release.standard_ends is None or release.extended_ends is None:
+        return SupportStatus(version, "unconfirmed", None)
+    if today <= release.standard_ends:
+        return SupportStatus(version, "standard", release.standard_ends)
+    if today <= release.extended_ends:
+        return SupportStatus(version, "extended", release.extended_ends)
+    return SupportStatus(version, "unsupported", release.extended_ends)
+
+
+def _hint(version: str) -> str:
+    known = f"Known are {', '.join(known_versions())}."
+    if f"{version}0" in _BY_VERSION:
+        return f"Write '{version}0' in quotes: unquoted, YAML reads {version}0 as the number {version}. {known}"
+    plain = re.match(r"v?(1\.[0-9]+)", version.strip(), re.ASCII)
+    if plain and plain[1] in _BY_VERSION:
+        return f"Write '{plain[1]}': EKS takes the minor alone."
+    return known
+
+
+def supports_al2(version: str) -> bool:
+    """Whether Amazon Linux 2 images exist for a minor (up to 1.32). Raises as :func:`parse`."""
+    return parse(version) <= parse(LAST_AL2_VERSION)

@@ -1,0 +1,190 @@
+"""Rebuild the instance-type table from EC2's DescribeInstanceTypes.
+
+The client is the caller's; this module opens none. A region offers only part of all types, so by
+default rows that the region does not have are kept, and reported.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from multiarch.errors import OutsideError
+from multiarch.facts.architectures import from_ec2
+from multiarch.facts.instance_types import COLUMNS, Accelerator, InstanceType, read_csv
+
+
+class Paginator(Protocol):
+    """What is used of a boto3 paginator."""
+
+    def paginate(self) -> Iterable[Mapping[str, Any]]:
+        """Yield one response per page."""
+
+
+class Ec2Client(Protocol):
+    """What is used of boto3's EC2 client."""
+
+    def get_paginator(self, operation_name: str, /) -> Paginator:
+        """Return a paginator for ``describe_instance_types``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshReport:
+    """What a refresh changed: type names, sorted.
+
+    ``missing`` are types the table holds and the region does not offer; they are in ``kept`` when they were
+    merged, in ``removed`` when they were dropped.
+    """
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+    kept: tuple[str, ...]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Types of the old table that the region does not offer."""
+        return tuple(sorted((*self.removed, *self.kept)))
+
+
+# EC2 answers without NeuronInfo for these (seen for trn2u.48xlarge, the Trn2 UltraServer's host: 16 Trainium2).
+_SILENT: Mapping[str, tuple[Accelerator, int]] = MappingProxyType({"trn2u.48xlarge": (Accelerator.NEURON, 16)})
+# Families of EC2's "accelerated computing" section. One of them without any accelerator in the answer
+# is a gap in the answer, not a plain type.
+_ACCELERATED = ("dl", "f1", "f2", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "gr", "inf", "p", "trn", "vt")
+
+
+def refresh(client: Ec2Client) -> list[InstanceType]:
+    """Ask EC2 for every type its region offers, all pages, sorted by name.
+
+    Raises :class:`UnknownFactError` for an architecture nobody knows, :class:`OutsideError` for an answer that is
+    incomplete; botocore's own errors pass through.
+    """
+    pages = client.get_paginator("describe_instance_types").paginate()
+    rows = [from_description(description) for page in pages for description in page["InstanceTypes"]]
+    if not rows:
+        raise OutsideError("EC2 answered DescribeInstanceTypes without a single type.", hint="Check the region.")
+    return sorted(rows, key=lambda row: row.name)
+
+
+def from_description(description: Mapping[str, Any]) -> InstanceType:
+    """Turn one element of DescribeInstanceTypes' ``InstanceTypes`` into a row.
+
+    Raises :class:`OutsideError` when a field that the row needs is missing.
+    """
+    name = str(description["InstanceType"]) if "InstanceType" in description else "a type without a name"
+    try:
+        supported = list(description["ProcessorInfo"]["SupportedArchitectures"])
+        network = description["NetworkInfo"]
+        accelerator, count = _accelerator(name, description)
+        bare_metal = bool(description["BareMetal"])
+        return InstanceType(
+            name=name,
+            architecture=from_ec2(supported),
+            vcpus=int(description["VCpuInfo"]["DefaultVCpus"]),
+            memory_mib=int(description["MemoryInfo"]["SizeInMiB"]),
+            accelerator=accelerator,
+            accelerator_count=count,
+            enis=_default_card_interfaces(network),
+            ipv4_per_eni=int(network["Ipv4AddressesPerInterface"]),
+            # Bare metal has no hypervisor to name; all of it runs on Nitro cards, and the VPC CNI treats it as Nitro.
+            nitro=bare_metal or description.get("Hypervisor") == "nitro",
+            bare_metal=bare_metal,
+            spot="spot" in description["SupportedUsageClasses"],
+            eks=not any(word.endswith("_mac") for word in supported),
+        )
+    except (KeyError, StopIteration) as missing:
+        raise OutsideError(f"EC2's description of {name} lacks {missing}.") from missing
+
+
+def _default_card_interfaces(network: Mapping[str, Any]) -> int:
+    """Return the interfaces of the default network card: the VPC CNI gives pods addresses on that card alone."""
+    default = int(network["DefaultNetworkCardIndex"])
+    for card in network["NetworkCards"]:
+        if card["NetworkCardIndex"] == default:
+            return int(card["MaximumNetworkInterfaces"])
+    raise KeyError(f"NetworkCards[{default}]")
+
+
+def _accelerator(name: str, description: Mapping[str, Any]) -> tuple[Accelerator, int]:
+    """Find the accelerator wherever EC2 put it; never take an accelerated family for a plain one."""
+    found = list(_devices(description))
+    if not found:
+        if name in _SILENT:
+            return _SILENT[name]
+        if name.startswith(_ACCELERATED):
+            raise OutsideError(
+                f"EC2 describes {name} without an accelerator, though its family has one.",
+                hint="Find out what it has, and add it beside trn2u.48xlarge in multiarch/facts/refresh.py.",
+            )
+        return Accelerator.NONE, 0
+    kinds = {kind for kind, _ in found}
+    if len(kinds) > 1:
+        raise OutsideError(f"EC2 describes {name} with several kinds of accelerators: {', '.join(sorted(kinds))}.")
+    return kinds.pop(), sum(count for _, count in found)
+
+
+def _devices(description: Mapping[str, Any]) -> Iterator[tuple[Accelerator, int]]:
+    """Yield kind and count of each device; inf1 and inf2 appear under two headings and count once."""
+    for gpu in description.get("GpuInfo", {}).get("Gpus", ()):
+        kind = Accelerator.NVIDIA if gpu["Manufacturer"].upper() == "NVIDIA" else Accelerator.OTHER
+        # A fraction of a GPU (g6f) has Count 0 and LogicalGpuCount 1; the node sees one device.
+        yield kind, int(gpu["Count"]) or int(gpu.get("LogicalGpuCount", 0)) or 1
+    neuron = description.get("NeuronInfo", {}).get("NeuronDevices", ())
+    for device in neuron:
+        yield Accelerator.NEURON, int(device["Count"])
+    for device in description.get("InferenceAcceleratorInfo", {}).get("Accelerators", ()):
+        if device["Manufacturer"].upper() != "AWS":
+            yield Accelerator.OTHER, int(device["Count"])
+        elif not neuron:
+            yield Accelerator.NEURON, int(device["Count"])
+    for heading, items in (("FpgaInfo", "Fpgas"), ("MediaAcceleratorInfo", "Accelerators")):
+        for device in description.get(heading, {}).get(items, ()):
+            yield Accelerator.OTHER, int(device["Count"])
+
+
+def write_csv(rows: Iterable[InstanceType], path: Path) -> None:
+    """Write the table, sorted by name, so that a reader sees either the old file or the new one.
+
+    The same rows give the same bytes. Raises ``OSError`` when the folder cannot be written.
+    """
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            writer.writerows(_cells(row) for row in sorted(rows, key=lambda row: row.name))
+        Path(temporary).chmod(0o644)  # mkstemp makes it private; the table is not
+        os.replace(temporary, path)  # noqa: PTH105  (the atomic call, named)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _cells(row: InstanceType) -> list[str]:
+    return [str(int(cell)) if isinstance(cell, bool) else str(cell) for cell in astuple(row)]
+
+
+def refresh_file(client: Ec2Client, path: Path, *, merge: bool = True) -> RefreshReport:
+    """Rebuild the table at ``path`` from the client's region and say what changed.
+
+    With ``merge`` (the default) types that the region does not offer stay; without it they go.
+    ``path`` may not exist yet. Raises as :func:`refresh` and :func:`write_csv`; the old file then stays as it was.
+    """
+    old = dict(read_csv(path)) if path.exists() else {}
+    new = {row.name: row for row in refresh(client)}
+    missing = sorted(old.keys() - new.keys())
+    table = {**old, **new} if merge else new
+    write_csv(table.values(), path)
+    return RefreshReport(
+        added=tuple(sorted(new.keys() - old.keys())),
+        removed=() if merge else tuple(missing),
+        changed=tuple(sorted(name for name in old.keys() & new.keys() if old[name] != new[name])),
+        kept=tuple(missing) if merge else (),
+    )

@@ -1,0 +1,101 @@
+"""EKS add-ons: their names, and how their controllers come to tolerate a taint.
+
+Add-on versions are not pinned here: they depend on cluster and region, and ``multiarch stack pin`` writes
+them into the stack file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from multiarch.errors import UnknownFactError
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A toleration as in a pod spec; ``None`` where the field is left out."""
+
+    key: str | None = None
+    operator: str = "Equal"
+    value: str | None = None
+    effect: str | None = None
+    seconds: int | None = None
+
+    def as_dict(self) -> dict[str, str | int]:
+        """Spell it as Kubernetes does, without the fields that are not set."""
+        fields: dict[str, str | int | None] = {
+            "key": self.key,
+            "operator": self.operator,
+            "value": self.value,
+            "effect": self.effect,
+            "tolerationSeconds": self.seconds,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class AddOn:
+    """One EKS add-on.
+
+    ``toleration_path`` is the place in the add-on's ``configurationValues`` that takes a list of tolerations for its
+    controller, from the outside in; ``None`` when nothing has to be set, because all of its pods run in a
+    DaemonSet that tolerates every taint. The list there replaces the add-on's own, so ``default_tolerations``
+    have to be repeated in it. ``essential`` marks what a cluster cannot do without.
+    """
+
+    name: str
+    toleration_path: tuple[str, ...] | None
+    default_tolerations: tuple[Toleration, ...] = ()
+    essential: bool = False
+
+    def configuration(self, *tolerations: Toleration) -> dict[str, object]:
+        """Configuration values that add ``tolerations`` to the defaults; empty when there is nothing to set."""
+        if self.toleration_path is None or not tolerations:
+            return {}
+        merged = dict.fromkeys((*self.default_tolerations, *tolerations))
+        value: object = [toleration.as_dict() for toleration in merged]
+        for name in reversed(self.toleration_path):
+            value = {name: value}
+        if not isinstance(value, dict):
+            raise TypeError(f"{self.name}: toleration_path is empty")
+        return value
+
+
+_CRITICAL = Toleration("CriticalAddonsOnly", "Exists")
+
+_ADD_ONS = (
+    AddOn("vpc-cni", None, essential=True),
+    AddOn("kube-proxy", None, essential=True),
+    AddOn("eks-pod-identity-agent", None),
+    AddOn(
+        "coredns",
+        ("tolerations",),
+        (Toleration("node-role.kubernetes.io/control-plane", "Exists", effect="NoSchedule"), _CRITICAL),
+        essential=True,
+    ),
+    # The node DaemonSet of the driver tolerates everything; its controller does not.
+    # Source: the driver's chart, values.yaml, controller.tolerations.
+    AddOn(
+        "aws-ebs-csi-driver",
+        ("controller", "tolerations"),
+        (_CRITICAL, Toleration(None, "Exists", effect="NoExecute", seconds=300)),
+    ),
+    AddOn("metrics-server", ("tolerations",)),
+)
+
+
+@cache
+def add_ons() -> Mapping[str, AddOn]:
+    """All known add-ons by name, sorted by name."""
+    return MappingProxyType({add_on.name: add_on for add_on in sorted(_ADD_ONS, key=lambda row: row.name)})
+
+
+def add_on(name: str) -> AddOn:
+    """Look an add-on up. Raises :class:`UnknownFactError` with the known names."""
+    try:
+        return add_ons()[name]
+    except KeyError:
+        raise UnknownFactError("EKS add-on", name, hint=f"Known are {', '.join(add_ons())}.") from None
