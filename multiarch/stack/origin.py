@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from multiarch.errors import Problem, Severity
+from multiarch.nodes.report import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +15,6 @@ class Place:
 
     file: str
     line: int
-
-
-Path = tuple[str | int, ...]
-"""Keys and list indices from the stack's top: ``("nodeGroups", "api", "instanceTypes", 0)``."""
 
 
 def dotted(path: Path) -> str:

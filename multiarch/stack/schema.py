@@ -176,8 +176,8 @@ class NodeGroupWords(Words):
     """Most nodes."""
     ami_family: AmiFamilyName | None = None
     """Operating system. Default: the stack's ``amiFamily``."""
-    disk_size: Annotated[int, Field(ge=8, le=16384)] = 50
-    """Root (Bottlerocket: data) volume in GiB; encrypted gp3."""
+    disk_size: Annotated[int, Field(ge=20, le=16384)] = 50
+    """Root (Bottlerocket: data) volume in GiB, at least the image's own 20; encrypted gp3."""
     labels: dict[str, str] = {}
     """Node labels."""
     taints: list[TaintText] = []
@@ -294,5 +294,5 @@ class StackWords(Words):
     """SSM Session Manager preferences."""
     deletion_protection: TopLevelFlag | None = None
     """Refuse to delete the cluster until this is false. Default: true in production (prod, production, live), false elsewhere."""
-    storage_class: TopLevelFlag = True
-    """Declare an encrypted gp3 StorageClass as the default; needs a way to the Kubernetes API when Pulumi runs."""
+    storage_class: TopLevelFlag | None = None
+    """Declare an encrypted gp3 StorageClass as the default; needs a way to the Kubernetes API when Pulumi runs. Default: as addons.ebsCsi."""

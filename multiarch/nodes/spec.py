@@ -1,0 +1,65 @@
+"""What a node group's plan is derived from: the team's words, free of the file's shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.architectures import Architecture
+from multiarch.nodes.model import CapacityType, Kind, Pairs
+from multiarch.nodes.report import Path
+from multiarch.nodes.taints import Taint
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterContext:
+    """What a node group inherits from its stack.
+
+    ``zones`` holds the network's zone names, or is empty where only their number is known.
+    """
+
+    name: str
+    version: str
+    ami_family: AmiFamily
+    arm64_taint: Taint | None
+    prefix_delegation: bool
+    zones: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroupSpec:
+    """One node group of one architecture, or one half of a multi-architecture group.
+
+    ``path`` is where the group stands in the stack, ``types_path`` and ``ami_path`` where its instance types and its
+    image do: a half's stand apart. ``half`` is the half's architecture, None for an ordinary group. ``desired`` None
+    means min; ``mode`` None means derived.
+    """
+
+    path: Path
+    types_path: Path
+    ami_path: Path
+    name: str
+    half: Architecture | None
+    kind: Kind
+    capacity_type: CapacityType
+    instance_types: tuple[str, ...]
+    minimum: int
+    desired: int | None
+    maximum: int
+    ami_family: AmiFamily | None
+    ami_type: str | None
+    ami_id: str | None
+    ami_release: str | None
+    disk_size: int
+    labels: Pairs
+    taints: tuple[str, ...]
+    arm64_taint: bool
+    mode: str | None
+    pre_bootstrap: str
+    kubelet_extra_args: tuple[str, ...]
+    max_pods: int | None
+    imds_hop_limit: int
+    max_unavailable: int | None
+    max_unavailable_percentage: int | None
+    force: bool
+    zones: tuple[str, ...] | None
