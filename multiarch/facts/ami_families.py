@@ -54,14 +54,16 @@ class Devices:
         return self.data or self.root
 
 
-# Sources: amazon-eks-ami's templates (xvda); Bottlerocket's and Karpenter's default mappings (4 GiB xvda, data on xvdb);
+# Sources: amazon-eks-ami's templates (xvda); Bottlerocket's and Karpenter's mappings (4 GiB xvda, data on xvdb);
 # Karpenter's Windows family (sda1). A custom image can have any layout.
-_DEVICES: Mapping[AmiFamily, Devices] = MappingProxyType({
-    AmiFamily.AL2: Devices("/dev/xvda"),
-    AmiFamily.AL2023: Devices("/dev/xvda"),
-    AmiFamily.BOTTLEROCKET: Devices("/dev/xvda", data="/dev/xvdb", root_gib=4),
-    AmiFamily.WINDOWS: Devices("/dev/sda1"),
-})
+_DEVICES: Mapping[AmiFamily, Devices] = MappingProxyType(
+    {
+        AmiFamily.AL2: Devices("/dev/xvda"),
+        AmiFamily.AL2023: Devices("/dev/xvda"),
+        AmiFamily.BOTTLEROCKET: Devices("/dev/xvda", data="/dev/xvdb", root_gib=4),
+        AmiFamily.WINDOWS: Devices("/dev/sda1"),
+    }
+)
 
 
 def devices(family: AmiFamily) -> Devices:
@@ -70,7 +72,9 @@ def devices(family: AmiFamily) -> Devices:
         return _DEVICES[family]
     except KeyError:
         raise UnknownFactError(
-            "AMI family with a fixed disk layout", family, hint="Ask EC2's DescribeImages for the image's RootDeviceName."
+            "AMI family with a fixed disk layout",
+            family,
+            hint="Ask EC2's DescribeImages for the image's RootDeviceName.",
         ) from None
 
 
@@ -127,16 +131,21 @@ class AmiType:
         return self.family is AmiFamily.BOTTLEROCKET
 
 
-_TEMPLATES: Mapping[AmiFamily, str] = MappingProxyType({
-    AmiFamily.AL2: _AL2,
-    AmiFamily.AL2023: _AL2023,
-    AmiFamily.BOTTLEROCKET: _BOTTLEROCKET,
-    AmiFamily.WINDOWS: _WINDOWS,
-})
+_TEMPLATES: Mapping[AmiFamily, str] = MappingProxyType(
+    {
+        AmiFamily.AL2: _AL2,
+        AmiFamily.AL2023: _AL2023,
+        AmiFamily.BOTTLEROCKET: _BOTTLEROCKET,
+        AmiFamily.WINDOWS: _WINDOWS,
+    }
+)
 
 
 def _rows() -> tuple[AmiType, ...]:
-    """Every amiType, one row each. To add one, add its row; a test compares the names with the EKS API's enum."""
+    """Every amiType, one row each. To add one, add its row; a test compares the names with the EKS API's enum.
+
+    Source for what serves which accelerator: EKS user guide, "Use EKS-optimized accelerated AMIs".
+    """
     amd64, arm64 = Architecture.AMD64, Architecture.ARM64
     nvidia, neuron = Accelerator.NVIDIA, Accelerator.NEURON
     al2, al2023, rocket, windows = AmiFamily.AL2, AmiFamily.AL2023, AmiFamily.BOTTLEROCKET, AmiFamily.WINDOWS
@@ -150,7 +159,7 @@ def _rows() -> tuple[AmiType, ...]:
         AmiType("AL2023_x86_64_NEURON", al2023, amd64, neuron, variant="neuron"),
         AmiType("AL2023_x86_64_NVIDIA", al2023, amd64, nvidia, variant="nvidia"),
         AmiType("AL2023_ARM_64_NVIDIA", al2023, arm64, nvidia, variant="nvidia"),
-        # Bottlerocket's plain amd64 image carries the Neuron driver (Karpenter maps it so too).
+        # Bottlerocket's plain amd64 image carries the Neuron driver; of its FIPS image AWS does not say so.
         AmiType("BOTTLEROCKET_x86_64", rocket, amd64, also=(neuron,)),
         AmiType("BOTTLEROCKET_ARM_64", rocket, arm64),
         AmiType("BOTTLEROCKET_x86_64_FIPS", rocket, amd64, fips=True, variant="-fips"),
@@ -160,9 +169,7 @@ def _rows() -> tuple[AmiType, ...]:
         AmiType("BOTTLEROCKET_x86_64_NVIDIA_FIPS", rocket, amd64, nvidia, fips=True, variant="-nvidia-fips"),
         AmiType("BOTTLEROCKET_ARM_64_NVIDIA_FIPS", rocket, arm64, nvidia, fips=True, variant="-nvidia-fips"),
         *(
-            AmiType(
-                f"WINDOWS_{edition.upper()}_{year}_x86_64", windows, amd64, variant=f"{year}-English-{edition}"
-            )
+            AmiType(f"WINDOWS_{edition.upper()}_{year}_x86_64", windows, amd64, variant=f"{year}-English-{edition}")
             for year in (2019, 2022, 2025)
             for edition in ("Core", "Full")
         ),
@@ -228,13 +235,15 @@ def _with(accelerator: Accelerator, *, fips: bool) -> str:
 
 def _no_image(architecture: Architecture, accelerator: Accelerator, *, fips: bool) -> str:
     """Name the families that do have such an image, or say that only a custom one helps."""
-    families = sorted({
-        row.family
-        for row in ami_types().values()
-        if row.family is not AmiFamily.WINDOWS
-        and (row.architecture, row.fips) == (architecture, fips)
-        and row.serves(accelerator)
-    })
+    families = sorted(
+        {
+            row.family
+            for row in ami_types().values()
+            if row.family is not AmiFamily.WINDOWS
+            and (row.architecture, row.fips) == (architecture, fips)
+            and row.serves(accelerator)
+        }
+    )
     if families:
         return f"AWS publishes none; {' and '.join(families)} {'has' if len(families) == 1 else 'have'} one."
     return "AWS publishes none in any family; build an image of your own and use CUSTOM."

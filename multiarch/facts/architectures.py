@@ -22,18 +22,22 @@ class Architecture(StrEnum):
 
 # i386 never stands alone in EC2's table: it only says that an x86_64 type also boots 32-bit images,
 # and no EKS image is 32-bit. Mac hosts have the suffix _mac because only macOS images boot on them.
-_EC2: Mapping[str, Architecture] = MappingProxyType({
-    "x86_64": Architecture.AMD64,
-    "x86_64_mac": Architecture.AMD64,
-    "arm64": Architecture.ARM64,
-    "arm64_mac": Architecture.ARM64,
-})
-_UNAME: Mapping[str, Architecture] = MappingProxyType({
-    "x86_64": Architecture.AMD64,
-    "amd64": Architecture.AMD64,
-    "aarch64": Architecture.ARM64,
-    "arm64": Architecture.ARM64,
-})
+_EC2: Mapping[str, Architecture] = MappingProxyType(
+    {
+        "x86_64": Architecture.AMD64,
+        "x86_64_mac": Architecture.AMD64,
+        "arm64": Architecture.ARM64,
+        "arm64_mac": Architecture.ARM64,
+    }
+)
+_UNAME: Mapping[str, Architecture] = MappingProxyType(
+    {
+        "x86_64": Architecture.AMD64,
+        "amd64": Architecture.AMD64,
+        "aarch64": Architecture.ARM64,
+        "arm64": Architecture.ARM64,
+    }
+)
 _AMI: Mapping[Architecture, str] = MappingProxyType({Architecture.AMD64: "x86_64", Architecture.ARM64: "arm64"})
 
 
@@ -62,9 +66,7 @@ def from_uname(machine: str) -> Architecture:
     try:
         return _UNAME[machine]
     except KeyError:
-        raise UnknownFactError(
-            "64-bit machine name", machine, hint=f"Known are {', '.join(sorted(_UNAME))}."
-        ) from None
+        raise UnknownFactError("64-bit machine name", machine, hint=f"Known are {', '.join(sorted(_UNAME))}.") from None
 
 
 def to_ami(architecture: Architecture) -> str:

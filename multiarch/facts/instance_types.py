@@ -9,7 +9,7 @@ An unknown type is an error.
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -143,32 +143,42 @@ def instance_type(name: str) -> InstanceType:
 
 
 def _hint(name: str, table: Mapping[str, InstanceType]) -> str:
-    """Say what is wrong with ``name``: its spelling, its family, its size."""
-    from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
-
-    if (plain := name.strip().lower()) in table:
+    """Say what is wrong with ``name``: its spelling, its size or its family."""
+    plain = name.strip().lower()
+    if plain in table:
         return f"Write it as {plain}."
-    family, point, size = plain.partition(".")
-    sizes = [t.size for t in table.values() if t.family == family]
-    if sizes:
-        if not point or not size:
-            return f"A type is FAMILY.SIZE; {family} has {', '.join(sizes)}."
-        near = get_close_matches(size, sizes, n=3, cutoff=0.6)
-        if near:
-            return f"Family {family} has no size {size}. Did you mean {_either(f'{family}.{n}' for n in near)}?"
-        return f"Family {family} has no size {size}; it has {', '.join(sizes)}."
-    families = sorted({t.family for t in table.values()})
-    near = get_close_matches(family, families, n=5, cutoff=0.6)
-    same_size = [f"{f}.{size}" for f in near if f"{f}.{size}" in table][:3]
+    family, _, size = plain.partition(".")
+    sizes = [instance.size for instance in table.values() if instance.family == family]
+    return _size_hint(family, size, sizes) if sizes else _family_hint(family, size, table)
+
+
+def _size_hint(family: str, size: str, sizes: Sequence[str]) -> str:
+    if not size:
+        return f"A type is FAMILY.SIZE; {family} has {', '.join(sizes)}."
+    near = _nearest(size, sizes, most=3)
+    if near:
+        return f"Family {family} has no size {size}. Did you mean {_either(f'{family}.{n}' for n in near)}?"
+    return f"Family {family} has no size {size}; it has {', '.join(sizes)}."
+
+
+def _family_hint(family: str, size: str, table: Mapping[str, InstanceType]) -> str:
+    near = _nearest(family, sorted({instance.family for instance in table.values()}), most=5)
+    same_size = [f"{other}.{size}" for other in near if f"{other}.{size}" in table][:3]
     if same_size:
         return f"There is no family {family}. Did you mean {_either(same_size)}?"
     if near:
-        return f"There is no family {family}. Near families: {', '.join(near)}."
+        return f"There is no family {family} in the table. Near families: {', '.join(near)}."
     return f"There is no family {family} in the table; if it is new, run `multiarch facts refresh`."
 
 
-def _either(names: object) -> str:
-    return " or ".join(names)  # type: ignore[arg-type]
+def _nearest(word: str, words: Sequence[str], *, most: int) -> list[str]:
+    from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
+
+    return get_close_matches(word, words, n=most, cutoff=0.6)
+
+
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(names)
 
 
 def why_not_eks(instance: InstanceType) -> str | None:
@@ -179,9 +189,8 @@ def why_not_eks(instance: InstanceType) -> str | None:
 
 
 def pod_ceiling(instance: InstanceType) -> int:
-    """The most pods AWS recommends on a node: 110 up to 30 vCPUs, 250 above.
+    """Return the most pods AWS recommends on a node: 110 up to 30 vCPUs, 250 above.
 
-    EKS enforces it in managed node groups without a custom AMI.
     Source: amazon-eks-ami, ``max-pods-calculator.sh``.
     """
     return POD_CEILING_LARGE if instance.vcpus > LARGE_VCPUS else POD_CEILING_SMALL
@@ -201,3 +210,12 @@ def max_pods(instance: InstanceType, *, prefix_delegation: bool = False) -> int:
         return slots + 2
     per_slot = IPS_PER_PREFIX if instance.nitro else 1
     return min(slots * per_slot + 2, pod_ceiling(instance))
+
+
+def recommended_max_pods(instance: InstanceType, *, prefix_delegation: bool = False) -> int:
+    """Return :func:`max_pods`, but never more than :func:`pod_ceiling`.
+
+    EKS sets this number on the nodes of a managed group without a custom AMI, and of several instance types the
+    smallest. Source: EKS user guide, "Create a managed node group".
+    """
+    return min(max_pods(instance, prefix_delegation=prefix_delegation), pod_ceiling(instance))

@@ -2,6 +2,7 @@
 
 Source: EKS user guide, "Understand the Kubernetes version lifecycle on EKS" (release calendar): 14 months
 of standard support, then 12 of extended support at a higher price per cluster hour, then EKS upgrades by itself.
+A tier ends at 00:00 UTC of its date: that day already counts, and is billed, as the next tier.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def parse(version: str) -> tuple[int, int]:
 
 
 def support(version: str, today: date) -> SupportStatus:
-    """Say how EKS supports a minor on ``today``. A tier's last day still belongs to it.
+    """Say how EKS supports a minor on ``today`` (a UTC date). The day a tier ends belongs to the next one.
 
     Raises :class:`UnknownFactError` for a minor that is not in the calendar; a one-digit minor such as ``1.3``
     gets the hint that unquoted YAML ``1.30`` is the number 1.3.
@@ -90,9 +91,9 @@ def support(version: str, today: date) -> SupportStatus:
         raise UnknownFactError("Kubernetes version on EKS", version, hint=_hint(version))
     if release.standard_ends is None or release.extended_ends is None:
         return SupportStatus(version, "unconfirmed", None)
-    if today <= release.standard_ends:
+    if today < release.standard_ends:
         return SupportStatus(version, "standard", release.standard_ends)
-    if today <= release.extended_ends:
+    if today < release.extended_ends:
         return SupportStatus(version, "extended", release.extended_ends)
     return SupportStatus(version, "unsupported", release.extended_ends)
 

@@ -81,68 +81,76 @@ _TAG = r"[^\W_]|[ _.:/=+\-@]"
 _TAG_FORM = "takes letters, digits, spaces and _.:/=+-@"
 _K8S = "Kubernetes, labels and selectors"
 
-RULES: Mapping[NameKind, NameRule] = MappingProxyType({
-    NameKind.CLUSTER: NameRule(
-        100,
-        r"[0-9A-Za-z][A-Za-z0-9_-]*",
-        "begins with a letter or digit and takes letters, digits, '-' and '_'",
-        "EKS API, ClusterName",
-    ),
-    NameKind.NODE_GROUP: NameRule(
-        63,
-        r"[0-9A-Za-z][A-Za-z0-9_-]*",
-        "begins with a letter or digit and takes letters, digits, '-' and '_'",
-        "EKS user guide, 'Create a managed node group'",
-    ),
-    NameKind.AUTO_SCALING_GROUP: NameRule(
-        255,
-        r"[!-9;-~]+",
-        "takes printable ASCII without spaces and colons",
-        "Auto Scaling API, CreateAutoScalingGroup",
-    ),
-    NameKind.IAM_ROLE: NameRule(64, r"[A-Za-z0-9_+=,.@-]+", _IAM_FORM, "IAM API, roleNameType"),
-    NameKind.IAM_PATH: NameRule(512, r"/|/[!-~]+/", "begins and ends with '/'", "IAM API, pathType"),
-    NameKind.IAM_POLICY: NameRule(128, r"[A-Za-z0-9_+=,.@-]+", _IAM_FORM, "IAM API, policyNameType"),
-    NameKind.INSTANCE_PROFILE: NameRule(
-        128, r"[A-Za-z0-9_+=,.@-]+", _IAM_FORM, "IAM API, instanceProfileNameType"
-    ),
-    NameKind.LAUNCH_TEMPLATE: NameRule(
-        128, r"[a-zA-Z0-9().\-/_]+", "takes letters, digits and ().-/_", "EC2 API, LaunchTemplateName", shortest=3
-    ),
-    NameKind.KMS_ALIAS: NameRule(
-        256,
-        r"alias/[a-zA-Z0-9/_-]+",
-        "begins with 'alias/' and takes letters, digits and /_-",
-        "KMS API, AliasNameType",
-        reserved=("alias/aws/",),
-    ),
-    NameKind.LOG_GROUP: NameRule(
-        512,
-        r"[.\-_/#A-Za-z0-9]+",
-        "takes letters, digits and .-_/#",
-        "CloudWatch Logs API, LogGroupName",
-        reserved=("aws/",),
-    ),
-    NameKind.TAG_KEY: NameRule(128, rf"(?:{_TAG})+", _TAG_FORM, "EKS API, TagKey; IAM API", reserved=("aws:",)),
-    NameKind.TAG_VALUE: NameRule(
-        256, rf"(?:{_TAG})*", _TAG_FORM, "EKS API, TagValue; IAM API", shortest=0, reserved=("aws:",)
-    ),
-    NameKind.ASG_TAG_KEY: NameRule(
-        128, r"[^\x00-\x08\x0b\x0c\x0e-\x1f]+", "takes no control characters", "Auto Scaling API, TagKey",
-        reserved=("aws:",),
-    ),
-    NameKind.ASG_TAG_VALUE: NameRule(
-        256, r"[^\x00-\x08\x0b\x0c\x0e-\x1f]*", "takes no control characters", "Auto Scaling API, TagValue", shortest=0
-    ),
-    NameKind.LABEL_KEY: NameRule(317, _KEY, _KEY_FORM, _K8S),
-    NameKind.LABEL_VALUE: NameRule(63, _VALUE, _VALUE_FORM, _K8S, shortest=0),
-    NameKind.MANAGED_LABEL_KEY: NameRule(63, _KEY, _KEY_FORM, "EKS API, labelKey"),
-    NameKind.MANAGED_LABEL_VALUE: NameRule(63, _VALUE, _VALUE_FORM, "EKS API, labelValue"),
-    NameKind.TAINT_KEY: NameRule(317, _KEY, _KEY_FORM, "Kubernetes, taints and tolerations"),
-    NameKind.TAINT_VALUE: NameRule(63, _VALUE, _VALUE_FORM, "Kubernetes, taints and tolerations", shortest=0),
-    NameKind.MANAGED_TAINT_KEY: NameRule(63, _KEY, _KEY_FORM, "EKS API, taintKey"),
-    NameKind.MANAGED_TAINT_VALUE: NameRule(63, _VALUE, _VALUE_FORM, "EKS API, taintValue", shortest=0),
-})
+RULES: Mapping[NameKind, NameRule] = MappingProxyType(
+    {
+        NameKind.CLUSTER: NameRule(
+            100,
+            r"[0-9A-Za-z][A-Za-z0-9_-]*",
+            "begins with a letter or digit and takes letters, digits, '-' and '_'",
+            "EKS API, ClusterName",
+        ),
+        NameKind.NODE_GROUP: NameRule(
+            63,
+            r"[0-9A-Za-z][A-Za-z0-9_-]*",
+            "begins with a letter or digit and takes letters, digits, '-' and '_'",
+            "EKS user guide, 'Create a managed node group'",
+        ),
+        NameKind.AUTO_SCALING_GROUP: NameRule(
+            255,
+            r"[!-9;-~]+",
+            "takes printable ASCII without spaces and colons",
+            "Auto Scaling API, CreateAutoScalingGroup",
+        ),
+        NameKind.IAM_ROLE: NameRule(64, r"[A-Za-z0-9_+=,.@-]+", _IAM_FORM, "IAM API, roleNameType"),
+        NameKind.IAM_PATH: NameRule(512, r"/|/[!-~]+/", "begins and ends with '/'", "IAM API, pathType"),
+        NameKind.IAM_POLICY: NameRule(128, r"[A-Za-z0-9_+=,.@-]+", _IAM_FORM, "IAM API, policyNameType"),
+        NameKind.INSTANCE_PROFILE: NameRule(128, r"[A-Za-z0-9_+=,.@-]+", _IAM_FORM, "IAM API, instanceProfileNameType"),
+        NameKind.LAUNCH_TEMPLATE: NameRule(
+            128, r"[a-zA-Z0-9().\-/_]+", "takes letters, digits and ().-/_", "EC2 API, LaunchTemplateName", shortest=3
+        ),
+        NameKind.KMS_ALIAS: NameRule(
+            256,
+            r"alias/[a-zA-Z0-9/_-]+",
+            "begins with 'alias/' and takes letters, digits and /_-",
+            "KMS API, AliasNameType",
+            reserved=("alias/aws/",),
+        ),
+        NameKind.LOG_GROUP: NameRule(
+            512,
+            r"[.\-_/#A-Za-z0-9]+",
+            "takes letters, digits and .-_/#",
+            "CloudWatch Logs API, LogGroupName",
+            reserved=("aws/",),
+        ),
+        NameKind.TAG_KEY: NameRule(128, rf"(?:{_TAG})+", _TAG_FORM, "EKS API, TagKey; IAM API", reserved=("aws:",)),
+        NameKind.TAG_VALUE: NameRule(
+            256, rf"(?:{_TAG})*", _TAG_FORM, "EKS API, TagValue; IAM API", shortest=0, reserved=("aws:",)
+        ),
+        NameKind.ASG_TAG_KEY: NameRule(
+            128,
+            r"[^\x00-\x08\x0b\x0c\x0e-\x1f]+",
+            "takes no control characters",
+            "Auto Scaling API, TagKey",
+            reserved=("aws:",),
+        ),
+        NameKind.ASG_TAG_VALUE: NameRule(
+            256,
+            r"[^\x00-\x08\x0b\x0c\x0e-\x1f]*",
+            "takes no control characters",
+            "Auto Scaling API, TagValue",
+            shortest=0,
+        ),
+        NameKind.LABEL_KEY: NameRule(317, _KEY, _KEY_FORM, _K8S),
+        NameKind.LABEL_VALUE: NameRule(63, _VALUE, _VALUE_FORM, _K8S, shortest=0),
+        NameKind.MANAGED_LABEL_KEY: NameRule(63, _KEY, _KEY_FORM, "EKS API, labelKey"),
+        NameKind.MANAGED_LABEL_VALUE: NameRule(63, _VALUE, _VALUE_FORM, "EKS API, labelValue"),
+        NameKind.TAINT_KEY: NameRule(317, _KEY, _KEY_FORM, "Kubernetes, taints and tolerations"),
+        NameKind.TAINT_VALUE: NameRule(63, _VALUE, _VALUE_FORM, "Kubernetes, taints and tolerations", shortest=0),
+        # The user guide allows 253 characters with a prefix, the API's model 63: a key that passes here passes both.
+        NameKind.MANAGED_TAINT_KEY: NameRule(63, _KEY, _KEY_FORM, "EKS API, taintKey"),
+        NameKind.MANAGED_TAINT_VALUE: NameRule(63, _VALUE, _VALUE_FORM, "EKS API, taintValue", shortest=0),
+    }
+)
 """One rule per kind."""
 
 
@@ -161,3 +169,56 @@ def check_name(kind: NameKind, value: str) -> str | None:
     if re.fullmatch(rule.pattern, value) is None:
         return f"{value!r} is refused: a {kind} {rule.form}"
     return None
+
+
+_KUBERNETES_DOMAINS = ("kubernetes.io", "k8s.io")
+_EKS_DOMAIN = "eks.amazonaws.com"
+_KUBELET_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
+_KUBELET_LABELS = frozenset(
+    {
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type",
+        "beta.kubernetes.io/os",
+        "failure-domain.beta.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+        "kubernetes.io/arch",
+        "kubernetes.io/hostname",
+        "kubernetes.io/os",
+        "node.kubernetes.io/instance-type",
+        "topology.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+    }
+)
+
+
+def why_not_node_label(key: str) -> str | None:
+    """Why a node cannot give itself a label with this key, or ``None`` if it can.
+
+    A kubelet does not start when ``--node-labels`` holds a key of Kubernetes' own domains outside a short list; EKS
+    keeps its own domain for itself. Both hold for managed and self-managed groups, for every AMI family.
+    Source: Kubernetes, "Admission controllers", NodeRestriction; EKS API, CreateNodegroup's answer.
+    """
+    domain = key.partition("/")[0] if "/" in key else ""
+    if _within(domain, (_EKS_DOMAIN,)):
+        return f"{key!r} is in {_EKS_DOMAIN}, which EKS keeps for its own labels"
+    if not _within(domain, _KUBERNETES_DOMAINS) or key in _KUBELET_LABELS or _within(domain, _KUBELET_DOMAINS):
+        return None
+    return f"{key!r} is in a domain of Kubernetes, and the kubelet does not start with such a label"
+
+
+def why_not_managed_taint(key: str) -> str | None:
+    """Why the EKS API refuses a taint with this key on a managed node group, or ``None`` if it takes it.
+
+    EKS keeps ``kubernetes.io``, ``k8s.io`` and its own domain. A kubelet registers such taints without complaint, so
+    a self-managed group, or a managed one whose own image gets kubelet flags, may carry them.
+    Source: answers of the EKS API as its users report them (2024); its reference does not say so.
+    """
+    domain = key.partition("/")[0] if "/" in key else ""
+    if _within(domain, (*_KUBERNETES_DOMAINS, _EKS_DOMAIN)):
+        return f"{key!r} is in a domain that EKS does not take for taints of managed node groups"
+    return None
+
+
+def _within(domain: str, parents: tuple[str, ...]) -> bool:
+    """Say whether ``domain`` is one of ``parents`` or below it."""
+    return any(domain == parent or domain.endswith(f".{parent}") for parent in parents)

@@ -52,7 +52,7 @@ class AddOn:
     essential: bool = False
 
     def configuration(self, *tolerations: Toleration) -> dict[str, object]:
-        """Configuration values that add ``tolerations`` to the defaults; empty when there is nothing to set."""
+        """Return configuration values that add ``tolerations`` to the defaults; empty when there is nothing to set."""
         if self.toleration_path is None or not tolerations:
             return {}
         merged = dict.fromkeys((*self.default_tolerations, *tolerations))
@@ -83,7 +83,6 @@ _ADD_ONS = (
         ("controller", "tolerations"),
         (_CRITICAL, Toleration(None, "Exists", effect="NoExecute", seconds=300)),
     ),
-    AddOn("metrics-server", ("tolerations",)),
 )
 
 
