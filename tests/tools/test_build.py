@@ -1,0 +1,219 @@
+"""The cache of built tools: what it is keyed by, and what it survives.
+
+Where a test needs a build to be slow, to fail or to be counted, a shell script stands in for ``go``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tools import build
+
+SCRIPT = Path(build.__file__)
+
+
+def run(cache: Path, *arguments: str, path: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *arguments],
+        env={"XDG_CACHE_HOME": str(cache), "PATH": path, "HOME": str(cache)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def stand_in_go(tmp_path: Path) -> Path:
+    """A ``go`` that takes a second to write its output and counts how often it was asked."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script = folder / "go"
+    script.write_text(
+        f"""#!/bin/sh
+echo "$$" >> {tmp_path}/calls
+while [ "$1" != -o ]; do shift; done
+sleep "${{SLOWNESS:-1}}"
+printf '#!/bin/sh\\necho built\\n' > "$2"
+chmod +x "$2"
+"""
+    )
+    script.chmod(0o755)
+    return folder
+
+
+def path_with(folder: Path) -> str:
+    return f"{folder}:/usr/bin:/bin"
+
+
+@pytest.fixture
+def copied_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "tools"
+    for name in build.TOOLS_BY_NAME:
+        (folder / name).mkdir(parents=True)
+        for file in (build.TOOLS / name).iterdir():
+            (folder / name / file.name).write_bytes(file.read_bytes())
+    monkeypatch.setattr(build, "TOOLS", folder)
+    return folder
+
+
+@pytest.mark.parametrize("file", ["go.mod", "go.sum", "main.go"])
+def test_the_key_changes_with_every_file_the_build_reads(copied_tools: Path, file: str) -> None:
+    tool = build.TOOLS_BY_NAME["nodeconfig"]
+    before = build.key(tool)
+    with (copied_tools / "nodeconfig" / file).open("a") as handle:
+        handle.write("// changed\n")
+    assert build.key(tool) != before
+
+
+def test_the_key_does_not_change_with_files_the_build_does_not_read(copied_tools: Path) -> None:
+    tool = build.TOOLS_BY_NAME["nodeconfig"]
+    before = build.key(tool)
+    (copied_tools / "nodeconfig" / "README.md").write_text("words")
+    assert build.key(tool) == before
+
+
+def test_the_language_host_is_rebuilt_when_the_engine_it_borrows_a_script_from_changes(copied_tools: Path) -> None:
+    host, other = build.TOOLS_BY_NAME["pulumi-language-python"], build.TOOLS_BY_NAME["nodeconfig"]
+    before = build.key(host), build.key(other)
+    with (copied_tools / "pulumi" / "go.mod").open("a") as handle:
+        handle.write("// changed\n")
+    assert build.key(host) != before[0]
+    assert build.key(other) == before[1]
+
+
+def test_the_version_stamped_into_the_engine_is_the_one_its_module_file_pins() -> None:
+    pins = re.findall(
+        r"github\.com/pulumi/pulumi/(?:pkg|sdk)/v3 (\S+)", (build.TOOLS / "pulumi" / "go.mod").read_text()
+    )
+    assert pins == [build.PULUMI_VERSION] * 2
+    assert build.TOOLS_BY_NAME["pulumi"].ldflags.endswith(f"={build.PULUMI_VERSION}")
+
+
+def test_a_relative_cache_folder_is_ignored_as_the_xdg_specification_asks() -> None:
+    assert build.cache_root({"XDG_CACHE_HOME": "here"}) == Path.home() / ".cache" / "multiarch-eks" / "tools"
+    assert build.cache_root({"XDG_CACHE_HOME": "/there"}) == Path("/there/multiarch-eks/tools")
+
+
+def test_without_go_the_message_says_what_for_and_what_works_without(tmp_path: Path) -> None:
+    result = run(tmp_path, "pulumi", "nodeconfig")
+    assert result.returncode == 3
+    assert "pulumi, nodeconfig" in result.stderr
+    assert "https://go.dev/doc/install" in result.stderr
+    assert "`make render STACK=…` and `make check` need Python alone" in result.stderr
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_tool_is_wrong_usage(tmp_path: Path) -> None:
+    result = run(tmp_path, "kubectl")
+    assert result.returncode == 2
+    assert "unknown tool kubectl" in result.stderr
+
+
+def test_naming_nothing_is_wrong_usage(tmp_path: Path) -> None:
+    assert run(tmp_path).returncode == 2
+
+
+def test_the_list_and_the_folders_need_no_go(tmp_path: Path) -> None:
+    listed = run(tmp_path, "--list").stdout.splitlines()
+    assert [line.split("\t")[:2] for line in listed] == [[name, "not built"] for name in build.TOOLS_BY_NAME]
+    folder = run(tmp_path, "--print-bin-dir", "nodeconfig").stdout.strip()
+    assert Path(folder).parent == tmp_path / "multiarch-eks" / "tools"
+
+
+def test_what_was_built_is_found_without_go(tmp_path: Path, stand_in_go: Path) -> None:
+    first = run(tmp_path, "nodeconfig", path=path_with(stand_in_go))
+    assert first.returncode == 0, first.stderr
+    assert "built in" in first.stderr
+    second = run(tmp_path, "nodeconfig")
+    assert second.returncode == 0
+    assert second.stdout == first.stdout
+    assert "already built" in second.stderr
+    assert len((tmp_path / "calls").read_text().splitlines()) == 1
+    assert subprocess.run([first.stdout.strip()], capture_output=True, text=True, check=True).stdout == "built\n"
+
+
+def test_two_builds_at_once_build_once(tmp_path: Path, stand_in_go: Path) -> None:
+    command = [sys.executable, str(SCRIPT), "nodeconfig"]
+    environ = {"XDG_CACHE_HOME": str(tmp_path), "PATH": path_with(stand_in_go), "HOME": str(tmp_path)}
+    processes = [
+        subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    outputs = [process.communicate(timeout=60) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert len({stdout for stdout, _ in outputs}) == 1
+    assert sum("waiting for another build" in stderr for _, stderr in outputs) == 2
+    assert len((tmp_path / "calls").read_text().splitlines()) == 1
+
+
+def test_a_failed_build_shows_what_go_said_and_leaves_nothing(tmp_path: Path, stand_in_go: Path) -> None:
+    (stand_in_go / "go").write_text("#!/bin/sh\necho 'main.go:1:1: expected package' >&2\nexit 1\n")
+    result = run(tmp_path, "nodeconfig", path=path_with(stand_in_go))
+    assert result.returncode == 3
+    assert "nodeconfig did not build" in result.stderr
+    assert "main.go:1:1: expected package" in result.stderr
+    assert [path.name for path in (tmp_path / "multiarch-eks" / "tools").iterdir()] == [".lock"]
+
+
+def alive(pid: int) -> bool:
+    """Whether the process runs; one that has ended and waits for its parent does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_stopping_a_build_stops_go_and_leaves_nothing(tmp_path: Path, stand_in_go: Path) -> None:
+    environ = {
+        "XDG_CACHE_HOME": str(tmp_path),
+        "PATH": path_with(stand_in_go),
+        "HOME": str(tmp_path),
+        "SLOWNESS": "60",
+    }
+    process = subprocess.Popen(
+        [sys.executable, str(SCRIPT), "nodeconfig"], env=environ, stderr=subprocess.PIPE, text=True
+    )
+    calls = tmp_path / "calls"
+    deadline = time.monotonic() + 20
+    while not calls.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    go = int(calls.read_text())
+    assert alive(go)
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "half built is gone" in stderr
+    assert not alive(go)
+    assert [path.name for path in (tmp_path / "multiarch-eks" / "tools").iterdir()] == [".lock"]
+
+
+def test_what_a_killed_build_left_is_swept_by_the_next(tmp_path: Path, stand_in_go: Path) -> None:
+    left = tmp_path / "multiarch-eks" / "tools" / ".building-xyz"
+    (left / "bin").mkdir(parents=True)
+    assert run(tmp_path, "nodeconfig", path=path_with(stand_in_go)).returncode == 0
+    assert not left.exists()
+
+
+def test_the_built_engine_says_its_version() -> None:
+    engine = build.ensure("pulumi")
+    environ = os.environ | {"PULUMI_SKIP_UPDATE_CHECK": "1"}
+    result = subprocess.run([engine, "version"], env=environ, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == build.PULUMI_VERSION
+
+
+def test_the_script_of_the_language_host_lies_beside_it_and_is_executable() -> None:
+    host = build.ensure("pulumi-language-python")
+    script = host.parent / "pulumi-language-python-exec"
+    assert os.access(script, os.X_OK)
+    assert script.read_text().startswith("#!")

@@ -1,0 +1,1 @@
+"""Pins of the real tools (Go module files) and the script that builds what is missing."""

@@ -1,0 +1,381 @@
+"""Build the real tools this project drives, from the Go module files beside this script.
+
+Standard library only: it runs before the virtual environment exists. What it builds goes to a cache
+outside the clone (``$XDG_CACHE_HOME/multiarch-eks/tools``, ``~/.cache`` by default), in a folder whose name carries a
+hash of everything the build depends on, so that a second clone finds it and a changed pin never meets an old binary.
+
+Shell:  ``python3 tools/build.py NAME…``, ``--all``, ``--list``, ``--print-bin-dir [NAME…]``.
+Python: ``build.ensure("pulumi")`` returns the path of the executable.
+
+Exit codes: 0 fine, 2 wrong usage, 3 something outside failed (no Go, no network, a failed build).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parent
+LAYOUT = "1"  # raise when the layout of a cache folder or the way of building changes
+LOG_LINES_SHOWN = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Borrowed:
+    """A file of a Go module that is put beside the executable: ``module`` is looked up in ``pinned_in``'s go.mod."""
+
+    pinned_in: str
+    module: str
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One executable. Its module files lie in ``tools/NAME``; ``package`` is what ``go build`` is given.
+
+    ``seconds`` is a build with cold caches on two cores, for the message only.
+    """
+
+    name: str
+    purpose: str
+    package: str
+    seconds: int
+    tags: str = ""
+    ldflags: str = "-s -w"
+    borrows: tuple[Borrowed, ...] = ()
+
+
+_PULUMI = "github.com/pulumi/pulumi"
+PULUMI_VERSION = "v3.259.0"
+
+TOOLS_BY_NAME: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            name="pulumi",
+            purpose="the Pulumi engine and command line",
+            package=f"{_PULUMI}/pkg/v3/cmd/pulumi",
+            seconds=240,
+            tags="osusergo,grpcnotrace",
+            ldflags=f"-s -w -X {_PULUMI}/sdk/v3/go/common/version.Version={PULUMI_VERSION}",
+        ),
+        Tool(
+            name="pulumi-language-python",
+            purpose="the engine's Python language host",
+            package=f"{_PULUMI}/sdk/v3/python/cmd/pulumi-language-python",
+            seconds=40,
+            # The host starts this script, which talks the engine's protocol: it is taken from the engine's SDK.
+            borrows=(
+                Borrowed(
+                    "pulumi",
+                    f"{_PULUMI}/sdk/v3",
+                    "python/cmd/pulumi-language-python-exec",
+                ),
+            ),
+        ),
+        Tool(
+            name="nodeconfig",
+            purpose="decodes a NodeConfig strictly with nodeadm's own types (tests)",
+            package=".",
+            seconds=40,
+        ),
+        Tool(
+            name="kubelet-taints",
+            purpose="hands node labels and taints to the kubelet's own command line (tests)",
+            package=".",
+            seconds=150,
+        ),
+    )
+}
+
+GO_MISSING = """\
+Go is not on PATH, and {names} must be built with it.
+  What for: the Pulumi engine where no `pulumi` is installed, and the programs that check generated
+            user data in the tests. Nothing that you deploy is written in Go.
+  How to get it: https://go.dev/doc/install, or your package manager (Go 1.26 or later).
+  Without it: install `pulumi` (https://www.pulumi.com/docs/install/) for `make up`;
+            `make render STACK=…` and `make check` need Python alone."""
+
+
+class BuildError(Exception):
+    """A tool could not be built: no Go, no network, or ``go`` said no. The message is for people."""
+
+
+class Progress:
+    """Says on standard error what is being built: one line per tool, counting seconds on a terminal."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        """``quiet`` says nothing at all."""
+        self._quiet = quiet
+        self._terminal = sys.stderr.isatty()
+
+    def say(self, text: str) -> None:
+        """Print ``text`` as a line of its own, over the counting line if there is one."""
+        if not self._quiet:
+            print(
+                f"\r\x1b[K{text}" if self._terminal else text,
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def start(self, text: str) -> None:
+        """Say that a build starts: a terminal will overwrite it with ``tick``."""
+        if self._terminal:
+            self.tick(text)
+        else:
+            self.say(text)
+
+    def tick(self, text: str) -> None:
+        """Show ``text`` in place of the last one; on terminals only."""
+        if self._terminal and not self._quiet:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def cache_root(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of the built tools; it need not exist."""
+    environ = os.environ if environ is None else environ
+    base = environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification says that a relative path is to be ignored.
+    root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
+    return root / "multiarch-eks" / "tools"
+
+
+def _tool(name: str) -> Tool:
+    try:
+        return TOOLS_BY_NAME[name]
+    except KeyError:
+        raise BuildError(f"unknown tool {name!r}; known: {', '.join(sorted(TOOLS_BY_NAME))}") from None
+
+
+def key(tool: Tool) -> str:
+    """Hash everything the executable depends on: module files, sources, flags, this machine's kind."""
+    digest = hashlib.sha256()
+    parts = [LAYOUT, repr(tool), sys.platform, platform.machine()]
+    folders = sorted({tool.name, *(borrowed.pinned_in for borrowed in tool.borrows)})
+    for part in parts:
+        digest.update(f"{len(part)}:{part}".encode())
+    for folder in folders:
+        for file in sorted((TOOLS / folder).iterdir()):
+            if file.suffix in {".go", ".mod", ".sum"}:
+                content = file.read_bytes()
+                digest.update(f"{folder}/{file.name}:{len(content)}:".encode())
+                digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def bin_dir(name: str) -> Path:
+    """Return the folder that holds (or will hold) the executable, and nothing but its own files."""
+    tool = _tool(name)
+    return cache_root() / f"{tool.name}-{key(tool)}"
+
+
+def installed(name: str) -> Path | None:
+    """Return the executable if it has been built already."""
+    path = bin_dir(name) / name
+    return path if path.is_file() else None
+
+
+def ensure(name: str, progress: Progress | None = None) -> Path:
+    """Return the executable, building it when it is missing.
+
+    Raises:
+        BuildError: Go is missing, or the build failed; the message says what to do.
+    """
+    tool = _tool(name)
+    progress = progress or Progress()
+    found = installed(name)
+    if found is not None:
+        return found
+    if shutil.which("go") is None:
+        raise BuildError(GO_MISSING.format(names=name))
+    try:
+        cache_root().mkdir(parents=True, exist_ok=True)
+        with _lock(progress):
+            # Another process may have built it while this one waited.
+            return installed(name) or _build(tool, progress)
+    except OSError as error:
+        raise BuildError(f"the cache {cache_root()} cannot be used: {error}") from error
+
+
+@contextlib.contextmanager
+def _lock(progress: Progress) -> Iterator[None]:
+    """Let one build run at a time on this machine: each uses every core, and two of the same would collide."""
+    with (cache_root() / ".lock").open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.say("waiting for another build to finish")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        # Under the lock, a build folder can only be what a killed build left behind.
+        for left in cache_root().glob(".building-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        yield
+
+
+def _build(tool: Tool, progress: Progress) -> Path:
+    started = time.monotonic()
+    target = bin_dir(tool.name)
+    workplace = Path(tempfile.mkdtemp(prefix=".building-", dir=cache_root()))
+    log = workplace / "build.log"
+    output = workplace / "bin"
+    output.mkdir()
+    label = f"{tool.name}: building (first time only, about {_minutes(tool.seconds)} on two cores)"
+    progress.start(label)
+    try:
+        command = [
+            "go",
+            "build",
+            "-mod=readonly",
+            "-trimpath",
+            "-buildvcs=false",
+            "-ldflags",
+            tool.ldflags,
+        ]
+        command += ["-tags", tool.tags] if tool.tags else []
+        command += ["-o", str(output / tool.name), tool.package]
+        _go(
+            command,
+            tool.name,
+            log,
+            lambda seconds: progress.tick(f"{label} … {seconds:.0f} s"),
+        )
+        for borrowed in tool.borrows:
+            _borrow(borrowed, output)
+        shutil.rmtree(target, ignore_errors=True)  # a folder without its executable
+        output.rename(target)
+    finally:
+        shutil.rmtree(workplace, ignore_errors=True)
+    progress.say(f"{tool.name}: built in {time.monotonic() - started:.0f} s")
+    return target / tool.name
+
+
+def _minutes(seconds: int) -> str:
+    minutes = max(1, round(seconds / 60))
+    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+
+
+def _borrow(borrowed: Borrowed, output: Path) -> None:
+    arguments = ["go", "list", "-m", "-f", "{{.Dir}}", borrowed.module]
+    folder = TOOLS / borrowed.pinned_in
+    for prepare in (["go", "mod", "download", borrowed.module], arguments):
+        result = subprocess.run(
+            prepare,
+            cwd=folder,
+            env=_go_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode:
+            raise BuildError(f"{' '.join(prepare)} failed in {folder}:\n{result.stderr.strip()}")
+    source = Path(result.stdout.strip()) / borrowed.file
+    if not source.is_file():
+        raise BuildError(f"{borrowed.module}, pinned in {folder / 'go.mod'}, has no file {borrowed.file}")
+    copy = output / source.name
+    shutil.copyfile(source, copy)
+    copy.chmod(0o755)  # files of the module cache are not executable
+
+
+def _go_environment() -> dict[str, str]:
+    # What is built runs here, whatever the caller cross-compiles for.
+    environ = {name: value for name, value in os.environ.items() if name not in {"GOOS", "GOARCH", "GOARM", "GOAMD64"}}
+    return environ | {"CGO_ENABLED": "0", "GOWORK": "off"}
+
+
+def _go(command: Sequence[str], folder: str, log: Path, tick: Callable[[float], None]) -> None:
+    """Run ``go`` in a process group of its own, so that stopping it stops the compilers it started."""
+    started = time.monotonic()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=TOOLS / folder, env=_go_environment(), stdin=subprocess.DEVNULL,
+            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        try:
+            while True:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=1)
+                    break
+                tick(time.monotonic() - started)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    if process.returncode:
+        lines = log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
+        raise BuildError("\n".join([f"{folder} did not build; go said:", *(f"  {line}" for line in lines)]))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; see the module's text."""
+    parser = argparse.ArgumentParser(prog="tools/build.py", description="Build the real tools this project drives.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="tools to build when missing")
+    parser.add_argument("--all", action="store_true", help="every tool")
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        help="list the tools, and where each is or will be",
+    )
+    parser.add_argument(
+        "--print-bin-dir",
+        action="store_true",
+        help="build nothing, print the folders of NAME… (all)",
+    )
+    options = parser.parse_args(arguments)
+    unknown = sorted(set(options.names) - set(TOOLS_BY_NAME))
+    if unknown:
+        parser.error(f"unknown tool {', '.join(unknown)}; known: {', '.join(TOOLS_BY_NAME)}")
+    names: list[str] = list(TOOLS_BY_NAME) if options.all or not options.names else options.names
+    if options.list:
+        for name in names:
+            state = "built" if installed(name) else "not built"
+            print(f"{name}\t{state}\t{bin_dir(name)}\t{TOOLS_BY_NAME[name].purpose}")
+        return 0
+    if options.print_bin_dir:
+        print("\n".join(str(bin_dir(name)) for name in names))
+        return 0
+    if not (options.names or options.all):
+        parser.error("name a tool, or give --all or --list")
+    return _build_all(names)
+
+
+def _build_all(names: Sequence[str]) -> int:
+    progress = Progress()
+    missing = [name for name in names if installed(name) is None]
+    if missing and shutil.which("go") is None:
+        print(GO_MISSING.format(names=", ".join(missing)), file=sys.stderr)
+        return 3
+    try:
+        for name in names:
+            if name not in missing:
+                progress.say(f"{name}: already built")
+            print(ensure(name, progress), flush=True)
+    except BuildError as error:
+        print(f"tools/build.py: {error}", file=sys.stderr)
+        return 3
+    return 0
+
+
+def _stop_on_sigterm(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _stop_on_sigterm)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("\ntools/build.py: stopped; what was half built is gone", file=sys.stderr)
+        sys.exit(130)
