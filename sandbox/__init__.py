@@ -1,0 +1,1 @@
+"""AWS on this machine: moto, the providers' stand-ins, starting and stopping it all."""

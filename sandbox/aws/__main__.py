@@ -1,0 +1,47 @@
+"""``python -m sandbox.aws --port 0``: AWS on loopback until SIGTERM or Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve; prints one line, ``listening http://127.0.0.1:PORT``, when ready. Nothing is kept after the end."""
+    parser = argparse.ArgumentParser(prog="python -m sandbox.aws", description="moto and what the sandbox adds, on 127.0.0.1")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
+    parser.add_argument("--state-dir", type=Path, help="where aws.log is written; standard error without it")
+    options = parser.parse_args(arguments)
+    if options.state_dir:
+        options.state_dir.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(
+        filename=options.state_dir / "aws.log" if options.state_dir else None,
+        level=logging.WARNING,
+        format="%(asctime)s %(name)s %(message)s",
+    )
+    # Instance types that EC2 does not offer are refused; every region that moto knows is open.
+    os.environ.setdefault("MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION", "true")
+    from sandbox.aws.server import create_server
+
+    server = create_server(options.port)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        threading.Thread(target=server.shutdown, daemon=True).start()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    sys.stdout.write(f"listening http://127.0.0.1:{server.server_port}\n")
+    sys.stdout.flush()
+    server.serve_forever()
+    server.server_close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

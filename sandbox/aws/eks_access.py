@@ -1,0 +1,306 @@
+"""EKS add-ons, access entries with their policies, and pod identity associations.
+
+Upstream: Amazon EKS API reference, CreateAddon, CreateAccessEntry, AssociateAccessPolicy, CreatePodIdentityAssociation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from moto.core.responses import ActionResult, EmptyResult
+from moto.core.utils import utcnow
+from moto.eks.models import Cluster
+
+from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, refused, short_hash, without_none
+from sandbox.aws.facts import ACCESS_ENTRY_TYPES, ACCESS_POLICIES, ADDONS, CLUSTER_VERSIONS, AddonVersions, addon_versions
+
+_PRINCIPAL = re.compile(r"arn:[^:]+:iam::\d{12}:(role|user)/.+")
+
+
+class EksAccess(EksBase):
+    """Everything of a cluster that moto's EKS does not know at all."""
+
+    def create_addon(self) -> ActionResult:
+        """CreateAddon: ACTIVE at once; version and JSON configuration are checked."""
+        cluster, params = self._cluster(), self.params
+        name = params["addonName"]
+        row = next((addon for addon in ADDONS if addon.name == name), None)
+        if row is None:
+            raise not_found(f"Addon {name} not found")
+        if name in extras(cluster).addons:
+            raise in_use(f"Addon already exists: {name}")
+        version = self._checked_addon(cluster, row, params)
+        addon = {
+            "addonName": name,
+            "clusterName": cluster.name,
+            "status": "ACTIVE",
+            "addonVersion": version,
+            "health": {"issues": []},
+            "addonArn": self._arn("addon", cluster.name, name, short_hash(cluster.arn + name)),
+            "createdAt": utcnow(),
+            "modifiedAt": utcnow(),
+            "tags": dict(params.get("tags") or {}),
+            "owner": "aws",
+            "publisher": "eks",
+            "podIdentityAssociations": [],
+        }
+        self._set_addon(cluster, addon, params)
+        extras(cluster).addons[name] = addon
+        return ActionResult({"addon": addon})
+
+    def _checked_addon(self, cluster: Cluster, row: AddonVersions, params: Record) -> str:
+        supported = addon_versions(row, cluster.version)
+        version = params.get("addonVersion") or supported[1]
+        if version not in supported:
+            raise invalid(f"Addon version specified is not supported: {row.name} {version} with Kubernetes {cluster.version}")
+        if params.get("configurationValues"):
+            try:
+                json.loads(params["configurationValues"])
+            except ValueError as error:
+                raise invalid(f"ConfigurationValue is not in valid JSON format: {error}") from error
+        return str(version)
+
+    def _set_addon(self, cluster: Cluster, addon: Record, params: Record) -> None:
+        """Role, configuration and pod identities are replaced when they are given; an empty text takes them away."""
+        for key in ("serviceAccountRoleArn", "configurationValues"):
+            if params.get(key) is not None:
+                addon[key] = params[key] or None
+        if params.get("podIdentityAssociations") is not None:
+            for arn in addon["podIdentityAssociations"]:
+                extras(cluster).pod_identities.pop(arn.rsplit("/", 1)[1], None)
+            addon["podIdentityAssociations"] = [
+                self._associate(cluster, {"namespace": "kube-system", **item}, owner=addon["addonArn"])["associationArn"]
+                for item in params["podIdentityAssociations"]
+            ]
+
+    def _addon(self) -> tuple[Cluster, Record]:
+        cluster = self._cluster()
+        addon = extras(cluster).addons.get(self.params["addonName"])
+        if addon is None:
+            raise not_found(f"No addon: {self.params['addonName']} found in cluster: {cluster.name}")
+        return cluster, addon
+
+    def describe_addon(self) -> ActionResult:
+        """DescribeAddon."""
+        return ActionResult({"addon": self._addon()[1]})
+
+    def list_addons(self) -> ActionResult:
+        """ListAddons, sorted."""
+        return ActionResult({"addons": sorted(extras(self._cluster()).addons)})
+
+    def update_addon(self) -> ActionResult:
+        """UpdateAddon."""
+        cluster, addon = self._addon()
+        row = next(row for row in ADDONS if row.name == addon["addonName"])
+        wanted = {"addonVersion": addon["addonVersion"], **without_none(self.params)}
+        addon["addonVersion"] = self._checked_addon(cluster, row, wanted)
+        self._set_addon(cluster, addon, self.params)
+        addon["modifiedAt"] = utcnow()
+        shown = {key: value for key, value in self.params.items() if key not in ("clusterName", "addonName", "clientRequestToken")}
+        return ActionResult({"update": self._update(cluster, "AddonUpdate", shown, ("addon", row.name))})
+
+    def delete_addon(self) -> ActionResult:
+        """DeleteAddon: its pod identity associations go with it."""
+        cluster, addon = self._addon()
+        for arn in addon["podIdentityAssociations"]:
+            extras(cluster).pod_identities.pop(arn.rsplit("/", 1)[1], None)
+        del extras(cluster).addons[addon["addonName"]]
+        return ActionResult({"addon": {**addon, "status": "DELETING"}})
+
+    def describe_addon_versions(self) -> ActionResult:
+        """DescribeAddonVersions from the table in facts: two versions of every add-on per minor."""
+        wanted = self.params.get("kubernetesVersion")
+        minors = [row.version for row in CLUSTER_VERSIONS if wanted in (None, row.version)]
+        rows = [row for row in ADDONS if self.params.get("addonName") in (None, row.name)]
+        return ActionResult({"addons": [_addon_information(row, minors) for row in rows] if minors else []})
+
+    def create_access_entry(self) -> ActionResult:
+        """CreateAccessEntry: the cluster's authentication mode must allow it; types other than STANDARD take no groups."""
+        cluster, params = self._cluster(), self.params
+        if vars(cluster)["access_config"]["authenticationMode"] == "CONFIG_MAP":
+            raise refused("The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this operation.")
+        arn, kind = params["principalArn"], params.get("type") or "STANDARD"
+        if not _PRINCIPAL.fullmatch(arn):
+            raise invalid(f"The principalArn parameter format is not valid: {arn}")
+        if kind not in ACCESS_ENTRY_TYPES:
+            raise invalid(f"type must be one of {', '.join(ACCESS_ENTRY_TYPES)}: {kind}")
+        if kind != "STANDARD" and (params.get("kubernetesGroups") or params.get("username")):
+            raise invalid(f"kubernetesGroups and username cannot be set for an access entry of type {kind}")
+        groups = list(params.get("kubernetesGroups") or [])
+        if any(group.startswith("system:") for group in groups):
+            raise invalid("The kubernetes group name must not start with system:")
+        if arn in extras(cluster).entries:
+            raise in_use(f"The specified access entry resource is already in use on this cluster: {arn}")
+        entry = {
+            "clusterName": cluster.name,
+            "principalArn": arn,
+            "kubernetesGroups": groups if kind == "STANDARD" else ["system:nodes"],
+            "accessEntryArn": self._arn("access-entry", cluster.name, *_principal_path(arn), short_hash(cluster.arn + arn)),
+            "createdAt": utcnow(),
+            "modifiedAt": utcnow(),
+            "tags": dict(params.get("tags") or {}),
+            "username": params.get("username") or (arn if kind == "STANDARD" else "system:node:{{EC2PrivateDNSName}}"),
+            "type": kind,
+        }
+        extras(cluster).entries[arn] = entry
+        extras(cluster).policies[arn] = {}
+        return ActionResult({"accessEntry": entry})
+
+    def _entry(self) -> tuple[Cluster, Record]:
+        cluster, arn = self._cluster(), self.params["principalArn"]
+        entry = extras(cluster).entries.get(arn)
+        if entry is None:
+            raise not_found(f"The specified principalArn could not be found: {arn}")
+        return cluster, entry
+
+    def describe_access_entry(self) -> ActionResult:
+        """DescribeAccessEntry."""
+        return ActionResult({"accessEntry": self._entry()[1]})
+
+    def list_access_entries(self) -> ActionResult:
+        """ListAccessEntries, optionally those with one policy."""
+        more, policy = extras(self._cluster()), self.params.get("associatedPolicyArn")
+        return ActionResult({"accessEntries": sorted(arn for arn in more.entries if policy is None or policy in more.policies[arn])})
+
+    def update_access_entry(self) -> ActionResult:
+        """UpdateAccessEntry: groups and username."""
+        entry = self._entry()[1]
+        for key in ("kubernetesGroups", "username"):
+            if self.params.get(key) is not None:
+                entry[key] = self.params[key]
+        entry["modifiedAt"] = utcnow()
+        return ActionResult({"accessEntry": entry})
+
+    def delete_access_entry(self) -> ActionResult:
+        """DeleteAccessEntry: its policies go with it."""
+        cluster, entry = self._entry()
+        del extras(cluster).entries[entry["principalArn"]]
+        del extras(cluster).policies[entry["principalArn"]]
+        return EmptyResult()
+
+    def associate_access_policy(self) -> ActionResult:
+        """AssociateAccessPolicy: a second call changes the scope; only STANDARD entries take policies."""
+        cluster, entry = self._entry()
+        policy, scope = self.params["policyArn"], self.params["accessScope"]
+        if entry["type"] != "STANDARD":
+            raise refused(f"Access policies cannot be associated with an access entry of type {entry['type']}")
+        if not re.fullmatch(r"arn:[^:]+:eks::aws:cluster-access-policy/(" + "|".join(ACCESS_POLICIES) + ")", policy):
+            raise invalid(f"The policyArn parameter format is not valid: {policy}")
+        if scope.get("type") == "namespace" and not scope.get("namespaces"):
+            raise invalid("accessScope of type namespace needs namespaces")
+        known = extras(cluster).policies[entry["principalArn"]]
+        associated = {"policyArn": policy, "accessScope": {"namespaces": [], **scope}, "modifiedAt": utcnow()}
+        known[policy] = {"associatedAt": utcnow(), **known.get(policy, {}), **associated}
+        answer = {"clusterName": cluster.name, "principalArn": entry["principalArn"], "associatedAccessPolicy": known[policy]}
+        return ActionResult(answer)
+
+    def disassociate_access_policy(self) -> ActionResult:
+        """DisassociateAccessPolicy."""
+        cluster, entry = self._entry()
+        if extras(cluster).policies[entry["principalArn"]].pop(self.params["policyArn"], None) is None:
+            raise not_found(f"The specified policyArn could not be found: {self.params['policyArn']}")
+        return EmptyResult()
+
+    def list_associated_access_policies(self) -> ActionResult:
+        """ListAssociatedAccessPolicies, sorted by policy."""
+        cluster, entry = self._entry()
+        policies = extras(cluster).policies[entry["principalArn"]]
+        rows = [policies[arn] for arn in sorted(policies)]
+        return ActionResult({"clusterName": cluster.name, "principalArn": entry["principalArn"], "associatedAccessPolicies": rows})
+
+    def create_pod_identity_association(self) -> ActionResult:
+        """CreatePodIdentityAssociation: one per namespace and service account."""
+        return ActionResult({"association": self._associate(self._cluster(), self.params)})
+
+    def _associate(self, cluster: Cluster, wanted: Record, owner: str | None = None) -> Record:
+        key = (wanted["namespace"], wanted["serviceAccount"])
+        known = extras(cluster).pod_identities
+        if any((pod["namespace"], pod["serviceAccount"]) == key for pod in known.values()):
+            raise in_use(f"Association already exists: {key[0]}/{key[1]}")
+        identifier = "a-" + short_hash(f"{cluster.arn}/{key}", 17)
+        optional = {key: wanted.get(key) for key in ("targetRoleArn", "disableSessionTags", "policy")}
+        known[identifier] = without_none(
+            {
+                "clusterName": cluster.name,
+                "namespace": wanted["namespace"],
+                "serviceAccount": wanted["serviceAccount"],
+                "roleArn": wanted["roleArn"],
+                "associationArn": self._arn("podidentityassociation", cluster.name, identifier),
+                "associationId": identifier,
+                "tags": dict(wanted.get("tags") or {}),
+                "createdAt": utcnow(),
+                "modifiedAt": utcnow(),
+                "ownerArn": owner,
+                **optional,
+            }
+        )
+        return known[identifier]
+
+    def _association(self) -> tuple[Cluster, Record]:
+        cluster = self._cluster()
+        pod = extras(cluster).pod_identities.get(self.params["associationId"])
+        if pod is None:
+            raise not_found(f"Association not found: {self.params['associationId']}")
+        return cluster, pod
+
+    def describe_pod_identity_association(self) -> ActionResult:
+        """DescribePodIdentityAssociation."""
+        return ActionResult({"association": self._association()[1]})
+
+    def update_pod_identity_association(self) -> ActionResult:
+        """UpdatePodIdentityAssociation: the roles, the session tags and the policy."""
+        pod = self._association()[1]
+        for key in ("roleArn", "targetRoleArn", "disableSessionTags", "policy"):
+            if self.params.get(key) is not None:
+                pod[key] = self.params[key]
+        pod["modifiedAt"] = utcnow()
+        return ActionResult({"association": pod})
+
+    def delete_pod_identity_association(self) -> ActionResult:
+        """DeletePodIdentityAssociation."""
+        cluster, pod = self._association()
+        return ActionResult({"association": extras(cluster).pod_identities.pop(pod["associationId"])})
+
+    def list_pod_identity_associations(self) -> ActionResult:
+        """ListPodIdentityAssociations by namespace and service account."""
+        rows = [
+            pod
+            for pod in extras(self._cluster()).pod_identities.values()
+            if self.params.get("namespace") in (None, pod["namespace"])
+            and self.params.get("serviceAccount") in (None, pod["serviceAccount"])
+        ]
+        return ActionResult({"associations": sorted(rows, key=lambda pod: (pod["namespace"], pod["serviceAccount"]))})
+
+
+def _principal_path(arn: str) -> tuple[str, str, str]:
+    account = arn.split(":")[4]
+    kind, name = arn.split(":", 5)[5].split("/", 1)
+    return kind, account, name.rsplit("/", 1)[-1]
+
+
+def _addon_information(row: AddonVersions, minors: list[str]) -> Record:
+    versions: dict[str, list[Record]] = {}
+    for minor in minors:
+        newest, default = addon_versions(row, minor)
+        for version in dict.fromkeys((newest, default)):
+            fit = {"clusterVersion": minor, "platformVersions": ["*"], "defaultVersion": version == default}
+            versions.setdefault(version, []).append(fit)
+    return {
+        "addonName": row.name,
+        "type": row.kind,
+        "owner": "aws",
+        "publisher": "eks",
+        "defaultNamespace": row.namespace,
+        "addonVersions": [
+            {
+                "addonVersion": version,
+                "architecture": ["amd64", "arm64"],
+                "computeTypes": ["ec2", "auto", "hybrid"],
+                "compatibilities": fits,
+                "requiresConfiguration": False,
+                "requiresIamPermissions": row.needs_iam,
+            }
+            for version, fits in versions.items()
+        ],
+    }

@@ -1,0 +1,115 @@
+"""What the EKS parts share: errors as EKS words them, the extra state of a cluster, updates."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from moto.core.utils import utcnow
+from moto.eks.exceptions import (
+    InvalidParameterException,
+    InvalidRequestException,
+    ResourceInUseException,
+    ResourceNotFoundException,
+)
+from moto.eks.models import Cluster, EKSBackend
+from moto.eks.responses import EKSResponse
+from moto.moto_api._internal import mock_random
+
+Record = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Extras:
+    """What moto's Cluster has no place for; every value is in the shape of the EKS API.
+
+    ``entries`` and ``policies`` are keyed by principal ARN, ``addons`` by name, ``pod_identities`` and
+    ``updates`` by id. ``templates`` names EKS's own launch template of every node group.
+    """
+
+    addons: dict[str, Record] = field(default_factory=dict)
+    entries: dict[str, Record] = field(default_factory=dict)
+    policies: dict[str, dict[str, Record]] = field(default_factory=dict)
+    pod_identities: dict[str, Record] = field(default_factory=dict)
+    updates: dict[str, Record] = field(default_factory=dict)
+    update_subjects: dict[str, tuple[str, str]] = field(default_factory=dict)
+    templates: dict[str, str] = field(default_factory=dict)
+
+
+_EXTRAS: WeakKeyDictionary[Cluster, Extras] = WeakKeyDictionary()
+
+
+def extras(cluster: Cluster) -> Extras:
+    """The extra state of a cluster; it dies with moto's object, also on moto's reset."""
+    return _EXTRAS.setdefault(cluster, Extras())
+
+
+def invalid(message: str) -> InvalidParameterException:
+    """InvalidParameterException (400): a value EKS does not take."""
+    return InvalidParameterException(message=message)
+
+
+def refused(message: str) -> InvalidRequestException:
+    """InvalidRequestException (400): not now, or not in this state."""
+    return InvalidRequestException(message=message)
+
+
+def in_use(message: str) -> ResourceInUseException:
+    """ResourceInUseException (409)."""
+    return ResourceInUseException(message=message)
+
+
+def not_found(message: str) -> ResourceNotFoundException:
+    """ResourceNotFoundException (404)."""
+    return ResourceNotFoundException(message=message)
+
+
+def short_hash(text: str, length: int = 32) -> str:
+    """Hexadecimal digits that depend on the text alone."""
+    return hashlib.sha256(text.encode()).hexdigest()[:length]
+
+
+def without_none(values: Mapping[str, Any]) -> Record:
+    """The values that are set."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
+class EksBase(EKSResponse):
+    """Parameters, look-ups and updates for every EKS operation of the sandbox."""
+
+    params: Record
+
+    def __init__(self) -> None:
+        """Let moto parse parameters by botocore's model."""
+        super().__init__()
+        self.automated_parameter_parsing = True
+        self.params = {}
+
+    @property
+    def backend(self) -> EKSBackend:
+        """moto's EKS of the request's account and region."""
+        return self.eks_backend
+
+    def _cluster(self) -> Cluster:
+        name = self.params.get("clusterName") or self.params["name"]
+        return self.backend.describe_cluster(name)
+
+    def _arn(self, kind: str, *parts: str) -> str:
+        return f"arn:{self.partition}:eks:{self.region}:{self.current_account}:{kind}/" + "/".join(parts)
+
+    def _update(self, cluster: Cluster, kind: str, params: Mapping[str, Any], subject: tuple[str, str] = ("", "")) -> Record:
+        """Record an update that is done at once; ``subject`` is ("nodegroup", NAME) or ("addon", NAME)."""
+        record = {
+            "id": str(mock_random.uuid4()),
+            "status": "Successful",
+            "type": kind,
+            "params": [{"type": key, "value": str(value)} for key, value in params.items()],
+            "createdAt": utcnow(),
+            "errors": [],
+        }
+        extras(cluster).updates[record["id"]] = record
+        extras(cluster).update_subjects[record["id"]] = subject
+        return record

@@ -1,0 +1,254 @@
+"""EKS clusters: what moto keeps of CreateCluster and what it does not, versions, updates, tags.
+
+Upstream: Amazon EKS API reference, CreateCluster, UpdateClusterConfig, UpdateClusterVersion, DeleteCluster.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+from urllib.parse import unquote
+
+from moto.core.responses import ActionResult, EmptyResult
+from moto.ec2.models import EC2Backend, ec2_backends
+from moto.eks.models import Cluster
+
+from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, refused, short_hash, without_none
+from sandbox.aws.facts import CLUSTER_VERSIONS, DEFAULT_VERSION, cluster_version, day, minor_number
+
+_LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
+_VPC_DEFAULTS: Record = {
+    "endpointPublicAccess": True,
+    "endpointPrivateAccess": False,
+    "publicAccessCidrs": ["0.0.0.0/0"],
+    "securityGroupIds": [],
+}
+_PLAIN_CONFIG = ("access_config", "upgrade_policy", "deletion_protection", "compute_config", "storage_config", "zonal_shift_config")
+
+
+class EksClusters(EksBase):
+    """Cluster operations. Endpoint, issuer and certificate are made from the cluster's ARN."""
+
+    def create_cluster(self) -> ActionResult:
+        """CreateCluster: the cluster is ACTIVE at once, with a cluster security group in its VPC."""
+        params = self.params
+        version = params.get("version") or DEFAULT_VERSION
+        if cluster_version(version) is None:
+            raise invalid(f"unsupported Kubernetes version {version}")
+        if params["name"] in self.backend.clusters:
+            raise in_use(f"Cluster already exists with name: {params['name']}")
+        vpc = {**_VPC_DEFAULTS, **params["resourcesVpcConfig"]}
+        vpc["vpcId"] = self._vpc_of(vpc.get("subnetIds") or [])
+        cluster = self.backend.create_cluster(
+            name=params["name"],
+            version=version,
+            role_arn=params["roleArn"],
+            resources_vpc_config=vpc,
+            kubernetes_network_config=_network(params.get("kubernetesNetworkConfig") or {}),
+            logging=_logging(params.get("logging")),
+            client_request_token=params.get("clientRequestToken"),
+            tags=dict(params.get("tags") or {}),
+            encryption_config=params.get("encryptionConfig"),
+            remote_network_config=params.get("remoteNetworkConfig"),
+        )
+        vpc["clusterSecurityGroupId"] = self._cluster_security_group(cluster, vpc["vpcId"])
+        self._complete(cluster, params)
+        return ActionResult({"cluster": cluster})
+
+    def _vpc_of(self, subnet_ids: list[str]) -> str:
+        if len(subnet_ids) < 2:
+            raise invalid("Subnets specified must be in at least two different AZs")
+        ec2 = _ec2(self)
+        known = {subnet.id: subnet for subnet in ec2.describe_subnets()}
+        missing = sorted(set(subnet_ids) - set(known))
+        if missing:
+            raise invalid(f"The subnet ID '{missing[0]}' does not exist")
+        subnets = [known[subnet_id] for subnet_id in subnet_ids]
+        if len({subnet.vpc_id for subnet in subnets}) != 1:
+            raise invalid("Subnets specified must be in the same VPC")
+        if len({subnet.availability_zone for subnet in subnets}) < 2:
+            raise invalid("Subnets specified must be in at least two different AZs")
+        return str(subnets[0].vpc_id)
+
+    def _cluster_security_group(self, cluster: Cluster, vpc_id: str) -> str:
+        group = _ec2(self).create_security_group(
+            name=f"eks-cluster-sg-{cluster.name}-{short_hash(cluster.arn + vpc_id, 8)}",
+            description="EKS created security group applied to ENI that is attached to EKS Control Plane master nodes",
+            vpc_id=vpc_id,
+            tags={"aws:eks:cluster-name": cluster.name, f"kubernetes.io/cluster/{cluster.name}": "owned"},
+        )
+        return str(group.id)
+
+    def _complete(self, cluster: Cluster, params: Record) -> None:
+        digest = short_hash(cluster.arn).upper()
+        access = {"authenticationMode": "CONFIG_MAP", "bootstrapClusterCreatorAdminPermissions": True}
+        certificate = f"-----BEGIN CERTIFICATE-----\nsandbox {cluster.arn}\n-----END CERTIFICATE-----\n"
+        vars(cluster).update(
+            identity={"oidc": {"issuer": f"https://oidc.eks.{self.region}.amazonaws.com/id/{digest}"}},
+            endpoint=f"https://{digest}.gr7.{self.region}.eks.amazonaws.com",
+            certificate_authority={"data": base64.b64encode(certificate.encode()).decode()},
+            platformVersion="eks.1",
+            health={"issues": []},
+            access_config={**access, **(params.get("accessConfig") or {})},
+            upgrade_policy={"supportType": "EXTENDED", **(params.get("upgradePolicy") or {})},
+            deletion_protection=bool(params.get("deletionProtection")),
+            compute_config=params.get("computeConfig"),
+            storage_config=params.get("storageConfig"),
+            zonal_shift_config=params.get("zonalShiftConfig"),
+        )
+        if params.get("bootstrapSelfManagedAddons") is False:
+            vars(cluster)["bootstrap_self_managed_addons"] = False
+
+    def delete_cluster(self) -> ActionResult:
+        """DeleteCluster: refused with deletion protection, and while node groups are left."""
+        cluster = self._cluster()
+        if vars(cluster).get("deletion_protection"):
+            raise refused(f"Cluster {cluster.name} has deletion protection enabled. Disable it before deleting the cluster.")
+        deleted = self.backend.delete_cluster(cluster.name)
+        _ec2(self).delete_security_group(group_id=deleted.resources_vpc_config["clusterSecurityGroupId"])
+        vars(deleted)["status"] = "DELETING"
+        return ActionResult({"cluster": deleted})
+
+    def update_cluster_config(self) -> ActionResult:
+        """UpdateClusterConfig: one kind of change per call, as EKS asks."""
+        cluster, params = self._cluster(), self.params
+        kinds = [key for key in params if key not in ("name", "clientRequestToken") and params[key] is not None]
+        if len(kinds) != 1:
+            raise invalid("Exactly one type of update can be allowed per UpdateClusterConfig call: " + ", ".join(sorted(kinds)))
+        key = kinds[0]
+        attribute = _snake(key)
+        if key == "resourcesVpcConfig":
+            new: Any = {**cluster.resources_vpc_config, **params[key]}
+        elif key == "logging":
+            new = _logging(params[key], cluster.logging)
+        elif attribute in _PLAIN_CONFIG:
+            old = vars(cluster).get(attribute)
+            new = {**old, **params[key]} if isinstance(old, dict) else params[key]
+        else:
+            raise invalid(f"the sandbox's EKS does not update {key}")
+        if new == vars(cluster)[attribute]:
+            raise invalid(f"Cluster is already at the desired configuration for {key}")
+        vars(cluster)[attribute] = new
+        return ActionResult({"update": self._update(cluster, "ConfigUpdate", {key: params[key]})})
+
+    def update_cluster_version(self) -> ActionResult:
+        """UpdateClusterVersion: one minor at a time, never back."""
+        cluster, wanted = self._cluster(), self.params["version"]
+        if cluster_version(wanted) is None:
+            raise invalid(f"unsupported Kubernetes version update from {cluster.version} to {wanted}")
+        if minor_number(wanted) != minor_number(cluster.version) + 1:
+            raise invalid(f"Unsupported Kubernetes minor version update from {cluster.version} to {wanted}")
+        cluster.version = wanted
+        return ActionResult({"update": self._update(cluster, "VersionUpdate", {"Version": wanted})})
+
+    def associate_encryption_config(self) -> ActionResult:
+        """AssociateEncryptionConfig: once per cluster; it cannot be taken away."""
+        cluster = self._cluster()
+        if cluster.encryption_config:
+            raise refused(f"Cluster {cluster.name} already has encryption configuration")
+        cluster.encryption_config = self.params["encryptionConfig"]
+        update = self._update(cluster, "AssociateEncryptionConfig", {"EncryptionConfig": cluster.encryption_config})
+        return ActionResult({"update": update})
+
+    def describe_update(self) -> ActionResult:
+        """DescribeUpdate; every update of the sandbox is Successful."""
+        cluster = self._cluster()
+        update = extras(cluster).updates.get(self.params["updateId"])
+        if update is None:
+            raise not_found(f"No update found for id: {self.params['updateId']}")
+        return ActionResult({"update": update})
+
+    def list_updates(self) -> ActionResult:
+        """ListUpdates of the cluster, or of one node group or add-on."""
+        more = extras(self._cluster())
+        subject = next(
+            ((kind, self.params[f"{kind}Name"]) for kind in ("nodegroup", "addon") if self.params.get(f"{kind}Name")),
+            ("", ""),
+        )
+        return ActionResult({"updateIds": sorted(key for key, value in more.update_subjects.items() if value == subject)})
+
+    def describe_cluster_versions(self) -> ActionResult:
+        """DescribeClusterVersions from the table in facts, newest first."""
+        params = self.params
+        rows = [
+            row
+            for row in reversed(CLUSTER_VERSIONS)
+            if (not params.get("clusterVersions") or row.version in params["clusterVersions"])
+            and (not params.get("defaultOnly") or row.version == DEFAULT_VERSION)
+            and params.get("versionStatus", row.status) == row.status
+        ]
+        return ActionResult({"clusterVersions": [_version_information(row.version) for row in rows]})
+
+    def tag_resource(self) -> ActionResult:
+        """TagResource of a cluster, node group, add-on, access entry or pod identity association."""
+        self._tags_of(self._resource_arn()).update(self.params["tags"])
+        return EmptyResult()
+
+    def untag_resource(self) -> ActionResult:
+        """UntagResource; keys that are not there are passed over."""
+        tags = self._tags_of(self._resource_arn())
+        for key in self.params["tagKeys"]:
+            tags.pop(key, None)
+        return EmptyResult()
+
+    def list_tags_for_resource(self) -> ActionResult:
+        """ListTagsForResource."""
+        return ActionResult({"tags": self._tags_of(self._resource_arn())})
+
+    def _resource_arn(self) -> str:
+        return unquote(self.path.split("/", 2)[2])
+
+    def _tags_of(self, arn: str) -> dict[str, str]:
+        for cluster in self.backend.clusters.values():
+            more = extras(cluster)
+            holders: list[tuple[str, dict[str, str]]] = [(cluster.arn, cluster.tags)]
+            holders += [(group.arn, group.tags) for group in cluster.nodegroups.values()]
+            holders += [(addon["addonArn"], addon["tags"]) for addon in more.addons.values()]
+            holders += [(entry["accessEntryArn"], entry["tags"]) for entry in more.entries.values()]
+            holders += [(pod["associationArn"], pod["tags"]) for pod in more.pod_identities.values()]
+            for holder, tags in holders:
+                if holder == arn:
+                    return tags
+        raise not_found(f"Resource was not found: {arn}")
+
+
+def _ec2(response: EksBase) -> EC2Backend:
+    return ec2_backends[response.current_account][response.region]
+
+
+def _network(config: Record) -> Record:
+    return without_none({"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4", **config})
+
+
+def _logging(wanted: Record | None, current: Record | None = None) -> Record:
+    """EKS's answer: one row with the types that are on, one with those that are off."""
+    on = {kind for row in (current or {}).get("clusterLogging", []) if row.get("enabled") for kind in row["types"]}
+    for row in (wanted or {}).get("clusterLogging", []):
+        kinds = set(row.get("types") or [])
+        on = on | kinds if row.get("enabled") else on - kinds
+    rows = [
+        {"types": [kind for kind in _LOG_TYPES if (kind in on) == enabled], "enabled": enabled} for enabled in (True, False)
+    ]
+    return {"clusterLogging": [row for row in rows if row["types"]]}
+
+
+def _version_information(version: str) -> Record:
+    row = next(row for row in CLUSTER_VERSIONS if row.version == version)
+    return without_none(
+        {
+            "clusterVersion": row.version,
+            "clusterType": "eks",
+            "defaultPlatformVersion": "eks.1",
+            "defaultVersion": row.version == DEFAULT_VERSION,
+            "releaseDate": day(row.released),
+            "endOfStandardSupportDate": day(row.standard_ends),
+            "endOfExtendedSupportDate": day(row.extended_ends),
+            "status": row.status.lower().replace("_", "-"),
+            "versionStatus": row.status,
+            "kubernetesPatchVersion": row.patch,
+        }
+    )
+
+
+def _snake(key: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)

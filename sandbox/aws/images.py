@@ -1,0 +1,77 @@
+"""EKS's machine images and the public SSM parameters that name them, seeded into moto per region.
+
+Paths: EKS user guide, "Retrieve recommended AMI IDs" (Amazon Linux, Bottlerocket).
+"""
+
+from __future__ import annotations
+
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.utils import utcnow
+from moto.ec2.models import EC2Backend, ec2_backends
+from moto.ec2.models.amis import Ami
+from moto.ssm.models import Parameter, SimpleSystemManagerBackend, ssm_backends
+
+from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, AmiType, image_id, latest_release, offered
+
+_OWNER = "602401143452"
+
+
+def ensure_region(region: str) -> None:
+    """Seed a region once; a second call costs one look-up."""
+    ec2 = ec2_backends[DEFAULT_ACCOUNT_ID][region]
+    first = AMI_TYPES["AL2023_ARM_64_STANDARD"]
+    newest = CLUSTER_VERSIONS[-1].version
+    if image_id(region, first, newest, latest_release(first, newest)) in ec2.amis:
+        return
+    ssm = ssm_backends[DEFAULT_ACCOUNT_ID][region]
+    for version in CLUSTER_VERSIONS:
+        for ami_type in AMI_TYPES.values():
+            if offered(ami_type, version.version):
+                _seed(ec2, ssm, ami_type, version.version)
+
+
+def ensure_image(ec2: EC2Backend, ami_type: AmiType, minor: str, release: str) -> str:
+    """Id of the image of one release, registered when it is not there yet."""
+    identifier = image_id(ec2.region_name, ami_type, minor, release)
+    if identifier not in ec2.amis:
+        ec2.amis[identifier] = Ami(
+            ec2,
+            identifier,
+            name=f"sandbox-eks-node-{ami_type.name.lower().replace('_', '-')}-{minor}-{release}",
+            description=f"EKS node, {ami_type.name}, Kubernetes {minor}, release {release}",
+            owner_id=_OWNER,
+            owner_alias="amazon",
+            public=True,
+            virtualization_type="hvm",
+            architecture=ami_type.architecture,
+            hypervisor="xen",
+            root_device_type="ebs",
+            root_device_name="/dev/xvda",
+            region_name=f"{ec2.region_name}a",
+        )
+    return identifier
+
+
+def _seed(ec2: EC2Backend, ssm: SimpleSystemManagerBackend, ami_type: AmiType, minor: str) -> None:
+    release = latest_release(ami_type, minor)
+    base = ami_type.path.format(k=minor)
+    image = ensure_image(ec2, ami_type, minor, release)
+    kind = "image_version" if ami_type.family == "bottlerocket" else "release_version"
+    for leaf, value, data_type in (("image_id", image, "aws:ec2:image"), (kind, release, "text")):
+        name = f"{base}/{leaf}"
+        if name in ssm._parameters:
+            continue
+        ssm._parameters[name].append(
+            Parameter(
+                account_id=ssm.account_id,
+                name=name,
+                value=value,
+                parameter_type="String",
+                description=None,
+                allowed_pattern=None,
+                keyid=None,
+                last_modified_date=utcnow(),
+                version=1,
+                data_type=data_type,
+            )
+        )

@@ -1,0 +1,112 @@
+"""What is in the sandbox's AWS beyond what moto brings: for ``sandbox down`` and for the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of thing: how to list it, what names it, and which ones moto brings itself.
+
+    ``path`` is the key of the list in the answer, with dots for nested lists.
+    """
+
+    name: str
+    service: str
+    operation: str
+    path: str
+    identifier: str
+    arguments: tuple[tuple[str, Any], ...] = ()
+    ours: Callable[[Row], bool] = lambda row: True
+
+
+def _alive(row: Row) -> bool:
+    return row["State"]["Name"] not in ("terminated", "shutting-down")
+
+
+KINDS: Final = (
+    Kind("VPC", "ec2", "describe_vpcs", "Vpcs", "VpcId", ours=lambda row: not row.get("IsDefault")),
+    Kind("subnet", "ec2", "describe_subnets", "Subnets", "SubnetId", ours=lambda row: not row.get("DefaultForAz")),
+    Kind("internet gateway", "ec2", "describe_internet_gateways", "InternetGateways", "InternetGatewayId"),
+    Kind("NAT gateway", "ec2", "describe_nat_gateways", "NatGateways", "NatGatewayId", ours=lambda row: row["State"] not in ("deleted", "deleting")),
+    Kind("Elastic IP", "ec2", "describe_addresses", "Addresses", "AllocationId"),
+    Kind("route table", "ec2", "describe_route_tables", "RouteTables", "RouteTableId", ours=lambda row: not any(item.get("Main") for item in row["Associations"])),
+    Kind("security group", "ec2", "describe_security_groups", "SecurityGroups", "GroupId", ours=lambda row: row["GroupName"] != "default"),
+    Kind("VPC endpoint", "ec2", "describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId", ours=lambda row: row.get("State") != "deleted"),
+    Kind("flow log", "ec2", "describe_flow_logs", "FlowLogs", "FlowLogId"),
+    Kind("launch template", "ec2", "describe_launch_templates", "LaunchTemplates", "LaunchTemplateName"),
+    Kind("instance", "ec2", "describe_instances", "Reservations.Instances", "InstanceId", ours=_alive),
+    Kind("network interface", "ec2", "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
+    Kind("volume", "ec2", "describe_volumes", "Volumes", "VolumeId"),
+    Kind("Auto Scaling Group", "autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", "AutoScalingGroupName"),
+    Kind("IAM role", "iam", "list_roles", "Roles", "RoleName", ours=lambda row: not row["Path"].startswith("/aws-service-role/")),
+    Kind("IAM policy", "iam", "list_policies", "Policies", "PolicyName", (("Scope", "Local"),)),
+    Kind("instance profile", "iam", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName"),
+    Kind("OIDC provider", "iam", "list_open_id_connect_providers", "OpenIDConnectProviderList", "Arn"),
+    Kind("KMS alias", "kms", "list_aliases", "Aliases", "AliasName", ours=lambda row: not row["AliasName"].startswith("alias/aws/")),
+    Kind("log group", "logs", "describe_log_groups", "logGroups", "logGroupName"),
+    Kind("EKS cluster", "eks", "list_clusters", "clusters", ""),
+    Kind("SSM document", "ssm", "list_documents", "DocumentIdentifiers", "Name", (("Filters", [{"Key": "Owner", "Values": ["Self"]}]),)),
+    Kind("SSM parameter", "ssm", "describe_parameters", "Parameters", "Name", ours=lambda row: not row["Name"].startswith("/aws/")),
+    Kind("SQS queue", "sqs", "list_queues", "QueueUrls", ""),
+    Kind("event rule", "events", "list_rules", "Rules", "Name"),
+)
+
+
+def leftovers(endpoint: str, region: str = "us-east-1") -> dict[str, list[str]]:
+    """Everything beyond moto's defaults at an endpoint, by kind, sorted; kinds with nothing are left out.
+
+    Terminated instances, deleted NAT gateways and KMS keys pending deletion stay visible in AWS for a while and
+    do not count. Raises botocore's ClientError when the endpoint answers with an error.
+    """
+    found = {kind.name: sorted(_names(kind, endpoint, region)) for kind in KINDS}
+    found["KMS key"] = sorted(_kms_keys(endpoint, region))
+    return {name: found[name] for name in sorted(found) if found[name]}
+
+
+def client(service: str, endpoint: str, region: str) -> Any:
+    """A boto3 client for the sandbox, with made-up credentials."""
+    return boto3.client(
+        service,
+        endpoint_url=endpoint,
+        region_name=region,
+        aws_access_key_id="sandbox",
+        aws_secret_access_key="sandbox",  # noqa: S106 - moto takes any
+        config=Config(retries={"max_attempts": 3, "mode": "standard"}),
+    )
+
+
+def _names(kind: Kind, endpoint: str, region: str) -> Iterable[str]:
+    service = client(kind.service, endpoint, region)
+    arguments = dict(kind.arguments)
+    if service.can_paginate(kind.operation):
+        pages: Iterable[Row] = service.get_paginator(kind.operation).paginate(**arguments)
+    else:
+        pages = [getattr(service, kind.operation)(**arguments)]
+    for page in pages:
+        for row in _rows([page], kind.path.split(".")):
+            if kind.ours(row):
+                yield str(row[kind.identifier]) if kind.identifier else str(row)
+
+
+def _rows(level: list[Any], path: list[str]) -> list[Any]:
+    for key in path:
+        level = [item for parent in level for item in parent.get(key, [])]
+    return level
+
+
+def _kms_keys(endpoint: str, region: str) -> Iterable[str]:
+    kms = client("kms", endpoint, region)
+    for page in kms.get_paginator("list_keys").paginate():
+        for row in page["Keys"]:
+            key = kms.describe_key(KeyId=row["KeyId"])["KeyMetadata"]
+            if key["KeyState"] != "PendingDeletion" and key["KeyManager"] == "CUSTOMER":
+                yield str(row["KeyId"])

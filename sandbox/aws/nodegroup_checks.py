@@ -1,0 +1,131 @@
+"""What EKS refuses in a node group before it creates anything.
+
+Upstream: Amazon EKS API reference, CreateNodegroup; EKS user guide, "Customize managed nodes with launch templates".
+Every function raises InvalidParameterException.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.amis import Ami
+from moto.ec2.models.instance_types import INSTANCE_TYPES
+
+from sandbox.aws.eks_base import Record, invalid
+from sandbox.aws.facts import AMI_TYPES, cluster_version, latest_release, minor_number, offered
+
+_EFFECTS = ("NO_EXECUTE", "NO_SCHEDULE", "PREFER_NO_SCHEDULE")
+_CAPACITY_TYPES = ("CAPACITY_BLOCK", "ON_DEMAND", "SPOT")
+_MAX_TAINTS = 50
+_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,62}")
+_RELEASE = re.compile(r"\d+\.\d+\.\d+-\d{8}")
+_BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
+
+
+def check_names_and_sizes(params: Record) -> None:
+    """Name, capacity type, labels and sizes."""
+    if not _NAME.fullmatch(params["nodegroupName"]):
+        raise invalid(f"nodegroupName {params['nodegroupName']!r} is not valid: 1 to 63 letters, digits, - and _")
+    if params.get("capacityType", "ON_DEMAND") not in _CAPACITY_TYPES:
+        raise invalid(f"capacityType must be one of {', '.join(_CAPACITY_TYPES)}: {params['capacityType']}")
+    if any(key.startswith(("eks.amazonaws.com/", "kubernetes.io/")) for key in params.get("labels") or {}):
+        raise invalid("Label cannot contain reserved prefixes [kubernetes.io/, eks.amazonaws.com/]")
+    scaling(params.get("scalingConfig") or {})
+
+
+def scaling(config: Record) -> dict[str, int]:
+    """The three sizes, EKS's defaults filled in (2, 2, 2)."""
+    sizes = {"minSize": 2, "maxSize": 2, "desiredSize": 2, **config}
+    if sizes["maxSize"] < 1:
+        raise invalid("maxSize must be at least 1")
+    if not 0 <= sizes["minSize"] <= sizes["desiredSize"] <= sizes["maxSize"]:
+        raise invalid(
+            f"minimum capacity {sizes['minSize']}, desired capacity {sizes['desiredSize']} and "
+            f"maximum capacity {sizes['maxSize']} must be in this order"
+        )
+    return sizes
+
+
+def check_taints(taints: Sequence[Record], already: int = 0) -> None:
+    """At most 50, each with a key and an effect of the API's enum (not Kubernetes' spelling)."""
+    if len(taints) + already > _MAX_TAINTS:
+        raise invalid(f"a node group takes at most {_MAX_TAINTS} taints, not {len(taints) + already}")
+    for taint in taints:
+        if taint.get("effect") not in _EFFECTS:
+            raise invalid(f"taint effect must be one of {', '.join(_EFFECTS)}: {taint.get('effect')}")
+        if not taint.get("key") or len(taint["key"]) > 63 or len(taint.get("value", "")) > 63:
+            raise invalid("a taint needs a key of 1 to 63 characters, and a value of at most 63")
+
+
+def check_template(params: Record, data: Record) -> bool:
+    """What may not stand beside a launch template; returns whether it brings a custom AMI."""
+    if data.get("InstanceType") and params.get("instanceTypes"):
+        raise invalid("Cannot specify instance types in launch template and API request")
+    if (data.get("InstanceMarketOptions") or {}).get("MarketType") == "spot":
+        raise invalid("Spot in a launch template is not allowed in a managed node group; use capacityType")
+    if (data.get("IamInstanceProfile")) and data["IamInstanceProfile"] != {}:
+        raise invalid("An IAM instance profile in the launch template is not allowed in a managed node group; use nodeRole")
+    if not data.get("ImageId"):
+        return False
+    if params.get("amiType") not in (None, "CUSTOM"):
+        raise invalid("You cannot specify an AMI Type when specifying an image id in the launch template")
+    for key in ("version", "releaseVersion"):
+        if params.get(key):
+            raise invalid(f"You cannot specify {key} when specifying an image id in the launch template")
+    return True
+
+
+def checked_version(wanted: str | None, cluster: str) -> str:
+    """The node group's minor: the cluster's, or at most three older."""
+    version = wanted or cluster
+    if cluster_version(version) is None:
+        raise invalid(f"Requested Nodegroup version {version} is not supported")
+    if not 0 <= minor_number(cluster) - minor_number(version) <= 3:
+        raise invalid(f"Nodegroup Kubernetes version {version} does not fit cluster version {cluster}")
+    return version
+
+
+def check_architecture(ami_type: str, types: Sequence[str], version: str, image: Ami | None) -> None:
+    """Every instance type has the architecture of the amiType, or of the custom image."""
+    if ami_type == "CUSTOM":
+        architecture = image.architecture if image else None
+    elif ami_type not in AMI_TYPES:
+        raise invalid(f"amiType {ami_type} is not one the sandbox's EKS knows: {', '.join(AMI_TYPES)}")
+    else:
+        architecture = AMI_TYPES[ami_type].architecture
+        if not offered(AMI_TYPES[ami_type], version):
+            raise invalid(f"AMI Type {ami_type} is only supported for kubernetes versions {AMI_TYPES[ami_type].last} or earlier")
+    for name in types:
+        data: dict[str, Any] | None = INSTANCE_TYPES.get(name)
+        if data is None:
+            raise invalid(f"The following supplied instance types do not exist: [{name}]")
+        supported = data["ProcessorInfo"]["SupportedArchitectures"]
+        if architecture is not None and architecture not in supported:
+            raise invalid(f"[{name}] is not a valid instance type for requested amiType {ami_type} ({architecture})")
+
+
+def check_subnets(ec2: EC2Backend, subnet_ids: Sequence[str], vpc_id: str) -> None:
+    """Subnets exist and lie in the cluster's VPC."""
+    known = {subnet.id: subnet.vpc_id for subnet in ec2.describe_subnets()}
+    for subnet_id in subnet_ids:
+        if known.get(subnet_id) != vpc_id:
+            raise invalid(f"The subnet ID '{subnet_id}' does not exist in VPC {vpc_id}")
+    if not subnet_ids:
+        raise invalid("Subnets cannot be empty")
+
+
+def checked_release(ami_type: str, version: str, wanted: str | None) -> str:
+    """The AMI release, the latest by default; a release of another minor is refused."""
+    row = AMI_TYPES[ami_type]
+    if wanted is None:
+        return latest_release(row, version)
+    if row.family == "bottlerocket":
+        fits = bool(_BOTTLEROCKET_RELEASE.fullmatch(wanted))
+    else:
+        fits = bool(_RELEASE.fullmatch(wanted)) and wanted.startswith(f"{version}.")
+    if not fits:
+        raise invalid(f"Requested release version {wanted} is not valid for kubernetes version {version} and {ami_type}")
+    return wanted

@@ -1,0 +1,54 @@
+"""moto's server on loopback, one request at a time, with the sandbox's additions."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from typing import Any
+
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import BaseWSGIServer, make_server
+
+from sandbox.aws import eks, images, instance_refresh, termination
+
+_SCOPE = re.compile(r"Credential=[^/]+/\d+/(?P<region>[a-z0-9-]+)/(?P<service>[a-z0-9-]+)/aws4_request")
+# ReceiveMessage may wait for seconds, and must not keep everybody else waiting.
+_UNLOCKED = frozenset({"sqs"})
+
+
+class QuietHandler(MotoRequestHandler):
+    """Writes a line only for what failed, to the log."""
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Say nothing about requests that went well."""
+        if str(code).startswith("5"):
+            logging.getLogger(__name__).warning("%s answered %s", self.requestline, code)
+
+
+class SandboxApp:
+    """WSGI application: moto behind a lock, because its backends are not made for threads."""
+
+    def __init__(self) -> None:
+        """Install the additions; backends are loaded when first asked for."""
+        eks.install()
+        instance_refresh.install()
+        termination.install()
+        self._moto = DomainDispatcherApplication(create_backend_app)
+        self._lock = threading.Lock()
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Seed the request's region with EKS's images, then answer."""
+        scope = _SCOPE.search(environ.get("HTTP_AUTHORIZATION", ""))
+        free = scope is not None and scope["service"] in _UNLOCKED
+        with nullcontext() if free else self._lock:
+            if scope is not None and scope["service"] in ("ec2", "ssm", "eks", "autoscaling"):
+                images.ensure_region(scope["region"])
+            return list(self._moto(environ, start_response))
+
+
+def create_server(port: int = 0) -> BaseWSGIServer:
+    """A threaded server on 127.0.0.1; port 0 takes a free one. Call ``serve_forever`` on it."""
+    return make_server("127.0.0.1", port, SandboxApp(), threaded=True, request_handler=QuietHandler)
