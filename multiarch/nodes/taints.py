@@ -6,11 +6,11 @@ Kubernetes and the kubelet say ``NoSchedule``, the EKS API says ``NO_SCHEDULE``
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 
 from multiarch.errors import MultiarchError
+from multiarch.facts.limits import NameKind, check_name
 
 
 class Effect(StrEnum):
@@ -21,31 +21,8 @@ class Effect(StrEnum):
     NO_EXECUTE = "NoExecute"
 
 
-# Kubernetes' qualified names and label values: apimachinery, pkg/util/validation.
-_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_PREFIX_LIMIT = 253
-
-
 class TaintSyntaxError(MultiarchError):
     """A taint that Kubernetes would refuse, with the way out in ``hint``."""
-
-
-def qualified_name_fault(name: str) -> str | None:
-    """Say why ``name`` is no label or taint key (``[prefix/]name``), or return None when it is one."""
-    prefix, slash, rest = name.rpartition("/")
-    if slash and (len(prefix) > _PREFIX_LIMIT or not _SUBDOMAIN.fullmatch(prefix)):
-        return f"the prefix {prefix!r} is no DNS subdomain"
-    if not _NAME.fullmatch(rest):
-        return f"{rest!r} is not 1 to 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
-    return None
-
-
-def label_value_fault(value: str) -> str | None:
-    """Say why ``value`` is no label or taint value, or return None when it is one (the empty value is)."""
-    if value and not _NAME.fullmatch(value):
-        return f"{value!r} is not up to 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
-    return None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -85,8 +62,6 @@ def parse_taint(text: str) -> Taint:
         )
         raise TaintSyntaxError(f"{effect!r} is no taint effect.", hint=hint)
     key, _, value = key_and_value.partition("=")
-    if fault := qualified_name_fault(key):
-        raise TaintSyntaxError(f"{key!r} is no taint key: {fault}.", hint="Write it as in arch=arm64:NoSchedule.")
-    if fault := label_value_fault(value):
-        raise TaintSyntaxError(f"{value!r} is no taint value: {fault}.", hint="Write it as in arch=arm64:NoSchedule.")
+    if fault := check_name(NameKind.TAINT_KEY, key) or check_name(NameKind.TAINT_VALUE, value):
+        raise TaintSyntaxError(f"{fault}.", hint="Write it as in arch=arm64:NoSchedule.")
     return Taint(key, value, Effect(effect))

@@ -75,7 +75,8 @@ class ClusterPlan:
 class AddonPlan:
     """One EKS add-on. ``configuration`` is JSON (sorted keys) or empty. ``before_nodes``: nodes need it to become ready.
 
-    ``service_account`` and ``policy_arn`` are set when its controller needs an IAM role through Pod Identity.
+    ``service_account`` and ``managed_policy`` (AWS's, its path and name without the partition's ARN) are set when its
+    controller needs an IAM role through Pod Identity.
     """
 
     name: str
@@ -83,7 +84,7 @@ class AddonPlan:
     configuration: str
     before_nodes: bool
     service_account: str | None
-    policy_arn: str | None
+    managed_policy: str | None
 
 
 @dataclass(frozen=True, slots=True)

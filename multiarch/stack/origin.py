@@ -40,7 +40,14 @@ class Origin:
         return None
 
     def problem(
-        self, rule: str, path: Path, message: str, *, hint: str = "", value: object = None, severity: Severity = Severity.ERROR
+        self,
+        rule: str,
+        path: Path,
+        message: str,
+        *,
+        hint: str = "",
+        value: object = None,
+        severity: Severity = Severity.ERROR,
     ) -> Problem:
         """Make a problem at ``path``. ``value`` is what was written there."""
         place = self.place(path)

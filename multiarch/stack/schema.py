@@ -36,7 +36,20 @@ TaintText = Annotated[str, Field(examples=["arch=arm64:NoSchedule"])]
 AmiFamilyName = Literal["AL2", "AL2023", "Bottlerocket"]
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 Endpoint = Literal[
-    "autoscaling", "ec2", "ec2messages", "ecr", "eks", "eks-auth", "elasticloadbalancing", "kms", "logs", "s3", "sqs", "ssm", "ssmmessages", "sts"
+    "autoscaling",
+    "ec2",
+    "ec2messages",
+    "ecr",
+    "eks",
+    "eks-auth",
+    "elasticloadbalancing",
+    "kms",
+    "logs",
+    "s3",
+    "sqs",
+    "ssm",
+    "ssmmessages",
+    "sts",
 ]
 
 
@@ -86,7 +99,9 @@ class Logging(Words):
 
     types: list[LogType] = ["api", "audit", "authenticator"]
     """Which logs are sent."""
-    retention_days: Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653] = 90
+    retention_days: Literal[
+        1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653
+    ] = 90
     """How long CloudWatch keeps them."""
 
 
@@ -247,7 +262,9 @@ class Session(Words):
     """End a session after this time at the latest. Default: no limit."""
     log_to_cloud_watch: bool = True
     """Keep what sessions print in an encrypted CloudWatch log group."""
-    log_retention_days: Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653] = 90
+    log_retention_days: Literal[
+        1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653
+    ] = 90
     """How long CloudWatch keeps them."""
     run_as_user: str | None = None
     """The Linux user of a session. Default: ssm-user."""
@@ -284,7 +301,9 @@ class StackWords(Words):
     """EKS add-ons."""
     ami_family: AmiFamilyName = "AL2023"
     """The operating system of groups that do not name their own."""
-    arm64_taint: Annotated[str, Field(examples=["arch=arm64:NoSchedule", "kubernetes.io/arch=arm64:NoSchedule", "none"])] = "arch=arm64:NoSchedule"
+    arm64_taint: Annotated[
+        str, Field(examples=["arch=arm64:NoSchedule", "kubernetes.io/arch=arm64:NoSchedule", "none"])
+    ] = "arch=arm64:NoSchedule"
     """The taint of arm64 nodes, ``key=value:Effect``, or ``none``."""
     node_groups: dict[str, NodeGroup] = {}
     """Node groups by name."""

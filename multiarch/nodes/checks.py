@@ -1,0 +1,280 @@
+"""What a node group may not be: contradictions that AWS would refuse late, or that would strand pods."""
+
+from __future__ import annotations
+
+from multiarch.errors import Severity, UnknownFactError
+from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.instance_types import InstanceType, instance_type, why_not_eks
+from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_name
+from multiarch.nodes.model import BootstrapCase, CapacityType, Kind, Pairs, Sizes
+from multiarch.nodes.report import Path, Report
+from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
+from multiarch.nodes.taints import Effect, Taint, TaintSyntaxError, parse_taint
+from multiarch.nodes.user_data import pre_bootstrap_supported, restricted_label, starts_kubelet
+
+_OWN_FLAGS = {
+    "--node-labels": "labels",
+    "--register-with-taints": "taints",
+    "--max-pods": "maxPods",
+}
+
+
+def check_instance_types(spec: NodeGroupSpec, report: Report) -> tuple[InstanceType, ...]:
+    """Look every type up. Returns the known ones, or nothing when they contradict one another."""
+    types: list[InstanceType] = []
+    for index, name in enumerate(spec.instance_types):
+        path = (*spec.types_path, index)
+        if name in spec.instance_types[:index]:
+            report("duplicate-instance-type", path, f"{name} is named twice.", hint="Remove one.", value=name)
+            continue
+        try:
+            found = instance_type(name)
+        except UnknownFactError as error:
+            report("unknown-instance-type", path, error.message, hint=error.hint, value=name)
+            continue
+        if reason := why_not_eks(found):
+            report("not-an-eks-type", path, f"{reason}.", hint="Choose another type.", value=name)
+            continue
+        if spec.capacity_type is CapacityType.SPOT and not found.spot:
+            report(
+                "no-spot",
+                path,
+                f"EC2 does not sell {name} as spot.",
+                hint="Use capacityType: on-demand, or another type.",
+                value=name,
+            )
+        types.append(found)
+    if spec.half is not None:
+        for found in types:
+            if found.architecture is not spec.half:
+                report(
+                    "half-architecture",
+                    spec.types_path,
+                    f"{found.name} is {found.architecture}.",
+                    hint=f"Move it to instanceTypes.{found.architecture}.",
+                    value=found.name,
+                )
+                return ()
+    elif len({found.architecture for found in types}) > 1:
+        first = types[0]
+        other = next(t for t in types if t.architecture is not first.architecture)
+        report(
+            "mixed-architectures",
+            spec.types_path,
+            f"{first.name} is {first.architecture} and {other.name} is {other.architecture}; a node group has one architecture.",
+            hint="Split it into two groups.",
+            value=list(spec.instance_types),
+        )
+        return ()
+    return tuple(types)
+
+
+def check_sizes(spec: NodeGroupSpec, report: Report) -> Sizes:
+    """Min <= desired <= max."""
+    desired = spec.minimum if spec.desired is None else spec.desired
+    if spec.minimum > spec.maximum:
+        report(
+            "sizes",
+            (*spec.path, "minSize"),
+            f"minSize {spec.minimum} is above maxSize {spec.maximum}.",
+            hint="Raise maxSize or lower minSize.",
+            value=spec.minimum,
+        )
+    elif desired < spec.minimum:
+        report(
+            "sizes",
+            (*spec.path, "desiredSize"),
+            f"desiredSize {desired} is below minSize {spec.minimum}.",
+            hint="Leave desiredSize out, or lower minSize.",
+            value=desired,
+        )
+    elif desired > spec.maximum:
+        report(
+            "sizes",
+            (*spec.path, "desiredSize"),
+            f"desiredSize {desired} is above maxSize {spec.maximum}.",
+            hint="Lower desiredSize or raise maxSize.",
+            value=desired,
+        )
+    if spec.capacity_type is CapacityType.SPOT and len(spec.instance_types) == 1:
+        report(
+            "spot-single-type",
+            spec.types_path,
+            f"spot capacity of one type, {spec.instance_types[0]}, is often not to be had.",
+            hint="Name several types of similar size.",
+            value=list(spec.instance_types),
+            severity=Severity.WARNING,
+        )
+    return Sizes(spec.minimum, desired, spec.maximum)
+
+
+def check_labels(spec: NodeGroupSpec, report: Report) -> Pairs:
+    """Labels that the kubelet may set on its own node."""
+    managed = spec.kind is Kind.MANAGED
+    for key, value in spec.labels:
+        path: Path = (*spec.path, "labels", key)
+        if fault := check_name(NameKind.MANAGED_LABEL_KEY if managed else NameKind.LABEL_KEY, key):
+            report("label-key", path, f"{fault}.", hint="Write it as in example.com/tier.", value=key)
+        elif reason := restricted_label(key):
+            report(
+                "restricted-label",
+                path,
+                f"a node can't label itself {key}: {reason}.",
+                hint="Use a key of your own domain.",
+                value=key,
+            )
+        if fault := check_name(NameKind.LABEL_VALUE, value):
+            report("label-value", path, f"{fault}.", hint="Shorten or rewrite it.", value=value)
+    return spec.labels
+
+
+def check_taints(
+    spec: NodeGroupSpec, context: ClusterContext, *, carries_arm64: bool, report: Report
+) -> tuple[Taint, ...]:
+    """The group's own taints and the stack's arm64 taint; Kubernetes allows one per key and effect."""
+    taints: list[Taint] = []
+    if carries_arm64 and context.arm64_taint is not None:
+        taints.append(context.arm64_taint)
+    for index, text in enumerate(spec.taints):
+        path = (*spec.path, "taints", index)
+        try:
+            taint = parse_taint(text)
+        except TaintSyntaxError as error:
+            report("taint", path, error.message, hint=error.hint, value=text)
+            continue
+        same = [t for t in taints if (t.key, t.effect) == (taint.key, taint.effect)]
+        if same:
+            hint = (
+                "The arm64 taint comes by itself; remove this one." if same[0] == context.arm64_taint else "Remove one."
+            )
+            report("duplicate-taint", path, f"{text} repeats key and effect of {same[0]}.", hint=hint, value=text)
+            continue
+        if spec.kind is Kind.MANAGED and (fault := check_name(NameKind.MANAGED_TAINT_KEY, taint.key)):
+            report("taint", path, f"{fault}.", hint="Use a shorter key, or kind: self-managed.", value=text)
+            continue
+        taints.append(taint)
+    if spec.kind is Kind.MANAGED and len(taints) > MAX_TAINTS_PER_NODE_GROUP:
+        report(
+            "too-many-taints",
+            (*spec.path, "taints"),
+            f"{len(taints)} taints; a managed node group takes {MAX_TAINTS_PER_NODE_GROUP} at most.",
+            hint="Use fewer, or kind: self-managed.",
+            value=len(taints),
+        )
+    return tuple(sorted(taints))
+
+
+def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: Report) -> None:
+    """Who starts the kubelet, and that nobody else does."""
+    path = (*spec.path, "bootstrap")
+    derived = "eks" if case is BootstrapCase.EKS else "user-data"
+    if spec.mode is not None and spec.mode != derived:
+        if spec.mode == "user-data":
+            hint = (
+                "EKS starts it; user data that did so too would break the node. Give ami.id, or use kind: self-managed."
+            )
+        else:
+            hint = "Leave bootstrap.mode out."
+        reason = (
+            "a managed group without ami.id is bootstrapped by EKS"
+            if derived == "eks"
+            else f"a {spec.kind} group {'with ami.id ' if spec.ami_id else ''}bootstraps through its user data"
+        )
+        report("bootstrap-mode", (*path, "mode"), f"mode is {spec.mode}, but {reason}.", hint=hint, value=spec.mode)
+    if spec.pre_bootstrap:
+        if not pre_bootstrap_supported(family):
+            report(
+                "pre-bootstrap-family",
+                (*path, "preBootstrap"),
+                f"{family} runs no scripts from user data.",
+                hint="Use a bootstrap container or a DaemonSet.",
+                value="",
+            )
+        elif line := starts_kubelet(spec.pre_bootstrap):
+            whose = "EKS starts" if case is BootstrapCase.EKS else "the user data starts"
+            report(
+                "starts-kubelet",
+                (*path, "preBootstrap"),
+                f"it would start the kubelet ({line}), which {whose} afterwards.",
+                hint="Remove that line.",
+                value=line,
+            )
+    _check_kubelet_flags(spec, case, family, report)
+
+
+def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: Report) -> None:
+    path = (*spec.path, "bootstrap", "kubeletExtraArgs")
+    if spec.kubelet_extra_args and family is AmiFamily.BOTTLEROCKET:
+        report(
+            "kubelet-flags-family",
+            path,
+            "Bottlerocket takes settings, not kubelet flags.",
+            hint="Leave them out, or use AL2023.",
+            value=list(spec.kubelet_extra_args),
+        )
+    if case is BootstrapCase.EKS and family is AmiFamily.AL2:
+        for key, written in (
+            ("bootstrap.kubeletExtraArgs", bool(spec.kubelet_extra_args)),
+            ("maxPods", spec.max_pods is not None),
+        ):
+            if written:
+                report(
+                    "al2-managed-kubelet",
+                    (*spec.path, *key.split(".")),
+                    "on AL2 EKS calls bootstrap.sh itself, and user data can't add kubelet flags.",
+                    hint="Give ami.id, use kind: self-managed, or AL2023.",
+                )
+    for index, flag in enumerate(spec.kubelet_extra_args):
+        name = flag.partition("=")[0]
+        if not flag.startswith("--") or flag != flag.strip() or " " in flag:
+            report(
+                "kubelet-flag",
+                (*path, index),
+                f"{flag!r} is no flag.",
+                hint="Write --name=value, one flag to an item.",
+                value=flag,
+            )
+        elif name in _OWN_FLAGS:
+            report(
+                "kubelet-own-flag",
+                (*path, index),
+                f"{name} is written by the plan.",
+                hint=f"Use the key {_OWN_FLAGS[name]}.",
+                value=flag,
+            )
+
+
+def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: Report) -> tuple[str, ...]:
+    """Zones must be among the network's, and the network's must have names."""
+    if spec.zones is None:
+        return ()
+    path = (*spec.path, "zones")
+    if not spec.zones:
+        report("zones-empty", path, "no zone is named.", hint="Leave zones out for all.", value=[])
+    elif not context.zones:
+        report(
+            "zones-unknown",
+            path,
+            "the network's zones have no names here.",
+            hint="Name them in network.zones, such as [eu-west-1a, eu-west-1b].",
+            value=list(spec.zones),
+        )
+    else:
+        for index, zone in enumerate(spec.zones):
+            if zone not in context.zones:
+                report(
+                    "zone-not-in-network",
+                    (*path, index),
+                    f"{zone} is not one of the network's zones.",
+                    hint=f"They are {', '.join(context.zones)}.",
+                    value=zone,
+                )
+    return tuple(sorted(set(spec.zones)))
+
+
+def schedulable(taints: tuple[Taint, ...], tolerated: frozenset[tuple[str, Effect]]) -> bool:
+    """Whether a pod that tolerates ``tolerated`` (key and effect) can be scheduled past ``taints``.
+
+    PreferNoSchedule does not keep a pod away. Source: kube-scheduler's TaintToleration plugin.
+    """
+    return all(t.effect is Effect.PREFER_NO_SCHEDULE or (t.key, t.effect) in tolerated for t in taints)

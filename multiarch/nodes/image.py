@@ -1,0 +1,250 @@
+"""Which image a node group boots: its amiType and the release, checked against the instance types.
+
+The EKS API refuses an amiType of another architecture only when the group is created; here it is refused before.
+"""
+
+from __future__ import annotations
+
+import re
+
+from multiarch.errors import Severity, UnknownFactError
+from multiarch.facts import kubernetes
+from multiarch.facts.ami_families import AmiFamily, AmiType, ami_type, ami_types, choose_ami_type, why_not_on
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import Accelerator, InstanceType
+from multiarch.nodes.model import AmiSource, BootstrapCase, Kind
+from multiarch.nodes.report import Report
+from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
+
+_AMI_ID = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
+# 1.35.2-20260715 for Amazon Linux; Bottlerocket's releases, 1.52.0-ae0b4a82, have a version of their own.
+_AMAZON_LINUX_RELEASE = re.compile(r"(\d+\.\d+)\.\d+-\d{8}")
+_BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
+
+
+def bootstrap_case(spec: NodeGroupSpec) -> BootstrapCase:
+    """Who starts the kubelet: it follows from the kind of group and whether it has an AMI of its own."""
+    if spec.kind is Kind.SELF_MANAGED:
+        return BootstrapCase.SELF_MANAGED
+    return BootstrapCase.CUSTOM_AMI if spec.ami_id else BootstrapCase.EKS
+
+
+def plan_ami_type(
+    spec: NodeGroupSpec,
+    context: ClusterContext,
+    types: tuple[InstanceType, ...],
+    architecture: Architecture,
+    report: Report,
+) -> AmiType | None:
+    """The amiType that fits the instance types, or the written one if it does; None when a problem was reported."""
+    accelerators = sorted({instance.accelerator for instance in types})
+    if len(accelerators) > 1:
+        examples = ", ".join(f"{a}: {next(t.name for t in types if t.accelerator is a)}" for a in accelerators)
+        report(
+            "mixed-accelerators",
+            spec.types_path,
+            f"the types need different drivers ({examples}); a node group has one image.",
+            hint="Split it into one group per accelerator.",
+            value=list(spec.instance_types),
+        )
+        return None
+    family = spec.ami_family or context.ami_family
+    for instance in types:
+        if reason := why_not_on(ami_type(spec.ami_type).family if spec.ami_type in ami_types() else family, instance):
+            report(
+                "image-does-not-boot",
+                spec.types_path,
+                f"{reason}.",
+                hint="Choose another type, or another amiFamily.",
+                value=instance.name,
+            )
+            return None
+    if spec.ami_type is not None:
+        return _written(spec, types[0], architecture, report)
+    wanted = accelerators[0]
+    if wanted is Accelerator.OTHER:
+        report(
+            "no-driver-image",
+            spec.types_path,
+            f"no EKS image has drivers for {types[0].name}'s accelerator; the ordinary image is used.",
+            hint="Install the drivers with pods of your own, or give an image in ami.id.",
+            value=types[0].name,
+            severity=Severity.WARNING,
+        )
+        wanted = Accelerator.NONE
+    try:
+        return choose_ami_type(family, architecture, wanted)
+    except UnknownFactError as error:
+        report(
+            "no-such-image",
+            spec.types_path,
+            f"{types[0].name} is {architecture} with accelerator {wanted}: {error.message}",
+            hint=error.hint or "Choose another amiFamily.",
+            value=types[0].name,
+        )
+        return None
+
+
+def _written(spec: NodeGroupSpec, instance: InstanceType, architecture: Architecture, report: Report) -> AmiType | None:
+    """Check the amiType that the team wrote."""
+    path = (*spec.path, "amiType")
+    try:
+        found = ami_type(spec.ami_type or "")
+    except UnknownFactError as error:
+        report("unknown-ami-type", path, error.message, hint=error.hint, value=spec.ami_type)
+        return None
+    if found.family in {AmiFamily.WINDOWS, AmiFamily.CUSTOM}:
+        hint = (
+            "Leave amiType out and give ami.id."
+            if found.family is AmiFamily.CUSTOM
+            else "Windows nodes are not planned here."
+        )
+        report("unsupported-ami-type", path, f"{found.name} can't be written here.", hint=hint, value=found.name)
+        return None
+    fits = True
+    if spec.ami_family is not None and found.family is not spec.ami_family:
+        report(
+            "ami-family-mismatch",
+            path,
+            f"{found.name} is {found.family} and amiFamily is {spec.ami_family}.",
+            hint="Leave one of them out.",
+            value=found.name,
+        )
+        fits = False
+    if found.architecture is not architecture:
+        hint = _suggest(found, architecture, instance.accelerator)
+        report(
+            "ami-type-architecture",
+            path,
+            f"{found.name} is {found.architecture} and {instance.name} is {architecture}.",
+            hint=hint,
+            value=found.name,
+        )
+        fits = False
+    elif not found.serves(instance.accelerator) and instance.accelerator is not Accelerator.OTHER:
+        report(
+            "ami-type-accelerator",
+            path,
+            f"{found.name} is for accelerator {found.accelerator} and {instance.name} has {instance.accelerator}.",
+            hint=_suggest(found, architecture, instance.accelerator),
+            value=found.name,
+        )
+        fits = False
+    return found if fits else None
+
+
+def _suggest(found: AmiType, architecture: Architecture, accelerator: Accelerator) -> str:
+    """Name the amiType of the same family that would fit."""
+    try:
+        return f"Write {choose_ami_type(found.family, architecture, accelerator, fips=found.fips).name}, or leave amiType out."
+    except UnknownFactError:
+        return (
+            f"{found.family} has no image for {architecture} with accelerator {accelerator}; choose another amiFamily."
+        )
+
+
+def check_amazon_linux_2(spec: NodeGroupSpec, context: ClusterContext, family: AmiFamily, report: Report) -> None:
+    """AL2 images exist up to Kubernetes 1.32 and get no updates since 2025-11-26."""
+    if family is not AmiFamily.AL2:
+        return
+    path = (*spec.path, "amiType" if spec.ami_type else "amiFamily")
+    last = kubernetes.LAST_AL2_VERSION
+    if not kubernetes.supports_al2(context.version):
+        report(
+            "al2-too-new",
+            path,
+            f"there are no Amazon Linux 2 images for Kubernetes {context.version}; {last} is the last.",
+            hint="Use amiFamily AL2023 or Bottlerocket.",
+            value=str(family),
+        )
+        return
+    report(
+        "al2-ended",
+        path,
+        f"Amazon Linux 2 reached its end on {kubernetes.AL2_END}, its EKS images get no updates since {kubernetes.AL2_IMAGES_END}, "
+        f"and {last} is the last Kubernetes version with them.",
+        hint="Move to AL2023 or Bottlerocket before the next Kubernetes upgrade.",
+        value=str(family),
+        severity=Severity.WARNING,
+    )
+
+
+def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: Report) -> AmiSource:
+    """Where the image comes from, and whether it is pinned."""
+    path = spec.ami_path
+    if spec.ami_id is not None and spec.ami_release is not None:
+        report(
+            "ami-twice",
+            path,
+            "ami.id and ami.release are both given.",
+            hint="Keep one: id for an image of your own or a self-managed group.",
+            value=spec.ami_id,
+        )
+    if spec.ami_id is not None and not _AMI_ID.fullmatch(spec.ami_id):
+        report(
+            "ami-id",
+            (*path, "id"),
+            f"{spec.ami_id!r} is no AMI ID.",
+            hint="It looks like ami-0123456789abcdef0.",
+            value=spec.ami_id,
+        )
+    if spec.ami_id is not None and spec.ami_type is not None:
+        report(
+            "ami-type-with-id",
+            (*spec.path, "amiType"),
+            "with ami.id EKS takes no amiType.",
+            hint="Leave amiType out; amiFamily says how the image bootstraps.",
+            value=spec.ami_type,
+        )
+    if spec.ami_release is not None:
+        _check_release(spec, context, chosen, report)
+    if spec.ami_id is None and spec.ami_release is None:
+        report(
+            "ami-not-pinned",
+            spec.path,
+            f"the {chosen.name} image is not pinned: AWS's recommended one of the day is used, and a later release can replace nodes.",
+            hint="Run `multiarch stack pin`.",
+            severity=Severity.WARNING,
+        )
+    return AmiSource(spec.ami_id, spec.ami_release, chosen.ssm_parameter(context.version, "image_id"))
+
+
+def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: Report) -> None:
+    path = (*spec.ami_path, "release")
+    release = spec.ami_release or ""
+    if spec.kind is Kind.SELF_MANAGED:
+        report(
+            "release-self-managed",
+            path,
+            "a self-managed group takes an AMI ID, not an EKS release.",
+            hint="Run `multiarch stack pin`, which writes ami.id.",
+            value=release,
+        )
+        return
+    if chosen.family is AmiFamily.BOTTLEROCKET:
+        if not _BOTTLEROCKET_RELEASE.fullmatch(release):
+            report(
+                "ami-release",
+                path,
+                f"{release!r} is no Bottlerocket release.",
+                hint="It looks like 1.52.0-ae0b4a82.",
+                value=release,
+            )
+        return
+    found = _AMAZON_LINUX_RELEASE.fullmatch(release)
+    if not found:
+        report(
+            "ami-release",
+            path,
+            f"{release!r} is no EKS AMI release.",
+            hint=f"It looks like {context.version}.2-20260715.",
+            value=release,
+        )
+    elif found[1] != context.version:
+        report(
+            "ami-release-version",
+            path,
+            f"{release} is an image for Kubernetes {found[1]} and the cluster is {context.version}.",
+            hint="Run `multiarch stack pin --upgrade`.",
+            value=release,
+        )

@@ -1,0 +1,180 @@
+"""A node group's plan from the team's words. Everything derived is derived here, once, and says by which rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from multiarch.errors import Severity
+from multiarch.facts.ami_families import data_device, root_device
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import InstanceType, max_pods
+from multiarch.nodes import checks, image
+from multiarch.nodes.model import AmiSource, BootstrapCase, Derived, Kind, NodeGroupPlan, Update
+from multiarch.nodes.report import Report
+from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
+
+
+def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report) -> NodeGroupPlan | None:
+    """Derive the plan of one group, reporting every problem; None when no architecture or image can be told.
+
+    A plan that is returned beside reported errors is for further checks only: the stack is refused.
+    """
+    types = checks.check_instance_types(spec, report)
+    sizes = checks.check_sizes(spec, report)
+    labels = checks.check_labels(spec, report)
+    zones = checks.check_zones(spec, context, report)
+    update = _update(spec, report)
+    case = image.bootstrap_case(spec)
+    if not types:
+        return None
+    architecture = types[0].architecture
+    # Both halves of a multi-architecture group carry the taint: pods that tolerate it may use either.
+    carries = spec.arm64_taint and (architecture is Architecture.ARM64 or spec.half is not None)
+    taints = checks.check_taints(spec, context, carries_arm64=carries, report=report)
+    ami_type = image.plan_ami_type(spec, context, types, architecture, report)
+    if ami_type is None:
+        return None
+    image.check_amazon_linux_2(spec, context, ami_type.family, report)
+    ami = image.plan_ami(spec, context, ami_type, report)
+    checks.check_bootstrap(spec, case, ami_type.family, report)
+    pods, written = _max_pods(spec, context, types, report)
+    plan = NodeGroupPlan(
+        key=".".join(str(part) for part in spec.path),
+        name=spec.name,
+        name_prefix=f"{spec.name}-" if spec.kind is Kind.MANAGED else f"{context.name}-{spec.name}-",
+        launch_template_prefix=f"{context.name}-{spec.name}-",
+        kind=spec.kind,
+        case=case,
+        architecture=architecture,
+        instance_types=types,
+        ami_type=ami_type,
+        ami=ami,
+        capacity_type=spec.capacity_type,
+        sizes=sizes,
+        labels=labels,
+        taints=taints,
+        max_pods=pods,
+        max_pods_written=written,
+        disk_size=spec.disk_size,
+        imds_hop_limit=spec.imds_hop_limit,
+        update=update,
+        zones=zones,
+        pre_bootstrap=spec.pre_bootstrap,
+        kubelet_extra_args=spec.kubelet_extra_args,
+        derived=(),
+    )
+    return _explained(plan, spec, context)
+
+
+def _update(spec: NodeGroupSpec, report: Report) -> Update:
+    path = (*spec.path, "updateStrategy")
+    if spec.max_unavailable is not None and spec.max_unavailable_percentage is not None:
+        report(
+            "update-limits",
+            path,
+            "maxUnavailable and maxUnavailablePercentage are both given.",
+            hint="Keep one.",
+            value=spec.max_unavailable,
+        )
+    if spec.force and spec.kind is Kind.SELF_MANAGED:
+        report("update-force", (*path, "force"), "force is for managed groups.", hint="Leave it out.", value=True)
+    if spec.max_unavailable_percentage is not None:
+        return Update(None, spec.max_unavailable_percentage, spec.force)
+    return Update(spec.max_unavailable or 1, None, spec.force)
+
+
+def _max_pods(
+    spec: NodeGroupSpec, context: ClusterContext, types: Sequence[InstanceType], report: Report
+) -> tuple[int, bool]:
+    """Pods per node, and whether the kubelet must be told: what the smallest of the types can address."""
+    possible = min(max_pods(t, prefix_delegation=context.prefix_delegation) for t in types)
+    if spec.max_pods is None:
+        # Without prefix delegation every family works out the same number by itself.
+        return possible, context.prefix_delegation
+    if spec.max_pods > possible:
+        smallest = min(types, key=lambda t: max_pods(t, prefix_delegation=context.prefix_delegation))
+        report(
+            "max-pods",
+            (*spec.path, "maxPods"),
+            f"the VPC CNI can address {possible} pods on {smallest.name}; more than that would wait for an address.",
+            hint=f"Write {possible} or less, or turn on addons.vpcCni.prefixDelegation.",
+            value=spec.max_pods,
+            severity=Severity.WARNING,
+        )
+    return spec.max_pods, True
+
+
+def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext) -> NodeGroupPlan:
+    """Add, for ``stack explain``, each derived value with the rule it came from."""
+    first = plan.instance_types[0]
+    names = ", ".join(t.name for t in plan.instance_types)
+    family = f"amiFamily {plan.family}{'' if spec.ami_family else ' (the stack’s)'}"
+    rows = [
+        Derived("architecture", plan.architecture, f"EC2 DescribeInstanceTypes says so of {names}"),
+        Derived(
+            "amiType",
+            plan.ami_type.name,
+            "written as amiType"
+            if spec.ami_type
+            else f"{family}, {plan.architecture}, accelerator {first.accelerator}",
+        ),
+        Derived("ami", _image(plan.ami), _image_rule(plan, context)),
+        Derived("bootstrap", plan.case, _case_rule(plan)),
+        Derived("taints", ", ".join(map(str, plan.taints)) or "none", _taint_rule(plan, spec, context)),
+        Derived("maxPods", str(plan.max_pods), _pods_rule(spec, context)),
+        Derived("desiredSize", str(plan.sizes.desired), "written" if spec.desired is not None else "minSize"),
+        Derived(
+            "name",
+            f"{plan.name_prefix}…",
+            "AWS adds a suffix, so that a replacement can be made before the old group goes",
+        ),
+        Derived(
+            "device",
+            data_device(plan.family) or root_device(plan.family),
+            f"where {plan.family} keeps images and pods' files",
+        ),
+    ]
+    return replace(plan, derived=tuple(rows))
+
+
+def _image(ami: AmiSource) -> str:
+    return ami.id or ami.release or "recommended"
+
+
+def _image_rule(plan: NodeGroupPlan, context: ClusterContext) -> str:
+    if plan.ami.id:
+        return "written as ami.id"
+    if plan.ami.release:
+        return "written as ami.release"
+    if plan.case is BootstrapCase.SELF_MANAGED:
+        return f"not pinned: looked up in {plan.ami.ssm_parameter} at every run"
+    return (
+        f"not pinned: EKS takes the newest {plan.ami_type.name} release for {context.version} when it creates the group"
+    )
+
+
+def _case_rule(plan: NodeGroupPlan) -> str:
+    return {
+        BootstrapCase.EKS: "managed without ami.id: EKS writes the bootstrap, labels and taints go through its API",
+        BootstrapCase.CUSTOM_AMI: "managed with ami.id: the user data owns the bootstrap; amiType, version and release are left out",
+        BootstrapCase.SELF_MANAGED: "self-managed: the user data owns the bootstrap, labels and taints are kubelet flags",
+    }[plan.case]
+
+
+def _taint_rule(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext) -> str:
+    if context.arm64_taint in plan.taints and context.arm64_taint is not None:
+        whose = "a half of a multi-architecture group" if spec.half is not None else "an arm64 group"
+        return f"the stack's arm64Taint, because this is {whose}{'; others as written' if spec.taints else ''}"
+    return "as written" if spec.taints else f"{plan.architecture} groups carry none by themselves"
+
+
+def _pods_rule(spec: NodeGroupSpec, context: ClusterContext) -> str:
+    if spec.max_pods is not None:
+        return "written"
+    formula = (
+        "enis * (ipv4 per eni - 1) * 16 + 2, capped at 110 or 250"
+        if context.prefix_delegation
+        else "enis * (ipv4 per eni - 1) + 2"
+    )
+    return f"{formula}, of the type that has the fewest"

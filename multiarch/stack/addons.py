@@ -1,0 +1,118 @@
+"""The add-ons' plan: which, in what order, and configured so that their controllers find a node."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from multiarch.errors import Severity
+from multiarch.facts.versions import Toleration, add_on
+from multiarch.nodes.checks import schedulable
+from multiarch.nodes.model import NodeGroupPlan
+from multiarch.nodes.report import Path, Report
+from multiarch.nodes.taints import Effect, Taint
+from multiarch.stack.model import AddonPlan
+from multiarch.stack.schema import Addon, Addons
+
+# Source: EKS user guide, "Store Kubernetes volumes with Amazon EBS".
+_EBS_SERVICE_ACCOUNT = "ebs-csi-controller-sa"
+_EBS_POLICY = "service-role/AmazonEBSCSIDriverPolicy"
+
+
+def plan_addons(words: Addons, arm64_taint: Taint | None, report: Report) -> tuple[AddonPlan, ...]:
+    """Plan the enabled add-ons, those that nodes need to become ready first."""
+    if words.ebs_csi.enabled and not words.pod_identity_agent.enabled:
+        report(
+            "ebs-csi-without-role",
+            ("addons", "podIdentityAgent", "enabled"),
+            "the EBS CSI driver gets its IAM role from the Pod Identity agent, which is turned off.",
+            hint="Leave the agent on, or turn off addons.ebsCsi.",
+            value=False,
+        )
+    if not words.vpc_cni.enabled:
+        report(
+            "no-vpc-cni",
+            ("addons", "vpcCni", "enabled"),
+            "without a CNI nodes never become ready.",
+            hint="Install another one yourself, at once after the cluster is there.",
+            value=False,
+            severity=Severity.WARNING,
+        )
+    rows: list[tuple[str, Addon, bool]] = [
+        ("vpc-cni", words.vpc_cni, True),
+        ("kube-proxy", words.kube_proxy, True),
+        ("eks-pod-identity-agent", words.pod_identity_agent, True),
+        ("coredns", words.coredns, False),
+        ("aws-ebs-csi-driver", words.ebs_csi, False),
+    ]
+    tolerations = [toleration(arm64_taint)] if arm64_taint else []
+    return tuple(
+        AddonPlan(
+            name=name,
+            version=addon.version,
+            configuration=_configuration(name, words, tolerations),
+            before_nodes=before,
+            service_account=_EBS_SERVICE_ACCOUNT if name == "aws-ebs-csi-driver" else None,
+            managed_policy=_EBS_POLICY if name == "aws-ebs-csi-driver" else None,
+        )
+        for name, addon, before in rows
+        if addon.enabled
+    )
+
+
+def toleration(taint: Taint) -> Toleration:
+    """Return the toleration that matches exactly one taint."""
+    if taint.value:
+        return Toleration(taint.key, "Equal", taint.value, str(taint.effect))
+    return Toleration(taint.key, "Exists", effect=str(taint.effect))
+
+
+def check_coredns_has_a_node(
+    words: Addons, arm64_taint: Taint | None, groups: Sequence[NodeGroupPlan], report: Report
+) -> None:
+    """A cluster whose every node repels coredns never becomes healthy."""
+    if not words.coredns.enabled or not groups:
+        return
+    own = add_on("coredns").default_tolerations + ((toleration(arm64_taint),) if arm64_taint else ())
+    tolerated = frozenset(_pairs(own))
+    welcoming = [group for group in groups if schedulable(group.taints, tolerated)]
+    if not welcoming:
+        group = groups[0]
+        taint = next(t for t in group.taints if not schedulable((t,), tolerated))
+        report(
+            "coredns-has-no-node",
+            _path(group),
+            f"every node group is tainted, and coredns does not tolerate {taint}; the cluster would never become healthy.",
+            hint="Add a group without that taint, or remove it from one.",
+            value=[str(t) for t in group.taints],
+        )
+    elif all(group.sizes.desired == 0 for group in welcoming):
+        report(
+            "coredns-waits",
+            _path(welcoming[0]),
+            "no group that coredns can use has a node at the start; it waits until an autoscaler adds one.",
+            hint="Give one of them minSize 1 or more.",
+            value=0,
+            severity=Severity.WARNING,
+        )
+
+
+def _pairs(tolerations: Iterable[Toleration]) -> Iterable[tuple[str, Effect]]:
+    """Key and effect of each toleration; one without effect tolerates all, one without key is not coredns' own."""
+    for each in tolerations:
+        if each.key is None:
+            continue
+        for effect in [Effect(each.effect)] if each.effect else list(Effect):
+            yield each.key, effect
+
+
+def _path(group: NodeGroupPlan) -> Path:
+    return tuple(group.key.split("."))
+
+
+def _configuration(name: str, words: Addons, tolerations: Sequence[Toleration]) -> str:
+    values = add_on(name).configuration(*tolerations)
+    if name == "vpc-cni" and words.vpc_cni.prefix_delegation:
+        # Source: EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes".
+        values["env"] = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
+    return json.dumps(values, sort_keys=True) if values else ""
