@@ -61,7 +61,8 @@ def check_instance_types(spec: NodeGroupSpec, report: Report) -> tuple[InstanceT
         report(
             "mixed-architectures",
             spec.types_path,
-            f"{first.name} is {first.architecture} and {other.name} is {other.architecture}; a node group has one architecture.",
+            f"{first.name} is {first.architecture} and {other.name} is {other.architecture}; a node "
+            "group has one architecture.",
             hint="Split it into two groups.",
             value=list(spec.instance_types),
         )

@@ -136,11 +136,12 @@ def _written(spec: NodeGroupSpec, instance: InstanceType, architecture: Architec
 def _suggest(found: AmiType, architecture: Architecture, accelerator: Accelerator) -> str:
     """Name the amiType of the same family that would fit."""
     try:
-        return f"Write {choose_ami_type(found.family, architecture, accelerator, fips=found.fips).name}, or leave amiType out."
+        fitting = choose_ami_type(found.family, architecture, accelerator, fips=found.fips)
     except UnknownFactError:
         return (
             f"{found.family} has no image for {architecture} with accelerator {accelerator}; choose another amiFamily."
         )
+    return f"Write {fitting.name}, or leave amiType out."
 
 
 def check_amazon_linux_2(spec: NodeGroupSpec, context: ClusterContext, family: AmiFamily, report: Report) -> None:
@@ -161,7 +162,8 @@ def check_amazon_linux_2(spec: NodeGroupSpec, context: ClusterContext, family: A
     report(
         "al2-ended",
         path,
-        f"Amazon Linux 2 reached its end on {kubernetes.AL2_END}, its EKS images get no updates since {kubernetes.AL2_IMAGES_END}, "
+        f"Amazon Linux 2 reached its end on {kubernetes.AL2_END}, its EKS images get no updates since "
+        f"{kubernetes.AL2_IMAGES_END}, "
         f"and {last} is the last Kubernetes version with them.",
         hint="Move to AL2023 or Bottlerocket before the next Kubernetes upgrade.",
         value=str(family),
@@ -202,7 +204,8 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
         report(
             "ami-not-pinned",
             spec.path,
-            f"the {chosen.name} image is not pinned: AWS's recommended one of the day is used, and a later release can replace nodes.",
+            f"the {chosen.name} image is not pinned: AWS's recommended one of the day is used, and a "
+            "later release can replace nodes.",
             hint="Run `multiarch stack pin`.",
             severity=Severity.WARNING,
         )

@@ -42,7 +42,9 @@ class BootstrapCase(StrEnum):
     EKS = "eks"
     """Managed without a custom AMI: EKS merges user data into its own, taints go through the API."""
     CUSTOM_AMI = "custom-ami"
-    """Managed with an AMI in the launch template: the user data owns the bootstrap, taints still go through the API too."""
+    """Managed with an AMI in the launch template: the user data owns the bootstrap, taints still go through the API
+    too.
+    """
     SELF_MANAGED = "self-managed"
     """An Auto Scaling Group: the user data owns the bootstrap, taints and labels are kubelet flags."""
 
@@ -58,9 +60,9 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class AmiSource:
-    """Where the image comes from. ``id`` and ``release`` exclude each other; with neither, AWS's recommended one is used.
+    """Where the image comes from: an ID, a release, or, with neither, AWS's recommended image of the day.
 
-    ``ssm_parameter`` names the public parameter that holds the recommended image's ID.
+    ``id`` and ``release`` exclude each other. ``ssm_parameter`` names the public parameter that holds the recommended image's ID.
     """
 
     id: str | None
@@ -95,11 +97,11 @@ class Derived:
 class NodeGroupPlan:
     """A node group of one architecture. All parts agree about it, because it is derived once, from ``instance_types``.
 
-    ``key`` is the path in the stack file (``nodeGroups.api``), ``name`` the group's name in the plan. ``name_prefix`` is
-    how the EKS node group's (``NAME-``) or the Auto Scaling Group's (``CLUSTER-NAME-``) name begins, and
-    ``launch_template_prefix`` (``CLUSTER-NAME-``) the launch template's: AWS names must differ between a group and its
-    replacement, which is made before the old one goes. ``disk_size`` is in GiB. ``pre_bootstrap``
-    is a shell script or empty. ``max_pods`` is what the scheduler sees; ``max_pods_written`` tells whether the kubelet is
+    ``key`` is the path in the stack file (``nodeGroups.api``), ``name`` the group's name in the plan.
+    ``name_prefix`` is how the EKS node group's (``NAME-``) or the Auto Scaling Group's (``CLUSTER-NAME-``) name
+    begins, and ``launch_template_prefix`` (``CLUSTER-NAME-``) the launch template's: AWS names must differ between a
+    group and its replacement, which is made before the old one goes. ``disk_size`` is in GiB. ``pre_bootstrap`` is a
+    shell script or empty. ``max_pods`` is what the scheduler sees; ``max_pods_written`` tells whether the kubelet is
     told so (written by the team, or not what the node would work out by itself).
     """
 

@@ -157,8 +157,8 @@ def _image_rule(plan: NodeGroupPlan, context: ClusterContext) -> str:
 def _case_rule(plan: NodeGroupPlan) -> str:
     return {
         BootstrapCase.EKS: "managed without ami.id: EKS writes the bootstrap, labels and taints go through its API",
-        BootstrapCase.CUSTOM_AMI: "managed with ami.id: the user data owns the bootstrap; amiType, version and release are left out",
-        BootstrapCase.SELF_MANAGED: "self-managed: the user data owns the bootstrap, labels and taints are kubelet flags",
+        BootstrapCase.CUSTOM_AMI: "managed with ami.id: the user data owns the bootstrap; amiType and version are left out",
+        BootstrapCase.SELF_MANAGED: "self-managed: the user data owns the bootstrap; labels and taints are its flags",
     }[plan.case]
 
 

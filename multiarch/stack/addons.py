@@ -82,7 +82,8 @@ def check_coredns_has_a_node(
         report(
             "coredns-has-no-node",
             _path(group),
-            f"every node group is tainted, and coredns does not tolerate {taint}; the cluster would never become healthy.",
+            f"every node group is tainted, and coredns does not tolerate {taint}; the cluster would "
+            "never become healthy.",
             hint="Add a group without that taint, or remove it from one.",
             value=[str(t) for t in group.taints],
         )

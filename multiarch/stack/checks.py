@@ -65,7 +65,8 @@ def check_kubernetes(words: StackWords, today: date, report: Report) -> bool:
         report(
             "kubernetes-ends-soon",
             path,
-            f"standard support for Kubernetes {version} ends on {status.ends}; after that the cluster costs more per hour.",
+            f"standard support for Kubernetes {version} ends on {status.ends}; after that the cluster "
+            "costs more per hour.",
             hint="Plan the upgrade.",
             value=version,
             severity=Severity.WARNING,
@@ -85,7 +86,8 @@ def check_names(stack: str, words: StackWords, groups: Sequence[NodeGroupPlan], 
         report(
             "cluster-name",
             path,
-            f"{cluster!r} has {len(cluster)} characters; with more than {room} the IAM role names made from it pass 64.",
+            f"{cluster!r} has {len(cluster)} characters; with more than {room} the IAM role names "
+            "made from it pass 64.",
             hint="Set a shorter clusterName.",
             value=cluster,
         )
@@ -120,7 +122,8 @@ def _check_group_name(group: NodeGroupPlan, report: Report) -> None:
         report(
             "group-name",
             path,
-            f"{group.name!r} has {len(group.name)} characters; with the suffix that AWS adds, {longest} fit into a node group's name.",
+            f"{group.name!r} has {len(group.name)} characters; with the suffix that AWS adds, "
+            f"{longest} fit into a node group's name.",
             hint="Shorten it.",
             value=group.name,
         )
@@ -344,7 +347,8 @@ def check_session(words: StackWords, report: Report) -> None:
         report(
             "session-times",
             ("session", "maxDurationMinutes"),
-            f"maxDurationMinutes {session.max_duration_minutes} is below idleTimeoutMinutes {session.idle_timeout_minutes}.",
+            f"maxDurationMinutes {session.max_duration_minutes} is below idleTimeoutMinutes "
+            f"{session.idle_timeout_minutes}.",
             hint="Raise it, or lower the idle time.",
             value=session.max_duration_minutes,
         )

@@ -73,8 +73,9 @@ class ClusterPlan:
 
 @dataclass(frozen=True, slots=True)
 class AddonPlan:
-    """One EKS add-on. ``configuration`` is JSON (sorted keys) or empty. ``before_nodes``: nodes need it to become ready.
+    """One EKS add-on. ``configuration`` is JSON (sorted keys) or empty.
 
+    ``before_nodes``: nodes need it to become ready.
     ``service_account`` and ``managed_policy`` (AWS's, its path and name without the partition's ARN) are set when its
     controller needs an IAM role through Pod Identity.
     """

@@ -151,7 +151,8 @@ def check_room(
             report(
                 "subnets-too-small",
                 (*_NETWORK, "cidr"),
-                f"subnet {name.name} ({name.cidr}) has {room[zone]} addresses, and its nodes with all their pods need {need[zone]} at maxSize.",
+                f"subnet {name.name} ({name.cidr}) has {room[zone]} addresses, and its nodes with all "
+                f"their pods need {need[zone]} at maxSize.",
                 hint="Use a larger network.cidr, fewer nodes (maxSize) or a smaller maxPods.",
                 value=network.cidr,
             )

@@ -61,9 +61,13 @@ class Network(Words):
     zones: Annotated[int, Field(ge=2, le=6)] | list[str] | None = None
     """How many availability zones (2 to 6), or their names. Default: 2. EKS needs two."""
     nat: Literal["none", "single", "per-zone"] | None = None
-    """NAT gateways for the private subnets: one per zone survives the loss of a zone, one costs less. Default: single."""
+    """NAT gateways for the private subnets: one per zone survives the loss of a zone, one costs less. Default:
+    single.
+    """
     endpoints: list[Endpoint] | None = None
-    """VPC endpoints. With ``nat: none`` nodes need at least ec2, ecr, eks, s3, ssm, ssmmessages, ec2messages and sts."""
+    """VPC endpoints. With ``nat: none`` nodes need at least ec2, ecr, eks, s3, ssm, ssmmessages, ec2messages and
+    sts.
+    """
     vpc_id: str | None = None
     """An existing VPC. Then ``privateSubnetIds`` is needed too, and cidr, zones, nat and endpoints are not allowed."""
     private_subnet_ids: list[str] | None = None
@@ -71,7 +75,9 @@ class Network(Words):
     public_subnet_ids: list[str] | None = None
     """The existing subnets for internet-facing load balancers."""
     service_cidr: str | None = None
-    """IPv4 range of Kubernetes Services, /12 to /24 of a private range, apart from the VPC's. Default: 172.20.0.0/16."""
+    """IPv4 range of Kubernetes Services, /12 to /24 of a private range, apart from the VPC's. Default:
+    172.20.0.0/16.
+    """
 
 
 class ApiEndpoint(Words):
@@ -120,7 +126,9 @@ class Addon(Words):
     enabled: bool = True
     """Install it."""
     version: str | None = None
-    """An exact version such as ``v1.12.4-eksbuild.1``. ``multiarch stack pin`` writes it. Default: EKS's default for the cluster's version."""
+    """An exact version such as ``v1.12.4-eksbuild.1``. ``multiarch stack pin`` writes it. Default: EKS's default
+    for the cluster's version.
+    """
 
 
 class VpcCniAddon(Addon):
@@ -140,7 +148,9 @@ class Addons(Words):
     kube_proxy: Addon = Addon()
     """Service networking (kube-proxy)."""
     ebs_csi: Addon = Addon()
-    """EBS volumes (aws-ebs-csi-driver) with an encrypted gp3 StorageClass as the default; its controller tolerates the arm64 taint."""
+    """EBS volumes (aws-ebs-csi-driver) with an encrypted gp3 StorageClass as the default; its controller tolerates
+    the arm64 taint.
+    """
     pod_identity_agent: Addon = Addon()
     """IAM roles for pods (eks-pod-identity-agent); the EBS CSI driver's role needs it."""
 
@@ -151,14 +161,18 @@ class Ami(Words):
     release: str | None = None
     """The EKS AMI release of a managed group, such as ``1.35.0-20260715``. ``multiarch stack pin`` writes it."""
     id: str | None = None
-    """An AMI: your own, or the pinned EKS image of a self-managed group. The user data then owns the whole bootstrap."""
+    """An AMI: your own, or the pinned EKS image of a self-managed group. The user data then owns the whole
+    bootstrap.
+    """
 
 
 class Bootstrap(Words):
     """What happens on the node before and when the kubelet starts."""
 
     mode: Literal["eks", "user-data"] | None = None
-    """Who starts the kubelet. Derived: ``eks`` for a managed group without ``ami.id``, else ``user-data``. Written down, it is checked."""
+    """Who starts the kubelet. Derived: ``eks`` for a managed group without ``ami.id``, else ``user-data``. Written
+    down, it is checked.
+    """
     pre_bootstrap: str | None = None
     """A shell script that runs before the kubelet starts (AL2, AL2023). It must not start the kubelet itself."""
     kubelet_extra_args: list[str] = []
@@ -180,7 +194,9 @@ class NodeGroupWords(Words):
     """What single-architecture and multi-architecture groups have in common."""
 
     kind: Literal["managed", "self-managed"] = "managed"
-    """``managed``: an EKS managed node group. ``self-managed``: an Auto Scaling Group whose user data bootstraps the node."""
+    """``managed``: an EKS managed node group. ``self-managed``: an Auto Scaling Group whose user data bootstraps
+    the node.
+    """
     capacity_type: Literal["on-demand", "spot"] = "on-demand"
     """Spot capacity is cheaper and can be taken back within two minutes; give it several instance types."""
     min_size: Annotated[int, Field(ge=0)] = 1
@@ -217,7 +233,9 @@ class NodeGroup(NodeGroupWords):
     instance_types: Annotated[list[str], Field(min_length=1, max_length=20)]
     """EC2 instance types, in order of preference, all of one architecture."""
     ami_type: str | None = None
-    """The EKS API's amiType, where the derived one is not wanted, such as ``BOTTLEROCKET_ARM_64_FIPS``. It is checked against the instance types."""
+    """The EKS API's amiType, where the derived one is not wanted, such as ``BOTTLEROCKET_ARM_64_FIPS``. It is
+    checked against the instance types.
+    """
     ami: Ami = Ami()
     """Which image release, exactly."""
 
@@ -312,6 +330,10 @@ class StackWords(Words):
     session: Session = Session()
     """SSM Session Manager preferences."""
     deletion_protection: TopLevelFlag | None = None
-    """Refuse to delete the cluster until this is false. Default: true in production (prod, production, live), false elsewhere."""
+    """Refuse to delete the cluster until this is false. Default: true in production (prod, production, live), false
+    elsewhere.
+    """
     storage_class: TopLevelFlag | None = None
-    """Declare an encrypted gp3 StorageClass as the default; needs a way to the Kubernetes API when Pulumi runs. Default: as addons.ebsCsi."""
+    """Declare an encrypted gp3 StorageClass as the default; needs a way to the Kubernetes API when Pulumi runs.
+    Default: as addons.ebsCsi.
+    """
