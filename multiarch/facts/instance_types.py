@@ -163,18 +163,20 @@ def _size_hint(family: str, size: str, sizes: Sequence[str]) -> str:
 
 def _family_hint(family: str, size: str, table: Mapping[str, InstanceType]) -> str:
     near = _nearest(family, sorted({instance.family for instance in table.values()}), most=5)
-    same_size = [f"{other}.{size}" for other in near if f"{other}.{size}" in table][:3]
-    if same_size:
-        return f"There is no family {family}. Did you mean {_either(same_size)}?"
+    meant = [f"{other}.{size}" for other in near if f"{other}.{size}" in table][:3]
+    if not meant and not size:  # the point is missing: m7glarge
+        meant = _nearest(family, list(table), most=3, cutoff=0.8)
+    if meant:
+        return f"There is no family {family}. Did you mean {_either(meant)}?"
     if near:
         return f"There is no family {family} in the table. Near families: {', '.join(near)}."
     return f"There is no family {family} in the table; if it is new, run `multiarch facts refresh`."
 
 
-def _nearest(word: str, words: Sequence[str], *, most: int) -> list[str]:
+def _nearest(word: str, words: Sequence[str], *, most: int, cutoff: float = 0.6) -> list[str]:
     from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
 
-    return get_close_matches(word, words, n=most, cutoff=0.6)
+    return get_close_matches(word, words, n=most, cutoff=cutoff)
 
 
 def _either(names: Iterable[str]) -> str:

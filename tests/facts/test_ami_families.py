@@ -1,0 +1,231 @@
+import botocore.session
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts.ami_families import (
+    AmiFamily,
+    AmiType,
+    SsmAttribute,
+    ami_type,
+    ami_types,
+    choose_ami_type,
+    data_device,
+    devices,
+    root_device,
+    why_not_on,
+)
+from multiarch.facts.architectures import Architecture, to_ami
+from multiarch.facts.instance_types import Accelerator, instance_type
+
+AMD64, ARM64 = Architecture.AMD64, Architecture.ARM64
+NONE, NVIDIA, NEURON, OTHER = Accelerator.NONE, Accelerator.NVIDIA, Accelerator.NEURON, Accelerator.OTHER
+
+
+def test_the_rows_are_exactly_the_values_of_the_eks_api() -> None:
+    model = botocore.session.get_session().get_service_model("eks")
+    assert set(ami_types()) == set(model.shape_for("AMITypes").enum)
+
+
+@pytest.mark.parametrize("row", ami_types().values(), ids=lambda row: str(row.name))
+def test_a_name_says_the_same_as_its_row(row: AmiType) -> None:
+    assert (row.architecture is ARM64) == ("ARM_64" in row.name)
+    assert (row.architecture is AMD64) == ("x86_64" in row.name)
+    assert row.fips == row.name.endswith("_FIPS")
+    assert (row.accelerator is NVIDIA) == ("NVIDIA" in row.name or row.name.endswith("_GPU"))
+    assert (row.accelerator is NEURON) == row.name.endswith("_NEURON")
+    assert row.name.lower().startswith(row.family.lower())
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "path"),
+    [
+        ("AL2_x86_64", "image_id", "eks/optimized-ami/1.32/amazon-linux-2/recommended/image_id"),
+        ("AL2_x86_64", "release_version", "eks/optimized-ami/1.32/amazon-linux-2/recommended/release_version"),
+        ("AL2_ARM_64", "image_id", "eks/optimized-ami/1.32/amazon-linux-2-arm64/recommended/image_id"),
+        ("AL2_x86_64_GPU", "image_id", "eks/optimized-ami/1.32/amazon-linux-2-gpu/recommended/image_id"),
+        (
+            "AL2023_x86_64_STANDARD",
+            "image_id",
+            "eks/optimized-ami/1.32/amazon-linux-2023/x86_64/standard/recommended/image_id",
+        ),
+        (
+            "AL2023_ARM_64_STANDARD",
+            "release_version",
+            "eks/optimized-ami/1.32/amazon-linux-2023/arm64/standard/recommended/release_version",
+        ),
+        (
+            "AL2023_x86_64_NEURON",
+            "image_id",
+            "eks/optimized-ami/1.32/amazon-linux-2023/x86_64/neuron/recommended/image_id",
+        ),
+        (
+            "AL2023_ARM_64_NVIDIA",
+            "image_id",
+            "eks/optimized-ami/1.32/amazon-linux-2023/arm64/nvidia/recommended/image_id",
+        ),
+        ("BOTTLEROCKET_x86_64", "image_id", "bottlerocket/aws-k8s-1.32/x86_64/latest/image_id"),
+        ("BOTTLEROCKET_ARM_64", "release_version", "bottlerocket/aws-k8s-1.32/arm64/latest/image_version"),
+        ("BOTTLEROCKET_ARM_64_FIPS", "image_id", "bottlerocket/aws-k8s-1.32-fips/arm64/latest/image_id"),
+        ("BOTTLEROCKET_x86_64_NVIDIA", "image_id", "bottlerocket/aws-k8s-1.32-nvidia/x86_64/latest/image_id"),
+        (
+            "BOTTLEROCKET_x86_64_NVIDIA_FIPS",
+            "release_version",
+            "bottlerocket/aws-k8s-1.32-nvidia-fips/x86_64/latest/image_version",
+        ),
+        (
+            "WINDOWS_CORE_2022_x86_64",
+            "image_id",
+            "ami-windows-latest/Windows_Server-2022-English-Core-EKS_Optimized-1.32/image_id",
+        ),
+    ],
+)
+def test_an_image_is_published_under_its_own_parameter(name: str, attribute: SsmAttribute, path: str) -> None:
+    assert ami_type(name).ssm_parameter("1.32", attribute) == f"/aws/service/{path}"
+
+
+def test_no_two_images_share_a_parameter() -> None:
+    published = [row for row in ami_types().values() if row.family is not AmiFamily.CUSTOM]
+    assert len({row.ssm_parameter("1.35", "image_id") for row in published}) == len(published) == 22
+
+
+@pytest.mark.parametrize("row", ami_types().values(), ids=lambda row: str(row.name))
+def test_a_parameter_names_no_other_architecture_than_its_row(row: AmiType) -> None:
+    if row.architecture is None:
+        return
+    path = row.ssm_parameter("1.35", "image_id")
+    other = ARM64 if row.architecture is AMD64 else AMD64
+    assert to_ami(other) not in path
+    assert "1.35" in path
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute"),
+    [("CUSTOM", "image_id"), ("CUSTOM", "release_version"), ("WINDOWS_FULL_2025_x86_64", "release_version")],
+)
+def test_a_parameter_that_aws_does_not_publish_is_not_made_up(name: str, attribute: SsmAttribute) -> None:
+    with pytest.raises(UnknownFactError, match="AMI type"):
+        ami_type(name).ssm_parameter("1.35", attribute)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("AL2023_ARM64_STANDARD", "AL2023_ARM_64_STANDARD"),
+        ("al2_arm_64", "AL2_ARM_64"),
+        ("BOTTLEROCKET_X86_64", "BOTTLEROCKET_x86_64"),
+        ("nonsense", "Known are AL2023_ARM_64_NVIDIA"),
+    ],
+)
+def test_an_unknown_ami_type_is_answered_with_the_nearest(name: str, near: str) -> None:
+    with pytest.raises(UnknownFactError) as caught:
+        ami_type(name)
+    assert near in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("family", "architecture", "accelerator", "fips", "name"),
+    [
+        (AmiFamily.AL2, AMD64, NONE, False, "AL2_x86_64"),
+        (AmiFamily.AL2, AMD64, NVIDIA, False, "AL2_x86_64_GPU"),
+        (AmiFamily.AL2, AMD64, NEURON, False, "AL2_x86_64_GPU"),
+        (AmiFamily.AL2, ARM64, NONE, False, "AL2_ARM_64"),
+        (AmiFamily.AL2023, AMD64, NONE, False, "AL2023_x86_64_STANDARD"),
+        (AmiFamily.AL2023, AMD64, NEURON, False, "AL2023_x86_64_NEURON"),
+        (AmiFamily.AL2023, AMD64, NVIDIA, False, "AL2023_x86_64_NVIDIA"),
+        (AmiFamily.AL2023, ARM64, NONE, False, "AL2023_ARM_64_STANDARD"),
+        (AmiFamily.AL2023, ARM64, NVIDIA, False, "AL2023_ARM_64_NVIDIA"),
+        (AmiFamily.BOTTLEROCKET, AMD64, NONE, False, "BOTTLEROCKET_x86_64"),
+        (AmiFamily.BOTTLEROCKET, AMD64, NEURON, False, "BOTTLEROCKET_x86_64"),
+        (AmiFamily.BOTTLEROCKET, AMD64, NVIDIA, True, "BOTTLEROCKET_x86_64_NVIDIA_FIPS"),
+        (AmiFamily.BOTTLEROCKET, ARM64, NONE, True, "BOTTLEROCKET_ARM_64_FIPS"),
+        (AmiFamily.BOTTLEROCKET, ARM64, NVIDIA, False, "BOTTLEROCKET_ARM_64_NVIDIA"),
+        (AmiFamily.CUSTOM, ARM64, OTHER, True, "CUSTOM"),
+    ],
+)
+def test_the_image_follows_from_family_architecture_and_accelerator(
+    family: AmiFamily,
+    architecture: Architecture,
+    accelerator: Accelerator,
+    fips: bool,  # noqa: FBT001  (a column)
+    name: str,
+) -> None:
+    assert choose_ami_type(family, architecture, accelerator, fips=fips).name == name
+
+
+@pytest.mark.parametrize(
+    ("family", "architecture", "accelerator", "fips", "message"),
+    [
+        (
+            AmiFamily.AL2,
+            ARM64,
+            NVIDIA,
+            False,
+            "AL2 for arm64 with nvidia accelerators.*AL2023 and Bottlerocket have one",
+        ),
+        (AmiFamily.AL2, AMD64, NONE, True, "AL2 for amd64 with FIPS.*Bottlerocket has one"),
+        (AmiFamily.AL2023, ARM64, NEURON, False, "none in any family; build an image of your own"),
+        (AmiFamily.AL2023, AMD64, OTHER, False, "none in any family; build an image of your own"),
+        (AmiFamily.BOTTLEROCKET, AMD64, NEURON, True, "with neuron accelerators and FIPS"),
+        (AmiFamily.WINDOWS, AMD64, NONE, False, "name one"),
+    ],
+)
+def test_an_image_that_nobody_publishes_is_an_error_that_says_so(
+    family: AmiFamily,
+    architecture: Architecture,
+    accelerator: Accelerator,
+    fips: bool,  # noqa: FBT001  (a column)
+    message: str,
+) -> None:
+    with pytest.raises(UnknownFactError, match=message):
+        choose_ami_type(family, architecture, accelerator, fips=fips)
+
+
+@given(st.sampled_from(AmiFamily), st.sampled_from(Architecture), st.sampled_from(Accelerator), st.booleans())
+def test_a_chosen_image_never_contradicts_what_was_asked(
+    family: AmiFamily,
+    architecture: Architecture,
+    accelerator: Accelerator,
+    fips: bool,  # noqa: FBT001  (drawn)
+) -> None:
+    try:
+        row = choose_ami_type(family, architecture, accelerator, fips=fips)
+    except UnknownFactError:
+        published = [known for known in ami_types().values() if known.family is family is not AmiFamily.WINDOWS]
+        assert not [
+            known
+            for known in published
+            if (known.architecture, known.accelerator, known.fips) == (architecture, accelerator, fips)
+        ]
+        return
+    assert row.family is family
+    if family is not AmiFamily.CUSTOM:
+        assert (row.architecture, row.fips) == (architecture, fips)
+        assert row.serves(accelerator)
+
+
+def test_each_family_boots_from_its_own_device_and_bottlerocket_keeps_data_apart() -> None:
+    assert (root_device(AmiFamily.AL2), data_device(AmiFamily.AL2)) == ("/dev/xvda", None)
+    assert (root_device(AmiFamily.AL2023), data_device(AmiFamily.AL2023)) == ("/dev/xvda", None)
+    rocket = devices(AmiFamily.BOTTLEROCKET)
+    assert (rocket.root, rocket.root_gib, rocket.data, rocket.node_storage) == (
+        "/dev/xvda",
+        4,
+        "/dev/xvdb",
+        "/dev/xvdb",
+    )
+    assert devices(AmiFamily.AL2023).node_storage == "/dev/xvda"
+
+
+def test_the_disk_of_a_custom_image_is_not_guessed() -> None:
+    with pytest.raises(UnknownFactError, match="RootDeviceName"):
+        root_device(AmiFamily.CUSTOM)
+
+
+def test_first_generation_graviton_does_not_run_amazon_linux_2023() -> None:
+    reason = why_not_on(AmiFamily.AL2023, instance_type("a1.large"))
+    assert reason is not None
+    assert "Graviton2" in reason
+    assert why_not_on(AmiFamily.AL2, instance_type("a1.large")) is None
+    assert why_not_on(AmiFamily.AL2023, instance_type("m6g.large")) is None

@@ -1,0 +1,289 @@
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import (
+    COLUMNS,
+    DATA_FILE,
+    Accelerator,
+    InstanceType,
+    instance_type,
+    instance_types,
+    max_pods,
+    pod_ceiling,
+    read_csv,
+    recommended_max_pods,
+    why_not_eks,
+)
+
+AMD64, ARM64 = Architecture.AMD64, Architecture.ARM64
+NONE, NVIDIA, NEURON, OTHER = Accelerator.NONE, Accelerator.NVIDIA, Accelerator.NEURON, Accelerator.OTHER
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("a1.medium", ARM64, 1, 2048, NONE, 0),
+        ("c7i-flex.large", AMD64, 2, 4096, NONE, 0),
+        ("dl2q.24xlarge", AMD64, 96, 786432, OTHER, 8),
+        ("f2.6xlarge", AMD64, 24, 262144, OTHER, 1),
+        ("g4dn.12xlarge", AMD64, 48, 196608, NVIDIA, 4),
+        ("g5g.xlarge", ARM64, 4, 8192, NVIDIA, 1),
+        ("g6f.large", AMD64, 2, 8192, NVIDIA, 1),
+        ("i4g.large", ARM64, 2, 16384, NONE, 0),
+        ("i4i.large", AMD64, 2, 16384, NONE, 0),
+        ("im4gn.large", ARM64, 2, 8192, NONE, 0),
+        ("inf1.24xlarge", AMD64, 96, 196608, NEURON, 16),
+        ("inf2.xlarge", AMD64, 4, 16384, NEURON, 1),
+        ("is4gen.medium", ARM64, 1, 6144, NONE, 0),
+        ("m1.small", AMD64, 1, 1740, NONE, 0),
+        ("m7g.large", ARM64, 2, 8192, NONE, 0),
+        ("m7i.large", AMD64, 2, 8192, NONE, 0),
+        ("p6-b200.48xlarge", AMD64, 192, 2097152, NVIDIA, 8),
+        ("t4g.small", ARM64, 2, 2048, NONE, 0),
+        ("trn1.32xlarge", AMD64, 128, 524288, NEURON, 16),
+        ("trn2.48xlarge", AMD64, 192, 2097152, NEURON, 16),
+        ("vt1.3xlarge", AMD64, 12, 24576, OTHER, 1),
+        ("x2gd.large", ARM64, 2, 32768, NONE, 0),
+        ("x8g.large", ARM64, 2, 32768, NONE, 0),
+    ],
+)
+def test_a_type_is_what_ec2_says_it_is(columns: tuple[str, Architecture, int, int, Accelerator, int]) -> None:
+    row = instance_type(columns[0])
+    assert columns == (
+        row.name,
+        row.architecture,
+        row.vcpus,
+        row.memory_mib,
+        row.accelerator,
+        row.accelerator_count,
+    )
+
+
+def test_a_trainium_host_that_ec2_describes_without_its_accelerators_is_still_one() -> None:
+    row = instance_type("trn2u.48xlarge")
+    assert (row.accelerator, row.accelerator_count) == (NEURON, 16)
+
+
+def test_family_and_size_are_the_parts_around_the_point() -> None:
+    assert (instance_type("m7g.large").family, instance_type("m7g.large").size) == ("m7g", "large")
+    assert (instance_type("p6-b200.48xlarge").family, instance_type("x8g.metal-24xl").size) == ("p6-b200", "metal-24xl")
+
+
+def test_the_table_holds_every_type_in_order_and_only_once() -> None:
+    names = [line.partition(",")[0] for line in DATA_FILE.read_text(encoding="utf-8").splitlines()[1:]]
+    assert len(names) >= 1395
+    assert names == sorted(set(names))
+    assert list(instance_types()) == names
+
+
+def test_about_a_third_of_the_types_are_arm64() -> None:
+    counts = Counter(row.architecture for row in instance_types().values())
+    assert counts[ARM64] >= 418
+    assert counts[AMD64] >= 959
+
+
+def test_every_row_is_sane() -> None:
+    bounds: dict[str, Callable[[InstanceType], bool]] = {
+        "has a family and a size": lambda row: bool(row.family and row.size),
+        "has vCPUs": lambda row: 1 <= row.vcpus <= 1920,
+        "has memory": lambda row: 512 <= row.memory_mib <= 32 * 2**20,
+        "has interfaces": lambda row: 1 <= row.enis <= 24,
+        "has addresses": lambda row: 2 <= row.ipv4_per_eni <= 64,
+        "counts accelerators": lambda row: (row.accelerator is NONE) == (row.accelerator_count == 0),
+        "is Nitro when it is bare metal": lambda row: row.nitro or not row.bare_metal,
+        "is bare metal when it is called so": lambda row: row.bare_metal == row.size.startswith("metal"),
+        "has a reason when it is refused": lambda row: row.eks == (why_not_eks(row) is None),
+        "takes the pods of the CNI and one more": lambda row: 4 <= max_pods(row) <= 1514,
+    }
+    wrong = [(row.name, what) for row in instance_types().values() for what, holds in bounds.items() if not holds(row)]
+    assert wrong == []
+
+
+def test_a_family_has_one_architecture() -> None:
+    by_family: dict[str, set[Architecture]] = {}
+    for row in instance_types().values():
+        by_family.setdefault(row.family, set()).add(row.architecture)
+    assert {family for family, found in by_family.items() if len(found) > 1} == set()
+
+
+def test_graviton_names_that_a_regular_expression_misses_are_arm64_in_the_table() -> None:
+    # A digit followed by a g is what such expressions look for. a1 has no g, and these have their g elsewhere.
+    for family in ("a1", "im4gn", "is4gen"):
+        assert {row.architecture for row in instance_types().values() if row.family == family} == {ARM64}
+    # And these have a g that is no Graviton's.
+    for family in ("g4dn", "g5", "g6", "g6e", "gr6", "g6f"):
+        assert {row.architecture for row in instance_types().values() if row.family == family} == {AMD64}
+
+
+def test_every_family_of_gpus_and_accelerators_is_marked_as_one() -> None:
+    plain = {row.family for row in instance_types().values() if row.accelerator is NONE}
+    assert {f for f in plain if f.startswith(("p", "g", "inf", "trn", "dl", "f", "vt"))} == set()
+
+
+def test_mac_hosts_are_the_only_types_refused_and_the_reason_is_said() -> None:
+    refused = [row for row in instance_types().values() if not row.eks]
+    assert {row.family.partition("-")[0] for row in refused} == {"mac", "mac1", "mac2"}
+    reason = why_not_eks(instance_type("mac2.metal"))
+    assert reason is not None
+    assert "macOS" in reason
+    assert why_not_eks(instance_type("m1.small")) is None
+
+
+@pytest.mark.parametrize(("name", "spot"), [("m7g.large", True), ("trn2u.48xlarge", False), ("hpc7g.4xlarge", False)])
+def test_what_ec2_does_not_sell_as_spot_is_known(name: str, spot: bool) -> None:  # noqa: FBT001  (a column)
+    assert instance_type(name).spot is spot
+
+
+@pytest.mark.parametrize(
+    ("name", "pods"),
+    [
+        # From amazon-eks-ami's eni-max-pods.txt.
+        ("a1.medium", 8),
+        ("c5.18xlarge", 737),
+        ("c6in.32xlarge", 394),
+        ("c8a.48xlarge", 1514),
+        ("c8gn.48xlarge", 590),
+        ("d3.xlarge", 10),
+        ("g5.48xlarge", 345),
+        ("g6e.12xlarge", 292),
+        ("hpc6id.32xlarge", 51),
+        ("i4g.large", 29),
+        ("i4i.24xlarge", 437),
+        ("inf1.24xlarge", 321),
+        ("m1.small", 8),
+        ("m4.large", 20),
+        ("m5.large", 29),
+        ("m5.xlarge", 58),
+        ("m7g.large", 29),
+        ("p4d.24xlarge", 737),
+        ("p5.48xlarge", 100),
+        ("p6-b200.48xlarge", 198),
+        ("r6idn.metal", 394),
+        ("t3.medium", 17),
+        ("t3.nano", 4),
+        ("t4g.small", 11),
+    ],
+)
+def test_max_pods_agree_with_the_list_that_the_amis_carry(name: str, pods: int) -> None:
+    assert max_pods(instance_type(name)) == pods
+
+
+@pytest.mark.parametrize(
+    ("name", "pods"),
+    [
+        ("m5.large", 110),  # the example in the EKS user guide
+        ("t3.nano", 34),
+        ("m5.24xlarge", 250),
+        ("m7g.2xlarge", 110),
+        ("m7g.metal", 250),
+        ("m1.small", 8),  # Xen: the CNI cannot hold prefixes there
+    ],
+)
+def test_max_pods_with_prefixes_are_capped_and_only_for_nitro(name: str, pods: int) -> None:
+    assert max_pods(instance_type(name), prefix_delegation=True) == pods
+
+
+def test_the_ceiling_rises_above_30_vcpus_and_no_type_sits_on_the_line() -> None:
+    # AWS writes both "less than 30" and "greater than 30"; no type has exactly 30, so the readings agree.
+    assert 30 not in {row.vcpus for row in instance_types().values()}
+    assert pod_ceiling(instance_type("m5.4xlarge")) == 110
+    assert pod_ceiling(instance_type("m5.8xlarge")) == 250
+
+
+def test_a_managed_group_gets_no_more_pods_than_the_ceiling() -> None:
+    assert recommended_max_pods(instance_type("m5.24xlarge")) == 250
+    assert recommended_max_pods(instance_type("m5.large")) == 29
+    assert recommended_max_pods(instance_type("m5.large"), prefix_delegation=True) == 110
+
+
+@given(st.sampled_from(sorted(instance_types())))
+def test_prefixes_never_push_the_recommended_number_down(name: str) -> None:
+    row = instance_type(name)
+    single, prefixes = recommended_max_pods(row), recommended_max_pods(row, prefix_delegation=True)
+    assert single <= prefixes <= pod_ceiling(row)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("m7g.larg", "Family m7g has no size larg. Did you mean m7g.large"),
+        ("m7g.metal-48xl", "Family m7g has no size metal-48xl. Did you mean m7g.metal?"),
+        ("m7g.zz", "Family m7g has no size zz; it has 12xlarge, 16xlarge, 2xlarge,"),
+        ("m7g", "A type is FAMILY.SIZE; m7g has"),
+        ("m7g.", "A type is FAMILY.SIZE; m7g has"),
+        ("M7G.Large", "Write it as m7g.large."),
+        (" m7g.large ", "Write it as m7g.large."),
+        ("m7gg.large", "There is no family m7gg. Did you mean m7g.large"),
+        ("p6e-gb200.36xlarge", "There is no family p6e-gb200 in the table. Near families: p6-b200"),
+        ("m7glarge", "There is no family m7glarge. Did you mean m7g.large"),
+        ("zzz.large", "if it is new, run `multiarch facts refresh`"),
+        ("", "There is no family "),
+    ],
+)
+def test_an_unknown_type_is_an_error_that_says_what_is_wrong(name: str, hint: str) -> None:
+    with pytest.raises(UnknownFactError) as caught:
+        instance_type(name)
+    assert hint in caught.value.hint
+    assert (caught.value.kind, caught.value.value) == ("EC2 instance type", name)
+
+
+@settings(deadline=None)  # comparing with 1,395 names takes its time on a busy machine
+@given(st.text(max_size=30) | st.from_regex(r"[a-z][0-9][a-z]{0,3}(-[a-z0-9]+)?\.[a-z0-9-]+", fullmatch=True))
+def test_any_name_is_either_in_the_table_or_an_error_with_a_hint(name: str) -> None:
+    if name in instance_types():
+        assert instance_type(name).name == name
+        return
+    with pytest.raises(UnknownFactError) as caught:
+        instance_type(name)
+    assert caught.value.hint
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(instance_types())), st.data())
+def test_one_letter_lost_is_answered_with_a_type_or_family_that_exists(name: str, data: st.DataObject) -> None:
+    lost = data.draw(st.integers(0, len(name) - 1))
+    typo = name[:lost] + name[lost + 1 :]
+    assume(typo not in instance_types())
+    with pytest.raises(UnknownFactError) as caught:
+        instance_type(typo)
+    words = caught.value.hint.replace("?", " ").replace(",", " ").replace(";", " ").split()
+    families = {row.family for row in instance_types().values()}
+    assert any(word.rstrip(".") in instance_types() or word.rstrip(".") in families for word in words)
+
+
+def test_a_table_with_another_header_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "types.csv"
+    path.write_text("name,arch\nm7g.large,arm64\n", encoding="utf-8")
+    with pytest.raises(UnknownFactError, match="header"):
+        read_csv(path)
+
+
+@pytest.mark.parametrize("row", ["m7g.large,arm64,2", "m7g.large,aarch64,2,8192,none,0,3,10,1,0,1,1"])
+def test_a_row_that_is_cut_or_misspelt_is_refused(tmp_path: Path, row: str) -> None:
+    path = tmp_path / "types.csv"
+    path.write_text(f"{','.join(COLUMNS)}\n{row}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"not enough values|not a valid Architecture"):
+        read_csv(path)
+
+
+def test_looking_a_type_up_loads_nothing_heavy() -> None:
+    heavy = ("boto3", "botocore", "pydantic", "difflib", "rich", "pulumi", "tempfile")
+    program = (
+        "import sys\n"
+        "from multiarch.facts import ami_families, instance_types, kubernetes, limits, versions\n"
+        "assert instance_types.instance_type('m7g.large').vcpus == 2\n"
+        f"print([name for name in {heavy} if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
+    assert done.stdout.strip() == "[]"

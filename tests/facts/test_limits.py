@@ -1,0 +1,217 @@
+import re
+from functools import cache
+
+import botocore.model
+import botocore.session
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multiarch.facts.limits import (
+    MAX_MANAGED_POLICY_CHARACTERS,
+    MAX_TAGS_PER_RESOURCE,
+    MAX_TAINTS_PER_NODE_GROUP,
+    MAX_USER_DATA_BYTES,
+    RULES,
+    NameKind,
+    check_name,
+    why_not_managed_taint,
+    why_not_node_label,
+)
+
+
+@cache
+def service(name: str) -> botocore.model.ServiceModel:
+    return botocore.session.get_session().get_service_model(name)
+
+
+# kind, service, shape; the AWS models' own statement of the limit
+MODELLED = [
+    (NameKind.CLUSTER, "eks", "ClusterName"),
+    (NameKind.MANAGED_LABEL_KEY, "eks", "labelKey"),
+    (NameKind.MANAGED_LABEL_VALUE, "eks", "labelValue"),
+    (NameKind.MANAGED_TAINT_KEY, "eks", "taintKey"),
+    (NameKind.MANAGED_TAINT_VALUE, "eks", "taintValue"),
+    (NameKind.TAG_KEY, "eks", "TagKey"),
+    (NameKind.TAG_VALUE, "eks", "TagValue"),
+    (NameKind.TAG_KEY, "iam", "tagKeyType"),
+    (NameKind.TAG_VALUE, "iam", "tagValueType"),
+    (NameKind.IAM_ROLE, "iam", "roleNameType"),
+    (NameKind.IAM_PATH, "iam", "pathType"),
+    (NameKind.IAM_POLICY, "iam", "policyNameType"),
+    (NameKind.INSTANCE_PROFILE, "iam", "instanceProfileNameType"),
+    (NameKind.AUTO_SCALING_GROUP, "autoscaling", "XmlStringMaxLen255"),
+    (NameKind.ASG_TAG_KEY, "autoscaling", "TagKey"),
+    (NameKind.ASG_TAG_VALUE, "autoscaling", "TagValue"),
+    (NameKind.LAUNCH_TEMPLATE, "ec2", "LaunchTemplateName"),
+    (NameKind.KMS_ALIAS, "kms", "AliasNameType"),
+    (NameKind.LOG_GROUP, "logs", "LogGroupName"),
+]
+
+# Where our pattern is meant to be the model's own, letter for letter of what it accepts.
+SAME_PATTERN = [
+    row
+    for row in MODELLED
+    if row[0]
+    in (
+        NameKind.CLUSTER,
+        NameKind.IAM_ROLE,
+        NameKind.IAM_PATH,
+        NameKind.IAM_POLICY,
+        NameKind.INSTANCE_PROFILE,
+        NameKind.LAUNCH_TEMPLATE,
+        NameKind.LOG_GROUP,
+    )
+]
+
+
+@pytest.mark.parametrize(("kind", "api", "shape"), MODELLED)
+def test_lengths_are_those_of_the_aws_model(kind: NameKind, api: str, shape: str) -> None:
+    metadata = service(api).shape_for(shape).metadata
+    assert RULES[kind].longest == metadata["max"]
+    assert RULES[kind].shortest == metadata.get("min", 0)
+
+
+@pytest.mark.parametrize(("kind", "api", "shape"), SAME_PATTERN)
+@settings(deadline=None)  # the first example loads a service model
+@given(name=st.text(max_size=140) | st.text("aZ09-_./+=,@()# :é\n", max_size=140))
+def test_a_name_is_accepted_exactly_when_the_aws_model_accepts_it(
+    kind: NameKind, api: str, shape: str, name: str
+) -> None:
+    metadata = service(api).shape_for(shape).metadata
+    accepted = (
+        metadata["min"] <= len(name) <= metadata["max"]
+        and re.fullmatch(metadata["pattern"], name, re.ASCII) is not None
+        and not name.lower().startswith(RULES[kind].reserved or ("\0",))
+    )
+    assert (check_name(kind, name) is None) == accepted
+
+
+@given(st.text(max_size=300) | st.text("abcZ09 _.:/=+-@,;\n\té٣ß", max_size=140))
+def test_an_accepted_tag_is_made_of_what_iam_allows(text: str) -> None:
+    if check_name(NameKind.TAG_VALUE, text) is None:
+        assert all(char.isalnum() or char in " _.:/=+-@" for char in text)
+    if check_name(NameKind.TAG_KEY, text) is None:
+        assert 1 <= len(text) <= 128
+        assert not text.lower().startswith("aws:")
+
+
+def test_counts_are_those_of_the_aws_models() -> None:
+    assert service("eks").shape_for("TagMap").metadata["max"] == MAX_TAGS_PER_RESOURCE
+    assert service("iam").shape_for("tagListType").metadata["max"] == MAX_TAGS_PER_RESOURCE
+    assert MAX_TAINTS_PER_NODE_GROUP == 50
+    assert MAX_USER_DATA_BYTES == 16 * 1024
+    assert MAX_MANAGED_POLICY_CHARACTERS == 6144
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (NameKind.CLUSTER, "payments-prod"),
+        (NameKind.NODE_GROUP, "0api_arm64-a"),
+        (NameKind.NODE_GROUP, "a" * 63),
+        (NameKind.AUTO_SCALING_GROUP, "eks-api-arm64-8ec9b6ac-5f2b-4f2c-9a3d-0e0b0c0d0e0f"),
+        (NameKind.IAM_ROLE, "payments-prod-node"),
+        (NameKind.IAM_PATH, "/"),
+        (NameKind.IAM_PATH, "/teams/payments/"),
+        (NameKind.LAUNCH_TEMPLATE, "abc"),
+        (NameKind.KMS_ALIAS, "alias/payments-prod"),
+        (NameKind.LOG_GROUP, "/aws/eks/payments-prod/cluster"),
+        (NameKind.TAG_KEY, "kubernetes.io/cluster/payments-prod"),
+        (NameKind.TAG_VALUE, ""),
+        (NameKind.TAG_VALUE, "größe 1 @ team/x"),
+        (NameKind.ASG_TAG_KEY, "k8s.io/cluster-autoscaler/node-template/taint/arch"),
+        (NameKind.ASG_TAG_VALUE, "arm64:NoSchedule"),
+        (NameKind.LABEL_KEY, "kubernetes.io/arch"),
+        (NameKind.LABEL_KEY, "a" * 63),
+        (NameKind.LABEL_KEY, "x." * 125 + "xyz/" + "a" * 63),
+        (NameKind.LABEL_VALUE, ""),
+        (NameKind.LABEL_VALUE, "v1.2_3-x"),
+        (NameKind.TAINT_KEY, "arch"),
+        (NameKind.MANAGED_TAINT_VALUE, ""),
+    ],
+)
+def test_a_good_name_has_no_reason_against_it(kind: NameKind, name: str) -> None:
+    assert check_name(kind, name) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "reason"),
+    [
+        (NameKind.CLUSTER, "a" * 101, "has 101 characters; a cluster name has at most 100"),
+        (NameKind.CLUSTER, "", "a cluster name cannot be empty"),
+        (NameKind.CLUSTER, "team.prod", "a cluster name begins with a letter or digit and takes"),
+        (NameKind.NODE_GROUP, "a" * 64, "has 64 characters; a node group name has at most 63"),
+        (NameKind.NODE_GROUP, "-api", "begins with a letter or digit"),
+        (NameKind.NODE_GROUP, "api\n", "begins with a letter or digit"),
+        (NameKind.AUTO_SCALING_GROUP, "a:b", "without spaces and colons"),
+        (NameKind.AUTO_SCALING_GROUP, "a b", "without spaces and colons"),
+        (NameKind.AUTO_SCALING_GROUP, "a" * 256, "at most 255"),
+        (NameKind.IAM_ROLE, "a" * 65, "at most 64"),
+        (NameKind.IAM_ROLE, "rôle", "takes letters, digits and _+=,.@-"),
+        (NameKind.IAM_PATH, "teams", "begins and ends with '/'"),
+        (NameKind.LAUNCH_TEMPLATE, "ab", "has 2 characters; a launch template name has at least 3"),
+        (NameKind.LAUNCH_TEMPLATE, "a b c", "takes letters, digits and"),
+        (NameKind.KMS_ALIAS, "payments", "begins with 'alias/'"),
+        (NameKind.KMS_ALIAS, "alias/aws/eks", "which AWS keeps for itself"),
+        (NameKind.TAG_KEY, "AWS:team", "which AWS keeps for itself"),
+        (NameKind.TAG_KEY, "k" * 129, "at most 128"),
+        (NameKind.TAG_VALUE, "v" * 257, "at most 256"),
+        (NameKind.TAG_VALUE, "a,b", "takes letters, digits, spaces"),
+        (NameKind.LABEL_KEY, "a/b/c", "takes [PREFIX/]NAME"),
+        (NameKind.LABEL_KEY, "Prefix.io/x", "takes [PREFIX/]NAME"),
+        (NameKind.LABEL_KEY, "a" * 64, "takes [PREFIX/]NAME"),
+        (NameKind.LABEL_KEY, "x." * 126 + "xy/a", "takes [PREFIX/]NAME"),
+        (NameKind.LABEL_KEY, "a\n", "takes [PREFIX/]NAME"),
+        (NameKind.LABEL_VALUE, "-a", "begins and ends with a letter or digit"),
+        (NameKind.LABEL_VALUE, "a" * 64, "at most 63"),
+        (NameKind.MANAGED_LABEL_KEY, "example.com/" + "a" * 60, "at most 63"),
+        (NameKind.MANAGED_LABEL_VALUE, "", "cannot be empty"),
+        (NameKind.TAINT_VALUE, "a b", "begins and ends with a letter or digit"),
+    ],
+)
+def test_a_bad_name_is_refused_with_the_reason_in_words(kind: NameKind, name: str, reason: str) -> None:
+    refusal = check_name(kind, name)
+    assert refusal is not None
+    assert reason in refusal
+
+
+@pytest.mark.parametrize("kind", NameKind)
+@given(name=st.text(max_size=400))
+def test_every_kind_has_a_rule_and_answers_for_any_text(kind: NameKind, name: str) -> None:
+    reason = check_name(kind, name)
+    assert reason is None or kind.value in reason
+    assert RULES[kind].source
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["team", "example.com/pool", "kubernetes.io/arch", "node.kubernetes.io/pool", "x.kubelet.kubernetes.io/y"],
+)
+def test_a_node_may_give_itself_such_a_label(key: str) -> None:
+    assert why_not_node_label(key) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        ("node-role.kubernetes.io/worker", "kubelet does not start"),
+        ("kubernetes.io/role", "kubelet does not start"),
+        ("k8s.io/x", "kubelet does not start"),
+        ("eks.amazonaws.com/nodegroup", "which EKS keeps for its own"),
+    ],
+)
+def test_a_node_may_not_give_itself_a_label_of_kubernetes_or_eks(key: str, reason: str) -> None:
+    refusal = why_not_node_label(key)
+    assert refusal is not None
+    assert reason in refusal
+
+
+@pytest.mark.parametrize("key", ["arch", "example.com/arch", "notkubernetes.io/arch", "kubernetes.io"])
+def test_a_managed_group_takes_such_a_taint(key: str) -> None:
+    assert why_not_managed_taint(key) is None
+
+
+@pytest.mark.parametrize("key", ["kubernetes.io/arch", "node.kubernetes.io/x", "k8s.io/x", "eks.amazonaws.com/x"])
+def test_a_managed_group_refuses_taints_in_reserved_domains(key: str) -> None:
+    assert why_not_managed_taint(key) is not None

@@ -1,0 +1,207 @@
+import copy
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from multiarch.errors import OutsideError, UnknownFactError
+from multiarch.facts.instance_types import DATA_FILE, Accelerator, InstanceType, instance_type, instance_types, read_csv
+from multiarch.facts.refresh import RefreshReport, from_description, refresh, refresh_file, write_csv
+
+Description = dict[str, Any]
+
+
+class StandInPaginator:
+    def __init__(self, pages: list[list[Description]]) -> None:
+        self.pages = pages
+
+    def paginate(self) -> Iterable[Mapping[str, Any]]:
+        return ({"InstanceTypes": page} for page in self.pages)
+
+
+class StandInRegion:
+    """Stands in for an EC2 client whose region offers only the given types."""
+
+    def __init__(self, *pages: list[Description]) -> None:
+        self.pages = list(pages)
+
+    def get_paginator(self, operation_name: str, /) -> StandInPaginator:
+        assert operation_name == "describe_instance_types"
+        return StandInPaginator(self.pages)
+
+
+@pytest.fixture(scope="module")
+def descriptions() -> Iterator[dict[str, Description]]:
+    """Everything that moto's EC2 answers, through boto3."""
+    with mock_aws():
+        client = boto3.client(
+            "ec2",
+            region_name="us-east-1",
+            aws_access_key_id="testing",
+            aws_secret_access_key="testing",  # noqa: S106
+        )
+        pages = client.get_paginator("describe_instance_types").paginate()
+        yield {found["InstanceType"]: found for page in pages for found in page["InstanceTypes"]}
+
+
+def test_the_committed_table_is_byte_for_byte_what_a_refresh_writes(tmp_path: Path) -> None:
+    path = tmp_path / "instance_types.csv"
+    with mock_aws():
+        client = boto3.client(
+            "ec2",
+            region_name="us-east-1",
+            aws_access_key_id="testing",
+            aws_secret_access_key="testing",  # noqa: S106
+        )
+        report = refresh_file(client, path)
+    assert path.read_bytes() == DATA_FILE.read_bytes()
+    assert report == RefreshReport(added=tuple(instance_types()), removed=(), changed=(), kept=())
+
+
+def test_all_pages_are_read_and_sorted(descriptions: dict[str, Description]) -> None:
+    region = StandInRegion([descriptions["m7i.large"]], [], [descriptions["a1.large"], descriptions["c7g.large"]])
+    assert [row.name for row in refresh(region)] == ["a1.large", "c7g.large", "m7i.large"]
+
+
+def test_types_that_a_region_lacks_are_kept_and_reported(tmp_path: Path, descriptions: dict[str, Description]) -> None:
+    path = tmp_path / "types.csv"
+    write_csv([instance_type("m7g.large"), instance_type("trn2.48xlarge")], path)
+    report = refresh_file(StandInRegion([descriptions["m7g.large"], descriptions["x8g.large"]]), path)
+    assert report == RefreshReport(added=("x8g.large",), removed=(), changed=(), kept=("trn2.48xlarge",))
+    assert report.missing == ("trn2.48xlarge",)
+    assert list(read_csv(path)) == ["m7g.large", "trn2.48xlarge", "x8g.large"]
+
+
+def test_without_merging_types_that_a_region_lacks_go_and_are_reported(
+    tmp_path: Path, descriptions: dict[str, Description]
+) -> None:
+    path = tmp_path / "types.csv"
+    write_csv([instance_type("m7g.large"), instance_type("trn2.48xlarge")], path)
+    report = refresh_file(StandInRegion([descriptions["m7g.large"]]), path, merge=False)
+    assert report == RefreshReport(added=(), removed=("trn2.48xlarge",), changed=(), kept=())
+    assert report.missing == ("trn2.48xlarge",)
+    assert list(read_csv(path)) == ["m7g.large"]
+
+
+def test_a_changed_row_is_reported_and_written(tmp_path: Path, descriptions: dict[str, Description]) -> None:
+    path = tmp_path / "types.csv"
+    write_csv([instance_type("c7g.large"), instance_type("m7g.large")], path)
+    grown = copy.deepcopy(descriptions["m7g.large"])
+    grown["NetworkInfo"]["NetworkCards"][0]["MaximumNetworkInterfaces"] = 4
+    report = refresh_file(StandInRegion([grown, descriptions["c7g.large"]]), path)
+    assert report.changed == ("m7g.large",)
+    assert read_csv(path)["m7g.large"].enis == 4
+
+
+def test_a_refresh_that_changes_nothing_leaves_the_same_bytes(
+    tmp_path: Path, descriptions: dict[str, Description]
+) -> None:
+    path = tmp_path / "types.csv"
+    write_csv([instance_type("m7g.large")], path)
+    before = path.read_bytes()
+    report = refresh_file(StandInRegion([descriptions["m7g.large"]]), path)
+    assert report == RefreshReport(added=(), removed=(), changed=(), kept=())
+    assert path.read_bytes() == before
+
+
+def test_an_empty_answer_is_refused_and_the_table_stays(tmp_path: Path) -> None:
+    path = tmp_path / "types.csv"
+    write_csv([instance_type("m7g.large")], path)
+    with pytest.raises(OutsideError, match="without a single type"):
+        refresh_file(StandInRegion([]), path, merge=False)
+    assert list(read_csv(path)) == ["m7g.large"]
+
+
+def test_a_write_that_fails_leaves_the_old_table_and_no_other_file(tmp_path: Path) -> None:
+    path = tmp_path / "types.csv"
+    write_csv([instance_type("m7g.large")], path)
+
+    def rows() -> Iterator[InstanceType]:
+        yield instance_type("a1.large")
+        message = "the disk is full"
+        raise OSError(message)
+
+    with pytest.raises(OSError, match="disk is full"):
+        write_csv(rows(), path)
+    assert list(read_csv(path)) == ["m7g.large"]
+    assert [found.name for found in tmp_path.iterdir()] == ["types.csv"]
+
+
+def test_the_order_of_the_rows_does_not_show_in_the_file(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
+    rows = list(instance_types().values())
+    write_csv(rows, one)
+    write_csv(reversed(rows), other)
+    assert one.read_bytes() == other.read_bytes() == DATA_FILE.read_bytes()
+
+
+def test_the_file_is_plain_csv_with_unix_lines() -> None:
+    assert b"\r" not in DATA_FILE.read_bytes()
+    with DATA_FILE.open(encoding="utf-8", newline="") as file:
+        assert {len(row) for row in csv.reader(file)} == {12}
+
+
+@pytest.mark.parametrize(
+    "name", ["p5.48xlarge", "g5g.xlarge", "inf2.xlarge", "trn1.2xlarge", "f2.6xlarge", "vt1.3xlarge"]
+)
+def test_an_accelerated_type_described_without_its_accelerator_is_refused(
+    name: str, descriptions: dict[str, Description]
+) -> None:
+    silent = {key: value for key, value in descriptions[name].items() if not key.endswith(("GpuInfo", "NeuronInfo"))}
+    for heading in ("InferenceAcceleratorInfo", "FpgaInfo", "MediaAcceleratorInfo"):
+        silent.pop(heading, None)
+    with pytest.raises(OutsideError, match="without an accelerator"):
+        from_description(silent)
+
+
+def test_a_trainium_known_only_by_its_neuron_info_or_only_as_inference_accelerator_is_neuron(
+    descriptions: dict[str, Description],
+) -> None:
+    neuron_alone = {k: v for k, v in descriptions["inf1.24xlarge"].items() if k != "InferenceAcceleratorInfo"}
+    inference_alone = {k: v for k, v in descriptions["inf1.24xlarge"].items() if k != "NeuronInfo"}
+    for description in (neuron_alone, inference_alone, descriptions["inf1.24xlarge"]):
+        row = from_description(description)
+        assert (row.accelerator, row.accelerator_count) == (Accelerator.NEURON, 16)
+
+
+@pytest.mark.parametrize("manufacturer", ["AMD", "Habana", "Somebody"])
+def test_a_gpu_that_is_not_nvidias_is_other(manufacturer: str, descriptions: dict[str, Description]) -> None:
+    description = copy.deepcopy(descriptions["g5.xlarge"])
+    description["GpuInfo"]["Gpus"][0]["Manufacturer"] = manufacturer
+    assert from_description(description).accelerator is Accelerator.OTHER
+
+
+def test_two_kinds_of_accelerators_in_one_type_are_refused(descriptions: dict[str, Description]) -> None:
+    both = {**descriptions["g5.xlarge"], "NeuronInfo": descriptions["trn1.2xlarge"]["NeuronInfo"]}
+    with pytest.raises(OutsideError, match="several kinds of accelerators: neuron, nvidia"):
+        from_description(both)
+
+
+@pytest.mark.parametrize("heading", ["ProcessorInfo", "VCpuInfo", "MemoryInfo", "NetworkInfo", "BareMetal"])
+def test_a_description_that_lacks_a_field_is_refused_by_name(
+    heading: str, descriptions: dict[str, Description]
+) -> None:
+    cut = {key: value for key, value in descriptions["m7g.large"].items() if key != heading}
+    with pytest.raises(OutsideError, match=f"m7g.large lacks '{heading}'"):
+        from_description(cut)
+
+
+def test_the_default_network_card_is_looked_up_by_its_index(descriptions: dict[str, Description]) -> None:
+    description = copy.deepcopy(descriptions["p4d.24xlarge"])
+    description["NetworkInfo"]["NetworkCards"].reverse()
+    description["NetworkInfo"]["NetworkCards"][-1]["MaximumNetworkInterfaces"] = 7
+    assert from_description(description).enis == 7
+    description["NetworkInfo"]["DefaultNetworkCardIndex"] = 99
+    with pytest.raises(OutsideError, match=r"NetworkCards\[99\]"):
+        from_description(description)
+
+
+def test_a_new_architecture_is_an_error_and_not_amd64(descriptions: dict[str, Description]) -> None:
+    description = copy.deepcopy(descriptions["m7g.large"])
+    description["ProcessorInfo"]["SupportedArchitectures"] = ["riscv64"]
+    with pytest.raises(UnknownFactError, match="riscv64"):
+        from_description(description)
