@@ -1,0 +1,50 @@
+"""User data for Amazon Linux 2023: a NodeConfig for nodeadm, and a script for cloud-init, in a MIME archive.
+
+``nodeadm-config`` reads the NodeConfig before cloud-init begins, cloud-init then runs the script, and
+``nodeadm-run`` starts the kubelet after ``cloud-final``: a script runs before the kubelet wherever its part stands.
+It is not a condition, though: the kubelet also starts when the script has failed.
+
+Sources: amazon-eks-ami, ``nodeadm-config.service``, ``nodeadm-run.service`` and ``nodeadm/doc/api.md``.
+"""
+
+from __future__ import annotations
+
+from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
+from multiarch.nodes.user_data import kubelet_flags, mime, script
+from multiarch.nodes.user_data.text import Value, yaml
+
+
+def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
+    """Write the user data; the rules for each case are in the package's text.
+
+    Where EKS adds a NodeConfig of its own, nodeadm merges the two: ``kubelet.config`` key by key, and ``kubelet.flags``
+    one list after the other, so EKS's labels and taints stay (``internal/api/merge.go``).
+    """
+    parts = []
+    if spec := _spec(group, cluster):
+        head: dict[str, Value] = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
+        parts.append(mime.node_config(yaml(head)))
+    if group.pre_bootstrap:
+        parts.append(mime.shell_script(script.runnable(group.pre_bootstrap)))
+    return mime.multipart(parts)
+
+
+def _spec(group: NodeGroupPlan, cluster: ClusterFacts) -> dict[str, Value]:
+    spec: dict[str, Value] = {}
+    flags = kubelet_flags.extra_flags(group)
+    if group.case is not BootstrapCase.EKS:
+        spec["cluster"] = {
+            "name": cluster.name,
+            "apiServerEndpoint": cluster.endpoint,
+            "certificateAuthority": cluster.certificate_authority,
+            "cidr": cluster.service_cidr,
+        }
+        flags = (*kubelet_flags.label_and_taint_flags(group), *flags)
+    kubelet: dict[str, Value] = {}
+    if group.max_pods_written:
+        kubelet["config"] = {"maxPods": group.max_pods}
+    if flags:
+        kubelet["flags"] = flags
+    if kubelet:
+        spec["kubelet"] = kubelet
+    return spec

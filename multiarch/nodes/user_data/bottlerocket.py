@@ -1,0 +1,58 @@
+"""User data for Bottlerocket: settings in TOML. There is no shell, and the kubelet takes settings, not flags.
+
+Sources: Bottlerocket settings reference, ``settings.kubernetes`` and ``settings.host-containers``; its settings model,
+where a taint key holds a list of ``value:Effect``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
+from multiarch.nodes.user_data import kubelet_flags
+from multiarch.nodes.user_data.errors import UserDataError
+from multiarch.nodes.user_data.text import Scalar, toml_table
+
+_KUBERNETES = "settings.kubernetes"
+
+
+def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
+    """Write the user data; the rules for each case are in the package's text.
+
+    EKS can merge TOML only without escaped quotes and without quoted keys in headers: what is merged here has neither.
+    Raises UserDataError for a script or kubelet flags.
+    """
+    for key, written in (("preBootstrap", group.pre_bootstrap), ("kubeletExtraArgs", group.kubelet_extra_args)):
+        if written:
+            raise UserDataError(
+                group,
+                f"can't get its {key}: Bottlerocket runs no scripts and takes settings in place of kubelet flags.",
+                hint="Leave it out, or use AL2023.",
+            )
+    if group.case is BootstrapCase.EKS:
+        return toml_table(_KUBERNETES, {"max-pods": group.max_pods}) if group.max_pods_written else ""
+    return "\n".join(_tables(group, cluster))
+
+
+def _tables(group: NodeGroupPlan, cluster: ClusterFacts) -> list[str]:
+    kubernetes: dict[str, Scalar | Sequence[str]] = {
+        "api-server": cluster.endpoint,
+        "cluster-certificate": cluster.certificate_authority,
+        "cluster-dns-ip": kubelet_flags.cluster_dns_ip(group, cluster),
+        "cluster-name": cluster.name,
+        "max-pods": group.max_pods,
+    }
+    tables = [toml_table(_KUBERNETES, kubernetes)]
+    if group.labels:
+        tables.append(toml_table(f"{_KUBERNETES}.node-labels", dict(sorted(group.labels))))
+    if group.taints:
+        taints: dict[str, list[str]] = {}
+        for taint in sorted(group.taints):
+            taints.setdefault(taint.key, []).append(f"{taint.value}:{taint.effect}")
+        tables.append(toml_table(f"{_KUBERNETES}.node-taints", taints))
+    # The way in is SSM's session, through the control container; the admin container, a root shell, stays off.
+    return [
+        *tables,
+        toml_table("settings.host-containers.admin", {"enabled": False}),
+        toml_table("settings.host-containers.control", {"enabled": True}),
+    ]

@@ -1,0 +1,51 @@
+"""A team's ``preBootstrap`` script, made ready to run."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+
+from multiarch.facts.ami_families import AmiFamily
+from multiarch.nodes.user_data.text import is_plain
+
+_SHEBANG = "#!/bin/bash -e\n"
+
+
+def pre_bootstrap_supported(family: AmiFamily) -> bool:
+    """Whether a family runs shell scripts from user data: Amazon Linux does, Bottlerocket has no shell."""
+    return family in {AmiFamily.AL2, AmiFamily.AL2023}
+
+
+def runnable(script: str) -> str:
+    """Complete a script: cloud-init needs a ``#!`` line (without one: bash, ending at the first failure)."""
+    complete = script if script.startswith("#!") else _SHEBANG + script
+    return complete if complete.endswith("\n") else complete + "\n"
+
+
+def run_in_place(script: str) -> str:
+    """Bash lines that run ``script`` as a process of its own, so that its ``exit`` or ``cd`` stays its own.
+
+    The interpreter reads the file, which therefore needs no place where files may be executed: hardened images mount
+    ``/tmp`` without that right.
+    """
+    script = runnable(script)
+    # As the kernel reads it: the interpreter up to the first white space, all the rest one argument.
+    interpreter = script.partition("\n")[0].removeprefix("#!").split(maxsplit=1) or ["/bin/bash"]
+    command = " ".join(shlex.quote(word.strip()) for word in interpreter)
+    content, reader = (script, "cat") if is_plain(script) else (_encoded(script), "base64 --decode")
+    delimiter, number = "PRE_BOOTSTRAP", 0
+    while delimiter in content:
+        number += 1
+        delimiter = f"PRE_BOOTSTRAP_{number}"
+    return (
+        'pre_bootstrap="$(mktemp)"\n'
+        f"{reader} >\"${{pre_bootstrap}}\" <<'{delimiter}'\n"
+        f"{content}"
+        f"{delimiter}\n"
+        f'{command} "${{pre_bootstrap}}"\n'
+        'rm --force "${pre_bootstrap}"\n'
+    )
+
+
+def _encoded(script: str) -> str:
+    return base64.encodebytes(script.encode()).decode()

@@ -1,0 +1,84 @@
+"""Writing strings into TOML and YAML so that every parser reads back what went in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+Scalar = str | int | bool
+Value = Scalar | Sequence["Value"] | Mapping[str, "Value"]
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_PLAIN = re.compile(r"[\t\n\x20-\x7e]*")
+_BMP = 0xFFFF
+
+
+def quoted(text: str) -> str:
+    r"""Write ``text`` in double quotes, ASCII alone.
+
+    The notation is what TOML's basic strings and YAML's double-quoted scalars have in common: ``\"``, ``\\``,
+    ``\uXXXX``, ``\UXXXXXXXX``. (JSON differs beyond U+FFFF: YAML does not join surrogate pairs.)
+    Sources: TOML 1.0 "String"; YAML 1.2.2 section 5.7.
+    """
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if " " <= character <= "~":
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= _BMP else f"\\U{code:08x}"
+
+
+def is_plain(text: str) -> bool:
+    """Whether ``text`` is printable ASCII with tabs and line feeds: it can stand in user data as it is.
+
+    Anything else goes through base64. cloud-init decodes other text of a MIME part as if it were Latin-1, and
+    takes a script for a MIME message when "MIME-Version:" stands near its beginning.
+    """
+    return _PLAIN.fullmatch(text) is not None and "mime-version:" not in text.lower()
+
+
+def toml_key(key: str) -> str:
+    """Write a TOML key, in quotes where it must be: a point would begin a table."""
+    return key if _BARE_KEY.fullmatch(key) else quoted(key)
+
+
+def toml_value(value: Scalar | Sequence[str]) -> str:
+    """Write one TOML value: a string, a whole number, a flag or a list of strings."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return quoted(value)
+    return f"[{', '.join(map(quoted, value))}]"
+
+
+def toml_table(path: str, values: Mapping[str, Scalar | Sequence[str]]) -> str:
+    """Write one table, its keys in the order given. ``path`` is its header, of bare keys."""
+    return "".join([f"[{path}]\n", *(f"{toml_key(key)} = {toml_value(value)}\n" for key, value in values.items())])
+
+
+def yaml(value: Mapping[str, Value], indent: int = 0) -> str:
+    """Write a YAML mapping in block style: keys (bare words) in the order given, every string in quotes."""
+    pad = "  " * indent
+    lines: list[str] = []
+    for key, inner in value.items():
+        if isinstance(inner, Mapping):
+            lines += [f"{pad}{key}:\n", yaml(inner, indent + 1)]
+        elif isinstance(inner, Sequence) and not isinstance(inner, str):
+            lines += [f"{pad}{key}:\n", *(f"{pad}  - {_yaml_scalar(item)}\n" for item in inner)]
+        else:
+            lines.append(f"{pad}{key}: {_yaml_scalar(inner)}\n")
+    return "".join(lines)
+
+
+def _yaml_scalar(value: Value) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, int):
+        return str(value).lower()  # True is an int whose YAML is true
+    raise TypeError(f"{type(value).__name__} is no scalar")
