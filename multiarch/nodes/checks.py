@@ -5,7 +5,7 @@ from __future__ import annotations
 from multiarch.errors import Severity, UnknownFactError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.instance_types import InstanceType, instance_type, why_not_eks
-from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_name
+from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_name, why_not_managed_taint
 from multiarch.nodes.model import BootstrapCase, CapacityType, Kind, Pairs, Sizes
 from multiarch.nodes.report import Path, Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
@@ -136,6 +136,7 @@ def check_taints(
     taints: list[Taint] = []
     if carries_arm64 and context.arm64_taint is not None:
         taints.append(context.arm64_taint)
+        _check_managed_taint(spec, context.arm64_taint, spec.path, report)
     for index, text in enumerate(spec.taints):
         path = (*spec.path, "taints", index)
         try:
@@ -145,14 +146,11 @@ def check_taints(
             continue
         same = [t for t in taints if (t.key, t.effect) == (taint.key, taint.effect)]
         if same:
-            hint = (
-                "The arm64 taint comes by itself; remove this one." if same[0] == context.arm64_taint else "Remove one."
-            )
+            own = same[0] == context.arm64_taint
+            hint = "The arm64 taint comes by itself; remove this one." if own else "Remove one."
             report("duplicate-taint", path, f"{text} repeats key and effect of {same[0]}.", hint=hint, value=text)
             continue
-        if spec.kind is Kind.MANAGED and (fault := check_name(NameKind.MANAGED_TAINT_KEY, taint.key)):
-            report("taint", path, f"{fault}.", hint="Use a shorter key, or kind: self-managed.", value=text)
-            continue
+        _check_managed_taint(spec, taint, path, report)
         taints.append(taint)
     if spec.kind is Kind.MANAGED and len(taints) > MAX_TAINTS_PER_NODE_GROUP:
         report(
@@ -163,6 +161,15 @@ def check_taints(
             value=len(taints),
         )
     return tuple(sorted(taints))
+
+
+def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: Path, report: Report) -> None:
+    """A managed group's taints go through the EKS API, which takes less than the kubelet does."""
+    if spec.kind is not Kind.MANAGED:
+        return
+    if fault := check_name(NameKind.MANAGED_TAINT_KEY, taint.key) or why_not_managed_taint(taint.key):
+        hint = "Use kind: self-managed, or another key."
+        report("managed-taint", path, f"the taint {taint}: {fault}.", hint=hint, value=str(taint))
 
 
 def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: Report) -> None:

@@ -9,7 +9,7 @@ import re
 
 from multiarch.errors import Severity, UnknownFactError
 from multiarch.facts import kubernetes
-from multiarch.facts.ami_families import AmiFamily, AmiType, ami_type, ami_types, choose_ami_type, why_not_on
+from multiarch.facts.ami_families import AmiFamily, AmiType, ami_type, choose_ami_type, why_not_on
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.nodes.model import AmiSource, BootstrapCase, Kind
@@ -48,9 +48,14 @@ def plan_ami_type(
             value=list(spec.instance_types),
         )
         return None
-    family = spec.ami_family or context.ami_family
+    if spec.ami_type is not None:
+        chosen = _written(spec, types[0], architecture, report)
+    else:
+        chosen = _derived(spec, spec.ami_family or context.ami_family, types[0], architecture, report)
+    if chosen is None:
+        return None
     for instance in types:
-        if reason := why_not_on(ami_type(spec.ami_type).family if spec.ami_type in ami_types() else family, instance):
+        if reason := why_not_on(chosen.family, instance):
             report(
                 "image-does-not-boot",
                 spec.types_path,
@@ -59,16 +64,21 @@ def plan_ami_type(
                 value=instance.name,
             )
             return None
-    if spec.ami_type is not None:
-        return _written(spec, types[0], architecture, report)
-    wanted = accelerators[0]
+    return chosen
+
+
+def _derived(
+    spec: NodeGroupSpec, family: AmiFamily, instance: InstanceType, architecture: Architecture, report: Report
+) -> AmiType | None:
+    """Choose the family's image for the architecture and the accelerator."""
+    wanted = instance.accelerator
     if wanted is Accelerator.OTHER:
         report(
             "no-driver-image",
             spec.types_path,
-            f"no EKS image has drivers for {types[0].name}'s accelerator; the ordinary image is used.",
+            f"no EKS image has drivers for {instance.name}'s accelerator; the ordinary image is used.",
             hint="Install the drivers with pods of your own, or give an image in ami.id.",
-            value=types[0].name,
+            value=instance.name,
             severity=Severity.WARNING,
         )
         wanted = Accelerator.NONE
@@ -78,9 +88,9 @@ def plan_ami_type(
         report(
             "no-such-image",
             spec.types_path,
-            f"{types[0].name} is {architecture} with accelerator {wanted}: {error.message}",
+            f"{instance.name} is {architecture} with accelerator {wanted}: {error.message}",
             hint=error.hint or "Choose another amiFamily.",
-            value=types[0].name,
+            value=instance.name,
         )
         return None
 

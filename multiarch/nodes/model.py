@@ -62,7 +62,8 @@ class Sizes:
 class AmiSource:
     """Where the image comes from: an ID, a release, or, with neither, AWS's recommended image of the day.
 
-    ``id`` and ``release`` exclude each other. ``ssm_parameter`` names the public parameter that holds the recommended image's ID.
+    ``id`` and ``release`` exclude each other. ``ssm_parameter`` names the public parameter that holds the
+    recommended image's ID.
     """
 
     id: str | None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from multiarch.errors import Severity
 from multiarch.facts.ami_families import data_device, root_device
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import InstanceType, max_pods
+from multiarch.facts.instance_types import InstanceType, max_pods, recommended_max_pods
 from multiarch.nodes import checks, image
 from multiarch.nodes.model import AmiSource, BootstrapCase, Derived, Kind, NodeGroupPlan, Update
 from multiarch.nodes.report import Report
@@ -38,7 +38,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
     image.check_amazon_linux_2(spec, context, ami_type.family, report)
     ami = image.plan_ami(spec, context, ami_type, report)
     checks.check_bootstrap(spec, case, ami_type.family, report)
-    pods, written = _max_pods(spec, context, types, report)
+    pods, written = _max_pods(spec, context, types, case, report)
     plan = NodeGroupPlan(
         key=".".join(str(part) for part in spec.path),
         name=spec.name,
@@ -85,19 +85,21 @@ def _update(spec: NodeGroupSpec, report: Report) -> Update:
 
 
 def _max_pods(
-    spec: NodeGroupSpec, context: ClusterContext, types: Sequence[InstanceType], report: Report
+    spec: NodeGroupSpec, context: ClusterContext, types: Sequence[InstanceType], case: BootstrapCase, report: Report
 ) -> tuple[int, bool]:
     """Pods per node, and whether the kubelet must be told: what the smallest of the types can address."""
-    possible = min(max_pods(t, prefix_delegation=context.prefix_delegation) for t in types)
+    # EKS itself caps what it bootstraps at 110 or 250 pods; a bootstrap of our own tells the kubelet its number.
+    count = recommended_max_pods if case is BootstrapCase.EKS else max_pods
+    fewest = min(types, key=lambda t: count(t, prefix_delegation=context.prefix_delegation))
+    possible = count(fewest, prefix_delegation=context.prefix_delegation)
     if spec.max_pods is None:
-        # Without prefix delegation every family works out the same number by itself.
+        # Without prefix delegation EKS and every image work out the same number by themselves.
         return possible, context.prefix_delegation
     if spec.max_pods > possible:
-        smallest = min(types, key=lambda t: max_pods(t, prefix_delegation=context.prefix_delegation))
         report(
             "max-pods",
             (*spec.path, "maxPods"),
-            f"the VPC CNI can address {possible} pods on {smallest.name}; more than that would wait for an address.",
+            f"the VPC CNI can address {possible} pods on {fewest.name}; more than that would wait for an address.",
             hint=f"Write {possible} or less, or turn on addons.vpcCni.prefixDelegation.",
             value=spec.max_pods,
             severity=Severity.WARNING,
@@ -157,7 +159,7 @@ def _image_rule(plan: NodeGroupPlan, context: ClusterContext) -> str:
 def _case_rule(plan: NodeGroupPlan) -> str:
     return {
         BootstrapCase.EKS: "managed without ami.id: EKS writes the bootstrap, labels and taints go through its API",
-        BootstrapCase.CUSTOM_AMI: "managed with ami.id: the user data owns the bootstrap; amiType and version are left out",
+        BootstrapCase.CUSTOM_AMI: "managed with ami.id: the user data owns the bootstrap; no amiType or version",
         BootstrapCase.SELF_MANAGED: "self-managed: the user data owns the bootstrap; labels and taints are its flags",
     }[plan.case]
 

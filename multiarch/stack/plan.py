@@ -44,8 +44,13 @@ class Findings:
         self.problems.append(self._origin.problem(rule, path, message, hint=hint, value=value, severity=severity))
 
     def sorted(self) -> tuple[Problem, ...]:
-        """Return the problems in the order of the file, those without a place last."""
-        return tuple(sorted(dict.fromkeys(self.problems), key=lambda p: (p.line is None, p.file or "", p.line or 0)))
+        """Return the problems in the order of the file, those without a place last, each once.
+
+        Both halves of a multi-architecture group find the same fault in what they share.
+        """
+        once = {(p.rule, p.key, p.message): p for p in reversed(self.problems)}
+        in_order = [p for p in self.problems if once.get((p.rule, p.key, p.message)) is p]
+        return tuple(sorted(in_order, key=lambda p: (p.line is None, p.file or "", p.line or 0)))
 
 
 def make_plan(stack: Stack, *, today: date) -> Plan:

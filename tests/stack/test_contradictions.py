@@ -1,0 +1,189 @@
+"""Each contradiction that is refused before any AWS call: its rule, its key, and what the message says."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from multiarch.errors import Severity
+from tests.stack.words import TODAY, plan, problems
+
+ERROR, WARNING = Severity.ERROR, Severity.WARNING
+SPOT = {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"]}
+
+
+def web(**change: object) -> dict[str, Any]:
+    return {"nodeGroups": {"web": change}}
+
+
+def only(name: str, **change: object) -> dict[str, Any]:
+    return {"nodeGroups": {"web": None, "web-arm": None, name: {"instanceTypes": ["m7i.large"], **change}}}
+
+
+CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
+    ("mixed-architectures", web(instanceTypes=["m7g.large", "m7i.large"]), "nodeGroups.web.instanceTypes",
+     "m7g.large is arm64 and m7i.large is amd64; a node group has one architecture.", ERROR),
+    ("unknown-instance-type", web(instanceTypes=["m7g.larg"]), "nodeGroups.web.instanceTypes[0]", "m7g.large", ERROR),
+    ("duplicate-instance-type", web(instanceTypes=["m7g.large"] * 2), "nodeGroups.web.instanceTypes[1]", "twice", ERROR),
+    ("not-an-eks-type", web(instanceTypes=["mac2.metal"]), "nodeGroups.web.instanceTypes[0]", "mac", ERROR),
+    ("ami-type-architecture", web(amiType="AL2023_ARM_64_STANDARD"), "nodeGroups.web.amiType",
+     "Write AL2023_x86_64_STANDARD", ERROR),
+    ("unknown-ami-type", web(amiType="AL2023_ARM64_STANDARD"), "nodeGroups.web.amiType", "AL2023_ARM_64_STANDARD", ERROR),
+    ("unsupported-ami-type", web(amiType="WINDOWS_CORE_2022_x86_64"), "nodeGroups.web.amiType", "Windows", ERROR),
+    ("unsupported-ami-type", web(amiType="CUSTOM"), "nodeGroups.web.amiType", "ami.id", ERROR),
+    ("ami-family-mismatch", web(amiType="BOTTLEROCKET_x86_64", amiFamily="AL2023"), "nodeGroups.web.amiType",
+     "Leave one of them out", ERROR),
+    ("ami-type-accelerator", web(instanceTypes=["g6.xlarge"], amiType="AL2023_x86_64_STANDARD"), "nodeGroups.web.amiType",
+     "AL2023_x86_64_NVIDIA", ERROR),
+    ("ami-type-accelerator", web(amiType="AL2023_x86_64_NVIDIA"), "nodeGroups.web.amiType", "AL2023_x86_64_STANDARD", ERROR),
+    ("mixed-accelerators", web(instanceTypes=["m7i.large", "g6.xlarge"]), "nodeGroups.web.instanceTypes", "g6.xlarge", ERROR),
+    ("no-such-image", web(instanceTypes=["g5g.xlarge"], amiFamily="AL2") | {"kubernetesVersion": "1.32"},
+     "nodeGroups.web.instanceTypes", "AL2", ERROR),
+    ("image-does-not-boot", web(instanceTypes=["a1.large"]), "nodeGroups.web.instanceTypes", "Graviton", ERROR),
+    ("no-driver-image", web(instanceTypes=["f2.6xlarge"]), "nodeGroups.web.instanceTypes", "drivers", WARNING),
+    ("al2-too-new", web(amiFamily="AL2") | {"kubernetesVersion": "1.33"}, "nodeGroups.web.amiFamily", "1.32 is the last", ERROR),
+    ("al2-ended", web(amiFamily="AL2") | {"kubernetesVersion": "1.32"}, "nodeGroups.web.amiFamily", "2025-11-26", WARNING),
+    ("kubernetes-unsupported", {"kubernetesVersion": "1.30"}, "kubernetesVersion", "2026-07-23", ERROR),
+    ("kubernetes-extended", {"kubernetesVersion": "1.33"}, "kubernetesVersion", "2027-07-29", WARNING),
+    ("kubernetes-ends-soon", {"kubernetesVersion": "1.34"}, "kubernetesVersion", "2026-12-02", WARNING),
+    ("kubernetes-unconfirmed", {"kubernetesVersion": "1.36"}, "kubernetesVersion", "calendar", WARNING),
+    ("kubernetes-version", {"kubernetesVersion": "1.3"}, "kubernetesVersion", "'1.30'", ERROR),
+    ("sizes", web(minSize=4, maxSize=3), "nodeGroups.web.minSize", "above maxSize 3", ERROR),
+    ("sizes", web(minSize=2, desiredSize=1), "nodeGroups.web.desiredSize", "below minSize 2", ERROR),
+    ("sizes", web(desiredSize=9), "nodeGroups.web.desiredSize", "above maxSize 3", ERROR),
+    ("spot-single-type", web(capacityType="spot"), "nodeGroups.web.instanceTypes", "several", WARNING),
+    ("no-spot", web(capacityType="spot", instanceTypes=["m7i.large", "u7i-12tb.224xlarge"]),
+     "nodeGroups.web.instanceTypes[1]", "spot", ERROR),
+    ("group-name", only("Web"), "nodeGroups.Web", "lower-case", ERROR),
+    ("group-name", only("w" * 37), f"nodeGroups.{'w' * 37}", "36 fit", ERROR),
+    ("group-name", only("web_1"), "nodeGroups.web_1", "lower-case", ERROR),
+    ("cluster-name", {"clusterName": "shop.dev"}, "clusterName", "shop.dev", ERROR),
+    ("cluster-name", {"clusterName": "s" * 80}, "clusterName", "IAM", ERROR),
+    ("duplicate-group", {"multiArchitectureGroups": {"web": {"instanceTypes": {"amd64": ["m7i.large"], "arm64": ["m7g.large"]}}}},
+     "nodeGroups.web", "multiArchitectureGroups.web", ERROR),
+    ("half-architecture", {"multiArchitectureGroups": {"any": {"instanceTypes": {"amd64": ["m7g.large"], "arm64": ["m7g.large"]}}}},
+     "multiArchitectureGroups.any.instanceTypes.amd64", "instanceTypes.arm64", ERROR),
+    ("too-many-taints", web(taints=[f"k{n}=v:NoSchedule" for n in range(51)]), "nodeGroups.web.taints", "50 at most", ERROR),
+    ("taint", web(taints=["dedicated=batch:NO_SCHEDULE"]), "nodeGroups.web.taints[0]", "dedicated=batch:NoSchedule", ERROR),
+    ("taint", web(taints=["dedicated=batch"]), "nodeGroups.web.taints[0]", "effect", ERROR),
+    ("taint", {"arm64Taint": "arch=arm64"}, "arm64Taint", "effect", ERROR),
+    ("duplicate-taint", {"nodeGroups": {"web-arm": {"taints": ["arch=arm64:NoSchedule"]}}}, "nodeGroups.web-arm.taints[0]",
+     "comes by itself", ERROR),
+    ("managed-taint", {"arm64Taint": "kubernetes.io/arch=arm64:NoSchedule"}, "nodeGroups.web-arm", "self-managed", ERROR),
+    ("restricted-label", web(labels={"kubernetes.io/arch": "amd64"}), "nodeGroups.web.labels.kubernetes.io/arch", "own domain", ERROR),
+    ("label-value", web(labels={"tier": "a b"}), "nodeGroups.web.labels.tier", "a b", ERROR),
+    ("starts-kubelet", web(bootstrap={"preBootstrap": "#!/bin/bash\n/etc/eks/bootstrap.sh shop-dev\n"}),
+     "nodeGroups.web.bootstrap.preBootstrap", "EKS starts", ERROR),
+    ("starts-kubelet", web(bootstrap={"preBootstrap": "systemctl start kubelet"}), "nodeGroups.web.bootstrap.preBootstrap",
+     "systemctl start kubelet", ERROR),
+    ("bootstrap-mode", web(bootstrap={"mode": "user-data"}), "nodeGroups.web.bootstrap.mode", "ami.id", ERROR),
+    ("bootstrap-mode", web(bootstrap={"mode": "eks"}, kind="self-managed"), "nodeGroups.web.bootstrap.mode", "self-managed", ERROR),
+    ("pre-bootstrap-family", web(bootstrap={"preBootstrap": "true"}, amiFamily="Bottlerocket"),
+     "nodeGroups.web.bootstrap.preBootstrap", "Bottlerocket", ERROR),
+    ("kubelet-own-flag", web(bootstrap={"kubeletExtraArgs": ["--node-labels=a=b"]}),
+     "nodeGroups.web.bootstrap.kubeletExtraArgs[0]", "labels", ERROR),
+    ("kubelet-flag", web(bootstrap={"kubeletExtraArgs": ["v=2"]}), "nodeGroups.web.bootstrap.kubeletExtraArgs[0]", "--name", ERROR),
+    ("kubelet-flags-family", web(bootstrap={"kubeletExtraArgs": ["--v=2"]}, amiFamily="Bottlerocket"),
+     "nodeGroups.web.bootstrap.kubeletExtraArgs", "settings", ERROR),
+    ("al2-managed-kubelet", web(maxPods=20, amiFamily="AL2") | {"kubernetesVersion": "1.32"}, "nodeGroups.web.maxPods", "bootstrap.sh", ERROR),
+    ("max-pods", web(maxPods=100), "nodeGroups.web.maxPods", "29", WARNING),
+    ("ami-twice", web(ami={"id": "ami-0123456789abcdef0", "release": "1.35.0-20260715"}), "nodeGroups.web.ami", "Keep one", ERROR),
+    ("ami-id", web(ami={"id": "ami-xyz"}), "nodeGroups.web.ami.id", "ami-0123456789abcdef0", ERROR),
+    ("ami-type-with-id", web(ami={"id": "ami-0123456789abcdef0"}, amiType="AL2023_x86_64_STANDARD"), "nodeGroups.web.amiType",
+     "Leave amiType out", ERROR),
+    ("ami-release-version", web(ami={"release": "1.34.0-20260715"}), "nodeGroups.web.ami.release", "1.35", ERROR),
+    ("ami-release", web(ami={"release": "latest"}), "nodeGroups.web.ami.release", "latest", ERROR),
+    ("release-self-managed", web(kind="self-managed", ami={"release": "1.35.0-20260715"}), "nodeGroups.web.ami.release", "ami.id", ERROR),
+    ("ami-not-pinned", {}, "nodeGroups.web", "stack pin", WARNING),
+    ("update-limits", web(updateStrategy={"maxUnavailable": 1, "maxUnavailablePercentage": 10}), "nodeGroups.web.updateStrategy",
+     "Keep one", ERROR),
+    ("update-force", web(kind="self-managed", updateStrategy={"force": True}), "nodeGroups.web.updateStrategy.force", "managed", ERROR),
+    ("zones-unknown", web(zones=["eu-west-1a"]), "nodeGroups.web.zones", "network.zones", ERROR),
+    ("zone-not-in-network", web(zones=["eu-west-1c"]) | {"network": {"zones": ["eu-west-1a", "eu-west-1b"]}},
+     "nodeGroups.web.zones[0]", "eu-west-1a, eu-west-1b", ERROR),
+    ("coredns-has-no-node", only("batch", taints=["dedicated=batch:NoSchedule"]), "nodeGroups.batch", "coredns", ERROR),
+    ("coredns-waits", only("web", minSize=0), "nodeGroups.web", "autoscaler", WARNING),
+    ("no-node-groups", {"nodeGroups": {"web": None, "web-arm": None}}, "nodeGroups", "Add one", ERROR),
+    ("overlapping-cidrs", {"network": {"cidr": "172.20.0.0/16"}}, "network.cidr", "172.20.0.0/16", ERROR),
+    ("overlapping-cidrs", {"network": {"serviceCidr": "10.0.128.0/20"}}, "network.serviceCidr", "10.0.0.0/16", ERROR),
+    ("subnets-too-small", {"network": {"cidr": "10.0.0.0/22"}, "nodeGroups": {"web": {"maxSize": 40}}}, "network.cidr", "maxSize", ERROR),
+    ("vpc-too-small", {"network": {"cidr": "10.0.0.0/24", "zones": 6}}, "network.cidr", "6 zones", ERROR),
+    ("cidr", {"network": {"cidr": "10.0.0.1/16"}}, "network.cidr", "10.0.0.0/16", ERROR),
+    ("cidr-size", {"network": {"cidr": "10.0.0.0/8"}}, "network.cidr", "/16 to /24", ERROR),
+    ("docker-cidr", {"network": {"cidr": "172.17.0.0/16"}}, "network.cidr", "Docker", WARNING),
+    ("public-cidr", {"network": {"cidr": "20.0.0.0/16"}}, "network.cidr", "private", WARNING),
+    ("service-cidr", {"network": {"serviceCidr": "100.64.0.0/16"}}, "network.serviceCidr", "EKS takes", ERROR),
+    ("no-way-out", {"network": {"nat": "none", "endpoints": ["ecr", "s3"]}}, "network.endpoints", "ssm", ERROR),
+    ("zone", {"network": {"zones": ["eu-west-1a", "us-east-1b"]}}, "network.zones[1]", "eu-west-1", ERROR),
+    ("zone-count", {"network": {"zones": ["eu-west-1a"]}}, "network.zones", "two", ERROR),
+    ("existing-network", {"network": {"vpcId": "vpc-0123456789abcdef0", "cidr": "10.0.0.0/16"}}, "network.cidr", "existing", ERROR),
+    ("vpc-id", {"network": {"privateSubnetIds": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]}}, "network.vpcId", "missing", ERROR),
+    ("subnets", {"network": {"vpcId": "vpc-0123456789abcdef0"}}, "network.privateSubnetIds", "two", ERROR),
+    ("prod-unprotected", {"environment": "prod", "deletionProtection": False}, "deletionProtection", "protected by default", WARNING),
+    ("endpoint-not-private", {"apiEndpoint": {"private": False, "public": True, "publicCidrs": ["203.0.113.0/24"]}},
+     "apiEndpoint.private", "Leave private on", ERROR),
+    ("public-without-cidrs", {"apiEndpoint": {"public": True}}, "apiEndpoint.public", "every address", ERROR),
+    ("cidrs-without-public", {"apiEndpoint": {"publicCidrs": ["203.0.113.0/24"]}}, "apiEndpoint.publicCidrs", "no effect", ERROR),
+    ("open-to-all", {"apiEndpoint": {"public": True, "publicCidrs": ["0.0.0.0/0"]}}, "apiEndpoint.publicCidrs[0]", "internet", WARNING),
+    ("private-public-cidr", {"apiEndpoint": {"public": True, "publicCidrs": ["10.1.0.0/16"]}}, "apiEndpoint.publicCidrs[0]", "private", ERROR),
+    ("principal", {"access": {"admins": ["arn:aws:sts::111122223333:assumed-role/admin/me"]}}, "access.admins[0]", "session", ERROR),
+    ("principal", {"access": {"readers": ["admin"]}}, "access.readers[0]", "ARN", ERROR),
+    ("principal-twice", {"access": {"admins": ["arn:aws:iam::111122223333:role/a"], "readers": ["arn:aws:iam::111122223333:role/a"]}},
+     "access.readers[0]", "already an admin", ERROR),
+    ("kms-key", {"secretsEncryption": {"kmsKeyArn": "alias/mine"}}, "secretsEncryption.kmsKeyArn", "arn:aws:kms", ERROR),
+    ("key-without-encryption", {"secretsEncryption": {"enabled": False, "kmsKeyArn": "arn:aws:kms:eu-west-1:111122223333:key/1"}},
+     "secretsEncryption.kmsKeyArn", "off", ERROR),
+    ("ebs-csi-without-role", {"addons": {"podIdentityAgent": {"enabled": False}}}, "addons.podIdentityAgent.enabled", "EBS", ERROR),
+    ("no-vpc-cni", {"addons": {"vpcCni": {"enabled": False}}}, "addons.vpcCni.enabled", "CNI", WARNING),
+    ("addon-version", {"addons": {"coredns": {"version": "latest"}}}, "addons.coredns.version", "eksbuild", ERROR),
+    ("storage-class", {"storageClass": True, "addons": {"ebsCsi": {"enabled": False}}}, "storageClass", "EBS CSI", ERROR),
+    ("own-tag", {"tags": {"team": "x"}}, "tags.team", "written by the plan", ERROR),
+    ("tag", {"tags": {"aws:x": "y"}}, "tags.aws:x", "aws:", ERROR),
+    ("too-many-tags", {"tags": {f"t{n}": "v" for n in range(46)}}, "tags", "46", ERROR),
+    ("tag", {"owner": " "}, "owner", "empty", ERROR),
+    ("session-times", {"session": {"maxDurationMinutes": 5}}, "session.maxDurationMinutes", "20", ERROR),
+    ("session-user", {"session": {"runAsUser": "Admin User"}}, "session.runAsUser", "Linux", ERROR),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "change", "key", "says", "severity"), CASES, ids=lambda v: v if isinstance(v, str) else "")
+def test_a_contradiction_is_named_with_its_key_and_the_way_out(
+    rule: str, change: dict[str, Any], key: str, says: str, severity: Severity
+) -> None:
+    found = [p for p in problems(change) if p.rule == rule]
+    assert [p.key for p in found][:1] == [key]
+    assert found[0].severity is severity
+    assert says in str(found[0])
+    assert found[0].hint
+
+
+def test_the_smallest_stack_is_accepted_with_nothing_but_the_unpinned_images() -> None:
+    assert {p.rule for p in plan().warnings} == {"ami-not-pinned"}
+
+
+def test_all_problems_of_a_stack_are_found_at_once() -> None:
+    change = {"kubernetesVersion": "1.30", "network": {"cidr": "10.0.0.1/16"}} | web(instanceTypes=["m7g.larg"])
+    rules = {p.rule for p in problems(change) if p.severity is ERROR}
+    assert rules == {"kubernetes-unsupported", "cidr", "unknown-instance-type"}
+
+
+@pytest.mark.parametrize("environment", ["prod", "production", "live"])
+def test_production_is_protected_unless_it_says_otherwise(environment: str) -> None:
+    assert plan({"environment": environment}).cluster.deletion_protection
+    assert not plan({"environment": environment, "deletionProtection": False}).cluster.deletion_protection
+    assert not plan().cluster.deletion_protection
+
+
+def test_support_dates_are_those_of_the_day_that_is_asked_about() -> None:
+    assert "kubernetes-extended" not in {p.rule for p in problems({"kubernetesVersion": "1.33"}, today=date(2026, 5, 1))}
+    assert "kubernetes-extended" in {p.rule for p in problems({"kubernetesVersion": "1.33"}, today=TODAY)}
+
+
+def test_coredns_finds_a_node_in_a_cluster_of_arm64_groups_alone() -> None:
+    arm_only = {"nodeGroups": {"web": None}}
+    rules = {p.rule for p in problems(arm_only)}
+    assert "coredns-has-no-node" not in rules
+    coredns = next(a for a in plan(arm_only).addons if a.name == "coredns")
+    assert '"key": "arch"' in coredns.configuration

@@ -1,0 +1,59 @@
+"""Stacks for tests: the smallest that is accepted, and what a test changes in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from multiarch.errors import Problem, StackError
+from multiarch.stack.load import Stack
+from multiarch.stack.model import Plan
+from multiarch.stack.origin import Origin
+from multiarch.stack.plan import make_plan
+from multiarch.stack.schema import StackWords
+
+TODAY = date(2026, 11, 21)
+SMALLEST: Mapping[str, Any] = {
+    "team": "shop",
+    "environment": "dev",
+    "owner": "shop@example.com",
+    "costCenter": "4711",
+    "nodeGroups": {
+        "web": {"instanceTypes": ["m7i.large"]},
+        "web-arm": {"instanceTypes": ["m7g.large"]},
+    },
+}
+
+
+def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """RFC 7386: mappings merge, None removes, everything else replaces."""
+    result = dict(base)
+    for key, value in change.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, Mapping):
+            below = result.get(key)
+            result[key] = merged(below if isinstance(below, Mapping) else {}, value)
+        else:
+            result[key] = value
+    return result
+
+
+def stack(change: Mapping[str, Any] | None = None, *, region: str | None = "eu-west-1") -> Stack:
+    """The smallest stack with ``change`` merged into it."""
+    words = StackWords.model_validate(merged(SMALLEST, change or {}))
+    return Stack(f"{words.team}-{words.environment}", words, region, Origin())
+
+
+def plan(change: Mapping[str, Any] | None = None, *, today: date = TODAY) -> Plan:
+    """The plan of the smallest stack with ``change`` merged into it."""
+    return make_plan(stack(change), today=today)
+
+
+def problems(change: Mapping[str, Any], *, today: date = TODAY) -> tuple[Problem, ...]:
+    """All problems of a stack, whether it is refused or not."""
+    try:
+        return plan(change, today=today).warnings
+    except StackError as error:
+        return error.problems
