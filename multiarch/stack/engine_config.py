@@ -1,0 +1,202 @@
+"""What the Pulumi engine makes of a stack file and ``Pulumi.yaml``, without the engine.
+
+Seen with the engine itself (``pulumi config --json``): keys without a namespace belong to the project's; scalars at
+the top arrive as text (``true`` as ``"true"``, ``1.30`` as ``"1.3"``), an empty value as ``""``; values inside
+mappings and lists keep their types; ``config`` in ``Pulumi.yaml`` counts key by key, where the stack file has no such
+key. Writing a stack file, the engine sorts bare keys under the namespace and loses the comments between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from multiarch.errors import Problem, Severity
+from multiarch.nodes.report import Path
+from multiarch.stack.origin import Place, dotted
+from multiarch.stack.yaml_source import Document
+
+NAMESPACE = "multiarch-eks"
+DEFAULTS = "defaults"
+"""The key of ``Pulumi.yaml`` that holds organisation-wide defaults; see :mod:`multiarch.stack.load`."""
+REGION = "aws:region"
+
+# https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-reference/
+_STACK_FILE_KEYS = ("config", "encryptedkey", "encryptionsalt", "environment", "secretsprovider")
+_DECLARATION_KEYS = {"type", "description", "items", "default", "value", "secret"}
+_JSON_POSITIONAL = (1e-6, 1e21)
+_DEFAULTS_DEPTH = 3  # config, multiarch-eks:defaults, value
+
+
+@dataclass(slots=True)
+class Layer:
+    """What one file says: values by key of our namespace, as the engine hands them over, and what was ``written``.
+
+    ``places`` counts from the stack's top; ``region`` is the AWS provider's; ``top`` is where ``config`` stands.
+    """
+
+    file: str
+    values: dict[str, Any] = field(default_factory=dict)
+    written: dict[str, Any] = field(default_factory=dict)
+    places: dict[Path, Place] = field(default_factory=dict)
+    region: str | None = None
+    top: Place | None = None
+    problems: list[Problem] = field(default_factory=list)
+
+
+def stack_layer(document: Document) -> Layer:
+    """Read a stack file's ``config``. What is wrong goes to the layer's problems, an ``environment`` as a warning."""
+    layer = Layer(document.file)
+    _take_faults(document, layer)
+    if not isinstance(document.value, dict):
+        what = "is empty" if document.value is None else "has no keys at the top"
+        hint = f"It begins with `config:`, and below it {NAMESPACE}:team and so on; `multiarch stack new` writes one."
+        layer.problems.append(Problem("not-a-stack-file", f"The file {what}.", hint, file=document.file))
+        return layer
+    for key in document.value:
+        if key not in _STACK_FILE_KEYS:
+            hint = f"Put it below `config:`. At the top there may be {', '.join(_STACK_FILE_KEYS)}."
+            layer.problems.append(_at(document, (key,), "unknown-key", f"{key} has no place at the file's top.", hint))
+    if document.value.get("environment"):
+        message = "Values that Pulumi imports from an ESC environment are not seen without the engine."
+        hint = "This check knows this file and Pulumi.yaml only."
+        layer.problems.append(
+            _at(document, ("environment",), "esc-environment", message, hint, severity=Severity.WARNING)
+        )
+    _take_config(document, layer, _stack_entries(document.value.get("config")))
+    return layer
+
+
+def project_layer(document: Document) -> Layer:
+    """Read ``config`` of ``Pulumi.yaml``: ``{value: …}``, ``{default: …}`` and plain scalars or lists."""
+    layer = Layer(document.file)
+    _take_faults(document, layer)
+    if not isinstance(document.value, dict):
+        layer.problems.append(Problem("not-a-project", "The file has no keys at the top.", file=document.file))
+        return layer
+    if (name := document.value.get("name")) != NAMESPACE:
+        message = f"The project is called {name}, and keys without a namespace would belong to it."
+        hint = f"Call it {NAMESPACE}: that is where this program looks."
+        layer.problems.append(_at(document, ("name",), "project-name", message, hint))
+    _take_config(document, layer, _project_entries(document.value.get("config")))
+    return layer
+
+
+def as_text(value: Any) -> Any:  # noqa: ANN401  (whatever the file holds)
+    """A top-level value as the engine hands it over: scalars as text, mappings and lists as they are."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _float_text(value)
+    return str(value) if isinstance(value, int) else value
+
+
+def _float_text(value: float) -> str:
+    low, high = _JSON_POSITIONAL
+    if low <= abs(value) < high:
+        return format(Decimal(repr(value)), "f")
+    mantissa, _, exponent = repr(value).partition("e")
+    return f"{mantissa}e{int(exponent):+d}" if exponent else mantissa
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One key of ``config`` and its value; ``inner`` leads from the key to the value inside the file."""
+
+    key: str
+    value: Any
+    inner: Path = ()
+
+
+def _stack_entries(config: Any) -> Iterator[_Entry]:  # noqa: ANN401
+    if isinstance(config, dict):
+        for key, value in config.items():
+            yield _Entry(key, value)
+
+
+def _project_entries(config: Any) -> Iterator[_Entry]:  # noqa: ANN401
+    if not isinstance(config, dict):
+        return
+    for key, declared in config.items():
+        if not isinstance(declared, dict) or not declared.keys() <= _DECLARATION_KEYS:
+            yield _Entry(key, declared)
+        elif "value" in declared:
+            yield _Entry(key, declared["value"], ("value",))
+        elif "default" in declared:
+            yield _Entry(key, declared["default"], ("default",))
+
+
+def _take_faults(document: Document, layer: Layer) -> None:
+    for fault in document.faults:
+        file, line = document.file, fault.line
+        layer.problems.append(
+            Problem(fault.rule, fault.message, fault.hint, file=file, line=line, key=_shown_key(fault.path) or None)
+        )
+
+
+def _take_config(document: Document, layer: Layer, entries: Iterator[_Entry]) -> None:
+    config = document.value.get("config")
+    if "config" in document.value:
+        layer.top = Place(document.file, document.lines["config",])
+    if config is not None and not isinstance(config, dict):
+        message, hint = "config holds no keys.", "Write keys with their values below it."
+        layer.problems.append(_at(document, ("config",), "wrong-type", message, hint))
+    for entry in entries:
+        written = ("config", entry.key)
+        namespace, name = _split(entry.key)
+        if namespace != NAMESPACE:
+            if f"{namespace}:{name}" == REGION:
+                layer.region = str(as_text(entry.value))
+                layer.places[REGION,] = Place(document.file, document.lines[written])
+            continue
+        if name in layer.values:
+            message = f"{name} stands here twice, with and without {NAMESPACE}: before it."
+            layer.problems.append(_at(document, written, "duplicate-key", message, "Keep one of the two."))
+            continue
+        layer.values[name] = as_text(entry.value)
+        layer.written[name] = entry.value
+        start = (*written, *entry.inner)
+        layer.places[name,] = Place(document.file, document.lines[written])
+        for path, line in document.lines.items():
+            if path[: len(start)] == start and len(path) > len(start):
+                layer.places[(name, *path[len(start) :])] = Place(document.file, line)
+        _refuse_secrets(document, layer, entry.value, written)
+
+
+def _split(key: str) -> tuple[str, str]:
+    """Take ``namespace:name`` apart; the engine also takes ``namespace:config:name``."""
+    namespace, colon, name = key.partition(":")
+    return (namespace, name.removeprefix("config:")) if colon else (NAMESPACE, key)
+
+
+def _refuse_secrets(document: Document, layer: Layer, value: Any, path: Path) -> None:  # noqa: ANN401
+    if isinstance(value, Mapping):
+        if value.keys() == {"secure"}:
+            message = "An encrypted value stands here, and nothing that a stack says is a secret."
+            layer.problems.append(_at(document, path, "secure-value", message, "Write the value itself."))
+        for key, inner in value.items():
+            _refuse_secrets(document, layer, inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            _refuse_secrets(document, layer, inner, (*path, index))
+
+
+def _at(
+    document: Document, path: Path, rule: str, message: str, hint: str, *, severity: Severity = Severity.ERROR
+) -> Problem:
+    line = next((document.lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in document.lines), None)
+    return Problem(rule, message, hint, file=document.file, line=line, key=_shown_key(path), severity=severity)
+
+
+def _shown_key(path: Path) -> str:
+    """Name a value as teams know it: ``nodeGroups.api`` for ``config``, ``multiarch-eks:nodeGroups``, ``api``."""
+    if path[:1] != ("config",) or len(path) == 1:
+        return dotted(path)
+    namespace, name = _split(str(path[1]))
+    if (namespace, name) == (NAMESPACE, DEFAULTS) and len(path) > _DEFAULTS_DEPTH:
+        return dotted(path[_DEFAULTS_DEPTH:])
+    return dotted((name if namespace == NAMESPACE else str(path[1]), *path[2:]))

@@ -1,0 +1,268 @@
+"""Files to a Stack: read, merged with the organisation's defaults, validated, with the place of every value.
+
+``config/stacks/Pulumi.TEAM-ENV.yaml`` holds a team's words. ``Pulumi.yaml`` holds the organisation's, in one key,
+because the engine merges project-level configuration key by key and no deeper:
+
+    config:
+      multiarch-eks:defaults:
+        value:
+          owner: platform@example.com
+
+The mapping is merged under the team's words as RFC 7386 says: mappings merge, anything else is replaced, and a null
+inside of a mapping takes a default back.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic import ValidationError
+
+from multiarch.errors import MultiarchError, Problem, Severity, StackError
+from multiarch.nodes.report import Path
+from multiarch.stack import wording, yaml_source
+from multiarch.stack.engine_config import DEFAULTS, NAMESPACE, REGION, Layer, project_layer, stack_layer
+from multiarch.stack.origin import Origin, Place
+from multiarch.stack.schema import StackWords
+from multiarch.stack.schema_paths import is_structured
+
+PROJECT_FILE = "Pulumi.yaml"
+STACKS_FOLDER = FilePath("config", "stacks")
+NAME_LIMIT = 40
+
+_FILE_NAME = re.compile(r"Pulumi\.(?P<stack>.+)\.yaml")
+_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
+# With one of these the value itself is already known to be wrong; what the schema says of it is noise.
+_VALUE_FAULTS = {"date", "not-a-number", "octal-number", "secure-value", "unknown-tag"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One stack as its team wrote it, validated, with the defaults merged in.
+
+    ``name`` is ``TEAM-ENV``; ``region`` is ``aws:region``, or None where neither file says it (then it is the
+    environment's business); ``warnings`` did not refuse the stack.
+    """
+
+    name: str
+    words: StackWords
+    region: str | None
+    origin: Origin
+    warnings: tuple[Problem, ...] = ()
+
+
+def project_root(start: FilePath) -> FilePath:
+    """The nearest folder at or above ``start`` that holds this project's ``Pulumi.yaml``.
+
+    Raises MultiarchError when there is none.
+    """
+    folder = start.absolute()
+    for candidate in (folder, *folder.parents):
+        if (candidate / PROJECT_FILE).is_file():
+            return candidate
+    raise MultiarchError(
+        f"There is no {PROJECT_FILE} in {folder} or above it.", hint="Run this in a clone of the project."
+    )
+
+
+def stack_files(root: FilePath) -> list[FilePath]:
+    """Every stack file of the project at ``root``, sorted; ``.yml`` too, so that :func:`load_file` refuses it aloud."""
+    folder = root / STACKS_FOLDER
+    return sorted(path for path in folder.glob("Pulumi.*") if path.suffix in {".yaml", ".yml"} and path.is_file())
+
+
+def load_file(path: FilePath, *, project_file: FilePath | None = None) -> Stack:
+    """Read a stack file as the engine would, without the engine.
+
+    ``project_file`` is the ``Pulumi.yaml`` whose defaults count; by default the nearest one above ``path``, if any.
+    Raises StackError with every problem of the files.
+    """
+    named = _FILE_NAME.fullmatch(path.name)
+    if project_file is None:
+        project_file = next((p for folder in path.absolute().parents if (p := folder / PROJECT_FILE).is_file()), None)
+    files = _Files.read(path, project_file)
+    if not named:
+        message = f"{path.name} is no name of a stack file."
+        files.problems.append(
+            Problem("file-name", message, "They are called Pulumi.TEAM-ENV.yaml.", file=yaml_source.shown(path))
+        )
+    return _validated(named["stack"] if named else path.stem, files.values, files.region, files)
+
+
+def from_engine(name: str, config: Mapping[str, str], *, file: FilePath | None, project_file: FilePath | None) -> Stack:
+    """Validate what the engine hands to the program: ``pulumi.runtime.config``'s texts, by full key.
+
+    ``name`` is the stack's, without its organisation. The files only say where a value stands; a value that is in
+    neither has no place. Raises StackError as :func:`load_file` does.
+    """
+    files = _Files.read(file, project_file)
+    prefix = f"{NAMESPACE}:"
+    values = {key.removeprefix(prefix): _from_text(key, text) for key, text in config.items() if key.startswith(prefix)}
+    return _validated(name, values, config.get(REGION), files)
+
+
+def _from_text(key: str, text: str) -> Any:  # noqa: ANN401  (a mapping, a list or a text)
+    """Undo the engine's encoding: mappings and lists are JSON, everything else is text."""
+    if is_structured(key.removeprefix(f"{NAMESPACE}:")) or text.startswith(("{", "[")):
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return text
+        return value if isinstance(value, dict | list) else text
+    return text
+
+
+@dataclass(slots=True)
+class _Files:
+    """What the stack file and ``Pulumi.yaml`` say together, key by key."""
+
+    file: str | None
+    values: dict[str, Any]
+    written: dict[str, Any]
+    places: dict[Path, Place]
+    region: str | None
+    top: Place | None
+    problems: list[Problem]
+
+    @classmethod
+    def read(cls, file: FilePath | None, project_file: FilePath | None) -> _Files:
+        """Read both files as far as they are there; what is wrong with them is kept for later."""
+        problems: list[Problem] = []
+        project = _layer(project_file, project_layer, problems)
+        stack = _layer(file, stack_layer, problems)
+        if DEFAULTS in stack.values:
+            message = f"{DEFAULTS} stands in a stack file, and it belongs to {PROJECT_FILE}."
+            problems.append(
+                Origin(stack.file, stack.places).problem(
+                    "defaults-in-stack", (DEFAULTS,), message, hint="Write the keys themselves."
+                )
+            )
+        places = {path: place for path, place in project.places.items() if path[0] not in stack.values}
+        return cls(
+            file=stack.file or None,
+            values=project.values | stack.values,
+            written=project.written | stack.written,
+            places=places | stack.places,
+            region=stack.region or project.region,
+            top=stack.top,
+            problems=problems,
+        )
+
+
+def _layer(file: FilePath | None, make: Any, problems: list[Problem]) -> Layer:  # noqa: ANN401
+    if file is None:
+        return Layer("")
+    try:
+        layer: Layer = make(yaml_source.read(file))
+    except StackError as error:
+        problems.extend(error.problems)
+        return Layer(yaml_source.shown(file))
+    problems.extend(layer.problems)
+    return layer
+
+
+def _validated(name: str, values: Mapping[str, Any], region: str | None, files: _Files) -> Stack:
+    top = {key: value for key, value in values.items() if key != DEFAULTS}
+    defaults = values.get(DEFAULTS, {})
+    problems = list(files.problems)
+    if not isinstance(defaults, dict):
+        message = f"{DEFAULTS} is {wording.described(defaults)}, and it takes a mapping."
+        hint = "Write the keys below `value:`."
+        problems.append(Origin(files.file, files.places).problem("wrong-type", (DEFAULTS,), message, hint=hint))
+        defaults = {}
+    merged = _merge(defaults, top)
+    origin = Origin(files.file, dict(_places(merged, (), files.places)) | _region_place(files))
+    if region is not None and not _REGION.fullmatch(region):
+        message, hint = f"{region!r} is no AWS region.", "Regions are written as in eu-west-1."
+        problems.append(origin.problem("region", (REGION,), message, hint=hint, value=region))
+    words = None
+    if not any(problem.rule in {"not-a-stack-file", *_UNREAD} for problem in problems):
+        words = _words(merged, origin, files, problems)
+    if words is not None:
+        problems.extend(_name_problems(name, words, origin))
+    if words is None or any(problem.severity is Severity.ERROR for problem in problems):
+        raise StackError(_in_order(problems))
+    return Stack(name, words, region, origin, tuple(_in_order(problems)))
+
+
+_UNREAD = ("endless-alias", "not-utf-8", "not-yaml", "several-documents", "too-many-values", "unreadable-file")
+
+
+def _words(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[Problem]) -> StackWords | None:
+    """Validate; on failure add to ``problems`` and return None."""
+    written = {key: value for key, value in files.written.items() if origin.places.get((key,)) is not None}
+    empty = [key for key, value in merged.items() if value == ""]
+    for key in empty:
+        message, hint = f"{key} is empty.", "Give it a value, or leave the line out."
+        problems.append(origin.problem("empty-value", (key,), message, hint=hint))
+    try:
+        words = StackWords.model_validate(merged)
+    except ValidationError as error:
+        known = [problem.key for problem in problems if problem.rule in _VALUE_FAULTS and problem.key]
+        for problem in wording.problems(error.errors(include_url=False), merged, origin, written):
+            key = problem.key or ""
+            if key not in empty and not any(key == k or key.startswith((f"{k}.", f"{k}[")) for k in known):
+                problems.append(_beside_config(problem, files.top))
+        return None
+    return words
+
+
+def _beside_config(problem: Problem, top: Place | None) -> Problem:
+    """Give a missing top-level key the line of ``config:``, the parent it is missing from."""
+    if top is None or problem.line is not None or problem.file != top.file:
+        return problem
+    return replace(problem, line=top.line)
+
+
+def _merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge as RFC 7386 does, but keep a null that takes nothing back: the schema says what is wrong with it."""
+    merged = dict(under)
+    for key, value in over.items():
+        if value is None and key in merged:
+            del merged[key]
+        elif isinstance(value, dict) and isinstance(merged.get(key), dict):
+            merged[key] = _merge(merged[key], value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _places(value: Any, path: Path, places: Mapping[Path, Place]) -> Iterator[tuple[Path, Place]]:  # noqa: ANN401
+    """The place of everything in ``value``: the team's if they wrote it, else the default's."""
+    place = places.get(path) or places.get((DEFAULTS, *path))
+    if path and place:
+        yield path, place
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for part, inner in pairs:
+        yield from _places(inner, (*path, part), places)
+
+
+def _region_place(files: _Files) -> dict[Path, Place]:
+    place = files.places.get((REGION,))
+    return {(REGION,): place} if place else {}
+
+
+def _name_problems(name: str, words: StackWords, origin: Origin) -> Iterator[Problem]:
+    faulty = False
+    for key, value in (("team", words.team), ("environment", words.environment)):
+        if not _NAME.fullmatch(value) or len(value) > NAME_LIMIT:
+            faulty = True
+            message = f"{value!r} can't be part of names."
+            hint = f"Use lower-case letters, digits and hyphens, a letter first, no hyphen last, at most {NAME_LIMIT}."
+            yield origin.problem("name", (key,), message, hint=hint, value=value)
+    named = f"{words.team}-{words.environment}"
+    if named != name and not faulty:
+        message = f"The stack is called {name}, and team and environment make it {named}."
+        hint = f"Call the file Pulumi.{named}.yaml, or change team or environment."
+        yield origin.problem("stack-name", ("team",), message, hint=hint, value=words.team)
+
+
+def _in_order(problems: list[Problem]) -> list[Problem]:
+    once = {(problem.rule, problem.file, problem.line, problem.key, problem.message): problem for problem in problems}
+    return sorted(once.values(), key=lambda p: (p.file or "", p.line or 0, p.key or "", p.rule))

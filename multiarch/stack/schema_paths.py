@@ -1,0 +1,73 @@
+"""Walking the schema by a value's path: which keys are known there, and where else a key belongs."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from multiarch.nodes.report import Path
+from multiarch.stack.schema import StackWords, Words
+
+_STRUCTURED = (dict, list)
+
+
+def fields(model: type[Words]) -> dict[str, FieldInfo]:
+    """The model's fields by the key that a team writes."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def model_at(path: Path) -> type[Words] | None:
+    """The model whose keys stand below ``path``, or None where there is a scalar, a list or a free mapping."""
+    annotations: list[Any] = [StackWords]
+    for part in path:
+        annotations = [inner for outer in annotations for inner in _below(outer, part)]
+    return next((a for a in annotations if _is_model(a)), None)
+
+
+def elsewhere(key: str) -> tuple[str, ...]:
+    """Where else in a stack ``key`` is known: dotted paths with NAME for a node group's name, sorted."""
+    return tuple(sorted({where for where in _known(StackWords, ()) if where.rpartition(".")[2] == key}))
+
+
+def is_structured(key: str) -> bool:
+    """Whether the top-level ``key`` holds a mapping or a list, which the engine hands over as JSON."""
+    field = fields(StackWords).get(key)
+    return field is not None and any(_is_model(a) or get_origin(a) in _STRUCTURED for a in _options(field.annotation))
+
+
+def _options(annotation: Any) -> Iterator[Any]:  # noqa: ANN401  (an annotation has no better type)
+    """The members of a union, without Annotated; anything else is its own only option."""
+    if get_origin(annotation) is Annotated:
+        yield from _options(get_args(annotation)[0])
+    elif get_origin(annotation) in {Union, types.UnionType}:
+        for member in get_args(annotation):
+            yield from _options(member)
+    else:
+        yield annotation
+
+
+def _below(annotation: Any, part: str | int) -> Iterator[Any]:  # noqa: ANN401
+    if _is_model(annotation):
+        if isinstance(part, str) and (field := fields(annotation).get(part)):
+            yield from _options(field.annotation)
+    elif get_origin(annotation) is dict and isinstance(part, str):
+        yield from _options(get_args(annotation)[1])
+    elif get_origin(annotation) is list and isinstance(part, int):
+        yield from _options(get_args(annotation)[0])
+
+
+def _is_model(annotation: Any) -> bool:  # noqa: ANN401
+    return isinstance(annotation, type) and issubclass(annotation, Words)
+
+
+def _known(model: type[Words], path: tuple[str, ...]) -> Iterator[str]:
+    for key, field in fields(model).items():
+        yield ".".join((*path, key))
+        for option in _options(field.annotation):
+            if _is_model(option):
+                yield from _known(option, (*path, key))
+            elif get_origin(option) is dict and _is_model(get_args(option)[1]):
+                yield from _known(get_args(option)[1], (*path, key, "NAME"))

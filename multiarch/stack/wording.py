@@ -1,0 +1,230 @@
+"""Pydantic's errors as problems in plain words, one per fault, with what was written and the way out."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from multiarch.errors import Problem
+from multiarch.nodes.report import Path
+from multiarch.stack.origin import Origin
+from multiarch.stack.schema_paths import elsewhere, fields, model_at
+
+_EXPECTED = {
+    "bool_type": "true or false",
+    "dict_type": "a mapping: keys with values below it",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_type": "a mapping: keys with values below it",
+    "string_type": "a text",
+}
+_QUOTED = re.compile(r"'([^']*)'")
+_DID_YOU_MEAN = re.compile(r"Did you mean (\S+)\?")
+_SHOWN_TEXT_LIMIT = 60
+
+
+def problems(
+    errors: Sequence[ErrorDetails],
+    value: Any,  # noqa: ANN401  (whatever was written)
+    origin: Origin,
+    written: Mapping[str, Any],
+) -> list[Problem]:
+    """Turn the errors of validating ``value`` into problems, in no particular order.
+
+    ``written`` holds top-level values as they stand in the file, before the engine made text of them.
+    """
+    by_path: dict[Path, list[ErrorDetails]] = {}
+    for error in errors:
+        path = _union(error["loc"], value)
+        if len(path) == 1 and path[0] in written:
+            error["input"] = written[str(path[0])]
+        by_path.setdefault(path, []).append(error)
+    found = [problem for path, group in by_path.items() for problem in _of_group(path, group, value, origin)]
+    # A key that is only misspelled is not missing too.
+    meant = {_sibling(problem.key, near) for problem in found if (near := _DID_YOU_MEAN.fullmatch(problem.hint))}
+    return [problem for problem in found if problem.rule != "missing-key" or problem.key not in meant]
+
+
+def _sibling(key: str | None, near: re.Match[str]) -> str:
+    head, dot, _ = (key or "").rpartition(".")
+    return f"{head}{dot}{near[1]}"
+
+
+def described(value: Any) -> str:  # noqa: ANN401  (whatever was written)
+    """What somebody wrote, in words: ``the text 'a'``, ``the number 3``, ``a list``."""
+    match value:
+        case None | "":
+            return "empty"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return f"the number {value}"
+        case str():
+            short = value if len(value) <= _SHOWN_TEXT_LIMIT else f"{value[:_SHOWN_TEXT_LIMIT]}…"
+            return f"the text {short!r}"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+def _union(location: tuple[int | str, ...], value: Any) -> Path:  # noqa: ANN401
+    """The path up to which ``location`` follows what was written.
+
+    Behind it stand the names of a union's members, or a key that is missing.
+    """
+    path: list[int | str] = []
+    for part in location:
+        inside = isinstance(value, dict) and part in value
+        if not inside and not (isinstance(value, list) and isinstance(part, int) and part < len(value)):
+            break
+        value = value[part]
+        path.append(part)
+    return tuple(path)
+
+
+def _of_group(path: Path, group: list[ErrorDetails], value: Any, origin: Origin) -> Iterator[Problem]:  # noqa: ANN401
+    """Word what stops at one path: missing keys below it, faults of the value, complaints of a union's members."""
+    for error in group:
+        if error["type"] == "missing":
+            yield _missing((*path, str(error["loc"][-1])), origin)
+    others = [error for error in group if error["type"] != "missing"]
+    members = [error for error in others if len(error["loc"]) > len(path)]
+    if not members:
+        yield from (_of_value(path, error["type"], error, origin) for error in others)
+        return
+    # A member that takes this kind of value knows better what is wrong than one that takes another kind.
+    fitting = [error for error in members if error["type"] not in _EXPECTED or len(error["loc"]) > len(path) + 1]
+    if fitting:
+        for error in fitting:
+            yield _of_value((*path, *error["loc"][len(path) + 1 :]), error["type"], error, origin)
+        return
+    expected = " or ".join(dict.fromkeys(_EXPECTED[error["type"]] for error in members))
+    yield _wrong_type(path, _at(path, value), expected, members[0]["type"], origin)
+
+
+def _at(path: Path, value: Any) -> Any:  # noqa: ANN401
+    for part in path:
+        value = value[part]
+    return value
+
+
+def _of_value(path: Path, kind: str, error: ErrorDetails, origin: Origin) -> Problem:
+    written, context = error["input"], error.get("ctx", {})
+    if kind in _EXPECTED:
+        return _wrong_type(path, written, _EXPECTED[kind], kind, origin)
+    if special := _SPECIAL.get(kind):
+        rule, message, hint = special(path, written, context)
+        return origin.problem(rule, path, message, hint=hint, value=written)
+    return origin.problem("not-valid", path, f"{described(written)} is not valid: {error['msg']}.", value=written)
+
+
+def _missing(path: Path, origin: Origin) -> Problem:
+    model = model_at(path[:-1])
+    field = fields(model).get(str(path[-1])) if model else None
+    meaning = (field.description or "") if field else ""
+    return origin.problem("missing-key", path, f"{path[-1]} is missing.", hint=meaning.replace("``", "").split("\n")[0])
+
+
+def _wrong_type(path: Path, written: Any, expected: str, kind: str, origin: Origin) -> Problem:  # noqa: ANN401
+    key = _key(path)
+    if written is None or written == "":
+        message, hint = f"{key} is empty.", f"It takes {expected}; give it one, or leave the line out."
+        return origin.problem("empty-value", path, message, hint=hint, value=written)
+    message = f"{key} is {described(written)}, and it takes {expected}."
+    return origin.problem("wrong-type", path, message, hint=_type_hint(written, kind), value=written)
+
+
+def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
+    match kind, written:
+        case "string_type", bool() | int() | float():
+            return f'Write it in quotes: "{json.dumps(written)}".'
+        case "int_type", str() if re.fullmatch(r"-?\d+", written):
+            return "Write it without quotes."
+        case "bool_type", str() if written.lower() in {"true", "false"}:
+            return "Write it without quotes."
+        case "list_type", str():
+            return f"Write it as a list: [{written}]."
+    return ""
+
+
+def _unknown_key(path: Path, _written: Any, _context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+    key = str(path[-1])
+    model = model_at(path[:-1])
+    known = list(fields(model)) if model else []
+    if near := nearest(key, known):
+        hint = f"Did you mean {near}?"
+    elif found := elsewhere(key):
+        hint = f"It belongs to {' or '.join(found)}."
+    else:
+        hint = f"Known here: {', '.join(known)}."
+    return "unknown-key", f"{key} is unknown here.", hint
+
+
+def nearest(written: str, known: Sequence[str]) -> str | None:
+    """The known word that was probably meant: spelled otherwise (``instance_types``), or few letters away."""
+    plain = {re.sub(r"[-_ ]", "", word).lower(): word for word in known}
+    bare = re.sub(r"[-_ ]", "", written).lower()
+    if bare in plain:
+        return plain[bare]
+    close = difflib.get_close_matches(bare, plain, n=1, cutoff=0.7)
+    return plain[close[0]] if close else None
+
+
+def _not_allowed(path: Path, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+    expected = str(context["expected"])
+    words = _QUOTED.findall(expected)
+    if not words:
+        return _not_allowed_number(path, written, expected)
+    near = nearest(written, words) if isinstance(written, str) else None
+    ordered = sorted(words, key=lambda word: word != near)
+    hint = f"Did you mean {near}? Allowed: " if near else "Allowed: "
+    state = "is empty" if written in (None, "") else f"can't be {described(written)}"
+    return "not-allowed", f"{_key(path)} {state}.", f"{hint}{', '.join(ordered)}."
+
+
+def _not_allowed_number(path: Path, written: Any, expected: str) -> tuple[str, str, str]:  # noqa: ANN401
+    numbers = [int(number) for number in re.findall(r"\d+", expected)]
+    state = "is empty" if written in (None, "") else f"can't be {described(written)}"
+    is_number = isinstance(written, int | float) and not isinstance(written, bool)
+    near = min(numbers, key=lambda number: abs(number - written)) if is_number else None
+    hint = "" if near is None else f"The nearest allowed number is {near}. "
+    return "not-allowed", f"{_key(path)} {state}.", f"{hint}Allowed: {', '.join(map(str, numbers))}."
+
+
+def _bound(word: str, name: str) -> Callable[[Path, Any, Any], tuple[str, str, str]]:
+    def worded(path: Path, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+        return "out-of-range", f"{_key(path)} is {written}.", f"It is at {word} {context[name]}."
+
+    return worded
+
+
+def _length(word: str, name: str) -> Callable[[Path, Any, Any], tuple[str, str, str]]:
+    def worded(path: Path, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+        count = len(written)
+        state = "is an empty list" if count == 0 else f"has {count} items"
+        return "wrong-length", f"{_key(path)} {state}.", f"Name at {word} {context[name]}."
+
+    return worded
+
+
+_SPECIAL: dict[str, Callable[[Path, Any, Any], tuple[str, str, str]]] = {
+    "extra_forbidden": _unknown_key,
+    "greater_than_equal": _bound("least", "ge"),
+    "less_than_equal": _bound("most", "le"),
+    "literal_error": _not_allowed,
+    "too_long": _length("most", "max_length"),
+    "too_short": _length("least", "min_length"),
+}
+
+
+def _key(path: Path) -> str:
+    """The last key of a path with the indices behind it: ``instanceTypes[0]``."""
+    keys = [index for index, part in enumerate(path) if isinstance(part, str)]
+    start = keys[-1] if keys else 0
+    return "".join(f"[{part}]" if isinstance(part, int) else str(part) for part in path[start:])
