@@ -1,0 +1,97 @@
+"""Makes node groups' plans directly, without a stack file, for tests of what reads a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from multiarch.facts.ami_families import AmiFamily, choose_ami_type
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import Accelerator, instance_type
+from multiarch.nodes.model import (
+    AmiSource,
+    BootstrapCase,
+    CapacityType,
+    ClusterFacts,
+    Kind,
+    NodeGroupPlan,
+    Sizes,
+    Update,
+)
+from multiarch.nodes.taints import Taint, parse_taint
+
+CLUSTER = ClusterFacts(
+    name="checkout-dev",
+    endpoint="https://0123456789ABCDEF0123456789ABCDEF.gr7.eu-west-1.eks.amazonaws.com",
+    certificate_authority="LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCnRlc3QKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=",
+    service_cidr="172.20.0.0/16",
+)
+INSTANCE_TYPES = MappingProxyType({Architecture.AMD64: "m7i.large", Architecture.ARM64: "m7g.large"})
+FAMILIES = (AmiFamily.AL2, AmiFamily.AL2023, AmiFamily.BOTTLEROCKET)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a test wants of a node group; all the rest follows from family, case and architecture."""
+
+    labels: tuple[tuple[str, str], ...] = ()
+    taints: tuple[str | Taint, ...] = ()
+    max_pods: int | None = None
+    pre_bootstrap: str = ""
+    kubelet_extra_args: tuple[str, ...] = ()
+
+
+def node_group(
+    family: AmiFamily = AmiFamily.AL2023,
+    case: BootstrapCase = BootstrapCase.SELF_MANAGED,
+    architecture: Architecture = Architecture.ARM64,
+    wishes: Wishes | None = None,
+) -> NodeGroupPlan:
+    """A plan of one group, ``batch``, on one instance type. Max pods count as written when ``wishes`` has them."""
+    wishes = wishes or Wishes()
+    image = choose_ami_type(family, architecture, Accelerator.NONE)
+    return NodeGroupPlan(
+        key="nodeGroups.batch",
+        name="batch",
+        name_prefix="batch-",
+        launch_template_prefix=f"{CLUSTER.name}-batch-",
+        kind=Kind.SELF_MANAGED if case is BootstrapCase.SELF_MANAGED else Kind.MANAGED,
+        case=case,
+        architecture=architecture,
+        instance_types=(instance_type(INSTANCE_TYPES[architecture]),),
+        ami_type=image,
+        ami=AmiSource(
+            id="ami-0123456789abcdef0" if case is BootstrapCase.CUSTOM_AMI else None,
+            release=None,
+            ssm_parameter=image.ssm_parameter("1.32", "image_id"),
+        ),
+        capacity_type=CapacityType.ON_DEMAND,
+        sizes=Sizes(1, 1, 3),
+        labels=tuple(sorted(wishes.labels)),
+        taints=tuple(sorted(t if isinstance(t, Taint) else parse_taint(t) for t in wishes.taints)),
+        max_pods=29 if wishes.max_pods is None else wishes.max_pods,
+        max_pods_written=wishes.max_pods is not None,
+        disk_size=50,
+        imds_hop_limit=1,
+        update=Update(1, None, force=False),
+        zones=(),
+        pre_bootstrap=wishes.pre_bootstrap,
+        kubelet_extra_args=wishes.kubelet_extra_args,
+        derived=(),
+    )
+
+
+def usual_wishes(family: AmiFamily, case: BootstrapCase, architecture: Architecture) -> Wishes:
+    """As much as a family can do in a case: labels, the arm64 taint, max pods, a script and a flag."""
+    wishes = Wishes(
+        labels=(("team", "checkout"), ("example.com/tier", "batch")),
+        taints=("arch=arm64:NoSchedule",) if architecture is Architecture.ARM64 else (),
+        max_pods=58,
+        pre_bootstrap="mkdir -p /var/lib/agent\necho \"it's $HOSTNAME\" >/var/lib/agent/name\n",
+        kubelet_extra_args=("--image-gc-high-threshold=70",),
+    )
+    if family is AmiFamily.BOTTLEROCKET:
+        return replace(wishes, pre_bootstrap="", kubelet_extra_args=())
+    if family is AmiFamily.AL2 and case is BootstrapCase.EKS:
+        return replace(wishes, max_pods=None, kubelet_extra_args=())
+    return wishes

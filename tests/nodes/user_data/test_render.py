@@ -1,0 +1,171 @@
+"""User data, byte by byte, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from multiarch.errors import MultiarchError
+from multiarch.facts.ami_families import AmiFamily, ami_type
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.limits import MAX_USER_DATA_BYTES
+from multiarch.nodes.model import BootstrapCase
+from multiarch.nodes.user_data import UserDataError, kubelet_flag_fault, pre_bootstrap_supported, render
+from tests.nodes.builders import CLUSTER, FAMILIES, Wishes, node_group, usual_wishes
+
+GOLDEN = Path(__file__).parent / "golden"
+ALL = list(product(FAMILIES, BootstrapCase, Architecture))
+OWNED = (BootstrapCase.CUSTOM_AMI, BootstrapCase.SELF_MANAGED)
+
+
+def golden(family: AmiFamily, case: BootstrapCase, architecture: Architecture) -> Path:
+    suffix = {AmiFamily.BOTTLEROCKET: "toml", AmiFamily.AL2: "mime" if case is BootstrapCase.EKS else "sh"}
+    return GOLDEN / f"{family.lower()}-{case}-{architecture}.{suffix.get(family, 'mime')}"
+
+
+@pytest.mark.parametrize(("family", "case", "architecture"), ALL)
+def test_user_data_is_the_golden_file(
+    family: AmiFamily, case: BootstrapCase, architecture: Architecture, *, update_golden: bool
+) -> None:
+    text = render(node_group(family, case, architecture, usual_wishes(family, case, architecture)), CLUSTER)
+    file = golden(family, case, architecture)
+    if update_golden:
+        file.write_text(text)
+    assert text == file.read_text()
+
+
+def test_every_golden_file_belongs_to_a_case() -> None:
+    assert sorted(GOLDEN.iterdir()) == sorted(golden(*row) for row in ALL)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_group_that_eks_bootstraps_and_that_wants_nothing_has_no_user_data(family: AmiFamily) -> None:
+    wishes = Wishes(labels=(("team", "x"),), taints=("arch=arm64:NoSchedule",))
+    assert render(node_group(family, BootstrapCase.EKS, wishes=wishes), CLUSTER) == ""
+
+
+@pytest.mark.parametrize(("family", "architecture"), list(product(FAMILIES, Architecture)))
+def test_labels_and_taints_are_not_repeated_where_eks_sets_them(
+    family: AmiFamily, architecture: Architecture
+) -> None:
+    case = BootstrapCase.EKS
+    text = render(node_group(family, case, architecture, usual_wishes(family, case, architecture)), CLUSTER)
+    assert text
+    for absent in ("taint", "label", "NoSchedule", "example.com/tier", CLUSTER.name, CLUSTER.endpoint):
+        assert absent not in text
+
+
+@pytest.mark.parametrize(("family", "case", "architecture"), ALL)
+def test_the_order_of_labels_and_taints_does_not_matter(
+    family: AmiFamily, case: BootstrapCase, architecture: Architecture
+) -> None:
+    group = node_group(family, case, architecture, usual_wishes(family, case, architecture))
+    group = replace(group, taints=(*group.taints, *node_group(wishes=Wishes(taints=("a=b:NoExecute",))).taints))
+    backwards = replace(group, labels=group.labels[::-1], taints=group.taints[::-1])
+    assert render(backwards, CLUSTER) == render(group, CLUSTER)
+
+
+@pytest.mark.parametrize("case", OWNED)
+def test_managed_and_self_managed_nodes_that_bootstrap_themselves_do_it_alike(case: BootstrapCase) -> None:
+    for family, architecture in product(FAMILIES, Architecture):
+        wishes = usual_wishes(family, case, architecture)
+        other = node_group(family, BootstrapCase.SELF_MANAGED, architecture, wishes)
+        assert render(node_group(family, case, architecture, wishes), CLUSTER) == render(other, CLUSTER)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "key"),
+    [(Wishes(kubelet_extra_args=("--v=4",)), "kubeletExtraArgs"), (Wishes(max_pods=20), "maxPods")],
+)
+def test_kubelet_flags_on_al2_are_refused_where_eks_calls_bootstrap_sh(wishes: Wishes, key: str) -> None:
+    with pytest.raises(UserDataError, match=rf"'batch' can't get its {key}: on AL2 EKS calls bootstrap\.sh") as caught:
+        render(node_group(AmiFamily.AL2, BootstrapCase.EKS, wishes=wishes), CLUSTER)
+    assert "ami.id" in caught.value.hint
+    assert caught.value.group == "batch"
+    assert isinstance(caught.value, MultiarchError)
+
+
+@pytest.mark.parametrize("case", BootstrapCase)
+@pytest.mark.parametrize(
+    ("wishes", "key"),
+    [
+        (Wishes(kubelet_extra_args=("--v=4",)), "kubeletExtraArgs"),
+        (Wishes(pre_bootstrap="true\n"), "preBootstrap"),
+    ],
+)
+def test_bottlerocket_refuses_scripts_and_flags(case: BootstrapCase, wishes: Wishes, key: str) -> None:
+    with pytest.raises(UserDataError, match=rf"{key}: Bottlerocket runs no scripts"):
+        render(node_group(AmiFamily.BOTTLEROCKET, case, wishes=wishes), CLUSTER)
+
+
+@pytest.mark.parametrize("name", ["WINDOWS_CORE_2025_x86_64", "CUSTOM"])
+def test_a_family_without_a_bootstrap_here_is_refused(name: str) -> None:
+    with pytest.raises(UserDataError, match="has no user data here") as caught:
+        render(replace(node_group(), ami_type=ami_type(name)), CLUSTER)
+    assert "AL2, AL2023, Bottlerocket" in caught.value.hint
+
+
+def test_only_amazon_linux_runs_scripts() -> None:
+    assert {family for family in AmiFamily if pre_bootstrap_supported(family)} == {AmiFamily.AL2, AmiFamily.AL2023}
+
+
+@pytest.mark.parametrize("case", BootstrapCase)
+def test_user_data_up_to_ec2s_limit_is_written_and_one_byte_more_is_refused(case: BootstrapCase) -> None:
+    def sized(length: int) -> str:
+        return render(node_group(case=case, wishes=Wishes(pre_bootstrap="#!/bin/sh\n" + "#" * length + "\n")), CLUSTER)
+
+    fits = MAX_USER_DATA_BYTES - len(sized(0).encode())
+    assert len(sized(fits).encode()) == MAX_USER_DATA_BYTES
+    with pytest.raises(UserDataError, match=rf"'batch' has 16385 bytes of user data, of which preBootstrap is {fits + 12}"):
+        sized(fits + 1)
+
+
+@pytest.mark.parametrize("cidr", ["fd00::/108", "10.100.0.0/30", "10.100.0.1/16", "", "ten"])
+@pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.BOTTLEROCKET])
+def test_a_range_of_services_without_a_dns_address_is_refused(family: AmiFamily, cidr: str) -> None:
+    with pytest.raises(UserDataError, match="can't find the cluster's DNS"):
+        render(node_group(family), replace(CLUSTER, service_cidr=cidr))
+
+
+@pytest.mark.parametrize("cidr", ["10.100.0.0/16", "10.100.0.0/24", "10.96.0.0/12"])
+def test_the_clusters_dns_has_the_tenth_address_of_the_services_range(cidr: str) -> None:
+    text = render(node_group(AmiFamily.AL2), replace(CLUSTER, service_cidr=cidr))
+    assert f"--dns-cluster-ip {cidr.split('/')[0].removesuffix('0')}10 " in text
+
+
+@pytest.mark.parametrize("flag", ["--v=4", "--fail-swap-on", "--eviction-hard=memory.available<5%,nodefs.available<10%"])
+def test_ordinary_kubelet_flags_are_taken(flag: str) -> None:
+    assert kubelet_flag_fault(flag) is None
+    assert flag in render(node_group(wishes=Wishes(kubelet_extra_args=(flag,))), CLUSTER)
+
+
+@pytest.mark.parametrize(
+    ("flag", "reason"),
+    [
+        ("v=4", "is no flag"),
+        ("-v=4", "is no flag"),
+        ("--", "is no flag"),
+        ("--node_labels=a=b", "is no flag"),
+        ("--v=4 --register-with-taints=a:NoSchedule", "systemd"),
+        ("--v=4\n", "systemd"),
+        ("--root-dir='/x'", "systemd"),
+        ('--root-dir="/x"', "systemd"),
+        ("--root-dir=\\x", "systemd"),
+        ("--root-dir=/vär", "systemd"),
+        ("--node-labels=a=b", "use the key labels"),
+        ("--register-with-taints=a:NoSchedule", "use the key taints"),
+        ("--max-pods", "use the key maxPods"),
+    ],
+)
+@pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.AL2023])
+def test_a_flag_that_would_not_reach_the_kubelet_as_written_is_refused(
+    family: AmiFamily, flag: str, reason: str
+) -> None:
+    fault = kubelet_flag_fault(flag)
+    assert fault is not None
+    assert reason in fault
+    with pytest.raises(UserDataError, match="kubeletExtraArgs"):
+        render(node_group(family, wishes=Wishes(kubelet_extra_args=("--v=2", flag))), CLUSTER)
