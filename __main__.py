@@ -1,0 +1,41 @@
+"""The Pulumi program: load the stack's words, plan, declare the platform, export."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pulumi
+from pulumi.runtime.config import CONFIG
+
+from components.platform import Platform, PlatformArgs
+from multiarch.errors import MultiarchError, StackError
+from multiarch.stack.load import from_engine
+from multiarch.stack.plan import make_plan
+
+
+def main() -> None:
+    """Declare the current stack; a refused one ends the run with its problems and without a traceback."""
+    root, stack = Path(__file__).parent, pulumi.get_stack()
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    today = datetime.fromtimestamp(int(epoch), tz=UTC).date() if epoch else date.today()  # noqa: DTZ011
+    file = root / "config" / "stacks" / f"Pulumi.{stack}.yaml"
+    try:
+        words = from_engine(
+            stack, CONFIG.get(), file=file if file.is_file() else None, project_file=root / "Pulumi.yaml"
+        )
+        plan = make_plan(words, today=today)
+    except StackError as refused:
+        for problem in refused.problems:
+            pulumi.log.error(str(problem))
+        raise pulumi.RunError(f"{stack} is refused: see the problems above.") from refused
+    except MultiarchError as refused:
+        raise pulumi.RunError(str(refused)) from refused
+    for warning in plan.warnings:
+        pulumi.log.warn(str(warning))
+    for name, value in Platform("platform", PlatformArgs(plan)).exports().items():
+        pulumi.export(name, value)
+
+
+main()

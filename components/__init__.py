@@ -1,0 +1,1 @@
+"""Pulumi components: they declare what the plan says, one file per component."""

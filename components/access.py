@@ -1,0 +1,53 @@
+"""How people get in: a kubeconfig without a token, and the shell line that opens a session on a node."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+from components.node_group import CLUSTER_TAG, GROUP_TAG
+from multiarch.nodes.model import ClusterFacts
+
+
+def kubeconfig(cluster: ClusterFacts, region: str) -> str:
+    """A kubeconfig as JSON (which is YAML) whose credential plugin asks the AWS CLI for a token when it is needed.
+
+    Source: EKS user guide, "Connect kubectl to an EKS cluster by creating a kubeconfig file".
+    """
+    name = cluster.name
+    command = {
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "command": "aws",
+        "args": ["--region", region, "eks", "get-token", "--cluster-name", name, "--output", "json"],
+        "interactiveMode": "IfAvailable",
+    }
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {
+                "name": name,
+                "cluster": {
+                    "server": cluster.endpoint,
+                    "certificate-authority-data": cluster.certificate_authority,
+                },
+            }
+        ],
+        "users": [{"name": name, "user": {"exec": command}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    }
+    return json.dumps(config, indent=2, sort_keys=True)
+
+
+def session_command(*, cluster: str, group: str, region: str, document: str) -> str:
+    """A line for a POSIX shell: find a running node of the group by its tags and open a session on it."""
+    find = [
+        *("aws", "ec2", "describe-instances", "--region", region, "--filters"),
+        f"Name=tag:{CLUSTER_TAG},Values={cluster}",
+        f"Name=tag:{GROUP_TAG},Values={group}",
+        "Name=instance-state-name,Values=running",
+        *("--query", "Reservations[0].Instances[0].InstanceId", "--output", "text"),
+    ]
+    start = ["aws", "ssm", "start-session", "--region", region, "--document-name", document, "--target"]
+    return f'{shlex.join(start)} "$({shlex.join(find)})"'

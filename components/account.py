@@ -1,0 +1,49 @@
+"""Where the stack runs: account, partition and region, as the AWS provider sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws.get_caller_identity import get_caller_identity_output
+from pulumi_aws.get_partition import get_partition_output
+from pulumi_aws.get_region import get_region_output
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """``partition`` is ``aws``, ``aws-cn``, ``aws-us-gov`` …; ``dns_suffix`` such as ``amazonaws.com``."""
+
+    id: pulumi.Output[str]
+    partition: pulumi.Output[str]
+    dns_suffix: pulumi.Output[str]
+    reverse_dns_prefix: pulumi.Output[str]
+    region: pulumi.Output[str]
+
+    def arn(self, service: str, resource: pulumi.Input[str]) -> pulumi.Output[str]:
+        """``arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE``."""
+        return pulumi.Output.concat("arn:", self.partition, f":{service}:", self.region, ":", self.id, ":", resource)
+
+    def managed_policy(self, path: str) -> pulumi.Output[str]:
+        """ARN of a policy that AWS manages; ``path`` is its name, with ``service-role/`` before it where it has one."""
+        return pulumi.Output.concat("arn:", self.partition, ":iam::aws:policy/", path)
+
+    def access_policy(self, name: str) -> pulumi.Output[str]:
+        """ARN of an EKS access policy, such as AmazonEKSViewPolicy.
+
+        Source: EKS user guide, "Associate access policies with access entries".
+        """
+        return pulumi.Output.concat("arn:", self.partition, ":eks::aws:cluster-access-policy/", name)
+
+
+def look_up(parent: pulumi.Resource) -> Account:
+    """Ask the provider that ``parent`` would use."""
+    opts = pulumi.InvokeOptions(parent=parent)
+    partition = get_partition_output(opts=opts)
+    return Account(
+        id=get_caller_identity_output(opts=opts).account_id,
+        partition=partition.partition,
+        dns_suffix=partition.dns_suffix,
+        reverse_dns_prefix=partition.reverse_dns_prefix,
+        region=get_region_output(opts=opts).region,
+    )

@@ -1,0 +1,91 @@
+"""EKS add-ons: those that nodes need before they are ready, and those that need nodes; the default StorageClass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws.eks._inputs import AddonPodIdentityAssociationArgs
+from pulumi_aws.eks.addon import Addon
+from pulumi_aws.iam.role import Role
+from pulumi_aws.iam.role_policy_attachment import RolePolicyAttachment
+
+from components import policies
+from components.account import Account
+from components.component import Component
+from multiarch.nodes.model import Pairs
+from multiarch.stack.model import AddonPlan
+
+NAMESPACE = "kube-system"
+
+
+@dataclass(frozen=True, slots=True)
+class AddonsArgs:
+    """``plans`` are installed together, after ``ready`` and before whatever depends on the add-ons."""
+
+    plans: Sequence[AddonPlan]
+    cluster: str
+    cluster_name: pulumi.Input[str]
+    tags: Pairs
+    account: Account
+    ready: Sequence[pulumi.Resource] = ()
+
+
+class Addons(Component):
+    """Some of the cluster's add-ons. ``by_name`` holds them by the add-on's name."""
+
+    by_name: dict[str, Addon]
+
+    def __init__(self, name: str, args: AddonsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare the add-ons, each with the role that its controller needs."""
+        super().__init__("Addons", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        self.by_name = {plan.name: self._addon(plan, args) for plan in args.plans}
+        self.register_outputs({"addons": {name: addon.arn for name, addon in self.by_name.items()}})
+
+    @property
+    def resources(self) -> tuple[pulumi.Resource, ...]:
+        """The add-ons, for others to depend on."""
+        return tuple(self.by_name.values())
+
+    def _addon(self, plan: AddonPlan, args: AddonsArgs) -> Addon:
+        associations, before = self._pod_identity(plan, args)
+        return Addon(
+            plan.name,
+            cluster_name=args.cluster_name,
+            addon_name=plan.name,
+            addon_version=plan.version,
+            configuration_values=plan.configuration or None,
+            pod_identity_associations=associations,
+            # What the plan says is what runs. PRESERVE would keep changes made by hand, a toleration taken away among
+            # them, and a preview would not show them.
+            resolve_conflicts_on_create="OVERWRITE",
+            resolve_conflicts_on_update="OVERWRITE",
+            tags=self.tags(plan.name),
+            opts=self.child(plan.name, depends_on=(*args.ready, *before)),
+        )
+
+    def _pod_identity(
+        self, plan: AddonPlan, args: AddonsArgs
+    ) -> tuple[list[AddonPodIdentityAssociationArgs] | None, list[pulumi.Resource]]:
+        """Declare the controller's role, if it needs one; the list holds what has to be there before the add-on."""
+        if plan.service_account is None or plan.managed_policy is None:
+            return None, []
+        role = Role(
+            plan.name,
+            name_prefix=self.prefix(plan.name, 38),
+            description=f"Add-on {plan.name} of {args.cluster}",
+            assume_role_policy=policies.assumed_by_pods(
+                cluster=args.cluster, namespace=NAMESPACE, service_account=plan.service_account
+            ),
+            tags=self.tags(plan.name),
+            opts=self.child(plan.name),
+        )
+        attachment = RolePolicyAttachment(
+            plan.name,
+            role=role.name,
+            policy_arn=args.account.managed_policy(plan.managed_policy),
+            opts=self.child(plan.name),
+        )
+        association = AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=plan.service_account)
+        return [association], [attachment]

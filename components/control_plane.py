@@ -1,0 +1,196 @@
+"""The control plane: an EKS cluster with access entries, its log group and its service role."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws.cloudwatch.log_group import LogGroup
+from pulumi_aws.eks._inputs import AccessPolicyAssociationAccessScopeArgs
+from pulumi_aws.eks.cluster import Cluster as EksCluster
+from pulumi_aws.iam.role import Role
+from pulumi_aws.iam.role_policy_attachment import RolePolicyAttachment
+from pulumi_eks._enums import AuthenticationMode
+from pulumi_eks._inputs import (
+    AccessEntryArgs,
+    AccessPolicyAssociationArgs,
+    CoreDnsAddonOptionsArgs,
+    KubeProxyAddonOptionsArgs,
+)
+from pulumi_eks.cluster import Cluster
+
+from components import policies
+from components.account import Account
+from components.component import Component
+from multiarch.errors import OutsideError
+from multiarch.nodes.model import ClusterFacts, Pairs
+from multiarch.stack.model import ClusterPlan
+
+ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
+READER_POLICY = "AmazonEKSViewPolicy"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlaneArgs:
+    """``key_arn`` encrypts the logs, and Secrets too where the plan names no key of the team's."""
+
+    plan: ClusterPlan
+    tags: Pairs
+    account: Account
+    vpc_id: pulumi.Input[str]
+    subnet_ids: Sequence[pulumi.Input[str]]
+    key_arn: pulumi.Input[str]
+
+
+class ControlPlane(Component):
+    """An EKS cluster without nodes and add-ons.
+
+    ``name`` is the cluster's, known only once it exists; ``facts`` is what user data needs; ``security_group_id`` is
+    the group that EKS makes for the cluster and its nodes.
+    """
+
+    name: pulumi.Output[str]
+    version: pulumi.Output[str]
+    endpoint: pulumi.Output[str]
+    facts: pulumi.Output[ClusterFacts]
+    security_group_id: pulumi.Output[str]
+    oidc_provider_arn: pulumi.Output[str]
+
+    def __init__(self, name: str, args: ControlPlaneArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare the cluster and what has to be there before it."""
+        super().__init__("ControlPlane", name, cluster=args.plan.name, tags=args.tags, opts=opts)
+        plan = args.plan
+        role, before = self._service_role(args.account)
+        if plan.log_types:
+            before.append(self._log_group(plan, args.key_arn))
+        cluster = self._cluster_of(args, role, before)
+        eks = cluster.eks_cluster
+        self.name = eks.apply(lambda made: made.name)
+        self.version = eks.apply(lambda made: made.version)
+        self.endpoint = eks.apply(lambda made: made.endpoint)
+        self.security_group_id = eks.apply(_security_group)
+        self.oidc_provider_arn = cluster.oidc_provider_arn
+        authority: pulumi.Output[str] = eks.apply(_certificate_authority)
+        self.facts = pulumi.Output.all(self.name, self.endpoint, authority).apply(
+            lambda known: ClusterFacts(known[0], known[1], known[2], plan.service_cidr)
+        )
+        self.register_outputs(
+            {"name": self.name, "version": self.version, "endpoint": self.endpoint, "oidc": self.oidc_provider_arn}
+        )
+
+    def _service_role(self, account: Account) -> tuple[Role, list[pulumi.Resource]]:
+        """Declare the role that EKS takes on, with the one policy that a cluster without Auto Mode needs.
+
+        Source: EKS user guide, "Amazon EKS cluster IAM role".
+        """
+        role = Role(
+            "cluster",
+            name_prefix=self.prefix("cluster", 38),
+            description=f"EKS control plane of {self._cluster}",
+            assume_role_policy=policies.assumed_by_service("eks.amazonaws.com", "EksControlPlane"),
+            tags=self.tags("cluster"),
+            opts=self.child("cluster"),
+        )
+        policy = "AmazonEKSClusterPolicy"
+        attachment = RolePolicyAttachment(
+            policy, role=role.name, policy_arn=account.managed_policy(policy), opts=self.child(policy)
+        )
+        return role, [attachment]
+
+    def _log_group(self, plan: ClusterPlan, key_arn: pulumi.Input[str]) -> LogGroup:
+        # EKS makes this group itself if it is not there, without encryption and for ever, and leaves it behind.
+        return LogGroup(
+            "control-plane",
+            name=control_plane_log_group(plan.name),
+            retention_in_days=plan.log_retention_days,
+            kms_key_id=key_arn,
+            tags=self.tags("control-plane"),
+            opts=self.child("control-plane"),
+        )
+
+    def _cluster_of(self, args: ControlPlaneArgs, role: Role, before: Sequence[pulumi.Resource]) -> Cluster:
+        plan = args.plan
+        tags = self.tags("cluster") | {"Name": plan.name}
+        own_key = args.key_arn if plan.kms_key_arn is None else plan.kms_key_arn
+        return Cluster(
+            "cluster",
+            name=plan.name,
+            version=plan.version,
+            vpc_id=args.vpc_id,
+            private_subnet_ids=list(args.subnet_ids),
+            service_role=role,
+            authentication_mode=AuthenticationMode.API,
+            access_entries=_access_entries(plan, args.account, tags),
+            create_oidc_provider=True,
+            endpoint_private_access=plan.endpoint_private,
+            endpoint_public_access=plan.endpoint_public,
+            # The component refuses ranges for an endpoint that is not public.
+            public_access_cidrs=list(plan.public_cidrs) if plan.endpoint_public else None,
+            kubernetes_service_ip_address_range=plan.service_cidr,
+            enabled_cluster_log_types=list(plan.log_types),
+            encryption_config_key_arn=own_key if plan.encrypt_secrets else None,
+            deletion_protection=plan.deletion_protection,
+            # Nodes and add-ons are declared elsewhere, with versions and tolerations of the plan's. EKS's own cluster
+            # security group is enough; the component would add two more, open to one another.
+            skip_default_node_group=True,
+            create_instance_role=False,
+            skip_default_security_groups=True,
+            bootstrap_self_managed_addons=False,
+            use_default_vpc_cni=True,
+            coredns_addon_options=CoreDnsAddonOptionsArgs(enabled=False),
+            kube_proxy_addon_options=KubeProxyAddonOptionsArgs(enabled=False),
+            tags=tags,
+            cluster_tags=tags,
+            opts=self.child("cluster", depends_on=before),
+        )
+
+
+def control_plane_log_group(cluster: str) -> str:
+    """Name of the group that EKS writes to. Source: EKS user guide, "Send control plane logs to CloudWatch Logs"."""
+    return f"/aws/eks/{cluster}/cluster"
+
+
+def _security_group(made: EksCluster) -> pulumi.Output[str]:
+    """ID of the security group that EKS makes for a cluster and its nodes."""
+    return made.vpc_config.apply(lambda config: _told("cluster security group", config.cluster_security_group_id))
+
+
+def _certificate_authority(made: EksCluster) -> pulumi.Output[str]:
+    """The certificate authority, PEM in base64."""
+    return made.certificate_authority.apply(lambda authority: _told("certificate authority", authority.data))
+
+
+def _told(what: str, value: str | None) -> str:
+    """Insist on what EKS tells of every active cluster: nodes with an empty one would never join."""
+    if not value:
+        raise OutsideError(f"EKS says nothing of the cluster's {what}.", hint="Run pulumi refresh, and try again.")
+    return value
+
+
+def _access_entries(plan: ClusterPlan, account: Account, tags: dict[str, str]) -> dict[str, AccessEntryArgs]:
+    """One entry per principal, by a key that does not change when others come or go."""
+    entries: dict[str, AccessEntryArgs] = {}
+    for principal in sorted({*plan.admins, *plan.readers}):
+        names = [
+            *([ADMIN_POLICY] if principal in plan.admins else []),
+            *([READER_POLICY] if principal in plan.readers else []),
+        ]
+        entries[_entry_key(principal)] = AccessEntryArgs(
+            principal_arn=principal,
+            access_policies={
+                name: AccessPolicyAssociationArgs(
+                    policy_arn=account.access_policy(name),
+                    access_scope=AccessPolicyAssociationAccessScopeArgs(type="cluster"),
+                )
+                for name in names
+            },
+            tags=tags,
+        )
+    return entries
+
+
+def _entry_key(principal: str) -> str:
+    """``ROLE-1a2b3c4d``: readable, and different for two roles of the same name in two accounts or paths."""
+    return f"{principal.rpartition('/')[2]}-{hashlib.sha256(principal.encode()).hexdigest()[:8]}"

@@ -1,0 +1,49 @@
+"""The stack's own KMS key: for Kubernetes Secrets, unless the team brings a key, and for log groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws.kms.alias import Alias
+from pulumi_aws.kms.key import Key
+
+from components import policies
+from components.account import Account
+from components.component import Component
+from multiarch.nodes.model import Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptionArgs:
+    """``log_groups`` are names; ``keep_long`` gives a deleted key 30 days to be taken back instead of 7."""
+
+    cluster: str
+    tags: Pairs
+    account: Account
+    log_groups: Sequence[str]
+    keep_long: bool
+
+
+class Encryption(Component):
+    """A KMS key that is rotated every year, with an alias. ``key_arn`` is its ARN."""
+
+    key_arn: pulumi.Output[str]
+
+    def __init__(self, name: str, args: EncryptionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare key and alias."""
+        super().__init__("Encryption", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        groups = [args.account.arn("logs", f"log-group:{group}") for group in sorted(args.log_groups)]
+        key = Key(
+            "key",
+            description=f"Secrets and logs of the EKS cluster {args.cluster}",
+            policy=policies.key_policy(args.account, groups),
+            enable_key_rotation=True,
+            deletion_window_in_days=30 if args.keep_long else 7,
+            tags=self.tags("key"),
+            opts=self.child("key"),
+        )
+        Alias("key", name=f"alias/eks/{args.cluster}", target_key_id=key.key_id, opts=self.child("key"))
+        self.key_arn = key.arn
+        self.register_outputs({"keyArn": self.key_arn})

@@ -1,0 +1,99 @@
+"""A node group's launch template: image, disks, metadata service, user data, and tags for what it launches."""
+
+from __future__ import annotations
+
+import base64
+
+import pulumi
+from pulumi_aws.ec2._inputs import (
+    LaunchTemplateBlockDeviceMappingArgs,
+    LaunchTemplateBlockDeviceMappingEbsArgs,
+    LaunchTemplateIamInstanceProfileArgs,
+    LaunchTemplateMetadataOptionsArgs,
+    LaunchTemplateMonitoringArgs,
+    LaunchTemplateTagSpecificationArgs,
+)
+from pulumi_aws.ec2.launch_template import LaunchTemplate
+from pulumi_aws.ssm.get_parameter import get_parameter_output
+
+from multiarch.facts.ami_families import devices
+from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
+from multiarch.nodes.user_data import render
+
+# The provider's and the engine's default tags stop at the template; these reach what is launched from it.
+TAGGED_BY_LAUNCH = ("instance", "network-interface", "volume")
+
+
+def declare(
+    group: NodeGroupPlan,
+    *,
+    facts: pulumi.Output[ClusterFacts],
+    tags: dict[str, str],
+    launched_tags: dict[str, str],
+    instance_profile_arn: pulumi.Input[str] | None,
+    security_group_id: pulumi.Input[str] | None,
+    opts: pulumi.ResourceOptions,
+) -> LaunchTemplate:
+    """Declare the launch template of one group.
+
+    ``instance_profile_arn`` and ``security_group_id`` belong to self-managed groups; EKS sets both for managed ones.
+    """
+    return LaunchTemplate(
+        group.name,
+        name_prefix=group.launch_template_prefix,
+        description=f"{group.architecture} nodes of {group.name}",
+        # Only for people who launch from it by hand: both kinds of groups are given the version by number.
+        update_default_version=True,
+        image_id=_image(group, opts),
+        user_data=facts.apply(lambda cluster: encoded_user_data(group, cluster)),
+        block_device_mappings=_disks(group),
+        metadata_options=LaunchTemplateMetadataOptionsArgs(
+            http_endpoint="enabled",
+            http_tokens="required",
+            http_put_response_hop_limit=group.imds_hop_limit,
+            # Keys such as kubernetes.io/cluster/NAME are not allowed as metadata: instances would not start.
+            instance_metadata_tags="disabled",
+        ),
+        monitoring=LaunchTemplateMonitoringArgs(enabled=True),
+        iam_instance_profile=LaunchTemplateIamInstanceProfileArgs(arn=instance_profile_arn)
+        if instance_profile_arn is not None
+        else None,
+        vpc_security_group_ids=[security_group_id] if security_group_id is not None else None,
+        tag_specifications=[
+            LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=launched_tags) for kind in TAGGED_BY_LAUNCH
+        ],
+        tags=tags,
+        opts=opts,
+    )
+
+
+def encoded_user_data(group: NodeGroupPlan, cluster: ClusterFacts) -> str | None:
+    """User data in base64, as EC2's API wants it; None when the group needs none."""
+    text = render(group, cluster)
+    return base64.b64encode(text.encode()).decode() if text else None
+
+
+def _image(group: NodeGroupPlan, opts: pulumi.ResourceOptions) -> pulumi.Input[str] | None:
+    """The AMI: one that is written; for a self-managed group else today's recommended; None leaves it to EKS."""
+    if group.ami.id is not None:
+        return group.ami.id
+    if group.case is not BootstrapCase.SELF_MANAGED:
+        return None
+    invoke = pulumi.InvokeOptions(parent=opts.parent)
+    # The parameters are public; ``value`` would make a secret of them.
+    return get_parameter_output(name=group.ami.ssm_parameter, opts=invoke).insecure_value
+
+
+def _disks(group: NodeGroupPlan) -> list[LaunchTemplateBlockDeviceMappingArgs]:
+    """The group's disk, and the system's own where the family keeps the two apart."""
+    layout = devices(group.family)
+    sizes = {layout.root: layout.root_gib, layout.node_storage: group.disk_size}
+    return [
+        LaunchTemplateBlockDeviceMappingArgs(
+            device_name=device,
+            ebs=LaunchTemplateBlockDeviceMappingEbsArgs(
+                volume_type="gp3", volume_size=size, encrypted="true", delete_on_termination="true"
+            ),
+        )
+        for device, size in sorted(sizes.items())
+    ]

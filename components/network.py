@@ -1,0 +1,268 @@
+"""The network: a new VPC with subnets, NAT and endpoints, or an existing one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pulumi
+from pulumi_aws._inputs import GetAvailabilityZonesFilterArgs
+from pulumi_aws.ec2.default_security_group import DefaultSecurityGroup
+from pulumi_aws.ec2.eip import Eip
+from pulumi_aws.ec2.get_subnet import get_subnet_output
+from pulumi_aws.ec2.internet_gateway import InternetGateway
+from pulumi_aws.ec2.nat_gateway import NatGateway
+from pulumi_aws.ec2.route import Route
+from pulumi_aws.ec2.route_table import RouteTable
+from pulumi_aws.ec2.route_table_association import RouteTableAssociation
+from pulumi_aws.ec2.subnet import Subnet
+from pulumi_aws.ec2.vpc import Vpc
+from pulumi_aws.get_availability_zones import get_availability_zones_output
+
+from components.account import Account
+from components.component import Component
+from components.endpoints import Endpoints, EndpointsArgs
+from multiarch.errors import Problem, StackError
+from multiarch.nodes.model import NodeGroupPlan, Pairs
+from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
+
+# EKS puts no control plane interface into these; they belong to regions with more zones than that.
+# Source: EKS user guide, "Amazon EKS networking requirements for VPC and subnets".
+ZONE_IDS_WITHOUT_EKS = ("cac1-az3", "use1-az3", "usw1-az2")
+
+ANYWHERE = "0.0.0.0/0"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkArgs:
+    """``cluster`` is the cluster's name: subnets are tagged with it, so that load balancers find them."""
+
+    cluster: str
+    tags: Pairs
+    account: Account
+    plan: NewNetwork | ExistingNetwork
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateSubnet:
+    """A subnet for nodes. ``zone`` is the name of its availability zone."""
+
+    id: pulumi.Output[str]
+    zone: pulumi.Output[str]
+
+
+class Network(Component):
+    """A VPC with its subnets.
+
+    ``ready`` holds what nodes need to reach AWS (routes, NAT gateways, endpoints): node groups depend on it, so that
+    they come after it and go before it.
+    """
+
+    vpc_id: pulumi.Output[str]
+    private: tuple[PrivateSubnet, ...]
+    private_subnet_ids: list[pulumi.Output[str]]
+    public_subnet_ids: list[pulumi.Output[str]]
+    ready: tuple[pulumi.Resource, ...]
+
+    def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare the plan's network."""
+        super().__init__("Network", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        self.ready = ()
+        if isinstance(args.plan, NewNetwork):
+            self._declare(args, args.plan)
+        else:
+            self._adopt(args.plan)
+        self.private_subnet_ids = [subnet.id for subnet in self.private]
+        self.register_outputs(
+            {
+                "vpcId": self.vpc_id,
+                "privateSubnetIds": self.private_subnet_ids,
+                "publicSubnetIds": self.public_subnet_ids,
+            }
+        )
+
+    def subnets_of(self, group: NodeGroupPlan) -> pulumi.Output[list[str]] | list[pulumi.Output[str]]:
+        """IDs of the private subnets in the group's zones; all of them when it names none.
+
+        Raises StackError (when the engine knows the zones) if one of the group's zones has no private subnet.
+        """
+        if not group.zones:
+            return self.private_subnet_ids
+        zones = pulumi.Output.all(*(subnet.zone for subnet in self.private))
+        ids = pulumi.Output.all(*self.private_subnet_ids)
+        # Zones are known in a preview, IDs of new subnets are not: look at the zones first.
+        return zones.apply(lambda names: _matching(group, names)).apply(
+            lambda wanted: ids.apply(lambda found: [found[index] for index in wanted])
+        )
+
+    def _adopt(self, plan: ExistingNetwork) -> None:
+        opts = pulumi.InvokeOptions(parent=self)
+        self.vpc_id = pulumi.Output.from_input(plan.vpc_id)
+        self.private = tuple(
+            PrivateSubnet(pulumi.Output.from_input(id_), get_subnet_output(id=id_, opts=opts).availability_zone)
+            for id_ in plan.private_subnet_ids
+        )
+        self.public_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.public_subnet_ids]
+
+    def _declare(self, args: NetworkArgs, plan: NewNetwork) -> None:
+        vpc = Vpc(
+            "vpc",
+            cidr_block=plan.cidr,
+            enable_dns_hostnames=True,
+            enable_dns_support=True,
+            tags=self.tags("vpc"),
+            opts=self.child("vpc"),
+        )
+        self.vpc_id = vpc.id
+        # AWS gives every VPC a group whose members may talk to one another; without rules nobody uses it by mistake.
+        DefaultSecurityGroup("default", vpc_id=vpc.id, tags=self.tags("default-closed"), opts=self.child("default"))
+        gateway = InternetGateway("internet", vpc_id=vpc.id, tags=self.tags("internet"), opts=self.child("internet"))
+        zones = self._zones(plan)
+        public = self._subnets(args.cluster, [s for s in plan.subnets if s.public], zones)
+        private = self._subnets(args.cluster, [s for s in plan.subnets if not s.public], zones)
+        table, ways = self._route_table("public", public)
+        ways.append(self._default_route("public", table, gateway=gateway))
+        nats = self._nats(plan.nat, public, ways)
+        tables: list[RouteTable] = []
+        ready: list[pulumi.Resource] = [*ways, *nats]
+        for index, subnet in enumerate(private):
+            name = f"private-{index}"
+            table, ways = self._route_table(name, [subnet])
+            if nats:
+                ways.append(self._default_route(name, table, nat=nats[min(index, len(nats) - 1)]))
+            tables.append(table)
+            ready += ways
+        self.private = tuple(PrivateSubnet(subnet.id, subnet.availability_zone) for subnet in private)
+        self.public_subnet_ids = [subnet.id for subnet in public]
+        self.ready = (*ready, *self._endpoints(args, plan, vpc, private, tables))
+
+    def _zones(self, plan: NewNetwork) -> list[pulumi.Output[str]]:
+        """Names of the zones: the plan's, or the region's first ones by name."""
+        if plan.zones:
+            return [pulumi.Output.from_input(zone) for zone in plan.zones]
+        offered = get_availability_zones_output(
+            state="available",
+            # Local and Wavelength Zones have to be opted into, and EKS can't use them for its own interfaces.
+            filters=[GetAvailabilityZonesFilterArgs(name="opt-in-status", values=["opt-in-not-required"])],
+            exclude_zone_ids=list(ZONE_IDS_WITHOUT_EKS),
+            opts=pulumi.InvokeOptions(parent=self),
+        ).names
+        # Sorted, because AWS promises no order, and a subnet that changes its zone is a new subnet.
+        return [offered.apply(partial(_nth_zone, index)) for index in range(plan.zone_count)]
+
+    def _subnets(self, cluster: str, plans: Sequence[SubnetPlan], zones: Sequence[pulumi.Output[str]]) -> list[Subnet]:
+        return [
+            Subnet(
+                plan.name,
+                vpc_id=self.vpc_id,
+                cidr_block=plan.cidr,
+                availability_zone=zones[plan.zone],
+                # Only NAT gateways and load balancers live in public subnets, and they bring their own addresses.
+                map_public_ip_on_launch=False,
+                # Source: EKS user guide, "Subnet requirements for load balancers".
+                tags=self.tags(
+                    plan.name,
+                    {
+                        f"kubernetes.io/cluster/{cluster}": "shared",
+                        "kubernetes.io/role/elb" if plan.public else "kubernetes.io/role/internal-elb": "1",
+                    },
+                ),
+                opts=self.child(plan.name),
+            )
+            for plan in sorted(plans, key=lambda plan: plan.zone)
+        ]
+
+    def _route_table(self, name: str, subnets: Sequence[Subnet]) -> tuple[RouteTable, list[pulumi.Resource]]:
+        """Declare a route table for some subnets; the list holds what ties them together."""
+        table = RouteTable(name, vpc_id=self.vpc_id, tags=self.tags(name), opts=self.child(name))
+        ties: list[pulumi.Resource] = []
+        for index, subnet in enumerate(subnets):
+            tie = name if len(subnets) == 1 else f"{name}-{index}"
+            ties.append(RouteTableAssociation(tie, route_table_id=table.id, subnet_id=subnet.id, opts=self.child(tie)))
+        return table, ties
+
+    def _default_route(
+        self, name: str, table: RouteTable, *, gateway: InternetGateway | None = None, nat: NatGateway | None = None
+    ) -> Route:
+        return Route(
+            name,
+            route_table_id=table.id,
+            destination_cidr_block=ANYWHERE,
+            gateway_id=gateway.id if gateway else None,
+            nat_gateway_id=nat.id if nat else None,
+            opts=self.child(name),
+        )
+
+    def _nats(self, nat: Nat, public: Sequence[Subnet], way_out: Sequence[pulumi.Resource]) -> list[NatGateway]:
+        """Declare no NAT gateway, one, or one per zone; ``way_out`` is the public subnets' way to the internet."""
+        count = {Nat.NONE: 0, Nat.SINGLE: 1, Nat.PER_ZONE: len(public)}[nat]
+        gateways = []
+        for index, subnet in enumerate(public[:count]):
+            name = f"nat-{index}"
+            address = Eip(name, domain="vpc", tags=self.tags(name), opts=self.child(name, depends_on=way_out))
+            gateways.append(
+                NatGateway(
+                    name,
+                    allocation_id=address.allocation_id,
+                    subnet_id=subnet.id,
+                    tags=self.tags(name),
+                    opts=self.child(name, depends_on=way_out),
+                )
+            )
+        return gateways
+
+    def _endpoints(
+        self, args: NetworkArgs, plan: NewNetwork, vpc: Vpc, private: Sequence[Subnet], tables: Sequence[RouteTable]
+    ) -> tuple[pulumi.Resource, ...]:
+        if not plan.endpoints:
+            return ()
+        endpoints = Endpoints(
+            "endpoints",
+            EndpointsArgs(
+                cluster=args.cluster,
+                tags=args.tags,
+                account=args.account,
+                services=plan.endpoints,
+                vpc_id=vpc.id,
+                cidr=plan.cidr,
+                subnet_ids=[subnet.id for subnet in private],
+                route_table_ids=[table.id for table in tables],
+            ),
+            opts=self.child("endpoints"),
+        )
+        return endpoints.resources
+
+
+def _nth_zone(index: int, names: Sequence[str]) -> str:
+    """Return the zone at ``index`` by name. Raises StackError when the region has too few."""
+    if index < len(names):
+        return sorted(names)[index]
+    raise StackError(
+        [
+            Problem(
+                rule="too-few-zones",
+                key="network.zones",
+                message=f"the region has {len(names)} availability zones for EKS.",
+                hint=f"Write zones: {len(names)} or less, or choose another region.",
+                value=index + 1,
+            )
+        ]
+    )
+
+
+def _matching(group: NodeGroupPlan, zones: Sequence[str]) -> list[int]:
+    """Return the indices of the subnets in the group's zones. Raises StackError for a zone without one."""
+    if missing := sorted(set(group.zones) - set(zones)):
+        raise StackError(
+            [
+                Problem(
+                    rule="zone-without-subnet",
+                    key=f"{group.key}.zones",
+                    message=f"no private subnet lies in {', '.join(missing)}.",
+                    hint=f"The network's zones are {', '.join(sorted(set(zones)))}.",
+                    value=list(group.zones),
+                )
+            ]
+        )
+    return [index for index, zone in enumerate(zones) if zone in group.zones]

@@ -1,0 +1,188 @@
+"""A node group: an EKS managed one, or an Auto Scaling Group of the stack's own, each with its launch template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor
+
+import pulumi
+from pulumi_aws.autoscaling import _inputs as scaling
+from pulumi_aws.autoscaling.group import Group
+from pulumi_aws.ec2.launch_template import LaunchTemplate
+from pulumi_aws.eks._inputs import (
+    NodeGroupLaunchTemplateArgs,
+    NodeGroupScalingConfigArgs,
+    NodeGroupTaintArgs,
+    NodeGroupUpdateConfigArgs,
+)
+from pulumi_aws.eks.node_group import NodeGroup as EksNodeGroup
+
+from components import launch_template
+from components.component import Component
+from components.node_role import NodeRole
+from multiarch.nodes.model import BootstrapCase, CapacityType, ClusterFacts, Kind, NodeGroupPlan, Pairs
+
+CLUSTER_TAG = "multiarch-eks/cluster"
+GROUP_TAG = "multiarch-eks/node-group"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroupArgs:
+    """``ready`` holds what has to be there before the first node and until the last one is gone."""
+
+    plan: NodeGroupPlan
+    cluster: str
+    cluster_name: pulumi.Input[str]
+    kubernetes_version: str
+    tags: Pairs
+    facts: pulumi.Output[ClusterFacts]
+    security_group_id: pulumi.Input[str]
+    role: NodeRole
+    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    ready: Sequence[pulumi.Resource]
+
+
+class NodeGroup(Component):
+    """A node group of one architecture. ``group`` is the EKS node group or Auto Scaling Group itself.
+
+    ``auto_scaling_group`` is the Auto Scaling Group's name; of a managed group EKS makes it, None until it has.
+    """
+
+    group: EksNodeGroup | Group
+    auto_scaling_group: pulumi.Output[str | None]
+
+    def __init__(self, name: str, args: NodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare launch template and group."""
+        super().__init__("NodeGroup", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        plan = args.plan
+        own = plan.kind is Kind.SELF_MANAGED
+        found_by = {CLUSTER_TAG: args.cluster, GROUP_TAG: plan.name}
+        # EKS puts this tag on the instances of managed groups.
+        owned = {f"kubernetes.io/cluster/{args.cluster}": "owned"} if own else {}
+        template = launch_template.declare(
+            plan,
+            facts=args.facts,
+            tags=self.tags(plan.name, found_by),
+            launched_tags=self.tags(plan.name, {**found_by, **owned}),
+            instance_profile_arn=args.role.instance_profile_arn if own else None,
+            security_group_id=args.security_group_id if own else None,
+            opts=self.child(plan.name),
+        )
+        if own:
+            scaling_group = self._self_managed(args, template, {**found_by, **owned})
+            self.group = scaling_group
+            self.auto_scaling_group = scaling_group.name.apply(lambda made: made)
+        else:
+            managed = self._managed(args, template, found_by)
+            self.group = managed
+            self.auto_scaling_group = managed.resources.apply(_first_auto_scaling_group)
+        self.register_outputs({"autoScalingGroup": self.auto_scaling_group, "launchTemplateId": template.id})
+
+    def _managed(self, args: NodeGroupArgs, template: LaunchTemplate, found_by: dict[str, str]) -> EksNodeGroup:
+        plan = args.plan
+        # With an image of its own in the launch template the API refuses these three.
+        eks_image = plan.case is BootstrapCase.EKS
+        return EksNodeGroup(
+            plan.name,
+            cluster_name=args.cluster_name,
+            node_group_name_prefix=plan.name_prefix,
+            node_role_arn=args.role.role_arn,
+            subnet_ids=args.subnet_ids,
+            ami_type=plan.ami_type.name if eks_image else None,
+            release_version=plan.ami.release if eks_image else None,
+            version=args.kubernetes_version if eks_image else None,
+            capacity_type=plan.capacity_type.eks,
+            instance_types=[instance.name for instance in plan.instance_types],
+            launch_template=NodeGroupLaunchTemplateArgs(id=template.id, version=template.latest_version.apply(str)),
+            labels=dict(plan.labels),
+            taints=[
+                NodeGroupTaintArgs(key=taint.key, value=taint.value or None, effect=taint.eks_effect)
+                for taint in plan.taints
+            ],
+            scaling_config=NodeGroupScalingConfigArgs(
+                min_size=plan.sizes.minimum, desired_size=plan.sizes.desired, max_size=plan.sizes.maximum
+            ),
+            update_config=NodeGroupUpdateConfigArgs(
+                max_unavailable=plan.update.max_unavailable,
+                max_unavailable_percentage=plan.update.max_unavailable_percentage,
+            ),
+            force_update_version=plan.update.force,
+            tags=self.tags(plan.name, found_by),
+            opts=self.child(
+                plan.name,
+                depends_on=(*args.ready, *args.role.ready),
+                # After creation the number of nodes is an autoscaler's business.
+                ignore_changes=["scalingConfig.desiredSize"],
+            ),
+        )
+
+    def _self_managed(self, args: NodeGroupArgs, template: LaunchTemplate, marks: dict[str, str]) -> Group:
+        plan = args.plan
+        spot = plan.capacity_type is CapacityType.SPOT
+        return Group(
+            plan.name,
+            name_prefix=plan.name_prefix,
+            min_size=plan.sizes.minimum,
+            desired_capacity=plan.sizes.desired,
+            max_size=plan.sizes.maximum,
+            vpc_zone_identifiers=args.subnet_ids,
+            health_check_type="EC2",
+            # Replaces a spot instance when EC2 warns that it may be taken back, not only once it is gone.
+            capacity_rebalance=spot,
+            mixed_instances_policy=_instances(plan, template),
+            instance_refresh=scaling.GroupInstanceRefreshArgs(
+                # A change of the launch template's version starts it; no other trigger is wanted.
+                strategy="Rolling",
+                preferences=scaling.GroupInstanceRefreshPreferencesArgs(
+                    min_healthy_percentage=min_healthy_percentage(plan)
+                ),
+            ),
+            tags=[
+                scaling.GroupTagArgs(key=key, value=value, propagate_at_launch=True)
+                for key, value in self.tags(plan.name, marks).items()
+            ],
+            opts=self.child(plan.name, depends_on=(*args.ready, *args.role.ready), ignore_changes=["desiredCapacity"]),
+        )
+
+
+def min_healthy_percentage(plan: NodeGroupPlan) -> int:
+    """How much of the group stays in service during an instance refresh, in percent.
+
+    A number of nodes is counted against the largest size, so that at no size more nodes than that are replaced at
+    once; at 100 the refresh takes one node at a time. Source: EC2 Auto Scaling user guide, "Understand the default
+    values for an instance refresh".
+    """
+    if plan.update.max_unavailable_percentage is not None:
+        return 100 - plan.update.max_unavailable_percentage
+    return max(0, 100 - floor(100 * (plan.update.max_unavailable or 1) / plan.sizes.maximum))
+
+
+def _instances(plan: NodeGroupPlan, template: LaunchTemplate) -> scaling.GroupMixedInstancesPolicyArgs:
+    """Which types, in order of preference, and how they are bought."""
+    spot = plan.capacity_type is CapacityType.SPOT
+    return scaling.GroupMixedInstancesPolicyArgs(
+        launch_template=scaling.GroupMixedInstancesPolicyLaunchTemplateArgs(
+            launch_template_specification=scaling.GroupMixedInstancesPolicyLaunchTemplateLaunchTemplateSpecificationArgs(
+                launch_template_id=template.id, version=template.latest_version.apply(str)
+            ),
+            overrides=[
+                scaling.GroupMixedInstancesPolicyLaunchTemplateOverrideArgs(instance_type=instance.name)
+                for instance in plan.instance_types
+            ],
+        ),
+        instances_distribution=scaling.GroupMixedInstancesPolicyInstancesDistributionArgs(
+            on_demand_base_capacity=0,
+            on_demand_percentage_above_base_capacity=0 if spot else 100,
+            on_demand_allocation_strategy="prioritized",
+            spot_allocation_strategy="price-capacity-optimized",
+        ),
+    )
+
+
+def _first_auto_scaling_group(resources: object) -> str | None:
+    """The name of the one Auto Scaling Group behind a managed group, out of its ``resources``."""
+    for entry in resources if isinstance(resources, list) else []:
+        for group in getattr(entry, "autoscaling_groups", None) or []:
+            return str(group.name)
+    return None

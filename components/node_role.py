@@ -1,0 +1,105 @@
+"""The role that nodes run under: join the cluster, pull images, answer SSM Session Manager; nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws.eks.access_entry import AccessEntry
+from pulumi_aws.iam.instance_profile import InstanceProfile
+from pulumi_aws.iam.role import Role
+from pulumi_aws.iam.role_policy import RolePolicy
+from pulumi_aws.iam.role_policy_attachment import RolePolicyAttachment
+
+from components import policies
+from components.account import Account
+from components.component import Component
+from multiarch.nodes.model import Kind, Pairs
+
+# Source: EKS user guide, "Amazon EKS node IAM role"; the last one is how people reach a node, as there is no SSH.
+MANAGED_POLICIES = (
+    "AmazonEKSWorkerNodePolicy",
+    "AmazonEKS_CNI_Policy",
+    "AmazonEC2ContainerRegistryPullOnly",
+    "AmazonSSMManagedInstanceCore",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRoleArgs:
+    """``session_log_group`` is the log group that SSM sessions are written to, or None."""
+
+    cluster: str
+    cluster_name: pulumi.Input[str]
+    tags: Pairs
+    account: Account
+    kind: Kind
+    session_log_group: str | None
+
+
+class NodeRole(Component):
+    """A role for all node groups of one kind.
+
+    The kinds don't share a role: EKS makes the access entry of a managed group's role itself, and takes it away with
+    the last managed group; a self-managed group's has to be declared. ``instance_profile_arn`` is set for self-managed
+    groups. ``ready`` holds what a node needs before it starts and until it is gone.
+    """
+
+    role_arn: pulumi.Output[str]
+    instance_profile_arn: pulumi.Output[str] | None
+    ready: tuple[pulumi.Resource, ...]
+
+    def __init__(self, name: str, args: NodeRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare the role, its policies, and for self-managed groups instance profile and access entry."""
+        super().__init__("NodeRole", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        role = Role(
+            name,
+            name_prefix=self.prefix(name, 38),
+            description=f"Nodes of {args.cluster} in {args.kind} groups",
+            assume_role_policy=policies.assumed_by_service(
+                pulumi.Output.concat("ec2.", args.account.dns_suffix), "Nodes"
+            ),
+            tags=self.tags(name),
+            opts=self.child(name),
+        )
+        ready: list[pulumi.Resource] = [
+            RolePolicyAttachment(
+                f"{name}-{policy}",
+                role=role.name,
+                policy_arn=args.account.managed_policy(policy),
+                opts=self.child(f"{name}-{policy}"),
+            )
+            for policy in MANAGED_POLICIES
+        ]
+        if args.session_log_group:
+            ready.append(
+                RolePolicy(
+                    f"{name}-session-logs",
+                    name="session-logs",
+                    role=role.name,
+                    policy=policies.session_logs(args.account, args.session_log_group),
+                    opts=self.child(f"{name}-session-logs"),
+                )
+            )
+        self.role_arn = role.arn
+        self.instance_profile_arn = None
+        if args.kind is Kind.SELF_MANAGED:
+            profile = InstanceProfile(
+                name,
+                name_prefix=self.prefix(name, 38),
+                role=role.name,
+                tags=self.tags(name),
+                opts=self.child(name),
+            )
+            self.instance_profile_arn = profile.arn
+            entry = AccessEntry(
+                name,
+                cluster_name=args.cluster_name,
+                principal_arn=role.arn,
+                type="EC2_LINUX",
+                tags=self.tags(name),
+                opts=self.child(name),
+            )
+            ready.append(entry)
+        self.ready = tuple(ready)
+        self.register_outputs({"roleArn": self.role_arn, "instanceProfileArn": self.instance_profile_arn})

@@ -1,0 +1,220 @@
+"""The whole platform of one stack, in the order in which it comes up; it goes down in the reverse order.
+
+network, key, log groups → cluster → vpc-cni, kube-proxy, Pod Identity agent → node groups → coredns, EBS CSI driver
+→ StorageClass
+
+Add-ons whose pods run on nodes, and the StorageClass, go before the nodes, so that nothing waits for a pod that can't
+be placed; node groups go while their roles, routes and the pods' network are still there, so that nodes can leave;
+the log group goes after the cluster, which would make it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypedDict
+
+import pulumi
+
+from components import access
+from components.account import Account, look_up
+from components.addons import Addons, AddonsArgs
+from components.component import Component
+from components.control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
+from components.encryption import Encryption, EncryptionArgs
+from components.network import Network, NetworkArgs
+from components.node_group import NodeGroup, NodeGroupArgs
+from components.node_role import NodeRole, NodeRoleArgs
+from components.session import Session, SessionArgs
+from components.storage_class import DefaultStorageClass, DefaultStorageClassArgs
+from multiarch.nodes.model import BootstrapCase, Kind, NodeGroupPlan
+from multiarch.stack.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformArgs:
+    """The plan says everything."""
+
+    plan: Plan
+
+
+class NodeGroupOutput(TypedDict):
+    """What the stack's output says about one node group. ``amiType`` is ``CUSTOM`` with an image of the team's own."""
+
+    architecture: str
+    kind: str
+    capacityType: str
+    amiType: str
+    instanceTypes: list[str]
+    taints: list[str]
+    autoScalingGroup: pulumi.Output[str | None]
+
+
+class Platform(Component):
+    """A network, an EKS cluster, its node groups and add-ons, and the way in."""
+
+    control_plane: ControlPlane
+    kubeconfig: pulumi.Output[str]
+    node_groups: dict[str, NodeGroupOutput]
+    sessions: dict[str, pulumi.Output[str]]
+
+    def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare everything."""
+        plan = args.plan
+        super().__init__("Platform", name, cluster=plan.cluster.name, tags=plan.tags, opts=opts)
+        self._plan = plan
+        account = look_up(self)
+        network = Network(
+            "network",
+            NetworkArgs(cluster=plan.cluster.name, tags=plan.tags, account=account, plan=plan.network),
+            opts=self.child("network"),
+        )
+        encryption = self._encryption(account)
+        session = Session(
+            "session",
+            SessionArgs(cluster=plan.cluster.name, tags=plan.tags, plan=plan.session, key_arn=encryption.key_arn),
+            opts=self.child("session"),
+        )
+        self.control_plane = ControlPlane(
+            "control-plane",
+            ControlPlaneArgs(
+                plan=plan.cluster,
+                tags=plan.tags,
+                account=account,
+                vpc_id=network.vpc_id,
+                subnet_ids=network.private_subnet_ids,
+                key_arn=encryption.key_arn,
+            ),
+            opts=self.child("control-plane"),
+        )
+        self.kubeconfig = pulumi.Output.all(self.control_plane.facts, account.region).apply(
+            lambda known: access.kubeconfig(known[0], known[1])
+        )
+        early = self._addons("addons-before-nodes", account, before_nodes=True, ready=())
+        roles = self._roles(account)
+        ready = (*network.ready, *session.ready, *early.resources)
+        groups = {group.name: self._node_group(group, network, roles[group.kind], ready) for group in plan.node_groups}
+        nodes = [group.group for group in groups.values()]
+        late = self._addons("addons-after-nodes", account, before_nodes=False, ready=nodes)
+        self._storage_class((*nodes, *late.resources))
+        self.node_groups = {group.name: _output(group, groups[group.name]) for group in plan.node_groups}
+        known = pulumi.Output.all(session.document_name, account.region)
+        self.sessions = {
+            group.name: known.apply(partial(_session, plan.cluster.name, group.name)) for group in plan.node_groups
+        }
+        self.register_outputs({"kubeconfig": self.kubeconfig})
+
+    def exports(self) -> dict[str, pulumi.Input[object]]:
+        """What the stack exports, by name. None of it is secret: the kubeconfig holds no token."""
+        return {
+            "cluster": {"name": self.control_plane.name, "version": self.control_plane.version},
+            "kubeconfig": self.kubeconfig,
+            "nodeGroups": self.node_groups,
+            "sessions": self.sessions,
+            "warnings": [str(warning) for warning in self._plan.warnings],
+        }
+
+    def _encryption(self, account: Account) -> Encryption:
+        plan = self._plan
+        groups = [
+            *([control_plane_log_group(plan.cluster.name)] if plan.cluster.log_types else []),
+            *([plan.session.log_group_name] if plan.session.log_group_name else []),
+        ]
+        return Encryption(
+            "encryption",
+            EncryptionArgs(
+                cluster=plan.cluster.name,
+                tags=plan.tags,
+                account=account,
+                log_groups=groups,
+                keep_long=plan.cluster.deletion_protection,
+            ),
+            opts=self.child("encryption"),
+        )
+
+    def _addons(self, name: str, account: Account, *, before_nodes: bool, ready: Sequence[pulumi.Resource]) -> Addons:
+        plan = self._plan
+        return Addons(
+            name,
+            AddonsArgs(
+                plans=[addon for addon in plan.addons if addon.before_nodes is before_nodes],
+                cluster=plan.cluster.name,
+                cluster_name=self.control_plane.name,
+                tags=plan.tags,
+                account=account,
+                ready=ready,
+            ),
+            opts=self.child(name),
+        )
+
+    def _roles(self, account: Account) -> dict[Kind, NodeRole]:
+        """One role for each kind of node group that the plan has."""
+        plan = self._plan
+        kinds = sorted({group.kind for group in plan.node_groups})
+        return {
+            kind: NodeRole(
+                f"{kind}-nodes",
+                NodeRoleArgs(
+                    cluster=plan.cluster.name,
+                    cluster_name=self.control_plane.name,
+                    tags=plan.tags,
+                    account=account,
+                    kind=kind,
+                    session_log_group=plan.session.log_group_name,
+                ),
+                opts=self.child(f"{kind}-nodes"),
+            )
+            for kind in kinds
+        }
+
+    def _node_group(
+        self, group: NodeGroupPlan, network: Network, role: NodeRole, ready: Sequence[pulumi.Resource]
+    ) -> NodeGroup:
+        plan = self._plan
+        return NodeGroup(
+            group.name,
+            NodeGroupArgs(
+                plan=group,
+                cluster=plan.cluster.name,
+                cluster_name=self.control_plane.name,
+                kubernetes_version=plan.cluster.version,
+                tags=plan.tags,
+                facts=self.control_plane.facts,
+                security_group_id=self.control_plane.security_group_id,
+                role=role,
+                subnet_ids=network.subnets_of(group),
+                ready=ready,
+            ),
+            opts=self.child(group.name),
+        )
+
+    def _storage_class(self, ready: Sequence[pulumi.Resource]) -> None:
+        plan = self._plan
+        if plan.storage_class:
+            DefaultStorageClass(
+                "storage-class",
+                DefaultStorageClassArgs(
+                    cluster=plan.cluster.name, tags=plan.tags, kubeconfig=self.kubeconfig, ready=ready
+                ),
+                opts=self.child("storage-class"),
+            )
+
+
+def _session(cluster: str, group: str, known: Sequence[str]) -> str:
+    """The shell line for one group; ``known`` is the session document's name and the region."""
+    document, region = known
+    return access.session_command(cluster=cluster, group=group, document=document, region=region)
+
+
+def _output(plan: NodeGroupPlan, group: NodeGroup) -> NodeGroupOutput:
+    own_image = plan.case is BootstrapCase.CUSTOM_AMI
+    return {
+        "architecture": str(plan.architecture),
+        "kind": str(plan.kind),
+        "capacityType": str(plan.capacity_type),
+        "amiType": "CUSTOM" if own_image else plan.ami_type.name,
+        "instanceTypes": [instance.name for instance in plan.instance_types],
+        "taints": [str(taint) for taint in plan.taints],
+        "autoScalingGroup": group.auto_scaling_group,
+    }

@@ -1,0 +1,95 @@
+"""How people reach a node: SSM Session Manager, with preferences of the stack's own and a log of what was done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws.cloudwatch.log_group import LogGroup
+from pulumi_aws.ssm.document import Document
+
+from components.component import Component
+from multiarch.nodes.model import Pairs
+from multiarch.stack.model import SessionPlan
+
+
+@dataclass(frozen=True, slots=True)
+class SessionArgs:
+    """``key_arn`` encrypts the log group."""
+
+    cluster: str
+    tags: Pairs
+    plan: SessionPlan
+    key_arn: pulumi.Input[str]
+
+
+class Session(Component):
+    """A session document and, where sessions are logged, their log group.
+
+    ``document_name`` goes into ``aws ssm start-session --document-name``. ``ready`` is what nodes write to.
+    """
+
+    document_name: pulumi.Output[str]
+    ready: tuple[pulumi.Resource, ...]
+
+    def __init__(self, name: str, args: SessionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare document and log group."""
+        super().__init__("Session", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        plan = args.plan
+        ready: Sequence[pulumi.Resource] = ()
+        if plan.log_group_name:
+            ready = [
+                LogGroup(
+                    "sessions",
+                    name=plan.log_group_name,
+                    retention_in_days=plan.log_retention_days,
+                    kms_key_id=args.key_arn,
+                    tags=self.tags("sessions"),
+                    opts=self.child("sessions"),
+                )
+            ]
+        document = Document(
+            "preferences",
+            name=plan.document_name,
+            document_type="Session",
+            document_format="JSON",
+            content=preferences(plan, args.cluster),
+            tags=self.tags("sessions"),
+            opts=self.child("preferences", depends_on=ready),
+        )
+        self.document_name = document.name
+        self.ready = tuple(ready)
+        self.register_outputs({"documentName": self.document_name})
+
+
+def preferences(plan: SessionPlan, cluster: str) -> str:
+    """The session document's content as JSON with sorted keys; empty strings are how the schema says "not set".
+
+    Source: Systems Manager user guide, "Session document schema".
+    """
+    inputs: dict[str, str | bool | dict[str, str]] = {
+        "cloudWatchEncryptionEnabled": plan.log_group_name is not None,
+        "cloudWatchLogGroupName": plan.log_group_name or "",
+        "cloudWatchStreamingEnabled": plan.log_group_name is not None,
+        "idleSessionTimeout": str(plan.idle_timeout_minutes),
+        "kmsKeyId": "",
+        "maxSessionDuration": "" if plan.max_duration_minutes is None else str(plan.max_duration_minutes),
+        "runAsDefaultUser": plan.run_as_user or "",
+        "runAsEnabled": plan.run_as_user is not None,
+        "s3BucketName": "",
+        "s3EncryptionEnabled": True,
+        "s3KeyPrefix": "",
+        "shellProfile": {"linux": "", "windows": ""},
+    }
+    return json.dumps(
+        {
+            "schemaVersion": "1.0",
+            "description": f"Sessions on nodes of {cluster}",
+            "sessionType": "Standard_Stream",
+            "inputs": inputs,
+        },
+        indent=2,
+        sort_keys=True,
+    )

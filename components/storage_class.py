@@ -1,0 +1,50 @@
+"""The default StorageClass: encrypted gp3 volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.meta.v1._inputs import ObjectMetaArgs
+from pulumi_kubernetes.provider import Provider
+from pulumi_kubernetes.storage.v1.StorageClass import StorageClass
+
+from components.component import Component
+from multiarch.nodes.model import Pairs
+
+NAME = "gp3"
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultStorageClassArgs:
+    """``kubeconfig`` is how the engine reaches the Kubernetes API; ``ready`` is what provisions volumes."""
+
+    cluster: str
+    tags: Pairs
+    kubeconfig: pulumi.Input[str]
+    ready: Sequence[pulumi.Resource]
+
+
+class DefaultStorageClass(Component):
+    """StorageClass ``gp3``, the default of the cluster.
+
+    A volume is made where its pod was scheduled (``WaitForFirstConsumer``), so that zone and architecture of the node
+    are settled first.
+    """
+
+    def __init__(self, name: str, args: DefaultStorageClassArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare a Kubernetes provider and the StorageClass."""
+        super().__init__("DefaultStorageClass", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        provider = Provider("cluster", kubeconfig=args.kubeconfig, opts=self.child("cluster"))
+        StorageClass(
+            NAME,
+            metadata=ObjectMetaArgs(name=NAME, annotations={"storageclass.kubernetes.io/is-default-class": "true"}),
+            provisioner="ebs.csi.aws.com",
+            parameters={"type": "gp3", "encrypted": "true"},
+            volume_binding_mode="WaitForFirstConsumer",
+            allow_volume_expansion=True,
+            reclaim_policy="Delete",
+            opts=self.child(NAME, depends_on=args.ready, provider=provider),
+        )
+        self.register_outputs({"name": NAME})
