@@ -24,6 +24,8 @@ _PRINCIPAL = re.compile(r"arn:aws(-cn|-us-gov)?:iam::\d{12}:(role|user)/[\w+=,.@
 _KMS_KEY = re.compile(r"arn:aws(-cn|-us-gov)?:kms:[a-z0-9-]+:\d{12}:key/[\w-]+", re.ASCII)
 _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
 _MAX_PUBLIC_CIDRS = 40
+# RFC 5737. Examples are written with them, and such a stack still goes into the sandbox.
+_DOCUMENTATION = tuple(IPv4Network(cidr) for cidr in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
 
 
 def check_kubernetes(words: StackWords, today: date, report: Report) -> bool:
@@ -253,6 +255,15 @@ def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
                 (*path, "publicCidrs", index),
                 "0.0.0.0/0 opens the API server to the whole internet.",
                 hint="Name the ranges that need it.",
+                value=cidr,
+                severity=Severity.WARNING,
+            )
+        elif any(network.subnet_of(example) for example in _DOCUMENTATION):
+            report(
+                "documentation-cidr",
+                (*path, "publicCidrs", index),
+                f"{cidr} is a range for documentation; nobody comes from there.",
+                hint="Write the public address that you leave through.",
                 value=cidr,
                 severity=Severity.WARNING,
             )
