@@ -1,0 +1,54 @@
+"""Stand-ins for the Pulumi resource providers aws, eks and kubernetes, for the sandbox alone."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import os
+from typing import Final
+from urllib.parse import urlsplit
+
+IDENTITY_TAG: Final = "multiarch-sandbox:resource"
+"""The tag by which a thing in the sandbox is known to belong to a resource, also after a crash."""
+
+
+class StandInError(Exception):
+    """Something the stand-in refuses: a resource, property or setting it does not model, or an address that is not loopback."""
+
+
+def identity(urn: str, generation: int) -> str:
+    """Value of :data:`IDENTITY_TAG`: the URN and how often the resource was replaced, hashed to 32 hexadecimal digits."""
+    return hashlib.sha256(f"{urn}#{generation}".encode()).hexdigest()[:32]
+
+
+def auto_name(prefix: str, urn: str, generation: int, limit: int) -> str:
+    """The physical name for a resource without one: ``PREFIX-1a2b3c4``, never longer than ``limit``.
+
+    The real provider draws the end at random; here it depends on the URN, so that a run after a crash finds what
+    the one before made.
+    """
+    return f"{prefix[: limit - 7]}{identity(urn, generation)[:7]}"
+
+
+def loopback_url(url: str, what: str) -> str:
+    """``url``, when it points to this machine.
+
+    Raises :class:`StandInError` otherwise: a stand-in must never reach a real AWS or a real cluster.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    try:
+        local = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        local = host == "localhost"
+    if parts.scheme not in ("http", "https") or not local:
+        raise StandInError(f"{what} is {url!r}, which is not an address of this machine. The sandbox's stand-ins talk to nothing else.")
+    return url
+
+
+def aws_endpoint() -> str:
+    """The sandbox's AWS, from ``AWS_ENDPOINT_URL``. Raises :class:`StandInError` when unset or not loopback."""
+    url = os.environ.get("AWS_ENDPOINT_URL", "")
+    if not url:
+        raise StandInError("AWS_ENDPOINT_URL is not set. The sandbox's aws stand-in needs the address of the sandbox's AWS.")
+    return loopback_url(url, "AWS_ENDPOINT_URL")

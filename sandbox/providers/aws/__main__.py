@@ -1,0 +1,12 @@
+"""Serve the aws stand-in to a Pulumi engine."""
+
+from __future__ import annotations
+
+import sys
+
+from pulumi.provider.experimental.server import main
+
+from sandbox.providers.aws.provider import AwsProvider
+
+if __name__ == "__main__":
+    main(sys.argv[1:], "0.0.0", AwsProvider())

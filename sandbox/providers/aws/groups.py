@@ -1,0 +1,221 @@
+"""Launch templates and Auto Scaling Groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from sandbox.providers import IDENTITY_TAG
+from sandbox.providers.aws.ec2_common import TAGS, specification
+from sandbox.providers.aws.rows import Call, Name, Row, Update, pairs, unpairs
+from sandbox.providers.values import Record
+
+_TEMPLATE_DATA: Final = (
+    "blockDeviceMappings", "cpuOptions", "creditSpecification", "disableApiStop", "disableApiTermination", "ebsOptimized",
+    "iamInstanceProfile", "imageId", "instanceInitiatedShutdownBehavior", "instanceMarketOptions", "instanceType", "keyName",
+    "metadataOptions", "monitoring", "networkInterfaces", "placement", "tagSpecifications", "userData", "vpcSecurityGroupIds",
+)
+_TEMPLATE_ALIASES: Final = {"vpcSecurityGroupIds": "SecurityGroupIds", "securityGroups": "Groups"}
+
+
+def template_data(call: Call) -> Record:
+    """LaunchTemplateData: tags of tag specifications become pairs, everything else keeps its shape."""
+    data = call.pick(*_TEMPLATE_DATA)
+    if "tagSpecifications" in data:
+        data["tagSpecifications"] = [{**row, "tags": pairs(row.get("tags") or {})} for row in data["tagSpecifications"]]
+    return data
+
+
+def _template(call: Call, by: str) -> Record | None:
+    found: Record | None = call.find("ec2", "describe_launch_templates", "LaunchTemplates", {by: [call.id or call["name"]]})
+    return found
+
+
+def _create_template(call: Call) -> str:
+    values = {
+        "LaunchTemplateName": call["name"],
+        "VersionDescription": call["description"],
+        "LaunchTemplateData": template_data(call),
+        **specification(call, "launch-template"),
+    }
+
+    def tags() -> dict[str, str]:
+        return unpairs((_template(call, "LaunchTemplateNames") or {}).get("Tags"))
+
+    call.make(lambda: call.do("ec2", "create_launch_template", values, _TEMPLATE_ALIASES), "InvalidLaunchTemplateName.AlreadyExistsException", tags)
+    row = _template(call, "LaunchTemplateNames")
+    return str((row or {})["LaunchTemplateId"])
+
+
+def _read_template(call: Call) -> Record | None:
+    row = _template(call, "LaunchTemplateIds")
+    return row and {
+        "arn": call.aws.arn("ec2", f"launch-template/{call.id}"),
+        "defaultVersion": row["DefaultVersionNumber"],
+        "latestVersion": row["LatestVersionNumber"],
+        "name": row["LaunchTemplateName"],
+    }
+
+
+def _new_version(call: Call) -> None:
+    """Every change is a new version in place; the default follows when ``updateDefaultVersion`` says so."""
+    if call.changed(*_TEMPLATE_DATA, "description"):
+        values = {"LaunchTemplateId": call.id, "VersionDescription": call["description"], "LaunchTemplateData": template_data(call)}
+        call.do("ec2", "create_launch_template_version", values, _TEMPLATE_ALIASES)
+    latest = (_template(call, "LaunchTemplateIds") or {})["LatestVersionNumber"]
+    default = latest if call["updateDefaultVersion"] else call.changed("defaultVersion").get("defaultVersion")
+    if default is not None:
+        call.do("ec2", "modify_launch_template", {"LaunchTemplateId": call.id, "DefaultVersion": default})
+
+
+_GROUP: Final = (
+    "minSize", "maxSize", "desiredCapacity", "capacityRebalance", "defaultCooldown", "healthCheckGracePeriod", "healthCheckType",
+    "maxInstanceLifetime", "serviceLinkedRoleArn", "terminationPolicies", "defaultInstanceWarmup", "targetGroupArns", "placementGroup",
+)
+
+
+def _group_values(call: Call, names: Iterable[str]) -> Record:
+    values: Record = call.pick(*names)
+    values["NewInstancesProtectedFromScaleIn"] = call["protectFromScaleIn"]
+    if call["vpcZoneIdentifiers"] is not None:
+        values["VPCZoneIdentifier"] = ",".join(call["vpcZoneIdentifiers"])
+    if call["availabilityZones"] is not None:
+        values["AvailabilityZones"] = call["availabilityZones"]
+    if call["launchTemplate"]:
+        names_of = {"id": "LaunchTemplateId", "name": "LaunchTemplateName", "version": "Version"}
+        values["LaunchTemplate"] = {names_of[key]: value for key, value in call["launchTemplate"].items()}
+    values["MixedInstancesPolicy"] = call["mixedInstancesPolicy"]
+    return values
+
+
+def _tag_rows(call: Call, rows: list[Record] | None) -> list[Record]:
+    name = call.id or call["name"]
+    found = [{"Key": row["key"], "Value": row.get("value", ""), "PropagateAtLaunch": bool(row.get("propagateAtLaunch"))} for row in rows or []]
+    found += [{"Key": key, "Value": value, "PropagateAtLaunch": True} for key, value in sorted(call.aws.default_tags.items())]
+    return [{"ResourceId": name, "ResourceType": "auto-scaling-group", **row} for row in found]
+
+
+def _group(call: Call, name: str) -> Record | None:
+    found: Record | None = call.find("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", {"AutoScalingGroupNames": [name]})
+    return found
+
+
+def _create_group(call: Call) -> str:
+    mark = {"Key": IDENTITY_TAG, "Value": call.identity, "PropagateAtLaunch": False, "ResourceId": call["name"], "ResourceType": "auto-scaling-group"}
+    values = {
+        "AutoScalingGroupName": call["name"],
+        **_group_values(call, _GROUP),
+        "Tags": [*_tag_rows(call, call["tags"]), mark],
+    }
+    there = _group(call, call["name"])
+    if there is None or unpairs(there["Tags"]).get(IDENTITY_TAG) != call.identity:
+        call.do("autoscaling", "create_auto_scaling_group", values)
+    call = call.with_id(str(call["name"]))
+    if call["enabledMetrics"]:
+        values = {"AutoScalingGroupName": call.id, "Metrics": call["enabledMetrics"], "Granularity": call["metricsGranularity"] or "1Minute"}
+        call.do("autoscaling", "enable_metrics_collection", values)
+    if call["suspendedProcesses"]:
+        call.do("autoscaling", "suspend_processes", {"AutoScalingGroupName": call.id, "ScalingProcesses": call["suspendedProcesses"]})
+    return call.id
+
+
+def _read_group(call: Call) -> Record | None:
+    row = _group(call, call.id)
+    return row and {
+        "arn": row["AutoScalingGroupARN"],
+        "availabilityZones": sorted(row["AvailabilityZones"]),
+        "defaultCooldown": row["DefaultCooldown"],
+        "desiredCapacity": row["DesiredCapacity"],
+        "healthCheckType": row["HealthCheckType"],
+        "maxSize": row["MaxSize"],
+        "minSize": row["MinSize"],
+        "name": row["AutoScalingGroupName"],
+    }
+
+
+_IN_PLACE: Final = tuple(name for name in _GROUP if name not in ("serviceLinkedRoleArn", "targetGroupArns"))
+_TEMPLATE_OF_GROUP: Final = ("launchTemplate", "mixedInstancesPolicy")
+
+
+def _update_group(call: Call) -> None:
+    """UpdateAutoScalingGroup; only what changed of the sizes is sent, so that a scaled group stays scaled."""
+    sizes = ("minSize", "maxSize", "desiredCapacity")
+    names = [name for name in _IN_PLACE if name not in sizes or call.changed(name)]
+    call.do("autoscaling", "update_auto_scaling_group", {"AutoScalingGroupName": call.id, **_group_values(call, names)})
+    if call["instanceRefresh"] and call.changed(*_TEMPLATE_OF_GROUP):
+        preferences = {key: value for key, value in (call["instanceRefresh"].get("preferences") or {}).items() if key != "alarmSpecification"}
+        values = {"AutoScalingGroupName": call.id, "Strategy": call["instanceRefresh"].get("strategy", "Rolling"), "Preferences": preferences or None}
+        call.do("autoscaling", "start_instance_refresh", values)
+
+
+def _update_group_tags(call: Call) -> None:
+    keys = {row["key"] for row in call["tags"] or []}
+    gone = [row for row in call.olds.get("tags") or [] if row["key"] not in keys]
+    if gone:
+        rows = [{key: row[key] for key in ("ResourceId", "ResourceType", "Key")} for row in _tag_rows(call, gone) if row["Key"] not in call.aws.default_tags]
+        call.do("autoscaling", "delete_tags", {"Tags": rows})
+    if call["tags"]:
+        call.do("autoscaling", "create_or_update_tags", {"Tags": _tag_rows(call, call["tags"])})
+
+
+def _delete_group(call: Call) -> Any:
+    if _group(call, call.id) is None:
+        return None
+    return call.do("autoscaling", "delete_auto_scaling_group", {"AutoScalingGroupName": call.id, "ForceDelete": True})
+
+
+def _put_tag(call: Call) -> str:
+    tag = call["tag"]
+    row = {
+        "ResourceId": call["autoscalingGroupName"],
+        "ResourceType": "auto-scaling-group",
+        "Key": tag["key"],
+        "Value": tag["value"],
+        "PropagateAtLaunch": tag["propagateAtLaunch"],
+    }
+    call.do("autoscaling", "create_or_update_tags", {"Tags": [row]})
+    return f"{call['autoscalingGroupName']},{tag['key']}"
+
+
+def _read_tag(call: Call) -> Record | None:
+    row = _group(call, call["autoscalingGroupName"])
+    tag = call["tag"]
+    for item in (row or {}).get("Tags", []):
+        if item["Key"] == tag["key"]:
+            return {"tag": {**tag, "value": item["Value"], "propagateAtLaunch": item["PropagateAtLaunch"]}}
+    return None
+
+
+def _take_tag(call: Call, key: str) -> Any:
+    if _group(call, call["autoscalingGroupName"]) is None:
+        return None
+    row = {"ResourceId": call["autoscalingGroupName"], "ResourceType": "auto-scaling-group", "Key": key}
+    return call.do("autoscaling", "delete_tags", {"Tags": [row]})
+
+
+ROWS: Final = (
+    Row(
+        "aws:ec2/launchTemplate:LaunchTemplate", _create_template, _read_template,
+        lambda call: call.quietly("ec2", "delete_launch_template", {"LaunchTemplateId": call.id}),
+        inputs=(*_TEMPLATE_DATA, "description", "defaultVersion", "updateDefaultVersion"),
+        outputs=("arn", "defaultVersion", "latestVersion"), renewed=("defaultVersion", "latestVersion"),
+        updates=(Update((*_TEMPLATE_DATA, "description", "defaultVersion", "updateDefaultVersion"), _new_version),),
+        tags=TAGS, name=Name(128),
+    ),
+    Row(
+        "aws:autoscaling/group:Group", _create_group, _read_group, _delete_group,
+        inputs=(*_GROUP, "vpcZoneIdentifiers", "availabilityZones", *_TEMPLATE_OF_GROUP, "tags", "protectFromScaleIn", "enabledMetrics", "metricsGranularity", "suspendedProcesses", "instanceRefresh"),
+        outputs=("arn", "availabilityZones", "defaultCooldown", "desiredCapacity", "healthCheckType"),
+        updates=(
+            Update((*_IN_PLACE, *_TEMPLATE_OF_GROUP, "vpcZoneIdentifiers", "protectFromScaleIn"), _update_group),
+            Update(("tags",), _update_group_tags),
+            Update(("instanceRefresh",), lambda call: None),
+        ),
+        ignored=("forceDelete", "ignoreFailedScalingActivities", "waitForCapacityTimeout", "instanceMaintenancePolicy"),
+        name=Name(255),
+    ),
+    Row(
+        "aws:autoscaling/tag:Tag", _put_tag, _read_tag, lambda call: _take_tag(call, call["tag"]["key"]),
+        inputs=("autoscalingGroupName", "tag"), updates=(Update(("tag",), _put_tag),), forced=("tag.key",),
+    ),
+)

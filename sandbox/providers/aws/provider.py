@@ -1,0 +1,217 @@
+"""The provider: Pulumi's requests, answered from the rows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pulumi.provider.experimental import provider as api
+
+from sandbox.providers import StandInError, auto_name, aws_endpoint, diffs, loopback_url
+from sandbox.providers.aws.functions import FUNCTIONS
+from sandbox.providers.aws.registry import ROWS, home_of
+from sandbox.providers.aws.rows import Aws, Call, Row, Tags
+from sandbox.providers.values import GENERATION, INPUTS, UNKNOWN, Record, has_unknown, plain, plain_map, secret_keys, wrap_map
+
+# What the provider may be configured with; the first group changes what it does.
+_SETTINGS: Final = frozenset({"region", "endpoints", "defaultTags", "allowedAccountIds"})
+_WITHOUT_EFFECT: Final = frozenset(
+    {
+        "accessKey", "secretKey", "token", "maxRetries", "s3UsePathStyle", "skipCredentialsValidation", "skipMetadataApiCheck",
+        "skipRegionValidation", "skipRequestingAccountId", "version", "pluginDownloadURL",
+    }
+)
+
+
+class AwsProvider(api.Provider):
+    """Serves the resource types of :data:`ROWS` and the functions of :data:`FUNCTIONS`."""
+
+    def __init__(self) -> None:
+        """Nothing is called before ``configure``."""
+        self._aws: Aws | None = None
+        self._checked: dict[str, int] = {}
+
+    @property
+    def aws(self) -> Aws:
+        """AWS as configured."""
+        if self._aws is None:
+            raise StandInError("the sandbox's aws stand-in was not configured")
+        return self._aws
+
+    async def check_config(self, request: api.CheckRequest) -> api.CheckResponse:
+        """Refuse settings the stand-in does not model."""
+        failures = [
+            api.CheckFailure(key, f"the sandbox's aws stand-in has no provider setting {key!r}; add it in sandbox/providers/aws/provider.py")
+            for key in sorted(request.new_inputs)
+            if key not in _SETTINGS | _WITHOUT_EFFECT and not key.startswith("__")
+        ]
+        return api.CheckResponse(inputs=request.new_inputs, failures=failures)
+
+    async def configure(self, request: api.ConfigureRequest) -> api.ConfigureResponse:
+        """Take region, endpoints and default tags. Raises :class:`StandInError` for an address off this machine."""
+        self._aws = configured({key: decode(plain(value)) for key, value in request.args.items() if value.value is not None})
+        return api.ConfigureResponse(accept_secrets=True, supports_preview=True)
+
+    async def check(self, request: api.CheckRequest) -> api.CheckResponse:
+        """Refuse unknown types and properties; fill in the name and all tags."""
+        kind = type_of(request.urn)
+        row = ROWS.get(kind)
+        if row is None:
+            return api.CheckResponse(failures=[api.CheckFailure("", f"the sandbox's aws stand-in has no {kind}; add a row in {home_of(kind)}")])
+        old = plain_map(request.old_inputs)
+        if old:
+            self._checked[request.urn] = generation = int(old.get(GENERATION, 0))
+        else:
+            # The engine checks a replacement a second time, without the old inputs.
+            generation = self._checked.get(request.urn, -1) + 1
+        new = {key: value for key, value in plain_map(request.new_inputs).items() if not key.startswith("__")}
+        failures = self._failures(row, new)
+        if failures:
+            return api.CheckResponse(failures=failures)
+        inputs = completed(row, request.urn, request.urn.split("::", 3)[3], new, generation, self.aws.default_tags)
+        return api.CheckResponse(inputs=wrap_map(inputs, secret_keys(request.new_inputs)))
+
+    def _failures(self, row: Row, inputs: Record) -> list[api.CheckFailure]:
+        known = row.known_inputs()
+        failures = [
+            api.CheckFailure(key, f"the sandbox's aws stand-in has no property {key!r} of {row.token}; add it in {home_of(row.token)}")
+            for key in sorted(inputs)
+            if key not in known and key != "tagsAll"
+        ]
+        if inputs.get("region") not in (None, self.aws.region, UNKNOWN):
+            failures.append(api.CheckFailure("region", f"the sandbox's AWS has one region, {self.aws.region}"))
+        return failures
+
+    async def diff(self, request: api.DiffRequest) -> api.DiffResponse:
+        """Compare the inputs kept in the state with the new ones."""
+        row = ROWS[type_of(request.urn)]
+        old, new = plain_map(request.old_state).get(INPUTS, {}), plain_map(request.new_inputs)
+        for key in ("region", GENERATION):
+            old.pop(key, None)
+            new.pop(key, None)
+        return diffs.respond(old, new, row.replaces, row.delete_first)
+
+    async def create(self, request: api.CreateRequest) -> api.CreateResponse:
+        """Create, or in a preview say which outputs are not known yet."""
+        row, inputs = ROWS[type_of(request.urn)], plain_map(request.properties)
+        secrets = secret_keys(request.properties)
+        if request.preview:
+            return api.CreateResponse(properties=wrap_map({**dict.fromkeys(row.outputs, UNKNOWN), **inputs}, secrets))
+        call = Call(self.aws, row, request.urn, inputs)
+        identifier = await asyncio.to_thread(row.create, call)
+        state = await asyncio.to_thread(_state, call.with_id(identifier))
+        return api.CreateResponse(resource_id=identifier, properties=wrap_map(state, secrets))
+
+    async def read(self, request: api.ReadRequest) -> api.ReadResponse:
+        """The live state; an empty id when the thing is gone."""
+        row, state = ROWS[type_of(request.urn)], plain_map(request.properties)
+        inputs = state.get(INPUTS) or plain_map(request.inputs)
+        secrets = secret_keys(request.properties) | secret_keys(request.inputs)
+        call = Call(self.aws, row, request.urn, inputs, request.resource_id)
+        live = await asyncio.to_thread(row.read, call)
+        if live is None:
+            return api.ReadResponse(resource_id="")
+        inputs = {**inputs, **{key: value for key, value in live.items() if key in inputs}}
+        state = {**inputs, **live, INPUTS: inputs}
+        return api.ReadResponse(request.resource_id, wrap_map(state, secrets), wrap_map(inputs, secrets))
+
+    async def update(self, request: api.UpdateRequest) -> api.UpdateResponse:
+        """Apply the updates whose inputs changed, tags last."""
+        row, old, new = ROWS[type_of(request.urn)], plain_map(request.olds), plain_map(request.news)
+        secrets = secret_keys(request.news)
+        call = Call(self.aws, row, request.urn, new, request.resource_id, old.get(INPUTS, {}))
+        if request.preview:
+            due = any(call.changed(*update.inputs) for update in row.updates)
+            state = {**old, **dict.fromkeys(row.renewed if due else (), UNKNOWN), **new}
+            return api.UpdateResponse(wrap_map({key: value for key, value in state.items() if key != INPUTS}, secrets))
+        await asyncio.to_thread(_update, call)
+        return api.UpdateResponse(wrap_map(await asyncio.to_thread(_state, call), secrets))
+
+    async def delete(self, request: api.DeleteRequest) -> None:
+        """Delete; what is gone already is fine."""
+        row, state = ROWS[type_of(request.urn)], plain_map(request.properties)
+        call = Call(self.aws, row, request.urn, state.get(INPUTS, state), request.resource_id)
+        await asyncio.to_thread(row.delete, call)
+
+    async def invoke(self, request: api.InvokeRequest) -> api.InvokeResponse:
+        """Answer one of the functions."""
+        function = FUNCTIONS.get(request.tok)
+        if function is None:
+            raise StandInError(f"the sandbox's aws stand-in has no function {request.tok}; add it in sandbox/providers/aws/functions.py")
+        arguments = {key: value for key, value in plain_map(request.args).items() if not key.startswith("__")}
+        answer = await asyncio.to_thread(function, self.aws, arguments)
+        return api.InvokeResponse(return_value=wrap_map(answer))
+
+
+def type_of(urn: str) -> str:
+    """The resource type in a URN, without its parents' types."""
+    return urn.split("::")[2].split("$")[-1]
+
+
+def configured(settings: Mapping[str, Any]) -> Aws:
+    """AWS for a provider's settings. Raises :class:`StandInError` for an address that is not loopback, or no region."""
+    endpoint = aws_endpoint()
+    for row in settings.get("endpoints") or []:
+        for service, url in row.items():
+            loopback_url(url, f"the provider's endpoint for {service}")
+    region = settings.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if not region:
+        raise StandInError("no region: set aws:region, or AWS_REGION")
+    tags = (settings.get("defaultTags") or {}).get("tags") or {}
+    aws = Aws(endpoint, str(region), {str(key): str(value) for key, value in tags.items()})
+    allowed = settings.get("allowedAccountIds")
+    if allowed and aws.account not in allowed:
+        raise StandInError(f"the sandbox's AWS account {aws.account} is not among allowedAccountIds {', '.join(allowed)}")
+    return aws
+
+
+def decode(value: Any) -> Any:
+    """Nested provider settings travel as JSON text."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def completed(row: Row, urn: str, logical: str, new: Record, generation: int, default_tags: Mapping[str, str]) -> Record:
+    """Inputs with the physical name, all tags and the generation filled in."""
+    inputs = {**new, GENERATION: generation}
+    if row.name and row.name.name not in inputs:
+        prefix = inputs.get(row.name.prefix) or f"{logical}-"
+        inputs[row.name.name] = UNKNOWN if has_unknown(prefix) else auto_name(prefix, urn, generation, row.name.limit)
+    if row.tags:
+        tags = new.get("tags", {})
+        inputs["tagsAll"] = UNKNOWN if tags == UNKNOWN else {**default_tags, **tags}
+    return inputs
+
+
+def _state(call: Call) -> Record:
+    live = call.row.read(call)
+    if live is None:
+        raise StandInError(f"{call.row.token} {call.id} is not there right after it was made")
+    return {**live, **call.news, INPUTS: call.news}
+
+
+def _update(call: Call) -> None:
+    for update in call.row.updates:
+        if call.changed(*update.inputs):
+            update.apply(call)
+    if call.row.tags and call.changed("tagsAll"):
+        _retag(call, call.row.tags)
+
+
+def _retag(call: Call, tags: Tags) -> None:
+    old, new = call.olds.get("tagsAll", {}), call.news.get("tagsAll", {})
+    removed = sorted(set(old) - set(new))
+    if removed:
+        tags.take(call, removed)
+    put = {key: str(value) for key, value in sorted(new.items()) if old.get(key) != value}
+    if put:
+        tags.put(call, put)
+
+

@@ -1,0 +1,65 @@
+"""Pulumi's property values as arguments of an AWS operation, led by botocore's model of the operation.
+
+The model knows every name and type: ``cidrBlock`` finds ``CidrBlock``, the text ``"true"`` becomes the boolean an EBS
+mapping wants, a single value the list of one. A name the model does not have is an error, so nothing is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox.providers import StandInError
+
+Aliases = Mapping[str, str]
+
+
+def arguments(shape: Any, values: Mapping[str, Any], aliases: Aliases, where: str) -> dict[str, Any]:
+    """``values`` as members of a structure shape; ``None`` is left out. Raises :class:`StandInError` naming the key."""
+    found: dict[str, Any] = {}
+    members = {name.lower(): name for name in shape.members}
+    for key, value in values.items():
+        if value is None:
+            continue
+        wanted = aliases.get(key, key)
+        name = members.get(wanted.lower())
+        if name is None:
+            raise StandInError(f"{where}: the sandbox's aws stand-in has no place for {key!r} (known: {', '.join(sorted(shape.members))})")
+        found[name] = convert(shape.members[name], value, aliases, f"{where}.{name}")
+    return found
+
+
+def convert(shape: Any, value: Any, aliases: Aliases, where: str) -> Any:
+    """One value in the type its shape asks for. Raises :class:`StandInError` for a value that cannot be."""
+    kind = shape.type_name
+    if kind == "structure":
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if not isinstance(value, Mapping):
+            raise StandInError(f"{where}: {value!r} is not a map")
+        return arguments(shape, value, aliases, where)
+    if kind == "list":
+        items = value if isinstance(value, list) else [value]
+        return [convert(shape.member, item, aliases, f"{where}[{index}]") for index, item in enumerate(items)]
+    if kind == "map":
+        return {str(key): convert(shape.value, item, aliases, f"{where}.{key}") for key, item in value.items()}
+    return _scalar(kind, value, where)
+
+
+def _scalar(kind: str, value: Any, where: str) -> Any:
+    try:
+        if kind == "boolean":
+            return value if isinstance(value, bool) else {"true": True, "false": False}[str(value).lower()]
+        if kind in ("integer", "long"):
+            return int(value)
+        if kind in ("float", "double"):
+            return float(value)
+    except (KeyError, ValueError) as error:
+        raise StandInError(f"{where}: {value!r} is no {kind}") from error
+    if kind == "string":
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, (str, int, float)):
+            return str(value)
+        raise StandInError(f"{where}: {value!r} is no string")
+    return value

@@ -1,0 +1,89 @@
+"""Between Pulumi's property values and plain Python: numbers, secrets, and what is not known yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import pulumi
+from pulumi.provider.experimental.property_value import Computed, PropertyValue, ResourceReference
+from pulumi.runtime.rpc import UNKNOWN as _WIRE_UNKNOWN
+
+from sandbox.providers import StandInError
+
+Record = dict[str, Any]
+
+UNKNOWN: Final[str] = _WIRE_UNKNOWN
+"""What stands for a value that a preview cannot know; property values carry it as this text."""
+
+INPUTS: Final = "__inputs"
+"""Where a resource's state keeps its inputs: Diff and Update are not told the old ones. Programs do not see the key."""
+
+GENERATION: Final = "__generation"
+"""How often the resource was replaced, kept in inputs and state."""
+
+
+def plain(value: PropertyValue) -> Any:
+    """A property value as Python: whole numbers as int, secrets opened, assets refused, unknown as :data:`UNKNOWN`."""
+    inner = value.value
+    if isinstance(inner, Computed):
+        return UNKNOWN
+    if isinstance(inner, bool) or inner is None or isinstance(inner, str):
+        return inner
+    if isinstance(inner, float):
+        return int(inner) if inner.is_integer() else inner
+    if isinstance(inner, ResourceReference):
+        return inner.urn if inner.resource_id is None else plain(inner.resource_id)
+    if isinstance(inner, Mapping):
+        return {key: plain(item) for key, item in inner.items()}
+    if isinstance(inner, Sequence):
+        return [plain(item) for item in inner]
+    raise StandInError(f"the sandbox's stand-ins take no {type(inner).__name__}")
+
+
+def plain_map(values: Mapping[str, PropertyValue]) -> Record:
+    """All set properties as Python; properties that are null are left out."""
+    return {key: plain(value) for key, value in values.items() if value.value is not None}
+
+
+def secret_keys(values: Mapping[str, PropertyValue]) -> frozenset[str]:
+    """Names of the properties that hold a secret anywhere inside."""
+    return frozenset(key for key, value in values.items() if value.contains_secret())
+
+
+def wrap(value: Any) -> PropertyValue:
+    """Python as a property value."""
+    if value is None or isinstance(value, (bool, str, float)):
+        return PropertyValue(value)
+    if isinstance(value, int):
+        return PropertyValue(float(value))
+    if isinstance(value, Mapping):
+        return PropertyValue({str(key): wrap(item) for key, item in value.items()})
+    if isinstance(value, Iterable):
+        return PropertyValue([wrap(item) for item in value])
+    raise StandInError(f"cannot hand {type(value).__name__} to Pulumi")
+
+
+def wrap_map(values: Mapping[str, Any], secrets: frozenset[str] = frozenset()) -> dict[str, PropertyValue]:
+    """Properties as property values, sorted; those named in ``secrets`` are secret, inside the kept inputs too."""
+    wrapped: dict[str, PropertyValue] = {}
+    for key in sorted(values):
+        if key == INPUTS:
+            wrapped[key] = PropertyValue(wrap_map(values[key], secrets))
+        else:
+            wrapped[key] = wrap(values[key]).with_secret(key in secrets)
+    return wrapped
+
+
+def has_unknown(value: Any) -> bool:
+    """Whether a value holds :data:`UNKNOWN` anywhere inside."""
+    if isinstance(value, Mapping):
+        return any(has_unknown(item) for item in value.values())
+    if isinstance(value, list):
+        return any(has_unknown(item) for item in value)
+    return isinstance(value, str) and value == UNKNOWN
+
+
+def log_info(message: str) -> None:
+    """One line in the engine's log."""
+    pulumi.log.info(message)
