@@ -127,8 +127,8 @@ def _of_value(path: Path, kind: str, error: ErrorDetails, origin: Origin) -> Pro
 def _missing(path: Path, origin: Origin) -> Problem:
     model = model_at(path[:-1])
     field = fields(model).get(str(path[-1])) if model else None
-    meaning = (field.description or "") if field else ""
-    return origin.problem("missing-key", path, f"{path[-1]} is missing.", hint=meaning.replace("``", "").split("\n")[0])
+    meaning = " ".join((field.description or "").replace("``", "").split()) if field else ""
+    return origin.problem("missing-key", path, f"{path[-1]} is missing.", hint=meaning)
 
 
 def _wrong_type(path: Path, written: Any, expected: str, kind: str, origin: Origin) -> Problem:  # noqa: ANN401
