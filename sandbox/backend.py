@@ -1,0 +1,93 @@
+"""Pulumi's file backend, read from disk: which stacks it holds, which are locked, what was cut off."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from multiarch.errors import OutsideError
+from sandbox.layout import Layout
+from sandbox.processes import ProcessId, identify
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What the state of a stack holds: counts of resources, of protected ones, and operations that were cut off."""
+
+    resources: int
+    protected: int
+    pending: tuple[str, ...]
+    outputs: Mapping[str, Any]
+
+
+def stacks(layout: Layout) -> list[str]:
+    """List the stacks that have a state, sorted."""
+    folder = layout.backend / ".pulumi" / "stacks" / layout.settings()["name"]
+    return sorted(file.stem for file in folder.glob("*.json"))
+
+
+def checkpoint(layout: Layout, stack: str) -> Checkpoint:
+    """Read a stack's state; one that was never brought up is empty.
+
+    Raises:
+        OutsideError: the file is not what Pulumi writes.
+    """
+    file = layout.backend / ".pulumi" / "stacks" / layout.settings()["name"] / f"{stack}.json"
+    try:
+        latest = json.loads(file.read_text(encoding="utf-8"))["checkpoint"].get("latest") or {}
+        resources = latest.get("resources") or []
+        pending = [
+            f"{operation['type']} {operation['resource']['urn']}"
+            for operation in latest.get("pending_operations") or []
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OutsideError(f"{file} cannot be read ({type(error).__name__}: {error}).") from error
+    root: Mapping[str, Any] = next((row for row in resources if row.get("type") == "pulumi:pulumi:Stack"), {})
+    return Checkpoint(
+        resources=len(resources),
+        protected=sum(bool(row.get("protect")) for row in resources),
+        pending=tuple(pending),
+        outputs=root.get("outputs", {}),
+    )
+
+
+def locked_by(layout: Layout, stack: str) -> tuple[list[ProcessId], bool]:
+    """Return the running processes that hold the stack's lock, and whether a lock was left by one that is gone."""
+    folder = layout.backend / ".pulumi" / "locks" / "organization" / layout.settings()["name"] / stack
+    holders, stale = [], False
+    for file in sorted(folder.glob("*.json")):
+        holder = _holder(file)
+        if holder is None:
+            stale = True
+        else:
+            holders.append(holder)
+    return holders, stale
+
+
+def _holder(file: Path) -> ProcessId | None:
+    try:
+        lock = json.loads(file.read_text(encoding="utf-8"))
+        if lock["hostname"] != socket.gethostname():
+            return None  # this backend is a folder of this clone: another host's name is this machine's former one
+        return identify(int(lock["pid"]))
+    except FileNotFoundError:  # released meanwhile
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def put_aside(layout: Layout) -> Path | None:
+    """Move the state of a world that is gone to ``.sandbox/old/TIME``; return where to, None when there is none."""
+    if not layout.backend.is_dir() or not stacks(layout):
+        return None
+    place = layout.old / datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    place.mkdir(parents=True)
+    for folder in (layout.backend, layout.folder / "manifests", layout.baselines):
+        if folder.exists():
+            folder.rename(place / folder.name)
+    return place

@@ -1,0 +1,142 @@
+"""Finding a Pulumi engine: the one on PATH, the official release, or a build from the pins in ``tools/``."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from multiarch.errors import OutsideError
+from sandbox import installer
+from sandbox.environment import is_shim
+from sandbox.state import Engine
+from tools import build
+
+MINIMUM = (3, 259, 0)
+"""The oldest engine the tests drive."""
+
+_HOST = "pulumi-language-python"
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+
+NONE_FOUND = """\
+No Pulumi engine: {reasons}.
+Any one of these is enough:
+  - install Pulumi {minimum} or later, so that `pulumi` is on PATH (https://www.pulumi.com/docs/install/);
+  - let this machine reach https://get.pulumi.com and https://github.com: the release is then fetched into a cache;
+  - install Go 1.26 or later (https://go.dev/doc/install): the engine is then built once, in about 4 minutes.
+Without an engine, `make render STACK=…` shows a stack's resources, and `make check` checks all stacks: both need \
+Python alone."""
+
+
+def find(
+    say: Callable[[str], None],
+    environ: Mapping[str, str] | None = None,
+    *,
+    fetch: Callable[[Path, Callable[[str], None]], Path] = installer.install,
+) -> Engine:
+    """Return an engine, getting one when there is none.
+
+    In this order: ``pulumi`` on PATH; what an earlier call has cached; the official release, if it can be reached;
+    a build with Go. ``say`` is told of everything that takes time or was passed over; ``fetch`` gets the release.
+
+    Raises:
+        OutsideError: there is no way to an engine on this machine; the message names all of them.
+    """
+    environ = os.environ if environ is None else environ
+    reasons = []
+    for way in (_on_path, _cached):
+        engine, reason = way(say, environ)
+        if engine:
+            return engine
+        reasons += [reason] if reason else []
+    cache = _release_cache(environ)
+    try:
+        return _described(fetch(cache, say), "the official release")
+    except OutsideError as error:
+        say(f"the official release is not used: {error}")
+        reasons.append("the official release cannot be had")
+    if shutil.which("go", path=environ.get("PATH")) is None:
+        reasons.append("there is no Go to build one with")
+        raise OutsideError(NONE_FOUND.format(reasons=", ".join(reasons), minimum=_dotted(MINIMUM)))
+    return _built()
+
+
+def _on_path(say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[Engine | None, str]:
+    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
+        found = shutil.which("pulumi", path=folder) if folder else None
+        if found is None or is_shim(Path(found)):
+            continue
+        path = Path(found).absolute()
+        version = _version(path)
+        if version is None:
+            reason = f"{path} does not say its version"
+        elif _parsed(version) < MINIMUM:
+            reason = f"{path} is {version}, older than {_dotted(MINIMUM)}"
+        elif _has_host(path, environ):
+            return Engine(path, version, None, "PATH"), ""
+        else:
+            say(f"{path} has no {_HOST} beside it; building it")
+            return Engine(path, version, _ensure(_HOST).parent, "PATH"), ""
+        say(f"passing over a pulumi: {reason}")
+        return None, reason
+    return None, "there is no `pulumi` on PATH"
+
+
+def _has_host(path: Path, environ: Mapping[str, str]) -> bool:
+    beside = [path.parent / _HOST, path.resolve().parent / _HOST]
+    return any(file.is_file() for file in beside) or shutil.which(_HOST, path=environ.get("PATH")) is not None
+
+
+def _cached(_say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[Engine | None, str]:
+    release = installer.installed(_release_cache(environ))
+    if release:
+        return _described(release, "the official release"), ""
+    if build.installed("pulumi") and build.installed(_HOST):
+        return _built(), ""
+    return None, ""
+
+
+def _release_cache(environ: Mapping[str, str]) -> Path:
+    return build.cache_root(environ).parent / "pulumi-release"
+
+
+def _built() -> Engine:
+    engine, host = _ensure("pulumi"), _ensure(_HOST)
+    return Engine(engine, build.PULUMI_VERSION, host.parent, "built with Go")
+
+
+def _ensure(tool: str) -> Path:
+    try:
+        return build.ensure(tool)
+    except build.BuildError as error:
+        raise OutsideError(str(error)) from error
+
+
+def _described(path: Path, source: str) -> Engine:
+    version = _version(path)
+    if version is None:
+        raise OutsideError(f"{path} does not run on this machine.")
+    return Engine(path, version, None, source)
+
+
+def _version(path: Path) -> str | None:
+    environ = os.environ | {"PULUMI_SKIP_UPDATE_CHECK": "true"}
+    try:
+        said = subprocess.run(
+            [path, "version"], env=environ, capture_output=True, text=True, timeout=30, check=False
+        ).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return said if _VERSION.match(said) else None
+
+
+def _parsed(version: str) -> tuple[int, ...]:
+    match = _VERSION.match(version)
+    return tuple(int(part) for part in match.groups()) if match else ()
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return "v" + ".".join(str(part) for part in version)

@@ -1,0 +1,223 @@
+"""What the sandbox's AWS holds, asked through boto3 as anybody would ask AWS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+import jmespath
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from multiarch.errors import OutsideError, UnknownFactError
+from multiarch.facts import instance_types
+from sandbox.layout import Layout
+from sandbox.state import write_atomically
+
+Names = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of resource: how it is listed, and a JMESPath to what names each one that still exists."""
+
+    label: str
+    service: str
+    operation: str
+    path: str
+    arguments: tuple[tuple[str, Any], ...] = ()
+
+
+KINDS = (
+    Kind("EKS clusters", "eks", "list_clusters", "clusters[]"),
+    Kind(
+        "Auto Scaling groups", "autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups[].AutoScalingGroupName"
+    ),
+    Kind("launch templates", "ec2", "describe_launch_templates", "LaunchTemplates[].LaunchTemplateName"),
+    Kind(
+        "instances",
+        "ec2",
+        "describe_instances",
+        "Reservations[].Instances[?State.Name!='terminated'].InstanceId[]",
+    ),
+    Kind("VPCs", "ec2", "describe_vpcs", "Vpcs[].VpcId"),
+    Kind("subnets", "ec2", "describe_subnets", "Subnets[].SubnetId"),
+    Kind("security groups", "ec2", "describe_security_groups", "SecurityGroups[].GroupId"),
+    Kind("route tables", "ec2", "describe_route_tables", "RouteTables[].RouteTableId"),
+    Kind("internet gateways", "ec2", "describe_internet_gateways", "InternetGateways[].InternetGatewayId"),
+    Kind("NAT gateways", "ec2", "describe_nat_gateways", "NatGateways[?State!='deleted'].NatGatewayId"),
+    Kind("elastic IPs", "ec2", "describe_addresses", "Addresses[].AllocationId"),
+    Kind("VPC endpoints", "ec2", "describe_vpc_endpoints", "VpcEndpoints[?State!='deleted'].VpcEndpointId"),
+    Kind("IAM roles", "iam", "list_roles", "Roles[].RoleName"),
+    Kind("IAM policies", "iam", "list_policies", "Policies[].Arn", (("Scope", "Local"),)),
+    Kind("instance profiles", "iam", "list_instance_profiles", "InstanceProfiles[].InstanceProfileName"),
+    Kind("OIDC providers", "iam", "list_open_id_connect_providers", "OpenIDConnectProviderList[].Arn"),
+    Kind("KMS keys", "kms", "list_keys", "Keys[].KeyId"),
+    Kind("log groups", "logs", "describe_log_groups", "logGroups[].logGroupName"),
+    Kind(
+        "SSM documents",
+        "ssm",
+        "list_documents",
+        "DocumentIdentifiers[].Name",
+        (("Filters", [{"Key": "Owner", "Values": ["Self"]}]),),
+    ),
+)
+_OF_A_CLUSTER = (
+    Kind("node groups", "eks", "list_nodegroups", "nodegroups[]"),
+    Kind("add-ons", "eks", "list_addons", "addons[]"),
+    Kind("access entries", "eks", "list_access_entries", "accessEntries[]"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """A node group as AWS tells of it.
+
+    ``architecture`` is ``amd64``, ``arm64``, or ``unknown`` followed by the reason. ``managed`` by EKS, or a plain
+    Auto Scaling group. Sizes are numbers of nodes.
+    """
+
+    name: str
+    cluster: str
+    managed: bool
+    architecture: str
+    instance_types: tuple[str, ...]
+    minimum: int
+    desired: int
+    maximum: int
+
+
+class Aws:
+    """Clients for one region of the sandbox's AWS."""
+
+    def __init__(self, url: str, region: str) -> None:
+        """``url`` is the AWS server's; nothing is asked yet."""
+        self.region = region
+        self._url = url
+        self._session = boto3.session.Session(
+            aws_access_key_id="sandbox",
+            aws_secret_access_key="sandbox",  # noqa: S106 (opens nothing: moto takes any)
+            region_name=region,
+        )
+        self._clients: dict[str, Any] = {}
+
+    def client(self, service: str) -> Any:  # noqa: ANN401 (boto3 makes its clients at run time)
+        """Return a client, made once."""
+        if service not in self._clients:
+            config = Config(retries={"max_attempts": 2}, connect_timeout=5, read_timeout=60, proxies={})
+            self._clients[service] = self._session.client(service, endpoint_url=self._url, config=config)
+        return self._clients[service]
+
+    def ask(self, kind: Kind, **more: Any) -> tuple[str, ...]:
+        """List what there is of a kind, sorted.
+
+        Raises:
+            OutsideError: the server does not answer, or refuses.
+        """
+        client = self.client(kind.service)
+        arguments = dict(kind.arguments) | more
+        try:
+            if client.can_paginate(kind.operation):
+                pages = client.get_paginator(kind.operation).paginate(**arguments)
+            else:
+                pages = [getattr(client, kind.operation)(**arguments)]
+            found = [name for page in pages for name in jmespath.search(kind.path, page) or ()]
+        except (BotoCoreError, ClientError) as error:
+            raise OutsideError(f"The sandbox's AWS did not list {kind.label}: {error}") from error
+        return tuple(sorted(found))
+
+    def everything(self) -> dict[str, tuple[str, ...]]:
+        """List all kinds, by label; kinds of which there is nothing are there too."""
+        found = {kind.label: self.ask(kind) for kind in KINDS}
+        found["KMS keys"] = tuple(key for key in found["KMS keys"] if not self._is_going(key))
+        for kind in _OF_A_CLUSTER:
+            found[kind.label] = tuple(
+                f"{cluster}/{name}" for cluster in found["EKS clusters"] for name in self.ask(kind, clusterName=cluster)
+            )
+        return found
+
+    def _is_going(self, key: str) -> bool:
+        """A KMS key is never deleted at once: it waits for 7 days or more."""
+        return bool(self.client("kms").describe_key(KeyId=key)["KeyMetadata"]["KeyState"] == "PendingDeletion")
+
+    def node_groups(self) -> list[NodeGroup]:
+        """Describe managed and self-managed node groups, sorted by cluster and name."""
+        managed, owned = self._managed()
+        groups = [*managed, *self._self_managed(owned)]
+        return sorted(groups, key=lambda group: (group.cluster, group.name))
+
+    def _managed(self) -> tuple[list[NodeGroup], set[str]]:
+        eks = self.client("eks")
+        groups, owned = [], set()
+        for cluster in self.ask(KINDS[0]):
+            for name in self.ask(_OF_A_CLUSTER[0], clusterName=cluster):
+                told = eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]
+                autoscaling = told.get("resources", {}).get("autoScalingGroups", [])
+                owned |= {group["name"] for group in autoscaling}
+                types = tuple(sorted(told.get("instanceTypes") or self._template_types(told.get("launchTemplate"))))
+                sizes = told.get("scalingConfig", {})
+                numbers = (sizes.get("minSize", 0), sizes.get("desiredSize", 0), sizes.get("maxSize", 0))
+                groups.append(NodeGroup(name, cluster, True, _architecture(types), types, *numbers))  # noqa: FBT003
+        return groups, owned
+
+    def _self_managed(self, owned: set[str]) -> Iterator[NodeGroup]:
+        pages = self.client("autoscaling").get_paginator("describe_auto_scaling_groups").paginate()
+        for group in (group for page in pages for group in page["AutoScalingGroups"]):
+            tags = {tag["Key"]: tag["Value"] for tag in group.get("Tags", [])}
+            prefix = "kubernetes.io/cluster/"
+            cluster = next((key.removeprefix(prefix) for key in sorted(tags) if key.startswith(prefix)), None)
+            if group["AutoScalingGroupName"] in owned or cluster is None:
+                continue
+            mixed = group.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {})
+            types = tuple(sorted(row["InstanceType"] for row in mixed.get("Overrides", []) if "InstanceType" in row))
+            template = group.get("LaunchTemplate") or mixed.get("LaunchTemplateSpecification")
+            types = types or self._template_types(template)
+            numbers = (group["MinSize"], group["DesiredCapacity"], group["MaxSize"])
+            yield NodeGroup(group["AutoScalingGroupName"], cluster, False, _architecture(types), types, *numbers)  # noqa: FBT003
+
+    def _template_types(self, reference: Mapping[str, str] | None) -> tuple[str, ...]:
+        if not reference:
+            return ()
+        found = {name.lower(): value for name, value in reference.items()}
+        which = (
+            {"LaunchTemplateId": found.get("id") or found["launchtemplateid"]}
+            if found.get("id") or found.get("launchtemplateid")
+            else {"LaunchTemplateName": found.get("name") or found["launchtemplatename"]}
+        )
+        versions = self.client("ec2").describe_launch_template_versions(
+            **which, Versions=[str(found.get("version") or "$Default")]
+        )["LaunchTemplateVersions"]
+        kinds = {version["LaunchTemplateData"].get("InstanceType") for version in versions}
+        return tuple(sorted(kind for kind in kinds if kind))
+
+
+def _architecture(types: tuple[str, ...]) -> str:
+    try:
+        found = {str(instance_types.instance_type(name).architecture) for name in types}
+    except UnknownFactError as error:
+        return f"unknown: {error}"
+    if len(found) == 1:
+        return found.pop()
+    return f"unknown: {' and '.join(sorted(found))} in one group" if found else "unknown: no instance type"
+
+
+def without(found: Names, baseline: Names) -> dict[str, tuple[str, ...]]:
+    """Return what is there and was not there at first, leaving out kinds of which nothing is left."""
+    more = {label: tuple(sorted(set(names) - set(baseline.get(label, ())))) for label, names in found.items()}
+    return {label: names for label, names in more.items() if names}
+
+
+def baseline(layout: Layout, aws: Aws) -> dict[str, tuple[str, ...]]:
+    """Return what AWS held before anything was created: every account comes with a default VPC.
+
+    It is asked once per region and remembered; call this before the first stack of a region is brought up.
+    """
+    file = layout.baselines / f"{aws.region}.json"
+    if file.is_file():
+        return {label: tuple(names) for label, names in json.loads(file.read_text(encoding="utf-8")).items()}
+    found = aws.everything()
+    write_atomically(file, json.dumps(found, indent=1, sort_keys=True) + "\n")
+    return found

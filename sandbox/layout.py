@@ -1,0 +1,150 @@
+"""Where the sandbox keeps its things: all in ``.sandbox`` beside the project's ``Pulumi.yaml``."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from multiarch.errors import MultiarchError
+
+CLONE = Path(__file__).resolve().parent.parent
+"""The checkout this package lies in. The project that is brought up may be another folder (in tests)."""
+
+_STACK_FILE = re.compile(r"Pulumi\.(?P<stack>[A-Za-z0-9][A-Za-z0-9._-]*)\.yaml")
+
+
+class SandboxUsageError(MultiarchError):
+    """The command cannot mean anything here: no such stack, no project, nothing is up (exit code 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Paths of one sandbox. ``root`` is the folder that holds ``Pulumi.yaml``, absolute."""
+
+    root: Path
+
+    @property
+    def folder(self) -> Path:
+        """Everything below is the sandbox's own, and goes away with ``down``."""
+        return self.root / ".sandbox"
+
+    @property
+    def lock(self) -> Path:
+        """Held while a command works, so that two do not work at once."""
+        return self.folder / "lock"
+
+    @property
+    def state(self) -> Path:
+        """What runs, as JSON."""
+        return self.folder / "state.json"
+
+    @property
+    def server(self) -> Path:
+        """The AWS server's output and log."""
+        return self.folder / "server"
+
+    @property
+    def backend(self) -> Path:
+        """Pulumi's state, a file backend."""
+        return self.folder / "backend"
+
+    @property
+    def home(self) -> Path:
+        """``PULUMI_HOME``: the engine's own settings and plugins stay out of the user's."""
+        return self.folder / "pulumi-home"
+
+    @property
+    def project(self) -> Path:
+        """The folder Pulumi works in: see ``sandbox.project``."""
+        return self.folder / "project"
+
+    @property
+    def bin(self) -> Path:
+        """A ``pulumi`` that brings the project folder up to date and then is the real one."""
+        return self.folder / "bin"
+
+    @property
+    def logs(self) -> Path:
+        """What Pulumi said, one file per command and stack."""
+        return self.folder / "logs"
+
+    @property
+    def old(self) -> Path:
+        """State of worlds that are gone."""
+        return self.folder / "old"
+
+    @property
+    def baselines(self) -> Path:
+        """What AWS held before the first stack, one file per region."""
+        return self.folder / "baselines"
+
+    def manifests(self, stack: str) -> Path:
+        """Where the Kubernetes stand-in writes what it would apply."""
+        return self.folder / "manifests" / stack
+
+    def settings(self) -> dict[str, Any]:
+        """Read ``Pulumi.yaml``.
+
+        Raises:
+            SandboxUsageError: there is none, or it has no name.
+        """
+        file = self.root / "Pulumi.yaml"
+        if not file.is_file():
+            raise SandboxUsageError(f"{self.root} is no Pulumi project: it has no Pulumi.yaml.")
+        settings = read_yaml(file)
+        if not isinstance(settings.get("name"), str):
+            raise SandboxUsageError(f"{file} has no name.")
+        return settings
+
+    def stacks_folder(self) -> Path:
+        """Return the folder of the stack files, as ``Pulumi.yaml`` names it."""
+        return self.root / str(self.settings().get("stackConfigDir", "."))
+
+    def stacks(self) -> list[str]:
+        """List the stacks that have a settings file, sorted."""
+        names = (_STACK_FILE.fullmatch(file.name) for file in self.stacks_folder().glob("Pulumi.*.yaml"))
+        return sorted(match["stack"] for match in names if match)
+
+    def require_stack(self, stack: str) -> None:
+        """Raise SandboxUsageError, naming near ones, when ``stack`` has no settings file."""
+        known = self.stacks()
+        if stack in known:
+            return
+        near = difflib.get_close_matches(stack, known, n=3) or known
+        hint = f"There are: {', '.join(near)}." if near else "There is none yet: `multiarch stack new` writes one."
+        raise SandboxUsageError(f"{self.stacks_folder()} has no Pulumi.{stack}.yaml.", hint=hint)
+
+    def region(self, stack: str) -> str:
+        """Return the AWS region of a stack: ``aws:region`` of its file, else of ``Pulumi.yaml``, else us-east-1."""
+        own = read_yaml(self.stacks_folder() / f"Pulumi.{stack}.yaml").get("config")
+        for config in (own, self.settings().get("config")):
+            value = config.get("aws:region") if isinstance(config, dict) else None
+            # In Pulumi.yaml a value may stand as such, or under `value` or `default`.
+            if isinstance(value, dict):
+                value = value.get("value", value.get("default"))
+            if isinstance(value, str):
+                return value
+        return "us-east-1"
+
+
+def read_yaml(file: Path) -> dict[str, Any]:
+    """Read a file that holds one mapping; an empty file is an empty one.
+
+    Raises:
+        SandboxUsageError: it cannot be read, or holds something else.
+    """
+    try:
+        content = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise SandboxUsageError(f"{file} cannot be read: {error}") from error
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise SandboxUsageError(f"{file} does not hold a mapping.")
+    return content

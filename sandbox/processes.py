@@ -1,0 +1,117 @@
+"""Processes that outlive a command: told apart from others that got the same number, and stopped with all they started.
+
+Every long-lived program gets a session of its own, so that whatever it starts can be found by the session's number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+_STATE, _STARTED = 0, 19  # fields of /proc/PID/stat, counted behind the command's closing parenthesis; see proc(5)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """A process number together with when it started: numbers are used again, the pair is not.
+
+    ``started`` is clock ticks since boot on Linux, a date elsewhere; only good for comparing.
+    """
+
+    pid: int
+    started: str
+
+
+def identify(pid: int) -> ProcessId | None:
+    """Return the running process of that number; one that has ended but was not yet waited for does not count."""
+    return _from_proc(pid) if _PROC.joinpath("self", "stat").exists() else _from_ps(pid)
+
+
+def _from_proc(pid: int) -> ProcessId | None:
+    try:
+        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[_STATE] in "ZX" else ProcessId(pid, fields[_STARTED])
+
+
+def _from_ps(pid: int) -> ProcessId | None:
+    said = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    state, _, started = said.stdout.strip().partition(" ")
+    return None if not state or state.startswith("Z") else ProcessId(pid, started.strip())
+
+
+def alive(process: ProcessId) -> bool:
+    """Whether this very process still runs."""
+    _reap(process.pid)
+    return identify(process.pid) == process
+
+
+def session(leader: ProcessId) -> list[ProcessId]:
+    """List the running processes of the session that ``leader`` opened, the leader included if it still runs.
+
+    Empty when the number now belongs to somebody else's session.
+    """
+    now = identify(leader.pid)
+    if now is not None and now != leader:
+        return []
+    members = []
+    for pid in _all_pids():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) == leader.pid:
+                found = identify(pid)
+                members += [found] if found else []
+    return members
+
+
+def _all_pids() -> list[int]:
+    if _PROC.joinpath("self", "stat").exists():
+        return sorted(int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
+    listed = subprocess.run(["ps", "-A", "-o", "pid="], capture_output=True, text=True, check=True)
+    return sorted(int(line) for line in listed.stdout.split())
+
+
+def stop_session(leader: ProcessId, *, grace: float = 10.0) -> bool:
+    """End everything in the session: ask, wait up to ``grace`` seconds, then kill. Return whether anything ran."""
+    members = session(leader)
+    if not members:
+        return False
+    _signal(members, signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline:
+        if not session(leader):
+            return True
+        time.sleep(0.05)
+    _signal(session(leader), signal.SIGKILL)
+    while session(leader):
+        time.sleep(0.02)
+    return True
+
+
+def interrupt(leader: ProcessId, *, grace: float) -> None:
+    """Ask the leader as Ctrl-C does, give it ``grace`` seconds to end in good order, then end its session."""
+    _signal([leader], signal.SIGINT)
+    deadline = time.monotonic() + grace
+    while alive(leader) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    stop_session(leader)
+
+
+def _signal(members: Iterable[ProcessId], number: signal.Signals) -> None:
+    for member in members:
+        if identify(member.pid) == member:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member.pid, number)
+
+
+def _reap(pid: int) -> None:
+    """Take leave of a child that has ended, if it is one of ours."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)

@@ -1,0 +1,165 @@
+"""Running one Pulumi command so that it can be stopped at any time without leaving anything behind."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+from sandbox.processes import ProcessId, identify, stop_session
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GRACE = 60.0
+"""Seconds that the engine gets, after Ctrl-C, to finish the calls that are under way and to write its state."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a command ended. ``lines`` is all it said, without colours; ``interrupted``: we were told to stop."""
+
+    returncode: int
+    lines: tuple[str, ...]
+    interrupted: bool
+
+    def section(self, title: str) -> tuple[str, ...]:
+        """Return the indented lines below ``title:`` (``Resources``, ``Outputs``, ``Diagnostics``)."""
+        try:
+            start = self.lines.index(f"{title}:") + 1
+        except ValueError:
+            return ()
+        found = []
+        for line in self.lines[start:]:
+            if line and not line.startswith(" "):
+                break
+            found.append(line)
+        return tuple(line for line in found if line.strip())
+
+
+class _Stopper:
+    """Passes signals on: the first asks the engine to stop at the next safe point, the second kills it."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.stopped = False
+        self._say = say
+        self._process: subprocess.Popen[str] | None = None
+        self._timer = threading.Timer(GRACE, self._kill)
+        self._timer.daemon = True
+
+    def watch(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        if self.stopped:
+            self._ask()
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        if self.stopped:
+            self._kill()
+            return
+        self.stopped = True
+        self._say("stopping: Pulumi finishes what is under way; once more kills it")
+        self._ask()
+
+    def _ask(self) -> None:
+        if self._process is not None:
+            # Calls to AWS that are under way end by themselves; only the engine is told.
+            self._process.send_signal(signal.SIGINT)
+            if not self._timer.is_alive():
+                self._timer.start()
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+    def end(self) -> None:
+        self._timer.cancel()
+
+
+def run(
+    command: Sequence[str | Path],
+    *,
+    environ: Mapping[str, str],
+    folder: Path,
+    log: Path,
+    echo: Callable[[str], None] | None = None,
+    say: Callable[[str], None] = lambda _text: None,
+    started: Callable[[ProcessId], None] = lambda _process: None,
+) -> Outcome:
+    """Run ``command`` in ``folder`` to its end, write what it says to ``log``, and to ``echo`` line by line.
+
+    ``started`` is told the process. Must run in the main thread, as it handles signals meanwhile. When it returns, no
+    process that the command started is left, however it ended.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    stopper = _Stopper(say)
+    lines: list[str] = []
+    with _handling(stopper), log.open("w", encoding="utf-8") as sink:
+        # A session of its own: Ctrl-C in a terminal reaches this process alone, which passes it on once.
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            cwd=folder,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+        identity = identify(process.pid) or ProcessId(process.pid, "")
+        reader = threading.Thread(target=_read, args=(process.stdout, lines, sink, echo), daemon=True)
+        try:
+            started(identity)
+            reader.start()
+            stopper.watch(process)
+            process.wait()
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            stopper.end()
+            # Providers and language hosts of an engine that was killed do not notice by themselves; they also hold
+            # the pipe open.
+            stop_session(identity, grace=5)
+            if reader.is_alive():
+                reader.join()
+    return Outcome(process.returncode, tuple(lines), stopper.stopped)
+
+
+def _read(pipe: IO[str], lines: list[str], sink: IO[str], echo: Callable[[str], None] | None) -> None:
+    with pipe:
+        for raw in pipe:
+            line = raw.rstrip("\n")
+            plain = _COLOUR.sub("", line)
+            lines.append(plain)
+            sink.write(f"{plain}\n")
+            sink.flush()
+            if echo:
+                echo(line)
+
+
+@contextlib.contextmanager
+def _handling(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    # Whoever starts us with `nohup` has SIGHUP ignored, and wants it to stay so.
+    numbers = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
+@contextlib.contextmanager
+def deaf() -> Iterator[None]:
+    """Let nothing interrupt a clean-up: it is short, and half of it would leave something running."""
+    with _handling(lambda _number, _frame: None):
+        yield

@@ -1,0 +1,121 @@
+"""What runs, remembered between commands in ``.sandbox/state.json``."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from multiarch.errors import OutsideError
+from sandbox.layout import Layout
+from sandbox.processes import ProcessId
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A Pulumi engine.
+
+    ``version`` is as ``pulumi version`` says it, with the leading v. ``language_host_dir`` must be on PATH when the
+    engine has no Python language host beside it. ``source`` says in words where the engine comes from.
+    """
+
+    path: Path
+    version: str
+    language_host_dir: Path | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The running AWS server; its memory is the world, so a new process is a new world."""
+
+    process: ProcessId
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A Pulumi command at work; ``what`` names it, for example ``up checkout-dev``."""
+
+    process: ProcessId
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All that is remembered."""
+
+    server: Server | None = None
+    engine: Engine | None = None
+    run: Run | None = None
+
+
+def load(layout: Layout) -> State:
+    """Read the state; without a file it is empty.
+
+    Raises:
+        OutsideError: the file is not what this version writes.
+    """
+    try:
+        content = json.loads(layout.state.read_text(encoding="utf-8"))
+        return _decode(content)
+    except FileNotFoundError:
+        return State()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = f"`down --force` ends what it names if it can, and removes {layout.folder}."
+        raise OutsideError(f"{layout.state} cannot be read ({type(error).__name__}: {error}).", hint=hint) from error
+
+
+def _decode(content: dict[str, Any]) -> State:
+    if content["version"] != _VERSION:
+        raise ValueError(f"version {content['version']}, not {_VERSION}")
+    server, engine, run = content["server"], content["engine"], content["run"]
+    host = engine["language_host_dir"] if engine else None
+    return State(
+        server=server and Server(ProcessId(**server["process"]), server["url"]),
+        engine=engine
+        and Engine(Path(engine["path"]), engine["version"], Path(host) if host else None, engine["source"]),
+        run=run and Run(ProcessId(**run["process"]), run["what"]),
+    )
+
+
+def save(layout: Layout, state: State) -> None:
+    """Write the state so that a reader sees the old one or the new one, never half."""
+    write_atomically(layout.state, json.dumps({"version": _VERSION, **asdict(state)}, default=str, indent=2) + "\n")
+
+
+def write_atomically(file: Path, content: str, *, mode: int = 0o644) -> None:
+    """Put ``content`` in place in one step."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    half = file.with_name(f".{file.name}.{os.getpid()}")
+    half.write_text(content, encoding="utf-8")
+    half.chmod(mode)
+    half.replace(file)
+
+
+@contextlib.contextmanager
+def exclusive(layout: Layout, what: str) -> Iterator[None]:
+    """Let one command work on this sandbox at a time.
+
+    Raises:
+        OutsideError: another one does; it is named.
+    """
+    layout.folder.mkdir(parents=True, exist_ok=True)
+    with layout.lock.open("a+", encoding="utf-8") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            handle.seek(0)
+            holder = handle.read().strip() or "another command"
+            raise OutsideError(f"{holder} is at work on this sandbox.", hint="Wait for it, or stop it.") from None
+        handle.truncate(0)
+        handle.write(f"`{what}` (process {os.getpid()})\n")
+        handle.flush()
+        yield

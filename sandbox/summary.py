@@ -1,0 +1,93 @@
+"""What a person is told: what exists now, what came out, what to try next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sandbox import backend, inventory, server, state
+from sandbox.layout import Layout
+
+_SECRET_KEY = "4dabf18193072939515e22adb298388d"  # noqa: S105 (how Pulumi marks special values in a checkpoint)
+_LONGEST = 100
+
+
+def world(layout: Layout, url: str, region: str) -> tuple[dict[str, int], list[inventory.NodeGroup]]:
+    """Count what the sandbox's AWS holds in a region beyond what it started with, and describe its node groups."""
+    aws = inventory.Aws(url, region)
+    found = inventory.without(aws.everything(), inventory.baseline(layout, aws))
+    return {label: len(names) for label, names in found.items()}, aws.node_groups()
+
+
+def print_world(console: Console, layout: Layout, url: str, stack: str) -> None:
+    """Print counts and node groups of the stack's region, and the stack's outputs."""
+    region = layout.region(stack)
+    counts, groups = world(layout, url, region)
+    console.print(f"[bold]In the sandbox's AWS now[/bold] ({region}, all stacks)")
+    # Where several stacks are up, groups of all of them are listed.
+    console.print("  " + (", ".join(f"{number} {label}" for label, number in counts.items()) or "nothing"))
+    if groups:
+        console.print(_table(groups))
+    outputs = backend.checkpoint(layout, stack).outputs
+    if outputs:
+        console.print(f"[bold]Outputs of {stack}[/bold]")
+        for name, value in sorted(outputs.items()):
+            console.print(f"  {escape(name)}: {escape(_short(value))}", highlight=False, soft_wrap=True)
+
+
+def _table(groups: list[inventory.NodeGroup]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    for column in ("node group", "cluster", "kind", "architecture", "instance types", "min/now/max"):
+        table.add_column(column, no_wrap=column in {"architecture", "min/now/max"})
+    for group in groups:
+        kind = "managed" if group.managed else "self-managed"
+        sizes = f"{group.minimum}/{group.desired}/{group.maximum}"
+        table.add_row(group.name, group.cluster, kind, group.architecture, ", ".join(group.instance_types), sizes)
+    return table
+
+
+def _short(value: Any) -> str:  # noqa: ANN401 (an output is any JSON)
+    if isinstance(value, Mapping) and _SECRET_KEY in value:
+        return "[secret]"
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}… ({len(text)} characters)"
+
+
+def print_next(console: Console, stack: str) -> None:
+    """Print what to try."""
+    console.print(f"""[bold]Next[/bold]
+  make preview STACK={stack}    shows that nothing would change
+  edit config/stacks/Pulumi.{stack}.yaml, then `make preview` and `make up` again
+  make up STACK=…    another stack beside this one; `python -m sandbox status` lists them
+  eval "$(.venv/bin/python -m sandbox env {stack})"    then run `pulumi`, boto3 or `aws` by hand
+  make down    destroys everything and stops what runs""", highlight=False, soft_wrap=True)  # fmt: skip
+
+
+def status(layout: Layout) -> dict[str, Any]:
+    """Return what runs and what exists, as JSON-able values, shape version 1.
+
+    ``{"version", "up", "url", "server": {"pid"}, "engine": {"path", "version", "source"}, "run", "stacks": {NAME:
+    {"resources", "pending", "region"}}}``; what is not there is null.
+    """
+    known = state.load(layout)
+    up = known.server is not None and server.answers(known.server)
+    engine = known.engine
+    stacks = {}
+    for name in backend.stacks(layout):
+        told = backend.checkpoint(layout, name)
+        stacks[name] = {"resources": told.resources, "pending": list(told.pending)}
+    return {
+        "version": 1,
+        "up": up,
+        "url": known.server.url if known.server and up else None,
+        "server": {"pid": known.server.process.pid} if known.server and up else None,
+        "engine": engine and {"path": str(engine.path), "version": engine.version, "source": engine.source},
+        "run": known.run.what if known.run else None,
+        "stacks": stacks,
+    }
