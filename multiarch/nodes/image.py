@@ -13,12 +13,13 @@ from multiarch.facts.ami_families import AmiFamily, AmiType, ami_type, choose_am
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.nodes.model import AmiSource, BootstrapCase, Kind
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import Path, Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 
 _AMI_ID = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
 # 1.35.2-20260715 for Amazon Linux; Bottlerocket's releases, 1.52.0-ae0b4a82, have a version of their own.
 _AMAZON_LINUX_RELEASE = re.compile(r"(\d+\.\d+)\.\d+-\d{8}")
+_STACKS: Path = ("amiFamily",)
 _BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
 
 
@@ -158,7 +159,8 @@ def check_amazon_linux_2(spec: NodeGroupSpec, context: ClusterContext, family: A
     """AL2 images exist up to Kubernetes 1.32 and get no updates since 2025-11-26."""
     if family is not AmiFamily.AL2:
         return
-    path = (*spec.path, "amiType" if spec.ami_type else "amiFamily")
+    # A family that the stack chose is one fault, not one per group.
+    path = (*spec.path, "amiType" if spec.ami_type else "amiFamily") if spec.ami_type or spec.ami_family else _STACKS
     last = kubernetes.LAST_AL2_VERSION
     if not kubernetes.supports_al2(context.version):
         report(

@@ -45,6 +45,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("no-driver-image", web(instanceTypes=["f2.6xlarge"]), "nodeGroups.web.instanceTypes", "drivers", WARNING),
     ("al2-too-new", web(amiFamily="AL2") | {"kubernetesVersion": "1.33"}, "nodeGroups.web.amiFamily", "1.32 is the last", ERROR),
     ("al2-ended", web(amiFamily="AL2") | {"kubernetesVersion": "1.32"}, "nodeGroups.web.amiFamily", "2025-11-26", WARNING),
+    ("al2-ended", {"kubernetesVersion": "1.32", "amiFamily": "AL2"}, "amiFamily", "2026-06-30", WARNING),
     ("kubernetes-unsupported", {"kubernetesVersion": "1.30"}, "kubernetesVersion", "2026-07-23", ERROR),
     ("kubernetes-extended", {"kubernetesVersion": "1.33"}, "kubernetesVersion", "2027-07-29", WARNING),
     ("kubernetes-ends-soon", {"kubernetesVersion": "1.34"}, "kubernetesVersion", "2026-12-02", WARNING),
