@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_aws.get_caller_identity import get_caller_identity_output
-from pulumi_aws.get_partition import get_partition_output
-from pulumi_aws.get_region import get_region_output
+import pulumi_aws as aws
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +37,11 @@ class Account:
 def look_up(parent: pulumi.Resource) -> Account:
     """Ask the provider that ``parent`` would use."""
     opts = pulumi.InvokeOptions(parent=parent)
-    partition = get_partition_output(opts=opts)
+    partition = aws.get_partition_output(opts=opts)
     return Account(
-        id=get_caller_identity_output(opts=opts).account_id,
+        id=aws.get_caller_identity_output(opts=opts).account_id,
         partition=partition.partition,
         dns_suffix=partition.dns_suffix,
         reverse_dns_prefix=partition.reverse_dns_prefix,
-        region=get_region_output(opts=opts).region,
+        region=aws.get_region_output(opts=opts).region,
     )

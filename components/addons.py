@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_aws.eks._inputs import AddonPodIdentityAssociationArgs
-from pulumi_aws.eks.addon import Addon
-from pulumi_aws.iam.role import Role
-from pulumi_aws.iam.role_policy_attachment import RolePolicyAttachment
+from pulumi_aws import eks, iam
 
 from components import policies
 from components.account import Account
@@ -35,7 +32,7 @@ class AddonsArgs:
 class Addons(Component):
     """Some of the cluster's add-ons. ``by_name`` holds them by the add-on's name."""
 
-    by_name: dict[str, Addon]
+    by_name: dict[str, eks.Addon]
 
     def __init__(self, name: str, args: AddonsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the add-ons, each with the role that its controller needs."""
@@ -48,9 +45,9 @@ class Addons(Component):
         """The add-ons, for others to depend on."""
         return tuple(self.by_name.values())
 
-    def _addon(self, plan: AddonPlan, args: AddonsArgs) -> Addon:
+    def _addon(self, plan: AddonPlan, args: AddonsArgs) -> eks.Addon:
         associations, before = self._pod_identity(plan, args)
-        return Addon(
+        return eks.Addon(
             plan.name,
             cluster_name=args.cluster_name,
             addon_name=plan.name,
@@ -67,11 +64,11 @@ class Addons(Component):
 
     def _pod_identity(
         self, plan: AddonPlan, args: AddonsArgs
-    ) -> tuple[list[AddonPodIdentityAssociationArgs] | None, list[pulumi.Resource]]:
+    ) -> tuple[list[eks.AddonPodIdentityAssociationArgs] | None, list[pulumi.Resource]]:
         """Declare the controller's role, if it needs one; the list holds what has to be there before the add-on."""
         if plan.service_account is None or plan.managed_policy is None:
             return None, []
-        role = Role(
+        role = iam.Role(
             plan.name,
             name_prefix=self.prefix(plan.name, 38),
             description=f"Add-on {plan.name} of {args.cluster}",
@@ -81,11 +78,11 @@ class Addons(Component):
             tags=self.tags(plan.name),
             opts=self.child(plan.name),
         )
-        attachment = RolePolicyAttachment(
+        attachment = iam.RolePolicyAttachment(
             plan.name,
             role=role.name,
             policy_arn=args.account.managed_policy(plan.managed_policy),
             opts=self.child(plan.name),
         )
-        association = AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=plan.service_account)
+        association = eks.AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=plan.service_account)
         return [association], [attachment]

@@ -7,19 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_aws.cloudwatch.log_group import LogGroup
-from pulumi_aws.eks._inputs import AccessPolicyAssociationAccessScopeArgs
-from pulumi_aws.eks.cluster import Cluster as EksCluster
-from pulumi_aws.iam.role import Role
-from pulumi_aws.iam.role_policy_attachment import RolePolicyAttachment
-from pulumi_eks._enums import AuthenticationMode
-from pulumi_eks._inputs import (
-    AccessEntryArgs,
-    AccessPolicyAssociationArgs,
-    CoreDnsAddonOptionsArgs,
-    KubeProxyAddonOptionsArgs,
-)
-from pulumi_eks.cluster import Cluster
+import pulumi_eks
+from pulumi_aws import cloudwatch, eks, iam
 
 from components import policies
 from components.account import Account
@@ -66,13 +55,13 @@ class ControlPlane(Component):
         if plan.log_types:
             before.append(self._log_group(plan, args.key_arn))
         cluster = self._cluster_of(args, role, before)
-        eks = cluster.eks_cluster
-        self.name = eks.apply(lambda made: made.name)
-        self.version = eks.apply(lambda made: made.version)
-        self.endpoint = eks.apply(lambda made: made.endpoint)
-        self.security_group_id = eks.apply(_security_group)
+        made = cluster.eks_cluster
+        self.name = made.apply(lambda it: it.name)
+        self.version = made.apply(lambda it: it.version)
+        self.endpoint = made.apply(lambda it: it.endpoint)
+        self.security_group_id = made.apply(_security_group)
         self.oidc_provider_arn = cluster.oidc_provider_arn
-        authority: pulumi.Output[str] = eks.apply(_certificate_authority)
+        authority: pulumi.Output[str] = made.apply(_certificate_authority)
         self.facts = pulumi.Output.all(self.name, self.endpoint, authority).apply(
             lambda known: ClusterFacts(known[0], known[1], known[2], plan.service_cidr)
         )
@@ -80,12 +69,12 @@ class ControlPlane(Component):
             {"name": self.name, "version": self.version, "endpoint": self.endpoint, "oidc": self.oidc_provider_arn}
         )
 
-    def _service_role(self, account: Account) -> tuple[Role, list[pulumi.Resource]]:
+    def _service_role(self, account: Account) -> tuple[iam.Role, list[pulumi.Resource]]:
         """Declare the role that EKS takes on, with the one policy that a cluster without Auto Mode needs.
 
         Source: EKS user guide, "Amazon EKS cluster IAM role".
         """
-        role = Role(
+        role = iam.Role(
             "cluster",
             name_prefix=self.prefix("cluster", 38),
             description=f"EKS control plane of {self._cluster}",
@@ -94,14 +83,14 @@ class ControlPlane(Component):
             opts=self.child("cluster"),
         )
         policy = "AmazonEKSClusterPolicy"
-        attachment = RolePolicyAttachment(
+        attachment = iam.RolePolicyAttachment(
             policy, role=role.name, policy_arn=account.managed_policy(policy), opts=self.child(policy)
         )
         return role, [attachment]
 
-    def _log_group(self, plan: ClusterPlan, key_arn: pulumi.Input[str]) -> LogGroup:
+    def _log_group(self, plan: ClusterPlan, key_arn: pulumi.Input[str]) -> cloudwatch.LogGroup:
         # EKS makes this group itself if it is not there, without encryption and for ever, and leaves it behind.
-        return LogGroup(
+        return cloudwatch.LogGroup(
             "control-plane",
             name=control_plane_log_group(plan.name),
             retention_in_days=plan.log_retention_days,
@@ -110,18 +99,20 @@ class ControlPlane(Component):
             opts=self.child("control-plane"),
         )
 
-    def _cluster_of(self, args: ControlPlaneArgs, role: Role, before: Sequence[pulumi.Resource]) -> Cluster:
+    def _cluster_of(
+        self, args: ControlPlaneArgs, role: iam.Role, before: Sequence[pulumi.Resource]
+    ) -> pulumi_eks.Cluster:
         plan = args.plan
         tags = self.tags("cluster") | {"Name": plan.name}
         own_key = args.key_arn if plan.kms_key_arn is None else plan.kms_key_arn
-        return Cluster(
+        return pulumi_eks.Cluster(
             "cluster",
             name=plan.name,
             version=plan.version,
             vpc_id=args.vpc_id,
             private_subnet_ids=list(args.subnet_ids),
             service_role=role,
-            authentication_mode=AuthenticationMode.API,
+            authentication_mode=pulumi_eks.AuthenticationMode.API,
             access_entries=_access_entries(plan, args.account, tags),
             create_oidc_provider=True,
             endpoint_private_access=plan.endpoint_private,
@@ -139,8 +130,8 @@ class ControlPlane(Component):
             skip_default_security_groups=True,
             bootstrap_self_managed_addons=False,
             use_default_vpc_cni=True,
-            coredns_addon_options=CoreDnsAddonOptionsArgs(enabled=False),
-            kube_proxy_addon_options=KubeProxyAddonOptionsArgs(enabled=False),
+            coredns_addon_options=pulumi_eks.CoreDnsAddonOptionsArgs(enabled=False),
+            kube_proxy_addon_options=pulumi_eks.KubeProxyAddonOptionsArgs(enabled=False),
             tags=tags,
             cluster_tags=tags,
             opts=self.child("cluster", depends_on=before),
@@ -152,12 +143,12 @@ def control_plane_log_group(cluster: str) -> str:
     return f"/aws/eks/{cluster}/cluster"
 
 
-def _security_group(made: EksCluster) -> pulumi.Output[str]:
+def _security_group(made: eks.Cluster) -> pulumi.Output[str]:
     """ID of the security group that EKS makes for a cluster and its nodes."""
     return made.vpc_config.apply(lambda config: _told("cluster security group", config.cluster_security_group_id))
 
 
-def _certificate_authority(made: EksCluster) -> pulumi.Output[str]:
+def _certificate_authority(made: eks.Cluster) -> pulumi.Output[str]:
     """The certificate authority, PEM in base64."""
     return made.certificate_authority.apply(lambda authority: _told("certificate authority", authority.data))
 
@@ -169,20 +160,20 @@ def _told(what: str, value: str | None) -> str:
     return value
 
 
-def _access_entries(plan: ClusterPlan, account: Account, tags: dict[str, str]) -> dict[str, AccessEntryArgs]:
+def _access_entries(plan: ClusterPlan, account: Account, tags: dict[str, str]) -> dict[str, pulumi_eks.AccessEntryArgs]:
     """One entry per principal, by a key that does not change when others come or go."""
-    entries: dict[str, AccessEntryArgs] = {}
+    entries: dict[str, pulumi_eks.AccessEntryArgs] = {}
     for principal in sorted({*plan.admins, *plan.readers}):
         names = [
             *([ADMIN_POLICY] if principal in plan.admins else []),
             *([READER_POLICY] if principal in plan.readers else []),
         ]
-        entries[_entry_key(principal)] = AccessEntryArgs(
+        entries[_entry_key(principal)] = pulumi_eks.AccessEntryArgs(
             principal_arn=principal,
             access_policies={
-                name: AccessPolicyAssociationArgs(
+                name: pulumi_eks.AccessPolicyAssociationArgs(
                     policy_arn=account.access_policy(name),
-                    access_scope=AccessPolicyAssociationAccessScopeArgs(type="cluster"),
+                    access_scope=eks.AccessPolicyAssociationAccessScopeArgs(type="cluster"),
                 )
                 for name in names
             },

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_aws.kms.alias import Alias
-from pulumi_aws.kms.key import Key
+from pulumi_aws import kms
 
 from components import policies
 from components.account import Account
@@ -35,7 +34,7 @@ class Encryption(Component):
         """Declare key and alias."""
         super().__init__("Encryption", name, cluster=args.cluster, tags=args.tags, opts=opts)
         groups = [args.account.arn("logs", f"log-group:{group}") for group in sorted(args.log_groups)]
-        key = Key(
+        key = kms.Key(
             "key",
             description=f"Secrets and logs of the EKS cluster {args.cluster}",
             policy=policies.key_policy(args.account, groups),
@@ -44,6 +43,6 @@ class Encryption(Component):
             tags=self.tags("key"),
             opts=self.child("key"),
         )
-        Alias("key", name=f"alias/eks/{args.cluster}", target_key_id=key.key_id, opts=self.child("key"))
+        kms.Alias("key", name=f"alias/eks/{args.cluster}", target_key_id=key.key_id, opts=self.child("key"))
         self.key_arn = key.arn
         self.register_outputs({"keyArn": self.key_arn})

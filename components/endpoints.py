@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import pulumi
-from pulumi_aws.ec2._inputs import SecurityGroupIngressArgs
-from pulumi_aws.ec2.security_group import SecurityGroup
-from pulumi_aws.ec2.vpc_endpoint import VpcEndpoint
+from pulumi_aws import ec2
 
 from components.account import Account
 from components.component import Component
@@ -56,16 +54,16 @@ class Endpoints(Component):
         self.resources = tuple(resources)
         self.register_outputs({"services": services})
 
-    def _security_group(self, args: EndpointsArgs) -> SecurityGroup:
+    def _security_group(self, args: EndpointsArgs) -> ec2.SecurityGroup:
         # Rules stand in the group itself, so that one added by hand elsewhere is taken out again. No rule for the
         # way out: an endpoint only answers.
-        return SecurityGroup(
+        return ec2.SecurityGroup(
             "endpoints",
             name_prefix=self.prefix("endpoints", 100),
             description="HTTPS from within the VPC to its endpoints",
             vpc_id=args.vpc_id,
             ingress=[
-                SecurityGroupIngressArgs(
+                ec2.SecurityGroupIngressArgs(
                     description="HTTPS from the VPC",
                     protocol="tcp",
                     from_port=HTTPS,
@@ -77,8 +75,8 @@ class Endpoints(Component):
             opts=self.child("endpoints"),
         )
 
-    def _gateway(self, service: str, args: EndpointsArgs) -> VpcEndpoint:
-        return VpcEndpoint(
+    def _gateway(self, service: str, args: EndpointsArgs) -> ec2.VpcEndpoint:
+        return ec2.VpcEndpoint(
             service,
             vpc_id=args.vpc_id,
             vpc_endpoint_type="Gateway",
@@ -89,11 +87,11 @@ class Endpoints(Component):
             opts=self.child(service),
         )
 
-    def _interface(self, service: str, args: EndpointsArgs, group: SecurityGroup) -> VpcEndpoint:
+    def _interface(self, service: str, args: EndpointsArgs, group: ec2.SecurityGroup) -> ec2.VpcEndpoint:
         prefix = pulumi.Output.all(args.account.partition, args.account.reverse_dns_prefix).apply(
             partial(_name_prefix, service)
         )
-        return VpcEndpoint(
+        return ec2.VpcEndpoint(
             service,
             vpc_id=args.vpc_id,
             vpc_endpoint_type="Interface",

@@ -5,16 +5,7 @@ from __future__ import annotations
 import base64
 
 import pulumi
-from pulumi_aws.ec2._inputs import (
-    LaunchTemplateBlockDeviceMappingArgs,
-    LaunchTemplateBlockDeviceMappingEbsArgs,
-    LaunchTemplateIamInstanceProfileArgs,
-    LaunchTemplateMetadataOptionsArgs,
-    LaunchTemplateMonitoringArgs,
-    LaunchTemplateTagSpecificationArgs,
-)
-from pulumi_aws.ec2.launch_template import LaunchTemplate
-from pulumi_aws.ssm.get_parameter import get_parameter_output
+from pulumi_aws import ec2, ssm
 
 from multiarch.facts.ami_families import devices
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
@@ -33,12 +24,12 @@ def declare(
     instance_profile_arn: pulumi.Input[str] | None,
     security_group_id: pulumi.Input[str] | None,
     opts: pulumi.ResourceOptions,
-) -> LaunchTemplate:
+) -> ec2.LaunchTemplate:
     """Declare the launch template of one group.
 
     ``instance_profile_arn`` and ``security_group_id`` belong to self-managed groups; EKS sets both for managed ones.
     """
-    return LaunchTemplate(
+    return ec2.LaunchTemplate(
         group.name,
         name_prefix=group.launch_template_prefix,
         description=f"{group.architecture} nodes of {group.name}",
@@ -47,20 +38,20 @@ def declare(
         image_id=_image(group, opts),
         user_data=facts.apply(lambda cluster: encoded_user_data(group, cluster)),
         block_device_mappings=_disks(group),
-        metadata_options=LaunchTemplateMetadataOptionsArgs(
+        metadata_options=ec2.LaunchTemplateMetadataOptionsArgs(
             http_endpoint="enabled",
             http_tokens="required",
             http_put_response_hop_limit=group.imds_hop_limit,
             # Keys such as kubernetes.io/cluster/NAME are not allowed as metadata: instances would not start.
             instance_metadata_tags="disabled",
         ),
-        monitoring=LaunchTemplateMonitoringArgs(enabled=True),
-        iam_instance_profile=LaunchTemplateIamInstanceProfileArgs(arn=instance_profile_arn)
+        monitoring=ec2.LaunchTemplateMonitoringArgs(enabled=True),
+        iam_instance_profile=ec2.LaunchTemplateIamInstanceProfileArgs(arn=instance_profile_arn)
         if instance_profile_arn is not None
         else None,
         vpc_security_group_ids=[security_group_id] if security_group_id is not None else None,
         tag_specifications=[
-            LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=launched_tags) for kind in TAGGED_BY_LAUNCH
+            ec2.LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=launched_tags) for kind in TAGGED_BY_LAUNCH
         ],
         tags=tags,
         opts=opts,
@@ -81,17 +72,17 @@ def _image(group: NodeGroupPlan, opts: pulumi.ResourceOptions) -> pulumi.Input[s
         return None
     invoke = pulumi.InvokeOptions(parent=opts.parent)
     # The parameters are public; ``value`` would make a secret of them.
-    return get_parameter_output(name=group.ami.ssm_parameter, opts=invoke).insecure_value
+    return ssm.get_parameter_output(name=group.ami.ssm_parameter, opts=invoke).insecure_value
 
 
-def _disks(group: NodeGroupPlan) -> list[LaunchTemplateBlockDeviceMappingArgs]:
+def _disks(group: NodeGroupPlan) -> list[ec2.LaunchTemplateBlockDeviceMappingArgs]:
     """The group's disk, and the system's own where the family keeps the two apart."""
     layout = devices(group.family)
     sizes = {layout.root: layout.root_gib, layout.node_storage: group.disk_size}
     return [
-        LaunchTemplateBlockDeviceMappingArgs(
+        ec2.LaunchTemplateBlockDeviceMappingArgs(
             device_name=device,
-            ebs=LaunchTemplateBlockDeviceMappingEbsArgs(
+            ebs=ec2.LaunchTemplateBlockDeviceMappingEbsArgs(
                 volume_type="gp3", volume_size=size, encrypted="true", delete_on_termination="true"
             ),
         )

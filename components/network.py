@@ -7,18 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import pulumi
-from pulumi_aws._inputs import GetAvailabilityZonesFilterArgs
-from pulumi_aws.ec2.default_security_group import DefaultSecurityGroup
-from pulumi_aws.ec2.eip import Eip
-from pulumi_aws.ec2.get_subnet import get_subnet_output
-from pulumi_aws.ec2.internet_gateway import InternetGateway
-from pulumi_aws.ec2.nat_gateway import NatGateway
-from pulumi_aws.ec2.route import Route
-from pulumi_aws.ec2.route_table import RouteTable
-from pulumi_aws.ec2.route_table_association import RouteTableAssociation
-from pulumi_aws.ec2.subnet import Subnet
-from pulumi_aws.ec2.vpc import Vpc
-from pulumi_aws.get_availability_zones import get_availability_zones_output
+import pulumi_aws as aws
+from pulumi_aws import ec2
 
 from components.account import Account
 from components.component import Component
@@ -100,13 +90,13 @@ class Network(Component):
         opts = pulumi.InvokeOptions(parent=self)
         self.vpc_id = pulumi.Output.from_input(plan.vpc_id)
         self.private = tuple(
-            PrivateSubnet(pulumi.Output.from_input(id_), get_subnet_output(id=id_, opts=opts).availability_zone)
+            PrivateSubnet(pulumi.Output.from_input(id_), ec2.get_subnet_output(id=id_, opts=opts).availability_zone)
             for id_ in plan.private_subnet_ids
         )
         self.public_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.public_subnet_ids]
 
     def _declare(self, args: NetworkArgs, plan: NewNetwork) -> None:
-        vpc = Vpc(
+        vpc = ec2.Vpc(
             "vpc",
             cidr_block=plan.cidr,
             enable_dns_hostnames=True,
@@ -116,15 +106,17 @@ class Network(Component):
         )
         self.vpc_id = vpc.id
         # AWS gives every VPC a group whose members may talk to one another; without rules nobody uses it by mistake.
-        DefaultSecurityGroup("default", vpc_id=vpc.id, tags=self.tags("default-closed"), opts=self.child("default"))
-        gateway = InternetGateway("internet", vpc_id=vpc.id, tags=self.tags("internet"), opts=self.child("internet"))
+        ec2.DefaultSecurityGroup("default", vpc_id=vpc.id, tags=self.tags("default-closed"), opts=self.child("default"))
+        gateway = ec2.InternetGateway(
+            "internet", vpc_id=vpc.id, tags=self.tags("internet"), opts=self.child("internet")
+        )
         zones = self._zones(plan)
         public = self._subnets(args.cluster, [s for s in plan.subnets if s.public], zones)
         private = self._subnets(args.cluster, [s for s in plan.subnets if not s.public], zones)
         table, ways = self._route_table("public", public)
         ways.append(self._default_route("public", table, gateway=gateway))
         nats = self._nats(plan.nat, public, ways)
-        tables: list[RouteTable] = []
+        tables: list[ec2.RouteTable] = []
         ready: list[pulumi.Resource] = [*ways, *nats]
         for index, subnet in enumerate(private):
             name = f"private-{index}"
@@ -141,19 +133,21 @@ class Network(Component):
         """Names of the zones: the plan's, or the region's first ones by name."""
         if plan.zones:
             return [pulumi.Output.from_input(zone) for zone in plan.zones]
-        offered = get_availability_zones_output(
+        offered = aws.get_availability_zones_output(
             state="available",
             # Local and Wavelength Zones have to be opted into, and EKS can't use them for its own interfaces.
-            filters=[GetAvailabilityZonesFilterArgs(name="opt-in-status", values=["opt-in-not-required"])],
+            filters=[aws.GetAvailabilityZonesFilterArgs(name="opt-in-status", values=["opt-in-not-required"])],
             exclude_zone_ids=list(ZONE_IDS_WITHOUT_EKS),
             opts=pulumi.InvokeOptions(parent=self),
         ).names
         # Sorted, because AWS promises no order, and a subnet that changes its zone is a new subnet.
         return [offered.apply(partial(_nth_zone, index)) for index in range(plan.zone_count)]
 
-    def _subnets(self, cluster: str, plans: Sequence[SubnetPlan], zones: Sequence[pulumi.Output[str]]) -> list[Subnet]:
+    def _subnets(
+        self, cluster: str, plans: Sequence[SubnetPlan], zones: Sequence[pulumi.Output[str]]
+    ) -> list[ec2.Subnet]:
         return [
-            Subnet(
+            ec2.Subnet(
                 plan.name,
                 vpc_id=self.vpc_id,
                 cidr_block=plan.cidr,
@@ -173,19 +167,26 @@ class Network(Component):
             for plan in sorted(plans, key=lambda plan: plan.zone)
         ]
 
-    def _route_table(self, name: str, subnets: Sequence[Subnet]) -> tuple[RouteTable, list[pulumi.Resource]]:
+    def _route_table(self, name: str, subnets: Sequence[ec2.Subnet]) -> tuple[ec2.RouteTable, list[pulumi.Resource]]:
         """Declare a route table for some subnets; the list holds what ties them together."""
-        table = RouteTable(name, vpc_id=self.vpc_id, tags=self.tags(name), opts=self.child(name))
+        table = ec2.RouteTable(name, vpc_id=self.vpc_id, tags=self.tags(name), opts=self.child(name))
         ties: list[pulumi.Resource] = []
         for index, subnet in enumerate(subnets):
             tie = name if len(subnets) == 1 else f"{name}-{index}"
-            ties.append(RouteTableAssociation(tie, route_table_id=table.id, subnet_id=subnet.id, opts=self.child(tie)))
+            ties.append(
+                ec2.RouteTableAssociation(tie, route_table_id=table.id, subnet_id=subnet.id, opts=self.child(tie))
+            )
         return table, ties
 
     def _default_route(
-        self, name: str, table: RouteTable, *, gateway: InternetGateway | None = None, nat: NatGateway | None = None
-    ) -> Route:
-        return Route(
+        self,
+        name: str,
+        table: ec2.RouteTable,
+        *,
+        gateway: ec2.InternetGateway | None = None,
+        nat: ec2.NatGateway | None = None,
+    ) -> ec2.Route:
+        return ec2.Route(
             name,
             route_table_id=table.id,
             destination_cidr_block=ANYWHERE,
@@ -194,15 +195,15 @@ class Network(Component):
             opts=self.child(name),
         )
 
-    def _nats(self, nat: Nat, public: Sequence[Subnet], way_out: Sequence[pulumi.Resource]) -> list[NatGateway]:
+    def _nats(self, nat: Nat, public: Sequence[ec2.Subnet], way_out: Sequence[pulumi.Resource]) -> list[ec2.NatGateway]:
         """Declare no NAT gateway, one, or one per zone; ``way_out`` is the public subnets' way to the internet."""
         count = {Nat.NONE: 0, Nat.SINGLE: 1, Nat.PER_ZONE: len(public)}[nat]
         gateways = []
         for index, subnet in enumerate(public[:count]):
             name = f"nat-{index}"
-            address = Eip(name, domain="vpc", tags=self.tags(name), opts=self.child(name, depends_on=way_out))
+            address = ec2.Eip(name, domain="vpc", tags=self.tags(name), opts=self.child(name, depends_on=way_out))
             gateways.append(
-                NatGateway(
+                ec2.NatGateway(
                     name,
                     allocation_id=address.allocation_id,
                     subnet_id=subnet.id,
@@ -213,7 +214,12 @@ class Network(Component):
         return gateways
 
     def _endpoints(
-        self, args: NetworkArgs, plan: NewNetwork, vpc: Vpc, private: Sequence[Subnet], tables: Sequence[RouteTable]
+        self,
+        args: NetworkArgs,
+        plan: NewNetwork,
+        vpc: ec2.Vpc,
+        private: Sequence[ec2.Subnet],
+        tables: Sequence[ec2.RouteTable],
     ) -> tuple[pulumi.Resource, ...]:
         if not plan.endpoints:
             return ()

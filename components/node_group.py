@@ -7,16 +7,7 @@ from dataclasses import dataclass
 from math import floor
 
 import pulumi
-from pulumi_aws.autoscaling import _inputs as scaling
-from pulumi_aws.autoscaling.group import Group
-from pulumi_aws.ec2.launch_template import LaunchTemplate
-from pulumi_aws.eks._inputs import (
-    NodeGroupLaunchTemplateArgs,
-    NodeGroupScalingConfigArgs,
-    NodeGroupTaintArgs,
-    NodeGroupUpdateConfigArgs,
-)
-from pulumi_aws.eks.node_group import NodeGroup as EksNodeGroup
+from pulumi_aws import autoscaling, ec2, eks
 
 from components import launch_template
 from components.component import Component
@@ -49,7 +40,7 @@ class NodeGroup(Component):
     ``auto_scaling_group`` is the Auto Scaling Group's name; of a managed group EKS makes it, None until it has.
     """
 
-    group: EksNodeGroup | Group
+    group: eks.NodeGroup | autoscaling.Group
     auto_scaling_group: pulumi.Output[str | None]
 
     def __init__(self, name: str, args: NodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -79,11 +70,11 @@ class NodeGroup(Component):
             self.auto_scaling_group = managed.resources.apply(_first_auto_scaling_group)
         self.register_outputs({"autoScalingGroup": self.auto_scaling_group, "launchTemplateId": template.id})
 
-    def _managed(self, args: NodeGroupArgs, template: LaunchTemplate, found_by: dict[str, str]) -> EksNodeGroup:
+    def _managed(self, args: NodeGroupArgs, template: ec2.LaunchTemplate, found_by: dict[str, str]) -> eks.NodeGroup:
         plan = args.plan
         # With an image of its own in the launch template the API refuses these three.
         eks_image = plan.case is BootstrapCase.EKS
-        return EksNodeGroup(
+        return eks.NodeGroup(
             plan.name,
             cluster_name=args.cluster_name,
             node_group_name_prefix=plan.name_prefix,
@@ -94,16 +85,16 @@ class NodeGroup(Component):
             version=args.kubernetes_version if eks_image else None,
             capacity_type=plan.capacity_type.eks,
             instance_types=[instance.name for instance in plan.instance_types],
-            launch_template=NodeGroupLaunchTemplateArgs(id=template.id, version=template.latest_version.apply(str)),
+            launch_template=eks.NodeGroupLaunchTemplateArgs(id=template.id, version=template.latest_version.apply(str)),
             labels=dict(plan.labels),
             taints=[
-                NodeGroupTaintArgs(key=taint.key, value=taint.value or None, effect=taint.eks_effect)
+                eks.NodeGroupTaintArgs(key=taint.key, value=taint.value or None, effect=taint.eks_effect)
                 for taint in plan.taints
             ],
-            scaling_config=NodeGroupScalingConfigArgs(
+            scaling_config=eks.NodeGroupScalingConfigArgs(
                 min_size=plan.sizes.minimum, desired_size=plan.sizes.desired, max_size=plan.sizes.maximum
             ),
-            update_config=NodeGroupUpdateConfigArgs(
+            update_config=eks.NodeGroupUpdateConfigArgs(
                 max_unavailable=plan.update.max_unavailable,
                 max_unavailable_percentage=plan.update.max_unavailable_percentage,
             ),
@@ -117,10 +108,12 @@ class NodeGroup(Component):
             ),
         )
 
-    def _self_managed(self, args: NodeGroupArgs, template: LaunchTemplate, marks: dict[str, str]) -> Group:
+    def _self_managed(
+        self, args: NodeGroupArgs, template: ec2.LaunchTemplate, marks: dict[str, str]
+    ) -> autoscaling.Group:
         plan = args.plan
         spot = plan.capacity_type is CapacityType.SPOT
-        return Group(
+        return autoscaling.Group(
             plan.name,
             name_prefix=plan.name_prefix,
             min_size=plan.sizes.minimum,
@@ -131,15 +124,15 @@ class NodeGroup(Component):
             # Replaces a spot instance when EC2 warns that it may be taken back, not only once it is gone.
             capacity_rebalance=spot,
             mixed_instances_policy=_instances(plan, template),
-            instance_refresh=scaling.GroupInstanceRefreshArgs(
+            instance_refresh=autoscaling.GroupInstanceRefreshArgs(
                 # A change of the launch template's version starts it; no other trigger is wanted.
                 strategy="Rolling",
-                preferences=scaling.GroupInstanceRefreshPreferencesArgs(
+                preferences=autoscaling.GroupInstanceRefreshPreferencesArgs(
                     min_healthy_percentage=min_healthy_percentage(plan)
                 ),
             ),
             tags=[
-                scaling.GroupTagArgs(key=key, value=value, propagate_at_launch=True)
+                autoscaling.GroupTagArgs(key=key, value=value, propagate_at_launch=True)
                 for key, value in self.tags(plan.name, marks).items()
             ],
             opts=self.child(plan.name, depends_on=(*args.ready, *args.role.ready), ignore_changes=["desiredCapacity"]),
@@ -158,20 +151,20 @@ def min_healthy_percentage(plan: NodeGroupPlan) -> int:
     return max(0, 100 - floor(100 * (plan.update.max_unavailable or 1) / plan.sizes.maximum))
 
 
-def _instances(plan: NodeGroupPlan, template: LaunchTemplate) -> scaling.GroupMixedInstancesPolicyArgs:
+def _instances(plan: NodeGroupPlan, template: ec2.LaunchTemplate) -> autoscaling.GroupMixedInstancesPolicyArgs:
     """Which types, in order of preference, and how they are bought."""
     spot = plan.capacity_type is CapacityType.SPOT
-    return scaling.GroupMixedInstancesPolicyArgs(
-        launch_template=scaling.GroupMixedInstancesPolicyLaunchTemplateArgs(
-            launch_template_specification=scaling.GroupMixedInstancesPolicyLaunchTemplateLaunchTemplateSpecificationArgs(
+    return autoscaling.GroupMixedInstancesPolicyArgs(
+        launch_template=autoscaling.GroupMixedInstancesPolicyLaunchTemplateArgs(
+            launch_template_specification=autoscaling.GroupMixedInstancesPolicyLaunchTemplateLaunchTemplateSpecificationArgs(
                 launch_template_id=template.id, version=template.latest_version.apply(str)
             ),
             overrides=[
-                scaling.GroupMixedInstancesPolicyLaunchTemplateOverrideArgs(instance_type=instance.name)
+                autoscaling.GroupMixedInstancesPolicyLaunchTemplateOverrideArgs(instance_type=instance.name)
                 for instance in plan.instance_types
             ],
         ),
-        instances_distribution=scaling.GroupMixedInstancesPolicyInstancesDistributionArgs(
+        instances_distribution=autoscaling.GroupMixedInstancesPolicyInstancesDistributionArgs(
             on_demand_base_capacity=0,
             on_demand_percentage_above_base_capacity=0 if spot else 100,
             on_demand_allocation_strategy="prioritized",

@@ -5,11 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_aws.eks.access_entry import AccessEntry
-from pulumi_aws.iam.instance_profile import InstanceProfile
-from pulumi_aws.iam.role import Role
-from pulumi_aws.iam.role_policy import RolePolicy
-from pulumi_aws.iam.role_policy_attachment import RolePolicyAttachment
+from pulumi_aws import eks, iam
 
 from components import policies
 from components.account import Account
@@ -52,7 +48,7 @@ class NodeRole(Component):
     def __init__(self, name: str, args: NodeRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the role, its policies, and for self-managed groups instance profile and access entry."""
         super().__init__("NodeRole", name, cluster=args.cluster, tags=args.tags, opts=opts)
-        role = Role(
+        role = iam.Role(
             name,
             name_prefix=self.prefix(name, 38),
             description=f"Nodes of {args.cluster} in {args.kind} groups",
@@ -63,7 +59,7 @@ class NodeRole(Component):
             opts=self.child(name),
         )
         ready: list[pulumi.Resource] = [
-            RolePolicyAttachment(
+            iam.RolePolicyAttachment(
                 f"{name}-{policy}",
                 role=role.name,
                 policy_arn=args.account.managed_policy(policy),
@@ -73,7 +69,7 @@ class NodeRole(Component):
         ]
         if args.session_log_group:
             ready.append(
-                RolePolicy(
+                iam.RolePolicy(
                     f"{name}-session-logs",
                     name="session-logs",
                     role=role.name,
@@ -84,7 +80,7 @@ class NodeRole(Component):
         self.role_arn = role.arn
         self.instance_profile_arn = None
         if args.kind is Kind.SELF_MANAGED:
-            profile = InstanceProfile(
+            profile = iam.InstanceProfile(
                 name,
                 name_prefix=self.prefix(name, 38),
                 role=role.name,
@@ -92,7 +88,7 @@ class NodeRole(Component):
                 opts=self.child(name),
             )
             self.instance_profile_arn = profile.arn
-            entry = AccessEntry(
+            entry = eks.AccessEntry(
                 name,
                 cluster_name=args.cluster_name,
                 principal_arn=role.arn,

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_aws.cloudwatch.log_group import LogGroup
-from pulumi_aws.ssm.document import Document
+from pulumi_aws import cloudwatch, ssm
 
 from components.component import Component
 from multiarch.nodes.model import Pairs
@@ -41,7 +40,7 @@ class Session(Component):
         ready: Sequence[pulumi.Resource] = ()
         if plan.log_group_name:
             ready = [
-                LogGroup(
+                cloudwatch.LogGroup(
                     "sessions",
                     name=plan.log_group_name,
                     retention_in_days=plan.log_retention_days,
@@ -50,7 +49,7 @@ class Session(Component):
                     opts=self.child("sessions"),
                 )
             ]
-        document = Document(
+        document = ssm.Document(
             "preferences",
             name=plan.document_name,
             document_type="Session",

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_kubernetes.meta.v1._inputs import ObjectMetaArgs
-from pulumi_kubernetes.provider import Provider
-from pulumi_kubernetes.storage.v1.StorageClass import StorageClass
+import pulumi_kubernetes as kubernetes
 
 from components.component import Component
 from multiarch.nodes.model import Pairs
@@ -36,10 +34,12 @@ class DefaultStorageClass(Component):
     def __init__(self, name: str, args: DefaultStorageClassArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare a Kubernetes provider and the StorageClass."""
         super().__init__("DefaultStorageClass", name, cluster=args.cluster, tags=args.tags, opts=opts)
-        provider = Provider("cluster", kubeconfig=args.kubeconfig, opts=self.child("cluster"))
-        StorageClass(
+        provider = kubernetes.Provider("cluster", kubeconfig=args.kubeconfig, opts=self.child("cluster"))
+        kubernetes.storage.v1.StorageClass(
             NAME,
-            metadata=ObjectMetaArgs(name=NAME, annotations={"storageclass.kubernetes.io/is-default-class": "true"}),
+            metadata=kubernetes.meta.v1.ObjectMetaArgs(
+                name=NAME, annotations={"storageclass.kubernetes.io/is-default-class": "true"}
+            ),
             provisioner="ebs.csi.aws.com",
             parameters={"type": "gp3", "encrypted": "true"},
             volume_binding_mode="WaitForFirstConsumer",

@@ -1,0 +1,138 @@
+"""What a rendering shows where only AWS knows the value: the right shape, and a mark that nobody takes for real.
+
+An ID is ``<Subnet:private-0>``: the type and logical name of the resource that will have it. The account is
+111122223333, which AWS keeps for documentation, and the API server's host ends in ``.invalid`` (RFC 2606).
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+ACCOUNT = "111122223333"
+SUFFIX = "RENDERED"
+CERTIFICATE_AUTHORITY = base64.b64encode(b"rendered: EKS makes the certificate authority with the cluster\n").decode()
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""How the engine's protocol writes a value that is not known yet: pulumi, sdk/go/common/resource/plugin."""
+_NO_REGION = "REGION"
+_ZONES_OFFERED = 6
+
+Json = object
+Properties = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A partition of AWS. Source: botocore's partitions."""
+
+    name: str
+    dns_suffix: str
+    reverse_dns_prefix: str
+
+
+_PARTITIONS: Mapping[str, Partition] = MappingProxyType(
+    {
+        "cn-": Partition("aws-cn", "amazonaws.com.cn", "cn.com.amazonaws"),
+        "us-gov-": Partition("aws-us-gov", "amazonaws.com", "com.amazonaws"),
+        "": Partition("aws", "amazonaws.com", "com.amazonaws"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Region and partition of a rendering. ``region`` is ``REGION`` where the stack does not say it."""
+
+    region: str
+    partition: Partition
+
+    @classmethod
+    def of(cls, region: str | None) -> Where:
+        """Take the partition from the region's name, as its first part tells it."""
+        found = next(partition for start, partition in _PARTITIONS.items() if (region or "").startswith(start))
+        return cls(region or _NO_REGION, found)
+
+    def arn(self, service: str, resource: str) -> str:
+        """An ARN in the marked account."""
+        region = "" if service == "iam" else self.region
+        return f"arn:{self.partition.name}:{service}:{region}:{ACCOUNT}:{resource}"
+
+
+def type_name(type_: str) -> str:
+    """``Vpc`` for ``aws:ec2/vpc:Vpc``."""
+    return type_.rpartition(":")[2]
+
+
+def resource_id(type_: str, name: str) -> str:
+    """The mark in place of an ID."""
+    return f"<{type_name(type_)}:{name}>"
+
+
+def outputs(type_: str, name: str, inputs: Properties, where: Where) -> dict[str, Json]:
+    """What AWS would add to a resource's inputs, as far as components or people look at it."""
+    mark = resource_id(type_, name)
+    known: dict[str, Json] = {}
+    if type_.startswith("aws:"):
+        service = type_.split(":")[1].partition("/")[0]
+        known["arn"] = where.arn(service, mark)
+    if isinstance(prefix := inputs.get("namePrefix"), str):
+        known["name"] = f"{prefix}{SUFFIX}"
+    if extra := _EXTRA.get(type_):
+        known |= extra(mark, inputs)
+    return known
+
+
+def cluster(name: str, inputs: Properties, where: Where) -> dict[str, Json]:
+    """The state of the EKS cluster that the component ``eks:index:Cluster`` declares."""
+    cluster_name = str(inputs.get("name"))
+    return {
+        "name": cluster_name,
+        "arn": where.arn("eks", f"cluster/{cluster_name}"),
+        "version": inputs.get("version"),
+        "endpoint": f"https://{cluster_name}.example.invalid",
+        "certificateAuthority": {"data": CERTIFICATE_AUTHORITY},
+        "vpcConfig": {"clusterSecurityGroupId": f"<SecurityGroup:{name}, made by EKS>", "vpcId": inputs.get("vpcId")},
+    }
+
+
+def call(token: str, args: Properties, where: Where) -> dict[str, Json]:
+    """Answer a look-up. Raises KeyError for one that no component makes."""
+    return _CALLS[token](args, where)
+
+
+def _managed_group(mark: str, inputs: Properties) -> dict[str, Json]:
+    name = f"{inputs.get('nodeGroupNamePrefix')}{SUFFIX}"
+    # EKS names the Auto Scaling Group eks-NODEGROUP-UUID.
+    return {"nodeGroupName": name, "resources": [{"autoscalingGroups": [{"name": f"eks-{name}-{SUFFIX}"}]}], "id": mark}
+
+
+_EXTRA: Mapping[str, Callable[[str, Properties], dict[str, Json]]] = MappingProxyType(
+    {
+        "aws:ec2/eip:Eip": lambda mark, _: {"allocationId": mark},
+        "aws:ec2/launchTemplate:LaunchTemplate": lambda _mark, _: {"latestVersion": 1},
+        "aws:eks/nodeGroup:NodeGroup": _managed_group,
+        "aws:kms/key:Key": lambda mark, _: {"keyId": mark},
+        "eks:index:Cluster": lambda _mark, _: {"oidcProviderArn": "<OpenIdConnectProvider:cluster>"},
+    }
+)
+
+_CALLS: Mapping[str, Callable[[Properties, Where], dict[str, Json]]] = MappingProxyType(
+    {
+        "aws:index/getCallerIdentity:getCallerIdentity": lambda _, _where: {"accountId": ACCOUNT},
+        "aws:index/getPartition:getPartition": lambda _, where: {
+            "partition": where.partition.name,
+            "dnsSuffix": where.partition.dns_suffix,
+            "reverseDnsPrefix": where.partition.reverse_dns_prefix,
+        },
+        "aws:index/getRegion:getRegion": lambda _, where: {"region": where.region},
+        "aws:index/getAvailabilityZones:getAvailabilityZones": lambda _, where: {
+            "names": [f"{where.region}{letter}" for letter in "abcdef"[:_ZONES_OFFERED]]
+        },
+        # Which zone an existing subnet lies in, only AWS knows.
+        "aws:ec2/getSubnet:getSubnet": lambda _, _where: {"availabilityZone": UNKNOWN},
+        # EC2's own way to write "look it up at launch".
+        "aws:ssm/getParameter:getParameter": lambda args, _: {"insecureValue": f"resolve:ssm:{args.get('name')}"},
+    }
+)

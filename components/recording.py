@@ -1,0 +1,156 @@
+"""The engine's place in a rendering: it records what is declared, and answers with marked values. It calls nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks
+from pulumi.runtime.proto import resource_pb2
+
+from components import marked_values
+from components.marked_values import Json, Properties, Where
+
+STACK_TYPE = "pulumi:pulumi:Stack"
+_CLUSTER_TYPE = "eks:index:Cluster"
+# How the engine's protocol marks a value that is more than JSON: pulumi, sdk/go/common/resource/sig.
+_SIGNATURE = "4dabf18193072939515e22adb298388d"
+_RESOURCE_REFERENCE = "5cf8f73096256a8f31e491e813e4eb8e"
+_NOT_KNOWN_YET = "<known once it runs>"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One declared resource. ``parent`` is empty for the stack; ``dependencies`` are URNs, sorted.
+
+    ``inputs`` are JSON values by the provider's property names, as the engine would get them.
+    """
+
+    urn: str
+    type: str
+    name: str
+    parent: str
+    custom: bool
+    inputs: Properties
+    dependencies: tuple[str, ...]
+    ignore_changes: tuple[str, ...]
+    aliases: tuple[str, ...]
+
+
+class NoMocks(Mocks):
+    """Pulumi's mock monitor wants mocks; this one's answers come from :mod:`components.marked_values`."""
+
+    def call(self, args: MockCallArgs) -> tuple[dict[str, Json], list[tuple[str, str]] | None]:
+        """Never called."""
+        raise NotImplementedError(args.token)
+
+    def new_resource(self, args: MockResourceArgs) -> tuple[str | None, dict[str, Json]]:
+        """Never called."""
+        raise NotImplementedError(args.typ)
+
+
+class Recorder(MockMonitor):
+    """Pulumi's mock monitor, keeping what a request says beyond a resource's inputs: parent, dependencies, options.
+
+    It answers with the inputs as they came, so nothing has to be decoded and encoded again: an event loop per worker
+    thread, which the original makes for that, would stay behind after every rendering.
+    """
+
+    def __init__(self, where: Where) -> None:
+        """``where`` is what look-ups of region and partition tell."""
+        super().__init__(NoMocks())
+        self._where = where
+        self._lock = Lock()
+        self._recorded: dict[str, Recorded] = {}
+        self._clusters: dict[str, dict[str, Json]] = {}
+        self.outputs: Properties = {}
+
+    def recorded(self) -> tuple[Recorded, ...]:
+        """Everything declared, sorted by URN: requests come in no order of their own."""
+        return tuple(self._recorded[urn] for urn in sorted(self._recorded))
+
+    def RegisterResource(  # noqa: N802  (the protocol's name)
+        self, request: resource_pb2.RegisterResourceRequest
+    ) -> resource_pb2.RegisterResourceResponse:
+        """Record a resource, and answer with its inputs and marked values."""
+        urn = str(self.make_urn(request.parent, request.type, request.name))
+        inputs = properties(request.object)
+        with self._lock:
+            if urn in self._recorded:
+                raise DuplicateResourceError(urn)
+            self._recorded[urn] = Recorded(
+                urn=urn,
+                type=request.type,
+                name=request.name,
+                parent=request.parent,
+                custom=request.custom,
+                inputs=inputs,
+                dependencies=tuple(sorted(request.dependencies)),
+                ignore_changes=tuple(sorted(request.ignoreChanges)),
+                aliases=tuple(sorted(alias.spec.name for alias in request.aliases)),
+            )
+        id_ = marked_values.resource_id(request.type, request.name) if request.custom else ""
+        response = resource_pb2.RegisterResourceResponse(urn=urn, id=id_)
+        if request.custom:
+            # A component's outputs are its own; a provider's are the inputs and what it adds.
+            response.object.CopyFrom(request.object)
+        response.object.update(marked_values.outputs(request.type, request.name, inputs, self._where))
+        if request.type == _CLUSTER_TYPE:
+            response.object.update({"eksCluster": self._cluster(urn, request.name, inputs)})
+        return response
+
+    def RegisterResourceOutputs(  # noqa: N802  (the protocol's name)
+        self, request: resource_pb2.RegisterResourceOutputsRequest
+    ) -> None:
+        """Keep the stack's outputs."""
+        if f"::{STACK_TYPE}::" in request.urn:
+            self.outputs = properties(request.outputs)
+
+    def Invoke(  # noqa: N802  (the protocol's name)
+        self, request: resource_pb2.ResourceInvokeRequest
+    ) -> object:
+        """Answer a look-up."""
+        args = properties(request.args)
+        if request.tok == "pulumi:pulumi:getResource":
+            urn = str(args["urn"])
+            found: dict[str, Json] = {"urn": urn, "id": urn, "state": self._clusters[urn]}
+        else:
+            found = marked_values.call(request.tok, args, self._where)
+        response = resource_pb2.ResourceInvokeResponse()
+        getattr(response, "return").update(found)
+        return response
+
+    def _cluster(self, urn: str, name: str, inputs: Properties) -> dict[str, Json]:
+        """The remote component's EKS cluster, as a reference that the SDK resolves by ``getResource``."""
+        child = str(self.make_urn(urn, "aws:eks/cluster:Cluster", f"{name}-eksCluster"))
+        self._clusters[child] = marked_values.cluster(name, inputs, self._where)
+        return {_SIGNATURE: _RESOURCE_REFERENCE, "urn": child, "id": child, "packageVersion": ""}
+
+
+class DuplicateResourceError(Exception):
+    """Two resources of one type have the same name and parent; the engine would refuse the second."""
+
+
+def properties(struct: object) -> dict[str, Json]:
+    """A protobuf Struct as plain values: whole numbers are ints, secrets their value, references their URN."""
+    plain = _plain(struct)
+    if not isinstance(plain, dict):
+        raise TypeError(struct)
+    return plain
+
+
+def _plain(value: object) -> Json:
+    # Struct and ListValue register themselves as Mapping and Sequence.
+    if isinstance(value, Mapping):
+        members = {str(key): _plain(member) for key, member in sorted(value.items())}
+        if _SIGNATURE in members:
+            return members.get("urn", members.get("value"))
+        return members
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str):
+        return _NOT_KNOWN_YET if value == marked_values.UNKNOWN else value
+    if isinstance(value, Sequence):
+        return [_plain(member) for member in value]
+    return value

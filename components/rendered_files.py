@@ -1,0 +1,149 @@
+"""The files of a rendering: one per thing that people review, and the whole tree as JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from types import MappingProxyType
+
+from ruamel.yaml import YAML
+
+from components.marked_values import SUFFIX, Json, Properties
+from components.recording import Recorded
+from multiarch.errors import OutsideError
+
+MARKER = "resources.json"
+"""Every rendering has it; a folder without it is somebody else's."""
+_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+_GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})
+_ROLE = "aws:iam/role:Role"
+_INLINE_POLICY = "aws:iam/rolePolicy:RolePolicy"
+_ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
+_ADDON = "aws:eks/addon:Addon"
+_DOCUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        _ROLE: ("iam/{name}/trust-policy.json", "assumeRolePolicy"),
+        "aws:kms/key:Key": ("kms/{name}.json", "policy"),
+        "aws:ssm/document:Document": ("sessions/{name}.json", "content"),
+    }
+)
+"""Types that are one JSON document: where it is written, and which property holds it."""
+
+
+def contents(resources: Sequence[Recorded], outputs: Mapping[str, Json]) -> dict[str, str]:
+    """Text by path below the stack's folder, with ``/``; every text ends in a newline."""
+    files = {
+        MARKER: _json([_entry(resource) for resource in resources]),
+        "outputs.json": _json({name: value for name, value in outputs.items() if name != "kubeconfig"}),
+        "kubeconfig": f"{outputs['kubeconfig']}\n",
+    }
+    for resource in resources:
+        files |= _files_of(resource)
+    return files | _role_policies(resources)
+
+
+def _entry(resource: Recorded) -> dict[str, Json]:
+    return {
+        "urn": resource.urn,
+        "type": resource.type,
+        "name": resource.name,
+        "parent": resource.parent,
+        "dependencies": list(resource.dependencies),
+        "ignoreChanges": list(resource.ignore_changes),
+        "inputs": resource.inputs,
+    }
+
+
+def _files_of(resource: Recorded) -> dict[str, str]:
+    """What one resource has to show by itself."""
+    name, inputs = resource.name, resource.inputs
+    if resource.type == _TEMPLATE:
+        return _template(name, inputs)
+    if resource.type in _DOCUMENTS:
+        path, key = _DOCUMENTS[resource.type]
+        return {path.format(name=name): _json(json.loads(str(inputs[key])))}
+    if resource.type in _GROUPS:
+        return {f"node-groups/{name}.json": _json(inputs)}
+    if resource.type == _ADDON:
+        configuration = json.loads(str(inputs.get("configurationValues") or "{}"))
+        return {f"addons/{name}.json": _json({**inputs, "configurationValues": configuration})}
+    if resource.type.startswith("kubernetes:"):
+        return {f"kubernetes/{inputs['kind']}-{name}.yaml": _yaml(inputs)}
+    return {}
+
+
+def _template(name: str, inputs: Properties) -> dict[str, str]:
+    files = {f"launch-templates/{name}.json": _json(inputs)}
+    if encoded := inputs.get("userData"):
+        text = base64.b64decode(str(encoded)).decode()
+        files[f"user-data/{name}.{_suffix(text)}"] = text
+    return files
+
+
+def _suffix(user_data: str) -> str:
+    """Tell user data's format by its first line: a shell script, a MIME document, or Bottlerocket's TOML."""
+    if user_data.startswith("#!"):
+        return "sh"
+    return "mime" if user_data.startswith(("MIME-Version:", "Content-Type:")) else "toml"
+
+
+def _role_policies(resources: Sequence[Recorded]) -> dict[str, str]:
+    """Inline policies one by one, and a list of the managed ones, by the role's logical name."""
+    roles = {f"{role.inputs['namePrefix']}{SUFFIX}": role.name for role in resources if role.type == _ROLE}
+    files: dict[str, str] = {}
+    managed: dict[str, list[str]] = {}
+    for resource in resources:
+        if resource.type == _INLINE_POLICY:
+            path = f"iam/{roles[str(resource.inputs['role'])]}/{resource.inputs['name']}.json"
+            files[path] = _json(json.loads(str(resource.inputs["policy"])))
+        elif resource.type == _ATTACHMENT:
+            managed.setdefault(roles[str(resource.inputs["role"])], []).append(str(resource.inputs["policyArn"]))
+    return files | {f"iam/{role}/managed-policies.json": _json(sorted(arns)) for role, arns in managed.items()}
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _yaml(value: Json) -> str:
+    # The pure writer: the C one lays long lines out differently.
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    text = StringIO()
+    yaml.dump(value, text)
+    return text.getvalue()
+
+
+def replace(target: Path, files: Mapping[str, str]) -> None:
+    """Write the files into ``target``, and take an earlier rendering away, the whole folder at once.
+
+    A run that is interrupted leaves the earlier rendering or none, never half of one. Raises OutsideError when
+    ``target`` holds something that is no rendering, or can't be written.
+    """
+    try:
+        if target.exists() and not (target / MARKER).is_file() and any(target.iterdir()):
+            raise OutsideError(
+                f"{target} holds files, and no {MARKER} among them.", hint="Render into another folder, or clear it."
+            )
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as scratch:
+            fresh = Path(scratch) / "fresh"
+            _write(fresh, files)
+            if target.exists():
+                target.rename(Path(scratch) / "earlier")
+            fresh.rename(target)
+    except OSError as error:
+        raise OutsideError(
+            f"{target} can't be written: {error}.", hint="Check the folder's owner and free space."
+        ) from error
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
