@@ -1,0 +1,252 @@
+"""Pinning a stack: which image releases and add-on versions to write, and where in its file.
+
+Unpinned, a preview next month follows AWS's "recommended" of that day and can replace every node. A managed group is
+pinned by its release, a self-managed one by the image's ID, an add-on by its version. The clients are the caller's;
+nothing here opens one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from multiarch.errors import MultiarchError, OutsideError
+from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
+from multiarch.stack.engine_config import NAMESPACE
+from multiarch.stack.load import Stack
+from multiarch.stack.model import Plan
+from multiarch.stack.schema import Addons, Ami, AmiByArchitecture, MultiArchitectureGroup
+from multiarch.stack.yaml_edit import Setting, set_value, top_keys
+from multiarch.stack.yaml_source import parse
+
+_SSM_BATCH = 10
+_ADDON_KEYS: Mapping[str, str] = MappingProxyType(
+    {
+        "aws-ebs-csi-driver": "ebsCsi",
+        "coredns": "coredns",
+        "eks-pod-identity-agent": "podIdentityAgent",
+        "kube-proxy": "kubeProxy",
+        "vpc-cni": "vpcCni",
+    }
+)
+
+
+class SsmClient(Protocol):
+    """What is used of boto3's SSM client."""
+
+    def get_parameters(self, *, Names: list[str]) -> Mapping[str, Any]:  # noqa: N803  (boto3's spelling)
+        """Return ``Parameters`` and ``InvalidParameters``."""
+
+
+class EksClient(Protocol):
+    """What is used of boto3's EKS client."""
+
+    def describe_addon_versions(self, *, addonName: str, kubernetesVersion: str) -> Mapping[str, Any]:  # noqa: N803
+        """Return ``addons`` with their ``addonVersions``, newest first."""
+
+
+class Ec2Client(Protocol):
+    """What is used of boto3's EC2 client."""
+
+    def describe_images(self, *, ImageIds: list[str]) -> Mapping[str, Any]:  # noqa: N803
+        """Return ``Images``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """One client per service, all of the stack's region."""
+
+    ssm: SsmClient
+    eks: EksClient
+    ec2: Ec2Client
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One value to write. ``key`` is the path in the stack, ``old`` what stands there, ``note`` a comment behind it."""
+
+    key: str
+    old: str | None
+    new: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One value that stays as it is, and why."""
+
+    key: str
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """What pinning a stack comes to: ``changes`` and ``kept`` in the order of groups, then add-ons."""
+
+    changes: tuple[Pin, ...]
+    kept: tuple[Kept, ...]
+
+
+def without_releases(stack: Stack) -> Stack:
+    """The stack as if no release or add-on version were written: it can be planned although they are outdated."""
+    words = stack.words
+    both: dict[str, MultiArchitectureGroup] = {}
+    for name, group in words.multi_architecture_groups.items():
+        ami = AmiByArchitecture(amd64=_without_release(group.ami.amd64), arm64=_without_release(group.ami.arm64))
+        both[name] = group.model_copy(update={"ami": ami})
+    single = {
+        name: group.model_copy(update={"ami": _without_release(group.ami)}) for name, group in words.node_groups.items()
+    }
+    addons = {field: getattr(words.addons, field).model_copy(update={"version": None}) for field in Addons.model_fields}
+    update = {
+        "addons": words.addons.model_copy(update=addons),
+        "multi_architecture_groups": both,
+        "node_groups": single,
+    }
+    return replace(stack, words=words.model_copy(update=update))
+
+
+def _without_release(ami: Ami) -> Ami:
+    return ami.model_copy(update={"release": None})
+
+
+def find_pins(stack: Stack, plan: Plan, clients: Clients, *, upgrade: bool) -> Pins:
+    """Ask AWS for what ``plan`` leaves open; with ``upgrade`` also for what is pinned already.
+
+    ``plan`` is the plan of the stack, or of :func:`without_releases` when upgrading. Raises OutsideError when AWS
+    publishes no such image or add-on version; botocore's own errors pass through.
+    """
+    changes: list[Pin] = []
+    kept: list[Kept] = []
+    wanted: list[tuple[NodeGroupPlan, str, Ami]] = []
+    for group in plan.node_groups:
+        key, ami = _written_ami(stack, group)
+        reason = _why_kept(group, ami, clients, upgrade=upgrade)
+        if reason:
+            kept.append(Kept(key, ami.id or ami.release or "", reason))
+        else:
+            wanted.append((group, key, ami))
+    found = _parameters(clients.ssm, [name for group, _, _ in wanted for name in _names(group, plan.cluster.version)])
+    for group, key, ami in wanted:
+        pin = _image_pin(group, key, ami, found, plan.cluster.version)
+        if pin.new == pin.old:
+            kept.append(Kept(pin.key, pin.new, "is the recommended one"))
+        else:
+            changes.append(pin)
+    for name, addon_key in _ADDON_KEYS.items():
+        if any(addon.name == name for addon in plan.addons):
+            result = _addon_pin(stack, name, addon_key, clients.eks, upgrade=upgrade)
+            (changes if isinstance(result, Pin) else kept).append(result)  # type: ignore[arg-type]
+    return Pins(tuple(changes), tuple(kept))
+
+
+def write_pins(text: str, changes: Sequence[Pin]) -> str:
+    """Return a stack file's text with the changes made and every other byte as it was.
+
+    Raises MultiarchError when a value has no place of its own, as when an alias shares one mapping between two groups
+    that need different images.
+    """
+    keys = top_keys(text, "config")
+    # As the engine reads them: NAMESPACE:key, key, or NAMESPACE:config:key.
+    spelled = {key.rpartition(":")[2]: key for key in keys if ":" not in key or key.startswith(f"{NAMESPACE}:")}
+    prefix = f"{NAMESPACE}:" if any(":" in key for key in spelled.values()) else ""
+    done: dict[tuple[str, ...], str] = {}
+    for pin in changes:
+        head, *rest = pin.key.split(".")
+        setting = Setting(("config", spelled.get(head, f"{prefix}{head}"), *rest), pin.new, pin.note)
+        text = set_value(text, setting)
+        done[setting.path] = pin.new
+    _verify(text, done)
+    return text
+
+
+def _verify(text: str, expected: Mapping[tuple[str, ...], str]) -> None:
+    """Read back what was written: two pins that share one place overwrite each other."""
+    value = parse(text, "").value
+    for path, new in expected.items():
+        found: Any = value
+        for part in path:
+            found = found[part]
+        if found != new:
+            raise MultiarchError(
+                f"{'.'.join(path[1:])} shares its place with another group, and they need different values.",
+                hint="Write the groups without an alias.",
+            )
+
+
+def _written_ami(stack: Stack, group: NodeGroupPlan) -> tuple[str, Ami]:
+    """Where a group's image is written, and what stands there."""
+    section, _, name = group.key.partition(".")
+    if section == "nodeGroups":
+        return f"{group.key}.ami", stack.words.node_groups[name].ami
+    half = group.architecture.value
+    by_architecture = stack.words.multi_architecture_groups[name].ami
+    return f"{group.key}.ami.{half}", getattr(by_architecture, half)
+
+
+def _why_kept(group: NodeGroupPlan, ami: Ami, clients: Clients, *, upgrade: bool) -> str | None:
+    if ami.id is None and ami.release is None:
+        return None
+    if not upgrade:
+        return "pinned already; --upgrade takes the recommended one"
+    if ami.id is None:
+        return None
+    images = clients.ec2.describe_images(ImageIds=[ami.id])["Images"]
+    if group.case is BootstrapCase.SELF_MANAGED and images and images[0].get("ImageOwnerAlias") == "amazon":
+        return None
+    return "an image of your own"
+
+
+def _names(group: NodeGroupPlan, version: str) -> Iterator[str]:
+    yield group.ami_type.ssm_parameter(version, "release_version")
+    if group.case is BootstrapCase.SELF_MANAGED:
+        yield group.ami_type.ssm_parameter(version, "image_id")
+
+
+def _image_pin(group: NodeGroupPlan, key: str, ami: Ami, found: Mapping[str, str], version: str) -> Pin:
+    release = found[group.ami_type.ssm_parameter(version, "release_version")]
+    if group.case is BootstrapCase.SELF_MANAGED:
+        image = found[group.ami_type.ssm_parameter(version, "image_id")]
+        return Pin(f"{key}.id", ami.id, image, f"{group.ami_type.name} {release}")
+    return Pin(f"{key}.release", ami.release, release)
+
+
+def _parameters(client: SsmClient, names: Sequence[str]) -> dict[str, str]:
+    """Read SSM parameters, ten at a time as the API takes them."""
+    ordered = sorted(set(names))
+    found: dict[str, str] = {}
+    for start in range(0, len(ordered), _SSM_BATCH):
+        answer = client.get_parameters(Names=ordered[start : start + _SSM_BATCH])
+        if missing := sorted(answer.get("InvalidParameters", ())):
+            raise OutsideError(
+                f"AWS publishes no parameter {missing[0]} in this region.",
+                hint="Check kubernetesVersion, amiFamily and the region.",
+            )
+        found |= {parameter["Name"]: parameter["Value"] for parameter in answer["Parameters"]}
+    return found
+
+
+def _addon_pin(stack: Stack, name: str, addon_key: str, client: EksClient, *, upgrade: bool) -> Pin | Kept:
+    key, version = f"addons.{addon_key}.version", stack.words.kubernetes_version
+    written = next(
+        getattr(stack.words.addons, field).version
+        for field, info in Addons.model_fields.items()
+        if info.alias == addon_key
+    )
+    if written is not None and not upgrade:
+        return Kept(key, written, "pinned already; --upgrade takes EKS's default")
+    default = _default_version(client, name, version)
+    return Kept(key, default, "is EKS's default") if written == default else Pin(key, written, default)
+
+
+def _default_version(client: EksClient, name: str, kubernetes_version: str) -> str:
+    answer = client.describe_addon_versions(addonName=name, kubernetesVersion=kubernetes_version)
+    for addon in answer["addons"]:
+        for offered in addon["addonVersions"]:
+            for compatibility in offered["compatibilities"]:
+                if compatibility.get("clusterVersion") == kubernetes_version and compatibility.get("defaultVersion"):
+                    return str(offered["addonVersion"])
+    raise OutsideError(f"EKS names no default version of {name} for Kubernetes {kubernetes_version}.")
