@@ -40,12 +40,22 @@ def said_of(name: str) -> str:
 
 
 # Whole families are too many to meet by chance: pairs that a hurried person mixes up come first.
-NEAR = ["m7g.large", "m7i.large", "m7a.large", "c7g.xlarge", "c7i.xlarge", "i4g.large", "i4i.large", "x8g.large", "g5g.xlarge"]
+NEAR = [
+    "m7g.large",
+    "m7i.large",
+    "m7a.large",
+    "c7g.xlarge",
+    "c7i.xlarge",
+    "i4g.large",
+    "i4i.large",
+    "x8g.large",
+    "g5g.xlarge",
+]
 TYPES = st.one_of(st.sampled_from(NEAR), st.sampled_from(sorted(ec2())))
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}(-[a-z0-9]{1,4})?", fullmatch=True)
 AMI_TYPES = st.sampled_from([
-    None, None, None, "AL2023_ARM_64_STANDARD", "AL2023_x86_64_STANDARD", "BOTTLEROCKET_ARM_64", "BOTTLEROCKET_x86_64_FIPS",
-    "AL2_ARM_64", "AL2_x86_64_GPU", "AL2023_ARM_64_NVIDIA", "AL2023_x86_64_NEURON",
+    None, None, None, "AL2023_ARM_64_STANDARD", "AL2023_x86_64_STANDARD", "BOTTLEROCKET_ARM_64",
+    "BOTTLEROCKET_x86_64_FIPS", "AL2_ARM_64", "AL2_x86_64_GPU", "AL2023_ARM_64_NVIDIA", "AL2023_x86_64_NEURON",
 ])  # fmt: skip
 
 
@@ -113,7 +123,9 @@ def test_the_parts_of_an_accepted_plan_agree_about_the_architecture(words: dict[
 @given(st.lists(st.sampled_from(NEAR), min_size=1, max_size=3, unique=True))
 def test_a_group_is_accepted_exactly_when_ec2_says_one_architecture(types: list[str]) -> None:
     accelerated = {name.startswith("g5g") for name in types}
-    refused = {p.rule for p in problems({"nodeGroups": {"web": {"instanceTypes": types}}}) if p.severity is Severity.ERROR}
+    refused = {
+        p.rule for p in problems({"nodeGroups": {"web": {"instanceTypes": types}}}) if p.severity is Severity.ERROR
+    }
     expected: set[str] = set()
     if len({said_of(name) for name in types}) > 1:
         expected = {"mixed-architectures"}
