@@ -174,7 +174,7 @@ def check_name(kind: NameKind, value: str) -> str | None:
 _KUBERNETES_DOMAINS = ("kubernetes.io", "k8s.io")
 _EKS_DOMAIN = "eks.amazonaws.com"
 _KUBELET_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
-_KUBELET_LABELS = frozenset(
+NODE_REPORTED_LABELS = frozenset(
     {
         "beta.kubernetes.io/arch",
         "beta.kubernetes.io/instance-type",
@@ -189,6 +189,10 @@ _KUBELET_LABELS = frozenset(
         "topology.kubernetes.io/zone",
     }
 )
+"""What the kubelet and the cloud provider report about a node: of Kubernetes' own keys, these a kubelet may set.
+
+Source: kubelet, ``pkg/apis/well_known_labels.go``.
+"""
 
 
 def why_not_node_label(key: str) -> str | None:
@@ -201,7 +205,7 @@ def why_not_node_label(key: str) -> str | None:
     domain = key.partition("/")[0] if "/" in key else ""
     if _within(domain, (_EKS_DOMAIN,)):
         return f"{key!r} is in {_EKS_DOMAIN}, which EKS keeps for its own labels"
-    if not _within(domain, _KUBERNETES_DOMAINS) or key in _KUBELET_LABELS or _within(domain, _KUBELET_DOMAINS):
+    if not _within(domain, _KUBERNETES_DOMAINS) or key in NODE_REPORTED_LABELS or _within(domain, _KUBELET_DOMAINS):
         return None
     return f"{key!r} is in a domain of Kubernetes, and the kubelet does not start with such a label"
 

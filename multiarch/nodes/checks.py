@@ -10,7 +10,12 @@ from multiarch.nodes.model import BootstrapCase, CapacityType, Kind, Pairs, Size
 from multiarch.nodes.report import Path, Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.taints import Effect, Taint, TaintSyntaxError, parse_taint
-from multiarch.nodes.user_data import pre_bootstrap_supported, restricted_label, starts_kubelet
+from multiarch.nodes.user_data import (
+    kubelet_flag_fault,
+    pre_bootstrap_supported,
+    restricted_label,
+    starts_kubelet,
+)
 
 _OWN_FLAGS = {
     "--node-labels": "labels",
@@ -234,20 +239,20 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
                 )
     for index, flag in enumerate(spec.kubelet_extra_args):
         name = flag.partition("=")[0]
-        if not flag.startswith("--") or flag != flag.strip() or " " in flag:
-            report(
-                "kubelet-flag",
-                (*path, index),
-                f"{flag!r} is no flag.",
-                hint="Write --name=value, one flag to an item.",
-                value=flag,
-            )
-        elif name in _OWN_FLAGS:
+        if name in _OWN_FLAGS:
             report(
                 "kubelet-own-flag",
                 (*path, index),
                 f"{name} is written by the plan.",
                 hint=f"Use the key {_OWN_FLAGS[name]}.",
+                value=flag,
+            )
+        elif fault := kubelet_flag_fault(flag):
+            report(
+                "kubelet-flag",
+                (*path, index),
+                f"{fault}.",
+                hint="Write --name=value, one flag to an item.",
                 value=flag,
             )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from multiarch.errors import Severity
-from multiarch.facts.ami_families import data_device, root_device
+from multiarch.facts.ami_families import AmiFamily, data_device, root_device
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, max_pods, recommended_max_pods
 from multiarch.nodes import checks, image
@@ -39,6 +39,8 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
     ami = image.plan_ami(spec, context, ami_type, report)
     checks.check_bootstrap(spec, case, ami_type.family, report)
     pods, written = _max_pods(spec, context, types, case, report)
+    # On AL2 EKS calls bootstrap.sh with a number of its own, prefixes considered, and user data can't overrule it.
+    written = written and not (case is BootstrapCase.EKS and ami_type.family is AmiFamily.AL2)
     plan = NodeGroupPlan(
         key=".".join(str(part) for part in spec.path),
         name=spec.name,

@@ -87,7 +87,7 @@ def usual_wishes(family: AmiFamily, case: BootstrapCase, architecture: Architect
         labels=(("team", "checkout"), ("example.com/tier", "batch")),
         taints=("arch=arm64:NoSchedule",) if architecture is Architecture.ARM64 else (),
         max_pods=58,
-        pre_bootstrap="mkdir -p /var/lib/agent\necho \"it's $HOSTNAME\" >/var/lib/agent/name\n",
+        pre_bootstrap='mkdir -p /var/lib/agent\necho "it\'s $HOSTNAME" >/var/lib/agent/name\n',
         kubelet_extra_args=("--image-gc-high-threshold=70",),
     )
     if family is AmiFamily.BOTTLEROCKET:

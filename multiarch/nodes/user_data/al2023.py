@@ -18,7 +18,8 @@ def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     """Write the user data; the rules for each case are in the package's text.
 
     Where EKS adds a NodeConfig of its own, nodeadm merges the two: ``kubelet.config`` key by key, and ``kubelet.flags``
-    one list after the other, so EKS's labels and taints stay (``internal/api/merge.go``).
+    one list after the other, so EKS's labels and taints stay (``internal/api/merge.go``). EKS's own has ``maxPods``
+    among the keys, and which of the two comes last is not documented; a flag overrules the configuration either way.
     """
     parts = []
     if spec := _spec(group, cluster):
@@ -31,18 +32,21 @@ def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
 
 def _spec(group: NodeGroupPlan, cluster: ClusterFacts) -> dict[str, Value]:
     spec: dict[str, Value] = {}
+    kubelet: dict[str, Value] = {}
     flags = kubelet_flags.extra_flags(group)
-    if group.case is not BootstrapCase.EKS:
+    if group.case is BootstrapCase.EKS:
+        if group.max_pods_written:
+            flags = (f"--max-pods={group.max_pods}", *flags)
+    else:
         spec["cluster"] = {
             "name": cluster.name,
             "apiServerEndpoint": cluster.endpoint,
             "certificateAuthority": cluster.certificate_authority,
             "cidr": cluster.service_cidr,
         }
+        if group.max_pods_written:
+            kubelet["config"] = {"maxPods": group.max_pods}
         flags = (*kubelet_flags.label_and_taint_flags(group), *flags)
-    kubelet: dict[str, Value] = {}
-    if group.max_pods_written:
-        kubelet["config"] = {"maxPods": group.max_pods}
     if flags:
         kubelet["flags"] = flags
     if kubelet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from multiarch.facts.limits import why_not_node_label
+from multiarch.facts.limits import NODE_REPORTED_LABELS, why_not_node_label
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data.errors import UserDataError
 
@@ -13,21 +13,6 @@ _FLAG = re.compile(r"--[a-z][a-z0-9-]*(=.*)?", re.DOTALL)
 # systemd splits the line at white space and reads quotes and backslashes in a way of its own.
 _UNSAFE = re.compile(r"[^\x21-\x7e]|[\"'\\]")
 _OWN = {"--node-labels": "labels", "--register-with-taints": "taints", "--max-pods": "maxPods"}
-_REPORTED = frozenset(
-    {
-        "beta.kubernetes.io/arch",
-        "beta.kubernetes.io/instance-type",
-        "beta.kubernetes.io/os",
-        "failure-domain.beta.kubernetes.io/region",
-        "failure-domain.beta.kubernetes.io/zone",
-        "kubernetes.io/arch",
-        "kubernetes.io/hostname",
-        "kubernetes.io/os",
-        "node.kubernetes.io/instance-type",
-        "topology.kubernetes.io/region",
-        "topology.kubernetes.io/zone",
-    }
-)
 _DNS_OFFSET = 10
 
 
@@ -39,7 +24,7 @@ def restricted_label(key: str) -> str | None:
     type …): the flag would overrule the report, and a node could claim an architecture it has not. For taints neither
     holds. Sources: kubelet, ``pkg/apis/well_known_labels.go`` and ``ValidateKubeletFlags``; facts in ``limits``.
     """
-    if key in _REPORTED:
+    if key in NODE_REPORTED_LABELS:
         return f"{key!r} is what the node reports about itself, and a label would overrule it"
     return why_not_node_label(key)
 

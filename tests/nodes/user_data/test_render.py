@@ -48,9 +48,7 @@ def test_a_group_that_eks_bootstraps_and_that_wants_nothing_has_no_user_data(fam
 
 
 @pytest.mark.parametrize(("family", "architecture"), list(product(FAMILIES, Architecture)))
-def test_labels_and_taints_are_not_repeated_where_eks_sets_them(
-    family: AmiFamily, architecture: Architecture
-) -> None:
+def test_labels_and_taints_are_not_repeated_where_eks_sets_them(family: AmiFamily, architecture: Architecture) -> None:
     case = BootstrapCase.EKS
     text = render(node_group(family, case, architecture, usual_wishes(family, case, architecture)), CLUSTER)
     assert text
@@ -119,7 +117,9 @@ def test_user_data_up_to_ec2s_limit_is_written_and_one_byte_more_is_refused(case
 
     fits = MAX_USER_DATA_BYTES - len(sized(0).encode())
     assert len(sized(fits).encode()) == MAX_USER_DATA_BYTES
-    with pytest.raises(UserDataError, match=rf"'batch' has 16385 bytes of user data, of which preBootstrap is {fits + 12}"):
+    with pytest.raises(
+        UserDataError, match=rf"'batch' has 16385 bytes of user data, of which preBootstrap is {fits + 12}"
+    ):
         sized(fits + 1)
 
 
@@ -133,10 +133,12 @@ def test_a_range_of_services_without_a_dns_address_is_refused(family: AmiFamily,
 @pytest.mark.parametrize("cidr", ["10.100.0.0/16", "10.100.0.0/24", "10.96.0.0/12"])
 def test_the_clusters_dns_has_the_tenth_address_of_the_services_range(cidr: str) -> None:
     text = render(node_group(AmiFamily.AL2), replace(CLUSTER, service_cidr=cidr))
-    assert f"--dns-cluster-ip {cidr.split('/')[0].removesuffix('0')}10 " in text
+    assert f"--dns-cluster-ip {cidr.partition('/')[0].removesuffix('0')}10 " in text
 
 
-@pytest.mark.parametrize("flag", ["--v=4", "--fail-swap-on", "--eviction-hard=memory.available<5%,nodefs.available<10%"])
+@pytest.mark.parametrize(
+    "flag", ["--v=4", "--fail-swap-on", "--eviction-hard=memory.available<5%,nodefs.available<10%"]
+)
 def test_ordinary_kubelet_flags_are_taken(flag: str) -> None:
     assert kubelet_flag_fault(flag) is None
     assert flag in render(node_group(wishes=Wishes(kubelet_extra_args=(flag,))), CLUSTER)

@@ -1,0 +1,207 @@
+"""A script that would start the kubelet is found, and one that only speaks of it is not: bash is the judge."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.nodes.user_data import starts_kubelet
+
+STARTING = [
+    "/etc/eks/bootstrap.sh checkout-dev",
+    "source /etc/eks/bootstrap.sh checkout-dev",
+    "bash /etc/eks/bootstrap.sh checkout-dev",
+    "sudo -u root /etc/eks/bootstrap.sh checkout-dev",
+    "exec /etc/eks/bootstrap.sh checkout-dev",
+    "cd /etc/eks && ./bootstrap.sh checkout-dev",
+    "systemctl start kubelet",
+    "systemctl restart containerd kubelet.service",
+    "systemctl enable --now kubelet",
+    "systemctl --now enable kubelet",
+    "systemctl start --no-block nodeadm-run",
+    "systemctl start 'kube*'",
+    'ACTION=start systemctl "restart" "kubelet"',
+    "service kubelet start",
+    "nodeadm init --config-source file:///x",
+    "kubelet --config=/x",
+    "FOO=bar kubelet",
+    "true; false || systemctl start kubelet",
+    "if true; then systemctl start kubelet; fi",
+    "while ! false; do systemctl start kubelet; break; done",
+    "start() { systemctl start kubelet; }; start",
+    "( systemctl start kubelet )",
+    "{ systemctl start kubelet; }",
+    "! systemctl start kubelet",
+    "case x in\n  a|b) true ;;\n  x) systemctl start kubelet ;;\nesac",
+    "timeout 60 systemctl \\\n  start kubelet",
+    "env -u HOME systemctl start kubelet",
+    "nice -n 5 nohup systemctl start kubelet",
+    "systemctl start kubelet >/dev/null 2>&1",
+    "2>/dev/null systemctl start kubelet",
+    "systemctl start kubelet &",
+    "x=$(systemctl start kubelet)",
+    "x=`systemctl start kubelet`",
+    'echo "started: $(systemctl start kubelet)"',
+    'echo "$(echo ")"; systemctl start kubelet)"',
+    'echo "it\'s" && systemctl start kubelet',
+    "true # it's\nsystemctl start kubelet",
+    "echo a#b; systemctl start kubelet",
+    "bash -c 'systemctl start kubelet'",
+    "sudo bash -ec 'true; systemctl start kubelet'",
+    "eval 'systemctl start kubelet'",
+    "bash <<'EOF'\nsystemctl start kubelet\nEOF",
+    "bash <<-EOF\n\tsystemctl start kubelet\n\tEOF",
+    "bash <<< 'systemctl start kubelet'",
+    "echo 'systemctl start kubelet' | bash",
+    "cat <<EOF | bash\nsystemctl start kubelet\nEOF",
+    "cat <<EOF >/dev/null\nx\nEOF\nsystemctl start kubelet",
+    "for unit in containerd kubelet; do systemctl start $unit; done",
+    'unit=kubelet\nsystemctl start "${unit}.service"',
+    "echo kubelet | xargs systemctl start",
+    "cat <(systemctl start kubelet)",
+    "[[ kubelet =~ (kubelet|x) ]] && systemctl start kubelet",
+    "units=(a b) && systemctl start kubelet",
+]
+NOT_STARTING = [
+    "",
+    "# systemctl start kubelet",
+    "true # && /etc/eks/bootstrap.sh x",
+    "echo systemctl start kubelet",
+    "echo 'run /etc/eks/bootstrap.sh later' # or: nodeadm init",
+    'printf "%s\\n" "nodeadm init; kubelet"',
+    "cat <<EOF >unit\nExecStart=systemctl start kubelet\n/etc/eks/bootstrap.sh x\nEOF",
+    "cat <<'EOF' >unit\n$(systemctl start kubelet)\nEOF",
+    "x='systemctl start kubelet'",
+    "kubelet --version",
+    "version=$(kubelet --version)",
+    "command -v kubelet >/dev/null || true",
+    "systemctl stop kubelet",
+    "systemctl enable kubelet",
+    "systemctl daemon-reload",
+    "systemctl status kubelet",
+    "systemctl restart containerd",
+    'unit=docker; systemctl restart "$unit"',
+    "nodeadm config check",
+    "mkdir -p kubelet.service.d; touch kubelet",
+    "sudo touch kubelet",
+    "case kubelet in\n  kubelet|x) true ;;\nesac",
+    "case kubelet in x|kubelet) true ;; esac",
+    "units=(kubelet nodeadm init)",
+    "[[ x =~ (kubelet|nodeadm) ]] || true",
+    "grep -s kubelet /nonexistent/kubelet || true",
+    'for unit in kubelet; do echo "systemctl start $unit"; done',
+    "bash -c 'echo systemctl start kubelet'",
+    "echo $(( 1 + 2 )) ${x:-systemctl start kubelet}",
+    "sudo sed -n s/a/b/ /dev/null # /etc/eks/bootstrap.sh",
+]
+# Writes down a call if it would start the kubelet; the real programs of a node are not here.
+STAND_IN = """\
+#!{python}
+import fnmatch, pathlib, sys
+name, arguments = pathlib.Path(sys.argv[0]).name, sys.argv[1:]
+def unit(text):
+    return text.startswith("nodeadm") or fnmatch.fnmatch("kubelet", text.removesuffix(".service"))
+started = {{
+    "bootstrap.sh": True,
+    "kubelet": arguments != ["--version"],
+    "nodeadm": arguments[:1] == ["init"],
+    "service": unit((arguments + [""])[0]) and "start" in arguments,
+    "systemctl": any(map(unit, arguments))
+    and bool({{"start", "restart"}} & set(arguments) or {{"enable", "--now"}} <= set(arguments)),
+}}[name]
+if started:
+    pathlib.Path({record!r}).touch()
+"""
+
+
+def kubelet_started(script: str, folder: Path) -> bool:
+    """Run a script in bash with stand-ins for a node's programs; whether one was told to start the kubelet.
+
+    ``/etc/eks`` is replaced by a folder of the test's.
+    """
+    record = folder / "started"
+    programs = folder / "bin"
+    eks = folder / "etc" / "eks"
+    for place in (programs, eks, folder / "home"):
+        place.mkdir(parents=True)
+    for file in (eks / "bootstrap.sh", *(programs / n for n in ("kubelet", "nodeadm", "service", "systemctl"))):
+        file.write_text(STAND_IN.format(python=sys.executable, record=str(record)))
+        file.chmod(0o755)
+    # `bash FILE` and `source FILE` read a shell's script, whatever its first line says.
+    (eks / "bootstrap.sh").write_text(f"#!/bin/bash\ntouch '{record}'\n")
+    (programs / "sudo").write_text('#!/bin/bash\nwhile [[ $1 == -* ]]; do shift 2; done\nexec "$@"\n')
+    (programs / "sudo").chmod(0o755)
+    subprocess.run(
+        ["bash", "-c", script.replace("/etc/eks", str(eks)) + "\nwait"],
+        cwd=folder / "home",
+        env={"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(folder / "home")},
+        capture_output=True,
+        check=False,
+        timeout=30,
+    )
+    return record.exists()
+
+
+@pytest.mark.parametrize("script", STARTING)
+def test_a_script_that_starts_the_kubelet_is_found(script: str, tmp_path: Path) -> None:
+    assert kubelet_started(script, tmp_path)
+    assert starts_kubelet(script) is not None
+
+
+@pytest.mark.parametrize("script", NOT_STARTING)
+def test_a_script_that_starts_no_kubelet_passes(script: str, tmp_path: Path) -> None:
+    assert not kubelet_started(script, tmp_path)
+    assert starts_kubelet(script) is None
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("true\n\nsudo systemctl  start \\\n  kubelet\n", "line 3: systemctl start kubelet"),
+        ("#!/bin/sh\ncat <<EOF\na\nb\nEOF\nnodeadm init\n", "line 6: nodeadm init"),
+        ("x='a\nb'\nif x; then\n  /etc/eks/bootstrap.sh c --x 'y z'\nfi\n", "line 4: /etc/eks/bootstrap.sh c --x y z"),
+        ("true\nx=$(true\nkubelet)\n", "line 3: kubelet"),
+        ("true\nbash -c '\nkubelet\n'\n", "line 2: kubelet"),
+        ('# a\n# b\necho "\\\n$(systemctl start kubelet)"', "line 4: systemctl start kubelet"),
+    ],
+)
+def test_the_reason_names_the_line(script: str, reason: str) -> None:
+    assert starts_kubelet(script) == reason
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("#!/usr/bin/env python3\nrun(['systemctl', 'start', 'kubelet'])\n", True),
+        ("#!/usr/bin/python3\nrun('systemctl enable --now kubelet')\n", True),
+        ("#!/usr/bin/perl\nsystem('/etc/eks/bootstrap.sh');\n", True),
+        ("#!/usr/bin/env python3\nrun(['nodeadm', 'init'])\n", True),
+        ("#!/usr/bin/env python3\n# systemctl start kubelet\n", False),
+        ("#!/usr/bin/env python3\nrun(['systemctl', 'stop', 'kubelet'])\n", False),
+        ("#!/usr/bin/env bash\necho systemctl start kubelet\n", False),
+        ("#!/bin/bash -e\nsystemctl start kubelet\n", True),
+    ],
+)
+def test_in_other_languages_every_mention_of_a_start_counts(script: str, *, found: bool) -> None:
+    assert (starts_kubelet(script) is not None) is found
+
+
+@given(st.text(alphabet=st.sampled_from("ab\n\t '\"\\`$(){}<>|&;#=[]-!*1") | st.characters(), max_size=60))
+def test_any_text_is_read_to_its_end(text: str) -> None:
+    assert starts_kubelet(text) is None
+
+
+@given(st.integers(1, 300), st.sampled_from(["$(", "`", '"$(', "(", "bash -c '", "${", "<("]))
+def test_deep_nesting_is_no_trouble(depth: int, opening: str) -> None:
+    assert starts_kubelet(opening * depth) is None
+    assert starts_kubelet("true\n" + opening * depth + "\n") is None
+
+
+@given(st.lists(st.sampled_from(NOT_STARTING), max_size=5), st.sampled_from(STARTING))
+def test_a_start_is_found_behind_anything_harmless(before: list[str], start: str) -> None:
+    assert starts_kubelet("\n".join([*before, start])) is not None

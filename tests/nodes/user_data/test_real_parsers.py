@@ -1,0 +1,240 @@
+"""What a node reads in user data is what the plan says: checked with the parsers that nodes use."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.architectures import Architecture
+from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
+from multiarch.nodes.user_data import render, restricted_label
+from tests.nodes.builders import CLUSTER, Wishes, node_group, usual_wishes
+from tests.nodes.user_data import reading
+
+OWNED = (BootstrapCase.CUSTOM_AMI, BootstrapCase.SELF_MANAGED)
+MANY_TAINTS = (
+    "arch=arm64:NoSchedule",
+    "arch=arm64:NoExecute",
+    "kubernetes.io/arch=arm64:NoSchedule",
+    "x:PreferNoSchedule",
+)
+
+
+def usual(family: AmiFamily, case: BootstrapCase, architecture: Architecture) -> NodeGroupPlan:
+    return node_group(family, case, architecture, usual_wishes(family, case, architecture))
+
+
+def taints_of(group: NodeGroupPlan) -> list[dict[str, str]]:
+    return [{"key": t.key, "value": t.value, "effect": str(t.effect)} for t in group.taints]
+
+
+@pytest.mark.parametrize(("case", "architecture"), list(product(OWNED, Architecture)))
+def test_the_al2_script_calls_bootstrap_sh_with_the_plans_values(
+    case: BootstrapCase, architecture: Architecture, tmp_path: Path
+) -> None:
+    group = usual(AmiFamily.AL2, case, architecture)
+    called = reading.run_al2(render(group, CLUSTER), tmp_path)
+    flags = reading.as_systemd(called.pop("--kubelet-extra-args"))
+    assert called == {
+        "": CLUSTER.name,
+        "--apiserver-endpoint": CLUSTER.endpoint,
+        "--b64-cluster-ca": CLUSTER.certificate_authority,
+        "--dns-cluster-ip": "172.20.0.10",
+        "--use-max-pods": "false",
+    }
+    assert {"--max-pods=58", "--image-gc-high-threshold=70"} <= set(flags)
+    assert reading.kubelet(flags) == reading.Node(dict(group.labels), taints_of(group))
+
+
+def test_al2_tells_max_pods_also_when_nobody_wrote_them(tmp_path: Path) -> None:
+    called = reading.run_al2(render(node_group(AmiFamily.AL2), CLUSTER), tmp_path)
+    assert called["--kubelet-extra-args"] == "--max-pods=29"
+
+
+def test_a_per_cent_sign_reaches_the_kubelet_on_al2_through_systemds_unit(tmp_path: Path) -> None:
+    flag = "--eviction-hard=memory.available<5%,nodefs.available<10%"
+    text = render(node_group(AmiFamily.AL2, wishes=Wishes(kubelet_extra_args=(flag,))), CLUSTER)
+    flags = reading.as_systemd(reading.run_al2(text, tmp_path)["--kubelet-extra-args"])
+    assert flag in flags
+    reading.kubelet(flags)
+
+
+def test_the_script_before_the_bootstrap_runs_first_and_its_failure_keeps_the_node_out(tmp_path: Path) -> None:
+    good = render(node_group(AmiFamily.AL2, wishes=Wishes(pre_bootstrap="test ! -e record.json\ntouch ran\n")), CLUSTER)
+    reading.run_al2(good, tmp_path)
+    assert (tmp_path / "ran").exists()
+    (tmp_path / "record.json").unlink()
+    bad = render(node_group(AmiFamily.AL2, wishes=Wishes(pre_bootstrap="false\ntrue\n")), CLUSTER)
+    with pytest.raises(subprocess.CalledProcessError):
+        reading.run_al2(bad, tmp_path)
+    assert not (tmp_path / "record.json").exists()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "exit 0\n",
+        "cd / && set +o errexit\nIFS=x PATH=/nowhere\n",
+        "#!/usr/bin/env python3\nprint('ok')\n",
+        "#! /bin/sh -u\ntrue",
+        "#!\ntrue\n",
+        "cat <<'PRE_BOOTSTRAP'\nPRE_BOOTSTRAP\n",
+        "echo 'MIME-Version: 1.0'\n",
+        "echo 'Grüße, 世界 🚀'\r\n",
+    ],
+)
+def test_no_script_keeps_the_bootstrap_from_its_call(script: str, tmp_path: Path) -> None:
+    text = render(node_group(AmiFamily.AL2, wishes=Wishes(pre_bootstrap=script)), CLUSTER)
+    assert reading.run_al2(text, tmp_path)[""] == CLUSTER.name
+    left = {file.name for file in tmp_path.iterdir()}
+    assert left == {"record.json", "recorder", "user-data"}
+
+
+@pytest.mark.parametrize(("case", "architecture"), list(product(BootstrapCase, Architecture)))
+def test_nodeadms_own_types_read_the_node_config(case: BootstrapCase, architecture: Architecture) -> None:
+    group = usual(AmiFamily.AL2023, case, architecture)
+    document = reading.part(render(group, CLUSTER), reading.NODE_CONFIG)
+    spec = reading.node_config(document, partial=case is BootstrapCase.EKS)["spec"]
+    registered = reading.kubelet(spec["kubelet"]["flags"])
+    if case is BootstrapCase.EKS:
+        assert registered == reading.Node({}, [])
+        assert spec["kubelet"] == {"flags": ["--max-pods=58", "--image-gc-high-threshold=70"]}
+    else:
+        assert registered == reading.Node(dict(group.labels), taints_of(group))
+        assert spec["kubelet"]["config"] == {"maxPods": 58}
+        assert spec["cluster"] == {
+            "name": CLUSTER.name,
+            "apiServerEndpoint": CLUSTER.endpoint,
+            "certificateAuthority": CLUSTER.certificate_authority,
+            "cidr": CLUSTER.service_cidr,
+        }
+
+
+def test_a_node_config_that_eks_would_complete_is_refused_where_it_does_not() -> None:
+    text = render(usual(AmiFamily.AL2023, BootstrapCase.EKS, Architecture.ARM64), CLUSTER)
+    with pytest.raises(subprocess.CalledProcessError):
+        reading.node_config(reading.part(text, reading.NODE_CONFIG))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("maxPods", "maxpods"), ("apiServerEndpoint", "apiServerEndPoint"), ("flags", "flag")]
+)
+def test_a_node_config_with_an_unknown_field_is_refused(right: str, wrong: str) -> None:
+    document = reading.part(render(usual(AmiFamily.AL2023, OWNED[0], Architecture.ARM64), CLUSTER), reading.NODE_CONFIG)
+    reading.node_config(document)
+    assert right in document
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        reading.node_config(document.replace(right, wrong))
+    assert wrong in caught.value.stderr
+
+
+@pytest.mark.parametrize("case", OWNED)
+def test_al2023_leaves_max_pods_to_nodeadm_when_nobody_wrote_them(case: BootstrapCase) -> None:
+    group = node_group(AmiFamily.AL2023, case, wishes=Wishes(labels=(("team", "x"),)))
+    spec = reading.node_config(reading.part(render(group, CLUSTER), reading.NODE_CONFIG))["spec"]
+    assert spec["kubelet"] == {"flags": ["--node-labels=team=x"]}
+
+
+@pytest.mark.parametrize("text", ["echo ==MULTIARCH==\n", "--==MULTIARCH==--\n--==MULTIARCH-1==\n"])
+def test_the_boundary_of_the_archive_gives_way_to_the_script(text: str) -> None:
+    script = f"#!/bin/sh\n{text}"
+    group = node_group(wishes=Wishes(pre_bootstrap=script))
+    assert [kind for kind, _ in reading.mime_parts(render(group, CLUSTER))] == [reading.NODE_CONFIG, reading.SCRIPT]
+    assert reading.part(render(group, CLUSTER), reading.SCRIPT) == script
+
+
+@pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.AL2023])
+def test_eks_can_merge_a_script_alone(family: AmiFamily) -> None:
+    group = node_group(family, BootstrapCase.EKS, wishes=Wishes(pre_bootstrap="#!/bin/sh\necho hello\n"))
+    assert reading.mime_parts(render(group, CLUSTER)) == [(reading.SCRIPT, "#!/bin/sh\necho hello\n")]
+
+
+@pytest.mark.parametrize(("case", "architecture"), list(product(OWNED, Architecture)))
+def test_bottlerocket_reads_the_plans_values(case: BootstrapCase, architecture: Architecture) -> None:
+    group = usual(AmiFamily.BOTTLEROCKET, case, architecture)
+    settings = reading.settings(render(group, CLUSTER))
+    kubernetes = settings.pop("kubernetes")
+    assert settings == {"host-containers": {"admin": {"enabled": False}, "control": {"enabled": True}}}
+    assert kubernetes.pop("node-labels") == dict(group.labels)
+    assert kubernetes.pop("node-taints", {}) == (
+        {"arch": ["arm64:NoSchedule"]} if architecture is Architecture.ARM64 else {}
+    )
+    assert kubernetes == {
+        "api-server": CLUSTER.endpoint,
+        "cluster-certificate": CLUSTER.certificate_authority,
+        "cluster-dns-ip": "172.20.0.10",
+        "cluster-name": CLUSTER.name,
+        "max-pods": 58,
+    }
+
+
+def test_bottlerocket_gathers_the_effects_of_one_taint_key() -> None:
+    text = render(node_group(AmiFamily.BOTTLEROCKET, wishes=Wishes(taints=MANY_TAINTS)), CLUSTER)
+    assert reading.settings(text)["kubernetes"]["node-taints"] == {
+        "arch": ["arm64:NoExecute", "arm64:NoSchedule"],
+        "kubernetes.io/arch": ["arm64:NoSchedule"],
+        "x": [":PreferNoSchedule"],
+    }
+
+
+@pytest.mark.parametrize("architecture", Architecture)
+def test_eks_can_merge_what_bottlerocket_gets(architecture: Architecture) -> None:
+    text = render(usual(AmiFamily.BOTTLEROCKET, BootstrapCase.EKS, architecture), CLUSTER)
+    assert reading.settings(text) == {"kubernetes": {"max-pods": 58}}
+    # EKS user guide, "Bottlerocket user data": no escaped quotes, no quoted keys in headers.
+    assert "\\" not in text
+    assert not re.search(r"^\[.*\"", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.AL2023])
+def test_the_kubelet_takes_a_taint_with_kubernetes_own_key(family: AmiFamily, tmp_path: Path) -> None:
+    group = node_group(family, wishes=Wishes(taints=MANY_TAINTS))
+    text = render(group, CLUSTER)
+    if family is AmiFamily.AL2:
+        flags = reading.as_systemd(reading.run_al2(text, tmp_path)["--kubelet-extra-args"])
+    else:
+        flags = reading.node_config(reading.part(text, reading.NODE_CONFIG))["spec"]["kubelet"]["flags"]
+    assert reading.kubelet(flags).taints == taints_of(group)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "kubernetes.io/role",
+        "node-role.kubernetes.io/worker",
+        "node-restriction.kubernetes.io/x",
+        "example.com.kubernetes.io/x",
+        "k8s.io/x",
+        "x.k8s.io/x",
+    ],
+)
+def test_a_label_that_keeps_the_kubelet_from_starting_is_restricted(key: str) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        reading.kubelet([f"--node-labels={key}=x"])
+    assert restricted_label(key) is not None
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["team", "example.com/tier", "node.kubernetes.io/lifecycle", "x.kubelet.kubernetes.io/y", "notkubernetes.io/x"],
+)
+def test_a_label_that_the_kubelet_takes_is_free(key: str) -> None:
+    assert reading.kubelet([f"--node-labels={key}=x"]).labels == {key: "x"}
+    assert restricted_label(key) is None
+
+
+@pytest.mark.parametrize("key", ["kubernetes.io/arch", "beta.kubernetes.io/arch", "topology.kubernetes.io/zone"])
+def test_a_label_that_would_overrule_what_the_node_reports_is_restricted_though_the_kubelet_takes_it(key: str) -> None:
+    assert reading.kubelet([f"--node-labels={key}=amd64"]).labels == {key: "amd64"}
+    reason = restricted_label(key)
+    assert reason is not None
+    assert "overrule" in reason
+
+
+def test_labels_of_eks_are_its_own() -> None:
+    assert restricted_label("eks.amazonaws.com/nodegroup") is not None
