@@ -35,16 +35,23 @@ class DefaultStorageClass(Component):
         """Declare a Kubernetes provider and the StorageClass."""
         super().__init__("DefaultStorageClass", name, cluster=args.cluster, tags=args.tags, opts=opts)
         provider = kubernetes.Provider("cluster", kubeconfig=args.kubeconfig, opts=self.child("cluster"))
-        kubernetes.storage.v1.StorageClass(
+        # The SDK's class for it loads the types of all of Kubernetes' core API: 18 MB for seven properties.
+        pulumi.CustomResource(
+            "kubernetes:storage.k8s.io/v1:StorageClass",
             NAME,
-            metadata=kubernetes.meta.v1.ObjectMetaArgs(
-                name=NAME, annotations={"storageclass.kubernetes.io/is-default-class": "true"}
-            ),
-            provisioner="ebs.csi.aws.com",
-            parameters={"type": "gp3", "encrypted": "true"},
-            volume_binding_mode="WaitForFirstConsumer",
-            allow_volume_expansion=True,
-            reclaim_policy="Delete",
+            props={
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "StorageClass",
+                "metadata": {
+                    "name": NAME,
+                    "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
+                },
+                "provisioner": "ebs.csi.aws.com",
+                "parameters": {"type": "gp3", "encrypted": "true"},
+                "volumeBindingMode": "WaitForFirstConsumer",
+                "allowVolumeExpansion": True,
+                "reclaimPolicy": "Delete",
+            },
             opts=self.child(NAME, depends_on=args.ready, provider=provider),
         )
         self.register_outputs({"name": NAME})
