@@ -27,6 +27,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     # Instance types that EC2 does not offer are refused; every region that moto knows is open.
     os.environ.setdefault("MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION", "true")
+    # AWS's own policies, which roles attach by ARN.
+    os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
     from sandbox.aws.server import create_server
 
     server = create_server(options.port)

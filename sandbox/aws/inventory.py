@@ -105,8 +105,10 @@ def _rows(level: list[Any], path: list[str]) -> list[Any]:
 
 def _kms_keys(endpoint: str, region: str) -> Iterable[str]:
     kms = client("kms", endpoint, region)
+    aliases = (row for page in kms.get_paginator("list_aliases").paginate() for row in page["Aliases"])
+    of_aws = {row.get("TargetKeyId") for row in aliases if row["AliasName"].startswith("alias/aws/")}
     for page in kms.get_paginator("list_keys").paginate():
         for row in page["Keys"]:
             key = kms.describe_key(KeyId=row["KeyId"])["KeyMetadata"]
-            if key["KeyState"] != "PendingDeletion" and key["KeyManager"] == "CUSTOMER":
+            if key["KeyState"] != "PendingDeletion" and row["KeyId"] not in of_aws:
                 yield str(row["KeyId"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import ipaddress
 import os
 from typing import Final
@@ -44,6 +45,11 @@ def loopback_url(url: str, what: str) -> str:
     if parts.scheme not in ("http", "https") or not local:
         raise StandInError(f"{what} is {url!r}, which is not an address of this machine. The sandbox's stand-ins talk to nothing else.")
     return url
+
+
+def sdk_version(package: str) -> str:
+    """Version of a provider's Python SDK: the stand-in serves exactly the one that is installed."""
+    return importlib.metadata.version(package)
 
 
 def aws_endpoint() -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-import pulumi
 from pulumi.provider.experimental.property_value import Computed, PropertyValue, ResourceReference
 from pulumi.runtime.rpc import UNKNOWN as _WIRE_UNKNOWN
 
@@ -84,6 +84,39 @@ def has_unknown(value: Any) -> bool:
     return isinstance(value, str) and value == UNKNOWN
 
 
-def log_info(message: str) -> None:
-    """One line in the engine's log."""
-    pulumi.log.info(message)
+def merged(live: Any, wanted: Any) -> Any:
+    """Live values with the wanted ones on top, maps inside maps too: what a resource's state shows."""
+    if isinstance(live, Mapping) and isinstance(wanted, Mapping):
+        return {key: merged(live[key], wanted[key]) if key in live and key in wanted else {**live, **wanted}[key] for key in {**live, **wanted}}
+    return wanted
+
+
+def drifted(wanted: Any, live: Any) -> Any:
+    """An input as it is now: what was set and differs. What was not set, and lists in another order, are no drift."""
+    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
+        return {key: drifted(value, live[key]) if key in live else value for key, value in wanted.items()}
+    if isinstance(wanted, list) and isinstance(live, list):
+        if sorted(map(str, wanted)) == sorted(map(str, live)):
+            return wanted
+        return live if not any(isinstance(item, Mapping) for item in wanted) else wanted
+    return wanted if _same_text(wanted, live) else live
+
+
+def _same_text(wanted: Any, live: Any) -> bool:
+    """Equal as text, or as JSON: AWS keeps documents in its own layout, and numbers as text."""
+    if str(wanted) == str(live):
+        return True
+    try:
+        return bool(json.loads(str(wanted)) == json.loads(str(live)))
+    except ValueError:
+        return False
+
+
+def unknown_at(values: Record, path: str) -> None:
+    """Set a property path to :data:`UNKNOWN` where nothing stands yet."""
+    head, _, rest = path.partition(".")
+    if not rest:
+        values.setdefault(head, UNKNOWN)
+    elif isinstance(values.get(head, {}), Mapping):
+        values[head] = dict(values.get(head, {}))
+        unknown_at(values[head], rest)

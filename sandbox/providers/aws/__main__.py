@@ -6,7 +6,8 @@ import sys
 
 from pulumi.provider.experimental.server import main
 
+from sandbox.providers import sdk_version
 from sandbox.providers.aws.provider import AwsProvider
 
 if __name__ == "__main__":
-    main(sys.argv[1:], "0.0.0", AwsProvider())
+    main(sys.argv[1:], sdk_version("pulumi_aws"), AwsProvider())

@@ -278,7 +278,7 @@ ROWS: Final = (
     Row(
         "aws:eks/cluster:Cluster", _create_cluster, _read_cluster, lambda call: call.quietly("eks", "delete_cluster", {"name": call.id}),
         inputs=("version", "roleArn", "vpcConfig", "accessConfig", "upgradePolicy", "deletionProtection", "bootstrapSelfManagedAddons", "kubernetesNetworkConfig", "encryptionConfig", "enabledClusterLogTypes"),
-        outputs=("accessConfig", "arn", "certificateAuthority", "createdAt", "endpoint", "identities", "kubernetesNetworkConfig", "platformVersion", "status", "upgradePolicy", "version"),
+        outputs=("accessConfig", "arn", "certificateAuthority", "createdAt", "endpoint", "identities", "kubernetesNetworkConfig", "platformVersion", "status", "upgradePolicy", "version", "vpcConfig.clusterSecurityGroupId", "vpcConfig.vpcId", "vpcConfig.publicAccessCidrs"),
         renewed=("platformVersion",),
         updates=(
             Update(("version",), lambda call: call.do("eks", "update_cluster_version", {"name": call.id, "version": call["version"]})),

@@ -57,7 +57,7 @@ def _read_key(call: Call) -> Record | None:
     if row is None or row["KeyState"] == "PendingDeletion":
         return None
     policy = call.do("kms", "get_key_policy", {"KeyId": call.id, "PolicyName": "default"})["Policy"]
-    return {"arn": row["Arn"], "keyId": row["KeyId"], "description": row["Description"], "keyUsage": row["KeyUsage"], "policy": policy}
+    return {"arn": row["Arn"], "keyId": row["KeyId"], "description": row.get("Description", ""), "keyUsage": row.get("KeyUsage", "ENCRYPT_DECRYPT"), "policy": policy}
 
 
 def _delete_key(call: Call) -> None:

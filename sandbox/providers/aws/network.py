@@ -117,7 +117,7 @@ def _read_nat(call: Call) -> Record | None:
         return None
     address = (row.get("NatGatewayAddresses") or [{}])[0]
     found = {"associationId": "AssociationId", "networkInterfaceId": "NetworkInterfaceId", "privateIp": "PrivateIp", "publicIp": "PublicIp"}
-    return {**{name: address.get(key, "") for name, key in found.items()}, "connectivityType": row["ConnectivityType"], "subnetId": row["SubnetId"]}
+    return {**{name: address.get(key, "") for name, key in found.items()}, "connectivityType": row.get("ConnectivityType", "public"), "subnetId": row["SubnetId"]}
 
 
 def _create_table(call: Call) -> str:
@@ -200,7 +200,7 @@ def _create_endpoint(call: Call) -> str:
     if found is not None:
         return found
     names = ("vpcId", "serviceName", "vpcEndpointType", "routeTableIds", "subnetIds", "securityGroupIds", "privateDnsEnabled", "ipAddressType")
-    values = {**call.pick(*names), **specification(call, "vpc-endpoint")}
+    values = {"vpcEndpointType": "Gateway", **call.pick(*names), **specification(call, "vpc-endpoint")}
     if call["policy"]:
         values["PolicyDocument"] = call["policy"]
     return str(call.do("ec2", "create_vpc_endpoint", values)["VpcEndpoint"]["VpcEndpointId"])

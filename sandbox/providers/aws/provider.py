@@ -14,7 +14,7 @@ from sandbox.providers import StandInError, auto_name, aws_endpoint, diffs, loop
 from sandbox.providers.aws.functions import FUNCTIONS
 from sandbox.providers.aws.registry import ROWS, home_of
 from sandbox.providers.aws.rows import Aws, Call, Row, Tags
-from sandbox.providers.values import GENERATION, INPUTS, UNKNOWN, Record, has_unknown, plain, plain_map, secret_keys, wrap_map
+from sandbox.providers.values import GENERATION, INPUTS, UNKNOWN, Record, drifted, has_unknown, merged, plain, plain_map, secret_keys, unknown_at, wrap_map
 
 # What the provider may be configured with; the first group changes what it does.
 _SETTINGS: Final = frozenset({"region", "endpoints", "defaultTags", "allowedAccountIds"})
@@ -99,7 +99,10 @@ class AwsProvider(api.Provider):
         row, inputs = ROWS[type_of(request.urn)], plain_map(request.properties)
         secrets = secret_keys(request.properties)
         if request.preview:
-            return api.CreateResponse(properties=wrap_map({**dict.fromkeys(row.outputs, UNKNOWN), **inputs}, secrets))
+            shown = dict(inputs)
+            for path in row.outputs:
+                unknown_at(shown, path)
+            return api.CreateResponse(properties=wrap_map(shown, secrets))
         call = Call(self.aws, row, request.urn, inputs)
         identifier = await asyncio.to_thread(row.create, call)
         state = await asyncio.to_thread(_state, call.with_id(identifier))
@@ -114,8 +117,8 @@ class AwsProvider(api.Provider):
         live = await asyncio.to_thread(row.read, call)
         if live is None:
             return api.ReadResponse(resource_id="")
-        inputs = {**inputs, **{key: value for key, value in live.items() if key in inputs}}
-        state = {**inputs, **live, INPUTS: inputs}
+        inputs = {key: drifted(value, live[key]) if key in live else value for key, value in inputs.items()}
+        state = {**merged(live, inputs), INPUTS: inputs}
         return api.ReadResponse(request.resource_id, wrap_map(state, secrets), wrap_map(inputs, secrets))
 
     async def update(self, request: api.UpdateRequest) -> api.UpdateResponse:
@@ -125,7 +128,7 @@ class AwsProvider(api.Provider):
         call = Call(self.aws, row, request.urn, new, request.resource_id, old.get(INPUTS, {}))
         if request.preview:
             due = any(call.changed(*update.inputs) for update in row.updates)
-            state = {**old, **dict.fromkeys(row.renewed if due else (), UNKNOWN), **new}
+            state = merged(old, {**dict.fromkeys(row.renewed if due else (), UNKNOWN), **new})
             return api.UpdateResponse(wrap_map({key: value for key, value in state.items() if key != INPUTS}, secrets))
         await asyncio.to_thread(_update, call)
         return api.UpdateResponse(wrap_map(await asyncio.to_thread(_state, call), secrets))
@@ -194,7 +197,7 @@ def _state(call: Call) -> Record:
     live = call.row.read(call)
     if live is None:
         raise StandInError(f"{call.row.token} {call.id} is not there right after it was made")
-    return {**live, **call.news, INPUTS: call.news}
+    return {**merged(live, call.news), INPUTS: call.news}
 
 
 def _update(call: Call) -> None:

@@ -1,0 +1,13 @@
+"""Serve the eks stand-in to a Pulumi engine."""
+
+from __future__ import annotations
+
+import sys
+
+import pulumi_aws  # noqa: F401 - makes resource references in inputs known
+from pulumi.provider import main
+
+from sandbox.providers.eks.provider import EksProvider
+
+if __name__ == "__main__":
+    main(EksProvider(), sys.argv[1:])

@@ -1,0 +1,13 @@
+"""Serve the kubernetes stand-in to a Pulumi engine."""
+
+from __future__ import annotations
+
+import sys
+
+from pulumi.provider.experimental.server import main
+
+from sandbox.providers import sdk_version
+from sandbox.providers.kubernetes.provider import KubernetesProvider
+
+if __name__ == "__main__":
+    main(sys.argv[1:], sdk_version("pulumi_kubernetes"), KubernetesProvider())

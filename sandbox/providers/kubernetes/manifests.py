@@ -1,0 +1,59 @@
+"""Objects as YAML files in a folder, one each; the folder follows create, update and delete."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from io import StringIO
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from sandbox.providers.kubernetes.objects import ordered
+from sandbox.providers.values import Record
+
+
+class Manifests:
+    """A folder of manifests."""
+
+    def __init__(self, folder: Path) -> None:
+        """``folder`` is made when the first file is written."""
+        self._folder = folder
+
+    def path(self, obj: Record) -> Path:
+        """The file of an object: group, kind, namespace and name, in lower case."""
+        metadata = obj["metadata"]
+        group = obj["apiVersion"].rpartition("/")[0] or "core"
+        parts = [group, obj["kind"], metadata.get("namespace") or "", metadata["name"]]
+        name = "_".join(re.sub(r"[^a-z0-9.-]+", "-", part.lower()) for part in parts if part)
+        return self._folder / f"{name}.yaml"
+
+    def put(self, obj: Record) -> Record:
+        """Write an object, whole or not at all. Secrets are readable by their owner alone."""
+        target = self.path(obj)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=".tmp")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text(obj))
+        Path(temporary).chmod(0o600 if obj["kind"] == "Secret" else 0o644)
+        Path(temporary).replace(target)
+        return {}
+
+    def get(self, obj: Record) -> Record | None:
+        """Whether the file is there; what is in it was written from the state."""
+        return {} if self.path(obj).is_file() else None
+
+    def delete(self, obj: Record) -> None:
+        """Remove the file; a missing one is fine."""
+        self.path(obj).unlink(missing_ok=True)
+
+
+def text(obj: Record) -> str:
+    """An object as YAML with sorted keys: the same object gives the same bytes."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.width = 1000
+    stream = StringIO()
+    yaml.dump(ordered(obj), stream)
+    return stream.getvalue()
