@@ -37,6 +37,7 @@ NAME_LIMIT = 40
 
 _FILE_NAME = re.compile(r"Pulumi\.(?P<stack>.+)\.yaml")
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_OWN_NAME = re.compile(rb"^name:\s*[\"']?" + NAMESPACE.encode() + rb"[\"']?\s*(#|$)", re.MULTILINE)
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 # With one of these the value itself is already known to be wrong; what the schema says of it is noise.
 _VALUE_FAULTS = {"date", "not-a-number", "octal-number", "secure-value", "unknown-tag"}
@@ -57,6 +58,18 @@ class Stack:
     warnings: tuple[Problem, ...] = ()
 
 
+def name_fault(value: str) -> str | None:
+    """Say why ``value`` can't be a team or an environment, or return None when it can."""
+    if _NAME.fullmatch(value) and len(value) <= NAME_LIMIT:
+        return None
+    return f"Use lower-case letters, digits and hyphens, a letter first, no hyphen last, at most {NAME_LIMIT}."
+
+
+def region_fault(value: str) -> str | None:
+    """Say why ``value`` is no AWS region's name, or return None when it looks like one."""
+    return None if _REGION.fullmatch(value) else "Regions are written as in eu-west-1."
+
+
 def project_root(start: FilePath) -> FilePath:
     """The nearest folder at or above ``start`` that holds this project's ``Pulumi.yaml``.
 
@@ -64,10 +77,11 @@ def project_root(start: FilePath) -> FilePath:
     """
     folder = start.absolute()
     for candidate in (folder, *folder.parents):
-        if (candidate / PROJECT_FILE).is_file():
+        if (candidate / PROJECT_FILE).is_file() and _OWN_NAME.search((candidate / PROJECT_FILE).read_bytes()):
             return candidate
     raise MultiarchError(
-        f"There is no {PROJECT_FILE} in {folder} or above it.", hint="Run this in a clone of the project."
+        f"There is no {PROJECT_FILE} of the project {NAMESPACE} in {folder} or above it.",
+        hint="Run this in a clone of the project.",
     )
 
 
@@ -178,9 +192,9 @@ def _validated(name: str, values: Mapping[str, Any], region: str | None, files: 
         defaults = {}
     merged = _merge(defaults, top)
     origin = Origin(files.file, dict(_places(merged, (), files.places)) | _region_place(files))
-    if region is not None and not _REGION.fullmatch(region):
-        message, hint = f"{region!r} is no AWS region.", "Regions are written as in eu-west-1."
-        problems.append(origin.problem("region", (REGION,), message, hint=hint, value=region))
+    if region is not None and (fault := region_fault(region)):
+        message = f"{region!r} is no AWS region."
+        problems.append(origin.problem("region", (REGION,), message, hint=fault, value=region))
     words = None
     if not any(problem.rule in {"not-a-stack-file", *_UNREAD} for problem in problems):
         words = _words(merged, origin, files, problems)
@@ -251,10 +265,9 @@ def _region_place(files: _Files) -> dict[Path, Place]:
 def _name_problems(name: str, words: StackWords, origin: Origin) -> Iterator[Problem]:
     faulty = False
     for key, value in (("team", words.team), ("environment", words.environment)):
-        if not _NAME.fullmatch(value) or len(value) > NAME_LIMIT:
+        if hint := name_fault(value):
             faulty = True
             message = f"{value!r} can't be part of names."
-            hint = f"Use lower-case letters, digits and hyphens, a letter first, no hyphen last, at most {NAME_LIMIT}."
             yield origin.problem("name", (key,), message, hint=hint, value=value)
     named = f"{words.team}-{words.environment}"
     if named != name and not faulty:

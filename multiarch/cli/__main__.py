@@ -1,0 +1,7 @@
+"""``python -m multiarch.cli``."""
+
+import sys
+
+from multiarch.cli import main
+
+sys.exit(main())

@@ -1,0 +1,60 @@
+"""AWS clients for commands that need them, and AWS's refusals in words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from multiarch.errors import MultiarchError, OutsideError
+
+
+def client(service: str, region: str | None) -> Any:  # noqa: ANN401  (boto3 has no types)
+    """A boto3 client; without ``region`` the environment's or the profile's counts.
+
+    Raises MultiarchError when no region is known.
+    """
+    import boto3
+    from botocore.exceptions import NoRegionError
+
+    with failures_as_errors():
+        try:
+            return boto3.client(service, region_name=region)
+        except NoRegionError as error:
+            raise MultiarchError(
+                "No AWS region is known.", hint="Set aws:region in the stack file, or give --region."
+            ) from error
+
+
+@contextmanager
+def failures_as_errors() -> Iterator[None]:
+    """Turn what boto3 raises into OutsideError (exit code 3), with the way out."""
+    from botocore.exceptions import (
+        BotoCoreError,
+        ClientError,
+        CredentialRetrievalError,
+        NoCredentialsError,
+        PartialCredentialsError,
+        ProfileNotFound,
+    )
+
+    try:
+        yield
+    except (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, ProfileNotFound) as error:
+        hint = "Log in as for the AWS CLI: AWS_PROFILE, `aws sso login`, or AWS_ACCESS_KEY_ID."
+        raise OutsideError(f"AWS credentials can't be had: {error}.", hint=hint) from error
+    except ClientError as error:
+        what, code = error.response.get("Error", {}).get("Message", str(error)), error.response["Error"]["Code"]
+        raise OutsideError(f"AWS refuses {error.operation_name} ({code}): {what}", hint=_hint(code)) from error
+    except BotoCoreError as error:
+        hint = "" if "AWS_ENDPOINT_URL" not in os.environ else "AWS_ENDPOINT_URL is set: is that server running?"
+        raise OutsideError(f"AWS can't be reached: {error}.", hint=hint) from error
+
+
+def _hint(code: str) -> str:
+    if "Token" in code or code in {"InvalidClientTokenId", "SignatureDoesNotMatch"}:
+        return "Renew the credentials, such as with `aws sso login`."
+    if "AccessDenied" in code or code == "UnauthorizedOperation":
+        return "Use credentials that may do this."
+    return ""

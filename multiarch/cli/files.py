@@ -1,0 +1,32 @@
+"""Writing a file so that a reader sees either the old one or the new one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from multiarch.errors import MultiarchError
+
+_NEW_FILE = 0o644
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write UTF-8 with the line ends of ``text``; a file that is there keeps its mode.
+
+    Raises MultiarchError when the folder can't be written.
+    """
+    try:
+        mode = path.stat().st_mode & 0o777 if path.exists() else _NEW_FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            Path(temporary).chmod(mode)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise MultiarchError(f"{path} can't be written: {error.strerror or error}.") from error

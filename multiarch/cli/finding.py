@@ -1,0 +1,75 @@
+"""Which stacks a command is about, and which day it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from multiarch.errors import MultiarchError
+
+if TYPE_CHECKING:
+    from multiarch.stack.load import Stack
+    from multiarch.stack.model import Plan
+
+
+def today() -> date:
+    """Today's date, or the one that ``SOURCE_DATE_EPOCH`` says (https://reproducible-builds.org/specs/source-date-epoch/).
+
+    Raises MultiarchError when the variable holds no number of seconds.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if not epoch:
+        return datetime.now().astimezone().date()
+    try:
+        return datetime.fromtimestamp(int(epoch), tz=UTC).date()
+    except (ValueError, OverflowError, OSError) as error:
+        raise MultiarchError(
+            f"SOURCE_DATE_EPOCH is {epoch!r}.", hint="It is a number of seconds since 1970-01-01."
+        ) from error
+
+
+def files(names: Iterable[str]) -> list[Path]:
+    """Stack files by name or path, in the order given; without any name all of the project's.
+
+    Raises MultiarchError for a name that no stack has, and when there is no project or no stack at all.
+    """
+    from multiarch.stack.load import STACKS_FOLDER, project_root, stack_files
+
+    wanted = list(names)
+    if wanted:
+        return [file(name) for name in wanted]
+    root = project_root(Path.cwd())
+    found = stack_files(root)
+    if not found:
+        raise MultiarchError(f"There is no stack in {root / STACKS_FOLDER}.", hint="Run `multiarch stack new`.")
+    return found
+
+
+def file(name: str) -> Path:
+    """One stack's file by its name or path. Raises MultiarchError, naming the stacks there are."""
+    from multiarch.stack.load import STACKS_FOLDER, project_root, stack_files
+    from multiarch.stack.wording import nearest
+
+    path = Path(name)
+    if path.suffix in {".yaml", ".yml"} or len(path.parts) > 1:
+        return path
+    root = project_root(Path.cwd())
+    named = root / STACKS_FOLDER / f"Pulumi.{name}.yaml"
+    if named.is_file():
+        return named
+    known = [path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in stack_files(root)]
+    near = nearest(name, known)
+    hint = f"Did you mean {near}?" if near else f"There are {', '.join(known)}." if known else ""
+    raise MultiarchError(f"There is no stack {name} in {root / STACKS_FOLDER}.", hint=hint)
+
+
+def planned(path: Path) -> tuple[Stack, Plan]:
+    """Load and plan one stack file. Raises StackError with every problem of it."""
+    from multiarch.stack.load import load_file
+    from multiarch.stack.plan import make_plan
+
+    stack = load_file(path)
+    return stack, make_plan(stack, today=today())
