@@ -202,7 +202,7 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
             hint="It looks like ami-0123456789abcdef0.",
             value=spec.ami_id,
         )
-    if spec.ami_id is not None and spec.ami_type is not None:
+    if spec.ami_id is not None and spec.ami_type is not None and spec.kind is Kind.MANAGED:
         report(
             "ami-type-with-id",
             (*spec.path, "amiType"),
