@@ -50,6 +50,9 @@ def pin(
     rows += [(kept.key, kept.value, "", f"kept: {kept.reason}") for kept in pins.kept]
     if rows:
         print_table(("KEY", "OLD", "NEW", "NOTE"), rows)
+    if not pins.changes:
+        say(f"{shown(path)} is pinned; nothing was written.")
+        return
     what = "would be written to" if dry_run else "written to"
     say(f"{counted(len(pins.changes), 'value')} {what} {shown(path)}.")
 

@@ -24,10 +24,10 @@ from multiarch.stack.yaml_source import parse
 _SSM_BATCH = 10
 _ADDON_KEYS: Mapping[str, str] = MappingProxyType(
     {
-        "aws-ebs-csi-driver": "ebsCsi",
         "coredns": "coredns",
-        "eks-pod-identity-agent": "podIdentityAgent",
+        "aws-ebs-csi-driver": "ebsCsi",
         "kube-proxy": "kubeProxy",
+        "eks-pod-identity-agent": "podIdentityAgent",
         "vpc-cni": "vpcCni",
     }
 )
