@@ -10,9 +10,13 @@ from multiarch.facts.ami_families import AmiFamily, data_device, root_device
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, max_pods, recommended_max_pods
 from multiarch.nodes import checks, image
-from multiarch.nodes.model import AmiSource, BootstrapCase, Derived, Kind, NodeGroupPlan, Update
+from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, Kind, NodeGroupPlan, Update
 from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
+from multiarch.nodes.user_data import UserDataError, render
+
+_CERTIFICATE_CHARACTERS = 1500
+"""About the length of a cluster's certificate authority, in base64."""
 
 
 def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report) -> NodeGroupPlan | None:
@@ -66,7 +70,22 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
         kubelet_extra_args=spec.kubelet_extra_args,
         derived=(),
     )
+    _check_user_data(plan, spec, report)
     return _explained(plan, spec, context)
+
+
+def _check_user_data(plan: NodeGroupPlan, spec: NodeGroupSpec, report: Report) -> None:
+    """Write the user data as it will be, but for a cluster that is not there yet, and see whether EC2 would take it."""
+    cluster = ClusterFacts(
+        name=plan.launch_template_prefix,
+        endpoint=f"https://{'0' * 32}.gr7.ap-southeast-1.eks.amazonaws.com",
+        certificate_authority="A" * _CERTIFICATE_CHARACTERS,
+        service_cidr="172.20.0.0/16",
+    )
+    try:
+        render(plan, cluster)
+    except UserDataError as error:
+        report("user-data", (*spec.path, "bootstrap"), error.message, hint=error.hint)
 
 
 def _update(spec: NodeGroupSpec, report: Report) -> Update:

@@ -91,6 +91,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "nodeGroups.web.bootstrap.preBootstrap", "EKS starts", ERROR),
     ("starts-kubelet", web(bootstrap={"preBootstrap": "systemctl start kubelet"}),
      "nodeGroups.web.bootstrap.preBootstrap", "systemctl start kubelet", ERROR),
+    ("user-data", web(bootstrap={"preBootstrap": "echo hello\n" * 2000}), "nodeGroups.web.bootstrap", "16", ERROR),
     ("bootstrap-mode", web(bootstrap={"mode": "user-data"}), "nodeGroups.web.bootstrap.mode", "ami.id", ERROR),
     ("bootstrap-mode", web(bootstrap={"mode": "eks"}, kind="self-managed"), "nodeGroups.web.bootstrap.mode",
      "self-managed", ERROR),
