@@ -12,7 +12,7 @@ from typing import Any
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from sandbox.aws import eks, images, instance_refresh, termination
+from sandbox.aws import ec2_fixes, eks, images, instance_refresh
 
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/(?P<region>[a-z0-9-]+)/(?P<service>[a-z0-9-]+)/aws4_request")
 # ReceiveMessage may wait for seconds, and must not keep everybody else waiting.
@@ -35,7 +35,7 @@ class SandboxApp:
         """Install the additions; backends are loaded when first asked for."""
         eks.install()
         instance_refresh.install()
-        termination.install()
+        ec2_fixes.install()
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._lock = threading.Lock()
 

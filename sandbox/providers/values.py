@@ -35,14 +35,14 @@ def plain(value: PropertyValue) -> Any:
     if isinstance(inner, ResourceReference):
         return inner.urn if inner.resource_id is None else plain(inner.resource_id)
     if isinstance(inner, Mapping):
-        return {key: plain(item) for key, item in inner.items()}
+        return plain_map(inner)
     if isinstance(inner, Sequence):
         return [plain(item) for item in inner]
     raise StandInError(f"the sandbox's stand-ins take no {type(inner).__name__}")
 
 
 def plain_map(values: Mapping[str, PropertyValue]) -> Record:
-    """All set properties as Python; properties that are null are left out."""
+    """All set properties as Python; those that are null mean not set and are left out, at every depth."""
     return {key: plain(value) for key, value in values.items() if value.value is not None}
 
 

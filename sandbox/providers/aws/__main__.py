@@ -6,8 +6,9 @@ import sys
 
 from pulumi.provider.experimental.server import main
 
-from sandbox.providers import sdk_version
+from sandbox.providers import quiet_end, sdk_version
 from sandbox.providers.aws.provider import AwsProvider
 
 if __name__ == "__main__":
+    quiet_end()
     main(sys.argv[1:], sdk_version("pulumi_aws"), AwsProvider())

@@ -7,7 +7,9 @@ import sys
 import pulumi_aws  # noqa: F401 - makes resource references in inputs known
 from pulumi.provider import main
 
+from sandbox.providers import quiet_end
 from sandbox.providers.eks.provider import EksProvider
 
 if __name__ == "__main__":
+    quiet_end()
     main(EksProvider(), sys.argv[1:])

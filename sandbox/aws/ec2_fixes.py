@@ -1,11 +1,18 @@
-"""Instances that take their network interface and root volume with them, as on EC2; moto leaves both behind."""
+"""Two things that moto's EC2 does otherwise than EC2.
+
+Instances take their network interface and root volume with them; moto leaves both behind. User data of a launch
+template's second version is readable like the first one's; moto stumbles over it.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from moto.core.types import Base64EncodedString
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.instances import Instance, InstanceBackend
+from moto.ec2.models.launch_templates import LaunchTemplateVersion
+from moto.ec2.utils import parse_user_data
 
 _ROOT_DEVICES: Final = ("/dev/sda1", "/dev/xvda")
 _moto_terminate = InstanceBackend.terminate_instances
@@ -29,6 +36,13 @@ def terminate_instances(backend: EC2Backend, instance_ids: list[str]) -> Any:
     return answer
 
 
+def user_data(version: LaunchTemplateVersion) -> Base64EncodedString | None:
+    """The user data of a template version, whichever operation made the version."""
+    value = version.data.get("UserData")
+    return value if isinstance(value, Base64EncodedString) else parse_user_data(value)
+
+
 def install() -> None:
-    """Put :func:`terminate_instances` in the place of moto's."""
+    """Put both in the place of moto's."""
     InstanceBackend.terminate_instances = terminate_instances  # type: ignore[method-assign, assignment]
+    LaunchTemplateVersion.user_data = property(user_data)  # type: ignore[assignment]
