@@ -1,0 +1,69 @@
+# Every target that needs the command line makes it first: `make up` works on a fresh clone.
+#
+#   STACK=NAME    the stack to work on (config/stacks/Pulumi.NAME.yaml)
+#   PYTHON=…      the Python to make .venv with: 3.11 or later
+
+STACK ?= checkout-dev
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help venv tools up preview down status render check test lint format bench schema
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@echo "STACK=$(STACK) unless you say otherwise."
+
+$(STAMP): requirements.txt requirements-dev.txt constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$(PYTHON) is $$($(PYTHON) --version 2>&1 || echo missing); Python 3.11 or later is needed: make PYTHON=python3.12 …" >&2; exit 2; }
+	@echo "making $(VENV) (once, and when the requirements change)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  -c constraints.txt -r requirements.txt -r requirements-dev.txt -e .
+	@touch $@
+
+venv: $(STAMP) ## make .venv with the command line, .venv/bin/multiarch
+
+tools: ## build the real tools that are missing, into a cache outside the clone (needs Go)
+	@$(PYTHON) tools/build.py --all
+
+up: $(STAMP) ## create STACK in the sandbox: the real Pulumi engine, no AWS account
+	@$(BIN)/python -m sandbox up $(STACK)
+
+preview: $(STAMP) ## show what `make up` would change in STACK
+	@$(BIN)/python -m sandbox preview $(STACK)
+
+status: $(STAMP) ## say what runs in the sandbox
+	@$(BIN)/python -m sandbox status
+
+down: $(STAMP) ## destroy every stack in the sandbox and stop what it started
+	@$(BIN)/python -m sandbox down
+
+render: $(STAMP) ## show the resources of STACK, write its files to build/STACK (no engine, no credentials)
+	@$(BIN)/multiarch stack render $(STACK)
+
+check: $(STAMP) ## validate all stack files (no engine, no credentials)
+	@$(BIN)/multiarch stack check
+
+test: $(STAMP) ## run all tests (needs Go for the tools that check what is generated)
+	@$(BIN)/python -m pytest
+
+lint: $(STAMP) ## ruff, mypy, import-linter
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(STAMP) ## lay the code out
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(STAMP) ## measure, and print ratios
+	@$(BIN)/python benchmarks/run.py
+
+schema: $(STAMP) ## write config/stack.schema.json anew
+	@$(BIN)/multiarch stack schema --write

@@ -1,0 +1,35 @@
+"""Projects to bring up, and a watch on what they leave running."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox import processes, state
+from tests.sandbox.shop import PROGRAM, SETTINGS, Project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    yield from make_project(tmp_path / "clone of shop")  # with spaces: paths must be quoted where a shell reads them
+
+
+@pytest.fixture
+def second_project(tmp_path: Path) -> Iterator[Project]:
+    yield from make_project(tmp_path / "second")
+
+
+def make_project(root: Path) -> Iterator[Project]:
+    made = Project(root)
+    made.stack_file().parent.mkdir(parents=True)
+    (root / "Pulumi.yaml").write_text(SETTINGS)
+    (root / "__main__.py").write_text(PROGRAM)
+    made.set()
+    yield made
+    known = state.load(made.layout)
+    for left in (known.run, known.server):
+        if left:
+            processes.stop_session(left.process)
+    assert made.running() == []

@@ -1,0 +1,80 @@
+"""The environment leads into the sandbox, and nowhere else."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sandbox import environment
+from sandbox.environment import Environment
+from sandbox.state import Engine
+from tests.sandbox.shop import Project
+
+URL = "http://127.0.0.1:1234"
+ENGINE = Engine(Path("/opt/pulumi bin/pulumi"), "v3.272.0", Path("/opt/host"), "PATH")
+
+
+def made(project: Project, environ: dict[str, str], *, by_hand: bool = False) -> Environment:
+    return environment.build(project.layout, ENGINE, URL, "shop-dev", environ, by_hand=by_hand)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AWS_PROFILE",
+        "AWS_SESSION_TOKEN",
+        "AWS_ROLE_ARN",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_ENDPOINT_URL_EKS",
+        "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "PULUMI_ACCESS_TOKEN",
+        "PULUMI_STACK",
+        "PULUMI_CONFIG_PASSPHRASE_FILE",
+    ],
+)
+def test_what_would_lead_to_a_real_account_is_taken_away(project: Project, name: str) -> None:
+    environ = {name: "genuine", "AWS_ACCESS_KEY_ID": "genuine", "PULUMI_BACKEND_URL": "s3://genuine", "HOME": "/home/x"}
+    applied = made(project, environ).applied_to(environ)
+    assert "genuine" not in " ".join(applied.values())
+    assert name not in applied
+    assert applied["HOME"] == "/home/x"
+    assert applied["AWS_ENDPOINT_URL"] == URL
+    assert applied["AWS_REGION"] == "eu-central-1"
+
+
+def test_a_proxy_is_not_asked_for_the_sandbox(project: Project) -> None:
+    applied = made(project, {"NO_PROXY": "example.com", "HTTPS_PROXY": "http://proxy"}).applied_to({})
+    assert applied["NO_PROXY"] == "127.0.0.1,example.com"
+
+
+def test_the_providers_come_first_and_asking_twice_changes_nothing(project: Project) -> None:
+    once = made(project, {"PATH": "/usr/bin:/bin"}, by_hand=True)
+    folders = once.set["PATH"].split(":")
+    assert folders[:3] == [str(project.layout.bin), str(environment.PROVIDERS), "/opt/host"]
+    assert folders[-3:] == ["/opt/pulumi bin", "/usr/bin", "/bin"]
+    assert made(project, once.applied_to({}), by_hand=True) == once
+
+
+def test_the_engine_is_not_run_through_the_sandboxs_own_pulumi(project: Project) -> None:
+    by_hand = made(project, {"PATH": "/usr/bin"}, by_hand=True).applied_to({})
+    assert str(project.layout.bin) not in made(project, by_hand).set["PATH"].split(":")
+
+
+def test_the_shell_lines_survive_a_shell(project: Project) -> None:
+    lines = made(project, {"AWS_PROFILE": "real"}, by_hand=True).as_shell()
+    script = lines + 'printf "%s\\n" "$PATH" "$PULUMI_BACKEND_URL" "${AWS_PROFILE-none}"'
+    result = subprocess.run(
+        ["/bin/sh", "-eu", "-c", script], env={"AWS_PROFILE": "real"}, capture_output=True, text=True, check=True
+    )
+    path, backend, profile = result.stdout.splitlines()
+    assert "/opt/pulumi bin" in path.split(":")
+    assert backend == project.layout.backend.as_uri()
+    assert profile == "none"
+
+
+def test_the_providers_are_there_and_can_be_run() -> None:
+    for name in ("aws", "eks", "kubernetes"):
+        assert (environment.PROVIDERS / f"pulumi-resource-{name}").stat().st_mode & 0o111

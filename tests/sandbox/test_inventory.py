@@ -1,0 +1,120 @@
+"""What the sandbox's AWS holds, counted through boto3 at a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multiarch.errors import OutsideError
+from sandbox import inventory, server
+from sandbox.layout import Layout
+from sandbox.state import Server
+
+REGION = "eu-central-1"
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
+    return Layout(tmp_path_factory.mktemp("clone"))
+
+
+@pytest.fixture(scope="module")
+def running(layout: Layout) -> Iterator[Server]:
+    started = server.start(layout)
+    yield started
+    assert server.stop(started.process)
+
+
+@pytest.fixture(scope="module")
+def aws(running: Server, layout: Layout) -> inventory.Aws:
+    aws = inventory.Aws(running.url, REGION)
+    inventory.baseline(layout, aws)
+    return aws
+
+
+def make_group(aws: inventory.Aws, name: str, tags: dict[str, str], **template: Any) -> None:
+    ec2, autoscaling = aws.client("ec2"), aws.client("autoscaling")
+    made = ec2.create_launch_template(
+        LaunchTemplateName=name, LaunchTemplateData={"ImageId": "ami-12345678", **template}
+    )
+    subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
+    autoscaling.create_auto_scaling_group(
+        AutoScalingGroupName=name,
+        MinSize=0,
+        MaxSize=3,
+        DesiredCapacity=0,
+        VPCZoneIdentifier=subnet,
+        LaunchTemplate={"LaunchTemplateId": made["LaunchTemplate"]["LaunchTemplateId"], "Version": "1"},
+        Tags=[{"Key": key, "Value": value, "PropagateAtLaunch": True} for key, value in tags.items()],
+    )
+
+
+def test_what_every_account_comes_with_is_not_counted(aws: inventory.Aws, layout: Layout) -> None:
+    everything = aws.everything()
+    assert len(everything["VPCs"]) == 1
+    assert inventory.without(everything, inventory.baseline(layout, aws)) == {}
+
+
+def test_the_baseline_is_what_was_there_first(aws: inventory.Aws, layout: Layout) -> None:
+    ec2 = aws.client("ec2")
+    vpc = ec2.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
+    found = inventory.without(aws.everything(), inventory.baseline(layout, aws))
+    assert found["VPCs"] == (vpc,)
+    ec2.delete_vpc(VpcId=vpc)
+    assert inventory.without(aws.everything(), inventory.baseline(layout, aws)) == {}
+
+
+def test_terminated_instances_and_keys_that_wait_for_deletion_are_gone(aws: inventory.Aws, layout: Layout) -> None:
+    image = aws.client("ec2").describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
+    reserved = aws.client("ec2").run_instances(ImageId=image, InstanceType="m7g.large", MinCount=1, MaxCount=1)
+    instance = reserved["Instances"][0]["InstanceId"]
+    key = aws.client("kms").create_key()["KeyMetadata"]["KeyId"]
+    found = inventory.without(aws.everything(), inventory.baseline(layout, aws))
+    assert found["instances"] == (instance,)
+    assert found["KMS keys"] == (key,)
+    aws.client("ec2").terminate_instances(InstanceIds=[instance])
+    aws.client("kms").schedule_key_deletion(KeyId=key)
+    found = inventory.without(aws.everything(), inventory.baseline(layout, aws))
+    assert "instances" not in found
+    assert "KMS keys" not in found
+
+
+def test_a_self_managed_group_is_told_with_its_architecture(aws: inventory.Aws) -> None:
+    make_group(aws, "shop-arm", {"kubernetes.io/cluster/shop": "owned"}, InstanceType="m7g.large")
+    make_group(aws, "shop-odd", {"kubernetes.io/cluster/shop": "owned"})
+    make_group(aws, "no-nodes", {"team": "shop"}, InstanceType="m7i.large")
+    arm, odd = aws.node_groups()
+    assert arm == inventory.NodeGroup(
+        name="shop-arm",
+        cluster="shop",
+        managed=False,
+        architecture="arm64",
+        instance_types=("m7g.large",),
+        minimum=0,
+        desired=0,
+        maximum=3,
+    )
+    assert odd.architecture == "unknown: no instance type"
+
+
+def test_a_server_that_is_gone_is_an_error_from_outside(tmp_path: Path) -> None:
+    started = server.start(Layout(tmp_path))
+    assert server.answers(started)
+    server.stop(started.process)
+    assert not server.answers(started)
+    with pytest.raises(OutsideError, match="did not list EKS clusters"):
+        inventory.Aws(started.url, REGION).everything()
+
+
+def test_a_server_that_does_not_start_is_an_error_with_what_it_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "python"
+    script.write_text("#!/bin/sh\necho no module named moto\nexit 4\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(script))
+    with pytest.raises(OutsideError, match=r"ended with exit code 4(?s:.*)no module named moto"):
+        server.start(Layout(tmp_path))

@@ -1,0 +1,45 @@
+"""The Makefile's targets, and what it says to a Python that is too old."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def make(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "--no-print-directory", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_help_is_the_default_and_names_every_target() -> None:
+    text = (ROOT / "Makefile").read_text()
+    phony = re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE)[0].split()
+    shown = re.findall(r"^  make (\S+) +\S", make().stdout, re.MULTILINE)
+    assert sorted(shown) == sorted(phony)
+
+
+def test_a_python_that_is_too_old_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    for name in ("Makefile", "requirements.txt", "requirements-dev.txt", "constraints.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    old = tmp_path / "python3.9"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 || exit 1\n')
+    old.chmod(0o755)
+    for python, said in ((str(old), "Python 3.9.2"), ("no-such-python", "missing")):
+        result = make("venv", f"PYTHON={python}", folder=tmp_path)
+        assert result.returncode != 0
+        assert said in result.stderr
+        assert "Python 3.11 or later is needed" in result.stderr
+        assert not (tmp_path / ".venv").exists()
+
+
+def test_targets_that_need_the_command_line_make_it_first() -> None:
+    text = (ROOT / "Makefile").read_text()
+    for rule in re.split(r"\n(?=\S)", text):
+        target, _, recipe = rule.partition("\n")
+        if "$(BIN)/" in recipe and not target.startswith("$(STAMP)"):
+            assert re.search(r": \$\(STAMP\) ##", target), target
