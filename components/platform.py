@@ -11,7 +11,7 @@ the log group goes after the cluster, which would make it again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypedDict
 
@@ -112,7 +112,8 @@ class Platform(Component):
             "kubeconfig": self.kubeconfig,
             "nodeGroups": self.node_groups,
             "sessions": self.sessions,
-            "warnings": [str(warning) for warning in self._plan.warnings],
+            # Without file and line: those move when somebody writes a comment, and nothing of the stack has changed.
+            "warnings": [str(replace(warning, file=None, line=None)) for warning in self._plan.warnings],
         }
 
     def _encryption(self, account: Account) -> Encryption:
