@@ -14,7 +14,9 @@ from types import FrameType
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve; prints one line, ``listening http://127.0.0.1:PORT``, when ready. Nothing is kept after the end."""
-    parser = argparse.ArgumentParser(prog="python -m sandbox.aws", description="moto and what the sandbox adds, on 127.0.0.1")
+    parser = argparse.ArgumentParser(
+        prog="python -m sandbox.aws", description="moto and what the sandbox adds, on 127.0.0.1"
+    )
     parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
     parser.add_argument("--state-dir", type=Path, help="where aws.log is written; standard error without it")
     options = parser.parse_args(arguments)

@@ -1,6 +1,7 @@
-"""Two things that moto's EC2 does otherwise than EC2.
+"""What moto's EC2 does otherwise than EC2.
 
-Instances take their network interface and root volume with them; moto leaves both behind. User data of a launch
+Instances take their network interface and root volume with them, NAT gateways their interface; moto leaves them
+behind. User data of a launch
 template's second version is readable like the first one's; moto stumbles over it.
 """
 
@@ -12,10 +13,12 @@ from moto.core.types import Base64EncodedString
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.instances import Instance, InstanceBackend
 from moto.ec2.models.launch_templates import LaunchTemplateVersion
+from moto.ec2.models.nat_gateways import NatGateway, NatGatewayBackend
 from moto.ec2.utils import parse_user_data
 
 _ROOT_DEVICES: Final = ("/dev/sda1", "/dev/xvda")
 _moto_terminate = InstanceBackend.terminate_instances
+_moto_delete_nat_gateway = NatGatewayBackend.delete_nat_gateway
 
 
 def terminate_instances(backend: EC2Backend, instance_ids: list[str]) -> Any:
@@ -36,6 +39,13 @@ def terminate_instances(backend: EC2Backend, instance_ids: list[str]) -> Any:
     return answer
 
 
+def delete_nat_gateway(backend: EC2Backend, nat_gateway_id: str) -> NatGateway:
+    """DeleteNatGateway, and the gateway's interface."""
+    gateway = _moto_delete_nat_gateway(backend, nat_gateway_id)
+    backend.enis.pop(gateway._eni.id, None)
+    return gateway
+
+
 def user_data(version: LaunchTemplateVersion) -> Base64EncodedString | None:
     """The user data of a template version, whichever operation made the version."""
     value = version.data.get("UserData")
@@ -43,6 +53,7 @@ def user_data(version: LaunchTemplateVersion) -> Base64EncodedString | None:
 
 
 def install() -> None:
-    """Put both in the place of moto's."""
+    """Put them in the place of moto's."""
     InstanceBackend.terminate_instances = terminate_instances  # type: ignore[method-assign, assignment]
+    NatGatewayBackend.delete_nat_gateway = delete_nat_gateway  # type: ignore[method-assign, assignment]
     LaunchTemplateVersion.user_data = property(user_data)  # type: ignore[assignment]

@@ -13,7 +13,14 @@ from moto.core.utils import utcnow
 from moto.eks.models import Cluster
 
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, refused, short_hash, without_none
-from sandbox.aws.facts import ACCESS_ENTRY_TYPES, ACCESS_POLICIES, ADDONS, CLUSTER_VERSIONS, AddonVersions, addon_versions
+from sandbox.aws.facts import (
+    ACCESS_ENTRY_TYPES,
+    ACCESS_POLICIES,
+    ADDONS,
+    CLUSTER_VERSIONS,
+    AddonVersions,
+    addon_versions,
+)
 
 _PRINCIPAL = re.compile(r"arn:[^:]+:iam::\d{12}:(role|user)/.+")
 
@@ -53,7 +60,9 @@ class EksAccess(EksBase):
         supported = addon_versions(row, cluster.version)
         version = params.get("addonVersion") or supported[1]
         if version not in supported:
-            raise invalid(f"Addon version specified is not supported: {row.name} {version} with Kubernetes {cluster.version}")
+            raise invalid(
+                f"Addon version specified is not supported: {row.name} {version} with Kubernetes {cluster.version}"
+            )
         if params.get("configurationValues"):
             try:
                 json.loads(params["configurationValues"])
@@ -70,7 +79,9 @@ class EksAccess(EksBase):
             for arn in addon["podIdentityAssociations"]:
                 extras(cluster).pod_identities.pop(arn.rsplit("/", 1)[1], None)
             addon["podIdentityAssociations"] = [
-                self._associate(cluster, {"namespace": "kube-system", **item}, owner=addon["addonArn"])["associationArn"]
+                self._associate(cluster, {"namespace": "kube-system", **item}, owner=addon["addonArn"])[
+                    "associationArn"
+                ]
                 for item in params["podIdentityAssociations"]
             ]
 
@@ -97,7 +108,11 @@ class EksAccess(EksBase):
         addon["addonVersion"] = self._checked_addon(cluster, row, wanted)
         self._set_addon(cluster, addon, self.params)
         addon["modifiedAt"] = utcnow()
-        shown = {key: value for key, value in self.params.items() if key not in ("clusterName", "addonName", "clientRequestToken")}
+        shown = {
+            key: value
+            for key, value in self.params.items()
+            if key not in ("clusterName", "addonName", "clientRequestToken")
+        }
         return ActionResult({"update": self._update(cluster, "AddonUpdate", shown, ("addon", row.name))})
 
     def delete_addon(self) -> ActionResult:
@@ -119,7 +134,9 @@ class EksAccess(EksBase):
         """CreateAccessEntry: the cluster's authentication mode must allow it; types other than STANDARD take no groups."""
         cluster, params = self._cluster(), self.params
         if vars(cluster)["access_config"]["authenticationMode"] == "CONFIG_MAP":
-            raise refused("The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this operation.")
+            raise refused(
+                "The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this operation."
+            )
         arn, kind = params["principalArn"], params.get("type") or "STANDARD"
         if not _PRINCIPAL.fullmatch(arn):
             raise invalid(f"The principalArn parameter format is not valid: {arn}")
@@ -136,7 +153,9 @@ class EksAccess(EksBase):
             "clusterName": cluster.name,
             "principalArn": arn,
             "kubernetesGroups": groups if kind == "STANDARD" else ["system:nodes"],
-            "accessEntryArn": self._arn("access-entry", cluster.name, *_principal_path(arn), short_hash(cluster.arn + arn)),
+            "accessEntryArn": self._arn(
+                "access-entry", cluster.name, *_principal_path(arn), short_hash(cluster.arn + arn)
+            ),
             "createdAt": utcnow(),
             "modifiedAt": utcnow(),
             "tags": dict(params.get("tags") or {}),
@@ -161,7 +180,9 @@ class EksAccess(EksBase):
     def list_access_entries(self) -> ActionResult:
         """ListAccessEntries, optionally those with one policy."""
         more, policy = extras(self._cluster()), self.params.get("associatedPolicyArn")
-        return ActionResult({"accessEntries": sorted(arn for arn in more.entries if policy is None or policy in more.policies[arn])})
+        return ActionResult(
+            {"accessEntries": sorted(arn for arn in more.entries if policy is None or policy in more.policies[arn])}
+        )
 
     def update_access_entry(self) -> ActionResult:
         """UpdateAccessEntry: groups and username."""
@@ -192,7 +213,11 @@ class EksAccess(EksBase):
         known = extras(cluster).policies[entry["principalArn"]]
         associated = {"policyArn": policy, "accessScope": {"namespaces": [], **scope}, "modifiedAt": utcnow()}
         known[policy] = {"associatedAt": utcnow(), **known.get(policy, {}), **associated}
-        answer = {"clusterName": cluster.name, "principalArn": entry["principalArn"], "associatedAccessPolicy": known[policy]}
+        answer = {
+            "clusterName": cluster.name,
+            "principalArn": entry["principalArn"],
+            "associatedAccessPolicy": known[policy],
+        }
         return ActionResult(answer)
 
     def disassociate_access_policy(self) -> ActionResult:
@@ -207,7 +232,9 @@ class EksAccess(EksBase):
         cluster, entry = self._entry()
         policies = extras(cluster).policies[entry["principalArn"]]
         rows = [policies[arn] for arn in sorted(policies)]
-        return ActionResult({"clusterName": cluster.name, "principalArn": entry["principalArn"], "associatedAccessPolicies": rows})
+        return ActionResult(
+            {"clusterName": cluster.name, "principalArn": entry["principalArn"], "associatedAccessPolicies": rows}
+        )
 
     def create_pod_identity_association(self) -> ActionResult:
         """CreatePodIdentityAssociation: one per namespace and service account."""

@@ -100,7 +100,9 @@ class EksBase(EKSResponse):
     def _arn(self, kind: str, *parts: str) -> str:
         return f"arn:{self.partition}:eks:{self.region}:{self.current_account}:{kind}/" + "/".join(parts)
 
-    def _update(self, cluster: Cluster, kind: str, params: Mapping[str, Any], subject: tuple[str, str] = ("", "")) -> Record:
+    def _update(
+        self, cluster: Cluster, kind: str, params: Mapping[str, Any], subject: tuple[str, str] = ("", "")
+    ) -> Record:
         """Record an update that is done at once; ``subject`` is ("nodegroup", NAME) or ("addon", NAME)."""
         record = {
             "id": str(mock_random.uuid4()),

@@ -23,7 +23,14 @@ _VPC_DEFAULTS: Record = {
     "publicAccessCidrs": ["0.0.0.0/0"],
     "securityGroupIds": [],
 }
-_PLAIN_CONFIG = ("access_config", "upgrade_policy", "deletion_protection", "compute_config", "storage_config", "zonal_shift_config")
+_PLAIN_CONFIG = (
+    "access_config",
+    "upgrade_policy",
+    "deletion_protection",
+    "compute_config",
+    "storage_config",
+    "zonal_shift_config",
+)
 
 
 class EksClusters(EksBase):
@@ -103,7 +110,9 @@ class EksClusters(EksBase):
         """DeleteCluster: refused with deletion protection, and while node groups are left."""
         cluster = self._cluster()
         if vars(cluster).get("deletion_protection"):
-            raise refused(f"Cluster {cluster.name} has deletion protection enabled. Disable it before deleting the cluster.")
+            raise refused(
+                f"Cluster {cluster.name} has deletion protection enabled. Disable it before deleting the cluster."
+            )
         deleted = self.backend.delete_cluster(cluster.name)
         _ec2(self).delete_security_group(group_id=deleted.resources_vpc_config["clusterSecurityGroupId"])
         vars(deleted)["status"] = "DELETING"
@@ -114,7 +123,9 @@ class EksClusters(EksBase):
         cluster, params = self._cluster(), self.params
         kinds = [key for key in params if key not in ("name", "clientRequestToken") and params[key] is not None]
         if len(kinds) != 1:
-            raise invalid("Exactly one type of update can be allowed per UpdateClusterConfig call: " + ", ".join(sorted(kinds)))
+            raise invalid(
+                "Exactly one type of update can be allowed per UpdateClusterConfig call: " + ", ".join(sorted(kinds))
+            )
         key = kinds[0]
         attribute = _snake(key)
         if key == "resourcesVpcConfig":
@@ -165,7 +176,9 @@ class EksClusters(EksBase):
             ((kind, self.params[f"{kind}Name"]) for kind in ("nodegroup", "addon") if self.params.get(f"{kind}Name")),
             ("", ""),
         )
-        return ActionResult({"updateIds": sorted(key for key, value in more.update_subjects.items() if value == subject)})
+        return ActionResult(
+            {"updateIds": sorted(key for key, value in more.update_subjects.items() if value == subject)}
+        )
 
     def describe_cluster_versions(self) -> ActionResult:
         """DescribeClusterVersions from the table in facts, newest first."""
@@ -227,7 +240,8 @@ def _logging(wanted: Record | None, current: Record | None = None) -> Record:
         kinds = set(row.get("types") or [])
         on = on | kinds if row.get("enabled") else on - kinds
     rows = [
-        {"types": [kind for kind in _LOG_TYPES if (kind in on) == enabled], "enabled": enabled} for enabled in (True, False)
+        {"types": [kind for kind in _LOG_TYPES if (kind in on) == enabled], "enabled": enabled}
+        for enabled in (True, False)
     ]
     return {"clusterLogging": [row for row in rows if row["types"]]}
 

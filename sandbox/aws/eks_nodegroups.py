@@ -20,8 +20,16 @@ from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid
 from sandbox.aws.facts import AMI_TYPES, DEFAULT_AMI_TYPE, latest_release
 from sandbox.aws.images import ensure_image
 
-_SPOT = {"OnDemandBaseCapacity": 0, "OnDemandPercentageAboveBaseCapacity": 0, "SpotAllocationStrategy": "price-capacity-optimized"}
-_ON_DEMAND = {"OnDemandBaseCapacity": 0, "OnDemandPercentageAboveBaseCapacity": 100, "OnDemandAllocationStrategy": "prioritized"}
+_SPOT = {
+    "OnDemandBaseCapacity": 0,
+    "OnDemandPercentageAboveBaseCapacity": 0,
+    "SpotAllocationStrategy": "price-capacity-optimized",
+}
+_ON_DEMAND = {
+    "OnDemandBaseCapacity": 0,
+    "OnDemandPercentageAboveBaseCapacity": 100,
+    "OnDemandAllocationStrategy": "prioritized",
+}
 
 
 class EksNodegroups(EksBase):
@@ -41,7 +49,9 @@ class EksNodegroups(EksBase):
         """CreateNodegroup: refused as EKS refuses; else ACTIVE at once with running instances."""
         cluster, params = self._cluster(), self.params
         if params["nodegroupName"] in cluster.nodegroups:
-            raise in_use(f"NodeGroup already exists with name {params['nodegroupName']} and cluster name {cluster.name}")
+            raise in_use(
+                f"NodeGroup already exists with name {params['nodegroupName']} and cluster name {cluster.name}"
+            )
         template = self._template(params.get("launchTemplate"))
         data = template.data if template else {}
         checks.check_names_and_sizes(params)
@@ -137,7 +147,12 @@ class EksNodegroups(EksBase):
         if not merged.get("SecurityGroupIds") and not merged.get("NetworkInterfaces"):
             merged["SecurityGroupIds"] = [cluster.resources_vpc_config["clusterSecurityGroupId"]]
         specs = [spec for spec in merged.get("TagSpecifications", []) if spec.get("ResourceType") != "instance"]
-        own = {tag["Key"]: tag["Value"] for spec in merged.get("TagSpecifications", []) if spec.get("ResourceType") == "instance" for tag in spec["Tags"]}
+        own = {
+            tag["Key"]: tag["Value"]
+            for spec in merged.get("TagSpecifications", [])
+            if spec.get("ResourceType") == "instance"
+            for tag in spec["Tags"]
+        }
         own.update(_owned(group))
         rows = [{"Key": key, "Value": own[key]} for key in sorted(own)]
         merged["TagSpecifications"] = [*specs, {"ResourceType": "instance", "Tags": rows}]
@@ -159,7 +174,9 @@ class EksNodegroups(EksBase):
             asg.set_desired_capacity(sizes["desiredSize"])
         shown = {key: params[key] for key in ("labels", "taints", "scalingConfig", "updateConfig") if params.get(key)}
         del answer
-        return ActionResult({"update": self._update(cluster, "ConfigUpdate", shown, ("nodegroup", group.nodegroup_name))})
+        return ActionResult(
+            {"update": self._update(cluster, "ConfigUpdate", shown, ("nodegroup", group.nodegroup_name))}
+        )
 
     def update_nodegroup_version(self) -> ActionResult:
         """UpdateNodegroupVersion: a new template version, Kubernetes version or release replaces all instances."""
@@ -184,20 +201,26 @@ class EksNodegroups(EksBase):
         group.modified_at = utcnow()
         self._roll(cluster, group, data)
         shown = {key: params[key] for key in ("version", "releaseVersion", "launchTemplate") if params.get(key)}
-        return ActionResult({"update": self._update(cluster, "VersionUpdate", shown, ("nodegroup", group.nodegroup_name))})
+        return ActionResult(
+            {"update": self._update(cluster, "VersionUpdate", shown, ("nodegroup", group.nodegroup_name))}
+        )
 
     def _release(self, group: Nodegroup, params: Record) -> str:
         wanted = params.get("releaseVersion")
         if wanted is None and params.get("version") is None and params.get("launchTemplate"):
             return group.release_version  # only the template changes: the nodes keep their release
-        return checks.checked_release(group.ami_type, group.version, wanted or latest_release(AMI_TYPES[group.ami_type], group.version))
+        return checks.checked_release(
+            group.ami_type, group.version, wanted or latest_release(AMI_TYPES[group.ami_type], group.version)
+        )
 
     def _check_same_template(self, group: Nodegroup, reference: Record) -> None:
         known = group.launch_template
         if not known:
             raise invalid("a node group created without a launch template cannot be given one")
         if any(reference.get(key) not in (None, known[key]) for key in ("id", "name")):
-            raise invalid("the launch template of a node group cannot be replaced by another; only its version can change")
+            raise invalid(
+                "the launch template of a node group cannot be replaced by another; only its version can change"
+            )
 
     def _roll(self, cluster: Cluster, group: Nodegroup, data: Record) -> None:
         own = self.ec2.get_launch_template(extras(cluster).templates[group.nodegroup_name])

@@ -91,8 +91,12 @@ ADDONS: Final = (
     AddonVersions("aws-ebs-csi-driver", "kube-system", "storage", True, "v1.52.1-eksbuild.1", "v1.51.0-eksbuild.1"),
     AddonVersions("aws-efs-csi-driver", "kube-system", "storage", True, "v2.2.0-eksbuild.1", "v2.1.13-eksbuild.1"),
     AddonVersions("coredns", "kube-system", "networking", False, "v1.13.1-eksbuild.3", "v1.12.4-eksbuild.1"),
-    AddonVersions("eks-node-monitoring-agent", "kube-system", "observability", False, "v1.5.0-eksbuild.1", "v1.4.2-eksbuild.1"),
-    AddonVersions("eks-pod-identity-agent", "kube-system", "security", False, "v1.3.10-eksbuild.1", "v1.3.9-eksbuild.3"),
+    AddonVersions(
+        "eks-node-monitoring-agent", "kube-system", "observability", False, "v1.5.0-eksbuild.1", "v1.4.2-eksbuild.1"
+    ),
+    AddonVersions(
+        "eks-pod-identity-agent", "kube-system", "security", False, "v1.3.10-eksbuild.1", "v1.3.9-eksbuild.3"
+    ),
     AddonVersions("kube-proxy", "kube-system", "networking", False, "v{patch}-eksbuild.5", "v{patch}-eksbuild.2"),
     AddonVersions("metrics-server", "kube-system", "observability", False, "v0.8.0-eksbuild.6", "v0.8.0-eksbuild.2"),
     AddonVersions("snapshot-controller", "kube-system", "storage", False, "v8.4.0-eksbuild.1", "v8.3.0-eksbuild.1"),
@@ -106,7 +110,15 @@ ACCESS_POLICIES: Final = (
     "AmazonEKSEditPolicy",
     "AmazonEKSViewPolicy",
 )
-ACCESS_ENTRY_TYPES: Final = ("EC2", "EC2_LINUX", "EC2_WINDOWS", "FARGATE_LINUX", "HYBRID_LINUX", "HYPERPOD_LINUX", "STANDARD")
+ACCESS_ENTRY_TYPES: Final = (
+    "EC2",
+    "EC2_LINUX",
+    "EC2_WINDOWS",
+    "FARGATE_LINUX",
+    "HYBRID_LINUX",
+    "HYPERPOD_LINUX",
+    "STANDARD",
+)
 
 
 def cluster_version(minor: str) -> ClusterVersion | None:

@@ -67,7 +67,9 @@ def check_template(params: Record, data: Record) -> bool:
     if (data.get("InstanceMarketOptions") or {}).get("MarketType") == "spot":
         raise invalid("Spot in a launch template is not allowed in a managed node group; use capacityType")
     if (data.get("IamInstanceProfile")) and data["IamInstanceProfile"] != {}:
-        raise invalid("An IAM instance profile in the launch template is not allowed in a managed node group; use nodeRole")
+        raise invalid(
+            "An IAM instance profile in the launch template is not allowed in a managed node group; use nodeRole"
+        )
     if not data.get("ImageId"):
         return False
     if params.get("amiType") not in (None, "CUSTOM"):
@@ -97,7 +99,9 @@ def check_architecture(ami_type: str, types: Sequence[str], version: str, image:
     else:
         architecture = AMI_TYPES[ami_type].architecture
         if not offered(AMI_TYPES[ami_type], version):
-            raise invalid(f"AMI Type {ami_type} is only supported for kubernetes versions {AMI_TYPES[ami_type].last} or earlier")
+            raise invalid(
+                f"AMI Type {ami_type} is only supported for kubernetes versions {AMI_TYPES[ami_type].last} or earlier"
+            )
     for name in types:
         data: dict[str, Any] | None = INSTANCE_TYPES.get(name)
         if data is None:
@@ -127,5 +131,7 @@ def checked_release(ami_type: str, version: str, wanted: str | None) -> str:
     else:
         fits = bool(_RELEASE.fullmatch(wanted)) and wanted.startswith(f"{version}.")
     if not fits:
-        raise invalid(f"Requested release version {wanted} is not valid for kubernetes version {version} and {ami_type}")
+        raise invalid(
+            f"Requested release version {wanted} is not valid for kubernetes version {version} and {ami_type}"
+        )
     return wanted

@@ -44,7 +44,9 @@ def loopback_url(url: str, what: str) -> str:
     except ValueError:
         local = host == "localhost"
     if parts.scheme not in ("http", "https") or not local:
-        raise StandInError(f"{what} is {url!r}, which is not an address of this machine. The sandbox's stand-ins talk to nothing else.")
+        raise StandInError(
+            f"{what} is {url!r}, which is not an address of this machine. The sandbox's stand-ins talk to nothing else."
+        )
     return url
 
 
@@ -63,5 +65,7 @@ def aws_endpoint() -> str:
     """The sandbox's AWS, from ``AWS_ENDPOINT_URL``. Raises :class:`StandInError` when unset or not loopback."""
     url = os.environ.get("AWS_ENDPOINT_URL", "")
     if not url:
-        raise StandInError("AWS_ENDPOINT_URL is not set. The sandbox's aws stand-in needs the address of the sandbox's AWS.")
+        raise StandInError(
+            "AWS_ENDPOINT_URL is not set. The sandbox's aws stand-in needs the address of the sandbox's AWS."
+        )
     return loopback_url(url, "AWS_ENDPOINT_URL")

@@ -58,6 +58,6 @@ _REPLACING = {
 
 def _join(path: str, key: str) -> str:
     """Pulumi's property paths: keys with dots or brackets are quoted."""
-    if any(letter in key for letter in ".[]\"/"):
+    if any(letter in key for letter in '.[]"/'):
         return f'{path}["{key}"]' if path else f'["{key}"]'
     return f"{path}.{key}" if path else key

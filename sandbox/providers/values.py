@@ -87,7 +87,10 @@ def has_unknown(value: Any) -> bool:
 def merged(live: Any, wanted: Any) -> Any:
     """Live values with the wanted ones on top, maps inside maps too: what a resource's state shows."""
     if isinstance(live, Mapping) and isinstance(wanted, Mapping):
-        return {key: merged(live[key], wanted[key]) if key in live and key in wanted else {**live, **wanted}[key] for key in {**live, **wanted}}
+        return {
+            key: merged(live[key], wanted[key]) if key in live and key in wanted else {**live, **wanted}[key]
+            for key in {**live, **wanted}
+        }
     return wanted
 
 

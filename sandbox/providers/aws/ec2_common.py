@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sandbox.providers import IDENTITY_TAG
-from sandbox.providers.aws.rows import Call, Tags, pairs
+from sandbox.providers.aws.rows import Call, Tags, pairs, unpairs
 from sandbox.providers.values import Record
 
 TAGS = Tags(
     put=lambda call, tags: call.do("ec2", "create_tags", {"Resources": [call.id], "Tags": pairs(tags)}),
-    take=lambda call, keys: call.do("ec2", "delete_tags", {"Resources": [call.id], "Tags": [{"Key": key} for key in keys]}),
+    take=lambda call, keys: call.do(
+        "ec2", "delete_tags", {"Resources": [call.id], "Tags": [{"Key": key} for key in keys]}
+    ),
 )
 
 
@@ -21,13 +23,29 @@ def specification(call: Call, kind: str) -> Record:
 
 
 def adopted(call: Call, operation: str, path: str, key: str, filters: str = "Filters") -> str | None:
-    """Id of the thing that carries this resource's identity, left by a run that was killed."""
+    """Id of the thing that carries this resource's identity, left by a run that was killed.
+
+    The answer is looked through again, because moto passes over a tag filter of some operations.
+    """
     answer = call.do("ec2", operation, {filters: [{"Name": f"tag:{IDENTITY_TAG}", "Values": [call.identity]}]})
-    rows = [row for row in answer[path] if row.get("State", row.get("Status")) not in ("deleted", "deleting")]
-    return str(rows[0][key]) if rows else None
+    for row in answer[path]:
+        living = row.get("State", row.get("Status")) not in ("deleted", "deleting")
+        if living and unpairs(row.get("Tags")).get(IDENTITY_TAG) == call.identity:
+            return str(row[key])
+    return None
 
 
-def maker(kind: str, create: str, path: str, describe: str, listed: str, key: str, *names: str, filters: str = "Filters", aliases: Mapping[str, str] | None = None) -> Callable[[Call], str]:
+def maker(
+    kind: str,
+    create: str,
+    path: str,
+    describe: str,
+    listed: str,
+    key: str,
+    *names: str,
+    filters: str = "Filters",
+    aliases: Mapping[str, str] | None = None,
+) -> Callable[[Call], str]:
     """A create function: adopt by identity, or create with the named inputs and tags. ``path`` finds the id."""
 
     def run(call: Call) -> str:

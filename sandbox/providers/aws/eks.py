@@ -22,13 +22,26 @@ def _cluster(call: Call) -> Record | None:
 
 def _create_cluster(call: Call) -> str:
     values: Record = {
-        **call.pick("name", "version", "roleArn", "accessConfig", "upgradePolicy", "deletionProtection", "bootstrapSelfManagedAddons", "kubernetesNetworkConfig"),
+        **call.pick(
+            "name",
+            "version",
+            "roleArn",
+            "accessConfig",
+            "upgradePolicy",
+            "deletionProtection",
+            "bootstrapSelfManagedAddons",
+            "kubernetesNetworkConfig",
+        ),
         "resourcesVpcConfig": call["vpcConfig"],
         "encryptionConfig": _encryption(call),
         "logging": _logging(call),
         "tags": call.tags,
     }
-    call.make(lambda: call.do("eks", "create_cluster", values), "ResourceInUseException", lambda: (_cluster(call) or {}).get("tags", {}))
+    call.make(
+        lambda: call.do("eks", "create_cluster", values),
+        "ResourceInUseException",
+        lambda: (_cluster(call) or {}).get("tags", {}),
+    )
     return str(call["name"])
 
 
@@ -73,17 +86,35 @@ def _config(argument: str, source: str) -> Any:
 def _update_vpc(call: Call) -> None:
     """EKS changes either the endpoint's access or the subnets and security groups in one call."""
     old, new = call.olds.get("vpcConfig") or {}, call["vpcConfig"]
-    for names in (("endpointPrivateAccess", "endpointPublicAccess", "publicAccessCidrs"), ("subnetIds", "securityGroupIds")):
+    for names in (
+        ("endpointPrivateAccess", "endpointPublicAccess", "publicAccessCidrs"),
+        ("subnetIds", "securityGroupIds"),
+    ):
         values = {name: new.get(name) for name in names}
         if any(old.get(name) != value for name, value in values.items()):
             call.do("eks", "update_cluster_config", {"name": call.id, "resourcesVpcConfig": values})
 
 
 def _update_encryption(call: Call) -> Any:
-    return call.do("eks", "associate_encryption_config", {"clusterName": call.id, "encryptionConfig": _encryption(call)})
+    return call.do(
+        "eks", "associate_encryption_config", {"clusterName": call.id, "encryptionConfig": _encryption(call)}
+    )
 
 
-_GROUP_SIMPLE: Final = ("clusterName", "amiType", "capacityType", "diskSize", "instanceTypes", "labels", "releaseVersion", "version", "scalingConfig", "updateConfig", "nodeRepairConfig", "remoteAccess")
+_GROUP_SIMPLE: Final = (
+    "clusterName",
+    "amiType",
+    "capacityType",
+    "diskSize",
+    "instanceTypes",
+    "labels",
+    "releaseVersion",
+    "version",
+    "scalingConfig",
+    "updateConfig",
+    "nodeRepairConfig",
+    "remoteAccess",
+)
 
 
 def _group(call: Call) -> Record | None:
@@ -101,7 +132,11 @@ def _create_group(call: Call) -> str:
         "taints": call["taints"],
         "tags": call.tags,
     }
-    call.make(lambda: call.do("eks", "create_nodegroup", values), "ResourceInUseException", lambda: (_group(call) or {}).get("tags", {}))
+    call.make(
+        lambda: call.do("eks", "create_nodegroup", values),
+        "ResourceInUseException",
+        lambda: (_group(call) or {}).get("tags", {}),
+    )
     return f"{call['clusterName']}:{call['nodeGroupName']}"
 
 
@@ -147,7 +182,11 @@ def _update_group_config(call: Call) -> None:
         "nodegroupName": call["nodeGroupName"],
         "labels": _labels_change(call),
         "taints": _taints_change(call),
-        **{name: value for name, value in call.changed("scalingConfig", "updateConfig", "nodeRepairConfig").items() if value},
+        **{
+            name: value
+            for name, value in call.changed("scalingConfig", "updateConfig", "nodeRepairConfig").items()
+            if value
+        },
     }
     call.do("eks", "update_nodegroup_config", values)
 
@@ -173,12 +212,23 @@ def _addon(call: Call) -> Record | None:
     return found
 
 
-_ADDON: Final = ("clusterName", "addonName", "addonVersion", "configurationValues", "serviceAccountRoleArn", "podIdentityAssociations")
+_ADDON: Final = (
+    "clusterName",
+    "addonName",
+    "addonVersion",
+    "configurationValues",
+    "serviceAccountRoleArn",
+    "podIdentityAssociations",
+)
 
 
 def _create_addon(call: Call) -> str:
     values = {**call.pick(*_ADDON), "resolveConflicts": call["resolveConflictsOnCreate"], "tags": call.tags}
-    call.make(lambda: call.do("eks", "create_addon", values), "ResourceInUseException", lambda: (_addon(call) or {}).get("tags", {}))
+    call.make(
+        lambda: call.do("eks", "create_addon", values),
+        "ResourceInUseException",
+        lambda: (_addon(call) or {}).get("tags", {}),
+    )
     return f"{call['clusterName']}:{call['addonName']}"
 
 
@@ -194,9 +244,19 @@ def _read_addon(call: Call) -> Record | None:
 
 
 def _update_addon(call: Call) -> None:
-    removed = {name: "" for name in ("configurationValues", "serviceAccountRoleArn") if call.olds.get(name) and not call[name]}
-    pods: Record = {"podIdentityAssociations": call["podIdentityAssociations"] or []} if call.changed("podIdentityAssociations") else {}
-    values = {**call.pick("clusterName", "addonName", "addonVersion", "configurationValues", "serviceAccountRoleArn"), **removed, **pods}
+    removed = {
+        name: "" for name in ("configurationValues", "serviceAccountRoleArn") if call.olds.get(name) and not call[name]
+    }
+    pods: Record = (
+        {"podIdentityAssociations": call["podIdentityAssociations"] or []}
+        if call.changed("podIdentityAssociations")
+        else {}
+    )
+    values = {
+        **call.pick("clusterName", "addonName", "addonVersion", "configurationValues", "serviceAccountRoleArn"),
+        **removed,
+        **pods,
+    }
     call.do("eks", "update_addon", {**values, "resolveConflicts": call["resolveConflictsOnUpdate"]})
 
 
@@ -210,8 +270,16 @@ def _entry(call: Call) -> Record | None:
 
 
 def _create_entry(call: Call) -> str:
-    values = {**call.pick("clusterName", "principalArn", "kubernetesGroups", "type"), "username": call["userName"], "tags": call.tags}
-    call.make(lambda: call.do("eks", "create_access_entry", values), "ResourceInUseException", lambda: (_entry(call) or {}).get("tags", {}))
+    values = {
+        **call.pick("clusterName", "principalArn", "kubernetesGroups", "type"),
+        "username": call["userName"],
+        "tags": call.tags,
+    }
+    call.make(
+        lambda: call.do("eks", "create_access_entry", values),
+        "ResourceInUseException",
+        lambda: (_entry(call) or {}).get("tags", {}),
+    )
     return f"{call['clusterName']}:{call['principalArn']}"
 
 
@@ -236,7 +304,11 @@ def _read_association(call: Call) -> Record | None:
     answer = call.quietly("eks", "list_associated_access_policies", _key(call, "principalArn"))
     rows = (answer or {}).get("associatedAccessPolicies", [])
     found = [row for row in rows if row["policyArn"] == call["policyArn"]]
-    return {"associatedAt": found[0]["associatedAt"].isoformat(), "modifiedAt": found[0]["modifiedAt"].isoformat()} if found else None
+    return (
+        {"associatedAt": found[0]["associatedAt"].isoformat(), "modifiedAt": found[0]["modifiedAt"].isoformat()}
+        if found
+        else None
+    )
 
 
 def _pod(call: Call) -> Record | None:
@@ -244,13 +316,24 @@ def _pod(call: Call) -> Record | None:
     row = call.find("eks", "list_pod_identity_associations", "associations", by)
     if row is None:
         return None
-    found: Record = call.do("eks", "describe_pod_identity_association", {"clusterName": call["clusterName"], "associationId": row["associationId"]})["association"]
+    found: Record = call.do(
+        "eks",
+        "describe_pod_identity_association",
+        {"clusterName": call["clusterName"], "associationId": row["associationId"]},
+    )["association"]
     return found
 
 
 def _create_pod(call: Call) -> str:
-    values = {**call.pick("clusterName", "namespace", "serviceAccount", "roleArn", "targetRoleArn", "disableSessionTags"), "tags": call.tags}
-    call.make(lambda: call.do("eks", "create_pod_identity_association", values), "ResourceInUseException", lambda: (_pod(call) or {}).get("tags", {}))
+    values = {
+        **call.pick("clusterName", "namespace", "serviceAccount", "roleArn", "targetRoleArn", "disableSessionTags"),
+        "tags": call.tags,
+    }
+    call.make(
+        lambda: call.do("eks", "create_pod_identity_association", values),
+        "ResourceInUseException",
+        lambda: (_pod(call) or {}).get("tags", {}),
+    )
     return str((_pod(call) or {})["associationId"])
 
 
@@ -262,7 +345,11 @@ def _read_pod(call: Call) -> Record | None:
 
 
 def _update_pod(call: Call) -> Any:
-    values = {"clusterName": call["clusterName"], "associationId": call.id, **call.pick("roleArn", "targetRoleArn", "disableSessionTags")}
+    values = {
+        "clusterName": call["clusterName"],
+        "associationId": call.id,
+        **call.pick("roleArn", "targetRoleArn", "disableSessionTags"),
+    }
     return call.do("eks", "update_pod_identity_association", values)
 
 
@@ -276,59 +363,168 @@ _ARN: Final = {
 
 ROWS: Final = (
     Row(
-        "aws:eks/cluster:Cluster", _create_cluster, _read_cluster, lambda call: call.quietly("eks", "delete_cluster", {"name": call.id}),
-        inputs=("version", "roleArn", "vpcConfig", "accessConfig", "upgradePolicy", "deletionProtection", "bootstrapSelfManagedAddons", "kubernetesNetworkConfig", "encryptionConfig", "enabledClusterLogTypes"),
-        outputs=("accessConfig", "arn", "certificateAuthority", "createdAt", "endpoint", "identities", "kubernetesNetworkConfig", "platformVersion", "status", "upgradePolicy", "version", "vpcConfig.clusterSecurityGroupId", "vpcConfig.vpcId", "vpcConfig.publicAccessCidrs"),
+        "aws:eks/cluster:Cluster",
+        _create_cluster,
+        _read_cluster,
+        lambda call: call.quietly("eks", "delete_cluster", {"name": call.id}),
+        inputs=(
+            "version",
+            "roleArn",
+            "vpcConfig",
+            "accessConfig",
+            "upgradePolicy",
+            "deletionProtection",
+            "bootstrapSelfManagedAddons",
+            "kubernetesNetworkConfig",
+            "encryptionConfig",
+            "enabledClusterLogTypes",
+        ),
+        outputs=(
+            "accessConfig",
+            "arn",
+            "certificateAuthority",
+            "createdAt",
+            "endpoint",
+            "identities",
+            "kubernetesNetworkConfig",
+            "platformVersion",
+            "status",
+            "upgradePolicy",
+            "version",
+            "vpcConfig.clusterSecurityGroupId",
+            "vpcConfig.vpcId",
+            "vpcConfig.publicAccessCidrs",
+        ),
         renewed=("platformVersion",),
         updates=(
-            Update(("version",), lambda call: call.do("eks", "update_cluster_version", {"name": call.id, "version": call["version"]})),
+            Update(
+                ("version",),
+                lambda call: call.do("eks", "update_cluster_version", {"name": call.id, "version": call["version"]}),
+            ),
             Update(("vpcConfig",), _update_vpc),
-            Update(("enabledClusterLogTypes",), lambda call: call.do("eks", "update_cluster_config", {"name": call.id, "logging": _logging(call)})),
-            Update(("accessConfig",), lambda call: call.do("eks", "update_cluster_config", {"name": call.id, "accessConfig": {"authenticationMode": call["accessConfig"]["authenticationMode"]}})),
+            Update(
+                ("enabledClusterLogTypes",),
+                lambda call: call.do("eks", "update_cluster_config", {"name": call.id, "logging": _logging(call)}),
+            ),
+            Update(
+                ("accessConfig",),
+                lambda call: call.do(
+                    "eks",
+                    "update_cluster_config",
+                    {
+                        "name": call.id,
+                        "accessConfig": {"authenticationMode": call["accessConfig"]["authenticationMode"]},
+                    },
+                ),
+            ),
             Update(("upgradePolicy",), _config("upgradePolicy", "upgradePolicy")),
-            Update(("deletionProtection",), lambda call: call.do("eks", "update_cluster_config", {"name": call.id, "deletionProtection": bool(call["deletionProtection"])})),
+            Update(
+                ("deletionProtection",),
+                lambda call: call.do(
+                    "eks",
+                    "update_cluster_config",
+                    {"name": call.id, "deletionProtection": bool(call["deletionProtection"])},
+                ),
+            ),
             Update(("encryptionConfig",), _update_encryption),
         ),
-        forced=("accessConfig.bootstrapClusterCreatorAdminPermissions", "encryptionConfig.provider", "encryptionConfig.resources"),
-        ignored=("forceUpdateVersion", "defaultAddonsToRemoves"), tags=_tags_for(_ARN["cluster"]), name=Name(100),
+        forced=(
+            "accessConfig.bootstrapClusterCreatorAdminPermissions",
+            "encryptionConfig.provider",
+            "encryptionConfig.resources",
+        ),
+        ignored=("forceUpdateVersion", "defaultAddonsToRemoves"),
+        tags=_tags_for(_ARN["cluster"]),
+        name=Name(100),
     ),
     Row(
-        "aws:eks/nodeGroup:NodeGroup", _create_group, _read_group,
-        lambda call: call.quietly("eks", "delete_nodegroup", {"clusterName": call["clusterName"], "nodegroupName": call["nodeGroupName"]}),
+        "aws:eks/nodeGroup:NodeGroup",
+        _create_group,
+        _read_group,
+        lambda call: call.quietly(
+            "eks", "delete_nodegroup", {"clusterName": call["clusterName"], "nodegroupName": call["nodeGroupName"]}
+        ),
         inputs=(*_GROUP_SIMPLE, "nodeRoleArn", "subnetIds", "taints", "launchTemplate"),
-        outputs=("amiType", "arn", "capacityType", "diskSize", "instanceTypes", "releaseVersion", "resources", "scalingConfig", "status", "updateConfig", "version"),
+        outputs=(
+            "amiType",
+            "arn",
+            "capacityType",
+            "diskSize",
+            "instanceTypes",
+            "releaseVersion",
+            "resources",
+            "scalingConfig",
+            "status",
+            "updateConfig",
+            "version",
+        ),
         renewed=("releaseVersion", "version"),
         updates=(
             Update(("version", "releaseVersion", "launchTemplate"), _update_group_version),
             Update(("labels", "taints", "scalingConfig", "updateConfig", "nodeRepairConfig"), _update_group_config),
         ),
         forced=("launchTemplate.id", "launchTemplate.name"),
-        ignored=("forceUpdateVersion",), tags=_tags_for(_ARN["group"]), name=Name(63, "nodeGroupName", "nodeGroupNamePrefix"),
+        ignored=("forceUpdateVersion",),
+        tags=_tags_for(_ARN["group"]),
+        name=Name(63, "nodeGroupName", "nodeGroupNamePrefix"),
     ),
     Row(
-        "aws:eks/addon:Addon", _create_addon, _read_addon, _delete_addon,
-        inputs=_ADDON, outputs=("addonVersion", "arn", "configurationValues", "createdAt", "modifiedAt"), renewed=("modifiedAt",),
-        updates=(Update(("addonVersion", "configurationValues", "serviceAccountRoleArn", "podIdentityAssociations"), _update_addon),),
-        ignored=("resolveConflictsOnCreate", "resolveConflictsOnUpdate", "preserve"), tags=_tags_for(_ARN["addon"]),
+        "aws:eks/addon:Addon",
+        _create_addon,
+        _read_addon,
+        _delete_addon,
+        inputs=_ADDON,
+        outputs=("addonVersion", "arn", "configurationValues", "createdAt", "modifiedAt"),
+        renewed=("modifiedAt",),
+        updates=(
+            Update(
+                ("addonVersion", "configurationValues", "serviceAccountRoleArn", "podIdentityAssociations"),
+                _update_addon,
+            ),
+        ),
+        ignored=("resolveConflictsOnCreate", "resolveConflictsOnUpdate", "preserve"),
+        tags=_tags_for(_ARN["addon"]),
     ),
     Row(
-        "aws:eks/accessEntry:AccessEntry", _create_entry, _read_entry,
+        "aws:eks/accessEntry:AccessEntry",
+        _create_entry,
+        _read_entry,
         lambda call: call.quietly("eks", "delete_access_entry", _key(call, "principalArn")),
         inputs=("clusterName", "principalArn", "kubernetesGroups", "type", "userName"),
-        outputs=("accessEntryArn", "createdAt", "kubernetesGroups", "modifiedAt", "userName"), renewed=("modifiedAt",),
-        updates=(Update(("kubernetesGroups", "userName"), lambda call: call.do("eks", "update_access_entry", {**call.pick("clusterName", "principalArn", "kubernetesGroups"), "username": call["userName"]})),),
+        outputs=("accessEntryArn", "createdAt", "kubernetesGroups", "modifiedAt", "userName"),
+        renewed=("modifiedAt",),
+        updates=(
+            Update(
+                ("kubernetesGroups", "userName"),
+                lambda call: call.do(
+                    "eks",
+                    "update_access_entry",
+                    {**call.pick("clusterName", "principalArn", "kubernetesGroups"), "username": call["userName"]},
+                ),
+            ),
+        ),
         tags=_tags_for(_ARN["entry"]),
     ),
     Row(
-        "aws:eks/accessPolicyAssociation:AccessPolicyAssociation", _associate, _read_association,
-        lambda call: call.quietly("eks", "disassociate_access_policy", call.pick("clusterName", "principalArn", "policyArn")),
-        inputs=("clusterName", "principalArn", "policyArn", "accessScope"), outputs=("associatedAt", "modifiedAt"),
+        "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
+        _associate,
+        _read_association,
+        lambda call: call.quietly(
+            "eks", "disassociate_access_policy", call.pick("clusterName", "principalArn", "policyArn")
+        ),
+        inputs=("clusterName", "principalArn", "policyArn", "accessScope"),
+        outputs=("associatedAt", "modifiedAt"),
     ),
     Row(
-        "aws:eks/podIdentityAssociation:PodIdentityAssociation", _create_pod, _read_pod,
-        lambda call: call.quietly("eks", "delete_pod_identity_association", {"clusterName": call["clusterName"], "associationId": call.id}),
+        "aws:eks/podIdentityAssociation:PodIdentityAssociation",
+        _create_pod,
+        _read_pod,
+        lambda call: call.quietly(
+            "eks", "delete_pod_identity_association", {"clusterName": call["clusterName"], "associationId": call.id}
+        ),
         inputs=("clusterName", "namespace", "serviceAccount", "roleArn", "targetRoleArn", "disableSessionTags"),
         outputs=("associationArn", "associationId"),
-        updates=(Update(("roleArn", "targetRoleArn", "disableSessionTags"), _update_pod),), tags=_tags_for(_ARN["pod"]),
+        updates=(Update(("roleArn", "targetRoleArn", "disableSessionTags"), _update_pod),),
+        tags=_tags_for(_ARN["pod"]),
     ),
 )

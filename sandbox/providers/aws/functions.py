@@ -15,14 +15,18 @@ from sandbox.providers.values import Record
 def _only(arguments: Record, *known: str) -> None:
     unknown = sorted(set(arguments) - set(known) - {"region"})
     if unknown:
-        raise StandInError(f"the sandbox's aws stand-in takes no {', '.join(unknown)} here; add it in sandbox/providers/aws/functions.py")
+        raise StandInError(
+            f"the sandbox's aws stand-in takes no {', '.join(unknown)} here; add it in sandbox/providers/aws/functions.py"
+        )
 
 
 def _filters(arguments: Record, **by: str) -> list[Record]:
     """Filters of a look-up: its own, its tags, and arguments that are filters under another name."""
     rows = [{"Name": row["name"], "Values": list(row["values"])} for row in arguments.get("filters") or []]
     rows += [{"Name": f"tag:{key}", "Values": [value]} for key, value in sorted((arguments.get("tags") or {}).items())]
-    rows += [{"Name": name, "Values": [str(arguments[key])]} for key, name in by.items() if arguments.get(key) is not None]
+    rows += [
+        {"Name": name, "Values": [str(arguments[key])]} for key, name in by.items() if arguments.get(key) is not None
+    ]
     return rows
 
 
@@ -49,7 +53,12 @@ def region(aws: Aws, arguments: Record) -> Record:
 def partition(aws: Aws, arguments: Record) -> Record:
     """getPartition."""
     _only(arguments)
-    return {"dnsSuffix": "amazonaws.com", "id": aws.partition, "partition": aws.partition, "reverseDnsPrefix": "com.amazonaws"}
+    return {
+        "dnsSuffix": "amazonaws.com",
+        "id": aws.partition,
+        "partition": aws.partition,
+        "reverseDnsPrefix": "com.amazonaws",
+    }
 
 
 def availability_zones(aws: Aws, arguments: Record) -> Record:
@@ -85,8 +94,15 @@ def ssm_parameter(aws: Aws, arguments: Record) -> Record:
             raise StandInError(f"SSM parameter {arguments['name']} does not exist") from error
         raise
     return {
-        "arn": row["ARN"], "id": row["Name"], "insecureValue": row["Value"], "name": row["Name"], "region": aws.region,
-        "type": row["Type"], "value": row["Value"], "version": row["Version"], "withDecryption": decrypt,
+        "arn": row["ARN"],
+        "id": row["Name"],
+        "insecureValue": row["Value"],
+        "name": row["Name"],
+        "region": aws.region,
+        "type": row["Type"],
+        "value": row["Value"],
+        "version": row["Version"],
+        "withDecryption": decrypt,
     }
 
 
@@ -109,7 +125,11 @@ def vpc(aws: Aws, arguments: Record) -> Record:
         "arn": aws.arn("ec2", f"vpc/{row['VpcId']}"),
         "cidrBlock": row["CidrBlock"],
         "cidrBlockAssociations": [
-            {"associationId": item["AssociationId"], "cidrBlock": item["CidrBlock"], "state": item["CidrBlockState"]["State"]}
+            {
+                "associationId": item["AssociationId"],
+                "cidrBlock": item["CidrBlock"],
+                "state": item["CidrBlockState"]["State"],
+            }
             for item in row.get("CidrBlockAssociationSet", [])
         ],
         "default": row["IsDefault"],
@@ -129,8 +149,26 @@ def vpc(aws: Aws, arguments: Record) -> Record:
 
 def subnet(aws: Aws, arguments: Record) -> Record:
     """getSubnet."""
-    _only(arguments, "id", "vpcId", "availabilityZone", "availabilityZoneId", "cidrBlock", "filters", "tags", "state", "defaultForAz")
-    filters = _filters(arguments, id="subnet-id", vpcId="vpc-id", availabilityZone="availability-zone", cidrBlock="cidr-block", state="state")
+    _only(
+        arguments,
+        "id",
+        "vpcId",
+        "availabilityZone",
+        "availabilityZoneId",
+        "cidrBlock",
+        "filters",
+        "tags",
+        "state",
+        "defaultForAz",
+    )
+    filters = _filters(
+        arguments,
+        id="subnet-id",
+        vpcId="vpc-id",
+        availabilityZone="availability-zone",
+        cidrBlock="cidr-block",
+        state="state",
+    )
     row = _single(aws.client("ec2").describe_subnets(Filters=filters)["Subnets"], "subnets")
     return {
         "arn": row["SubnetArn"],
@@ -166,7 +204,13 @@ def subnets(aws: Aws, arguments: Record) -> Record:
     _only(arguments, "filters", "tags")
     rows = aws.client("ec2").describe_subnets(Filters=_filters(arguments))["Subnets"]
     ids = sorted(str(row["SubnetId"]) for row in rows)
-    return {"id": aws.region, "ids": ids, "region": aws.region, "tags": arguments.get("tags") or {}, "filters": arguments.get("filters") or []}
+    return {
+        "id": aws.region,
+        "ids": ids,
+        "region": aws.region,
+        "tags": arguments.get("tags") or {},
+        "filters": arguments.get("filters") or [],
+    }
 
 
 def addon_version(aws: Aws, arguments: Record) -> Record:

@@ -11,9 +11,25 @@ from sandbox.providers.aws.rows import Call, Name, Row, Update, pairs, unpairs
 from sandbox.providers.values import Record
 
 _TEMPLATE_DATA: Final = (
-    "blockDeviceMappings", "cpuOptions", "creditSpecification", "disableApiStop", "disableApiTermination", "ebsOptimized",
-    "iamInstanceProfile", "imageId", "instanceInitiatedShutdownBehavior", "instanceMarketOptions", "instanceType", "keyName",
-    "metadataOptions", "monitoring", "networkInterfaces", "placement", "tagSpecifications", "userData", "vpcSecurityGroupIds",
+    "blockDeviceMappings",
+    "cpuOptions",
+    "creditSpecification",
+    "disableApiStop",
+    "disableApiTermination",
+    "ebsOptimized",
+    "iamInstanceProfile",
+    "imageId",
+    "instanceInitiatedShutdownBehavior",
+    "instanceMarketOptions",
+    "instanceType",
+    "keyName",
+    "metadataOptions",
+    "monitoring",
+    "networkInterfaces",
+    "placement",
+    "tagSpecifications",
+    "userData",
+    "vpcSecurityGroupIds",
 )
 _TEMPLATE_ALIASES: Final = {"vpcSecurityGroupIds": "SecurityGroupIds", "securityGroups": "Groups"}
 
@@ -27,7 +43,9 @@ def template_data(call: Call) -> Record:
 
 
 def _template(call: Call, by: str) -> Record | None:
-    found: Record | None = call.find("ec2", "describe_launch_templates", "LaunchTemplates", {by: [call.id or call["name"]]})
+    found: Record | None = call.find(
+        "ec2", "describe_launch_templates", "LaunchTemplates", {by: [call.id or call["name"]]}
+    )
     return found
 
 
@@ -42,7 +60,11 @@ def _create_template(call: Call) -> str:
     def tags() -> dict[str, str]:
         return unpairs((_template(call, "LaunchTemplateNames") or {}).get("Tags"))
 
-    call.make(lambda: call.do("ec2", "create_launch_template", values, _TEMPLATE_ALIASES), "InvalidLaunchTemplateName.AlreadyExistsException", tags)
+    call.make(
+        lambda: call.do("ec2", "create_launch_template", values, _TEMPLATE_ALIASES),
+        "InvalidLaunchTemplateName.AlreadyExistsException",
+        tags,
+    )
     row = _template(call, "LaunchTemplateNames")
     return str((row or {})["LaunchTemplateId"])
 
@@ -60,7 +82,11 @@ def _read_template(call: Call) -> Record | None:
 def _new_version(call: Call) -> None:
     """Every change is a new version in place; the default follows when ``updateDefaultVersion`` says so."""
     if call.changed(*_TEMPLATE_DATA, "description"):
-        values = {"LaunchTemplateId": call.id, "VersionDescription": call["description"], "LaunchTemplateData": template_data(call)}
+        values = {
+            "LaunchTemplateId": call.id,
+            "VersionDescription": call["description"],
+            "LaunchTemplateData": template_data(call),
+        }
         call.do("ec2", "create_launch_template_version", values, _TEMPLATE_ALIASES)
     latest = (_template(call, "LaunchTemplateIds") or {})["LatestVersionNumber"]
     default = latest if call["updateDefaultVersion"] else call.changed("defaultVersion").get("defaultVersion")
@@ -69,8 +95,19 @@ def _new_version(call: Call) -> None:
 
 
 _GROUP: Final = (
-    "minSize", "maxSize", "desiredCapacity", "capacityRebalance", "defaultCooldown", "healthCheckGracePeriod", "healthCheckType",
-    "maxInstanceLifetime", "serviceLinkedRoleArn", "terminationPolicies", "defaultInstanceWarmup", "targetGroupArns", "placementGroup",
+    "minSize",
+    "maxSize",
+    "desiredCapacity",
+    "capacityRebalance",
+    "defaultCooldown",
+    "healthCheckGracePeriod",
+    "healthCheckType",
+    "maxInstanceLifetime",
+    "serviceLinkedRoleArn",
+    "terminationPolicies",
+    "defaultInstanceWarmup",
+    "targetGroupArns",
+    "placementGroup",
 )
 
 
@@ -90,18 +127,31 @@ def _group_values(call: Call, names: Iterable[str]) -> Record:
 
 def _tag_rows(call: Call, rows: list[Record] | None) -> list[Record]:
     name = call.id or call["name"]
-    found = [{"Key": row["key"], "Value": row.get("value", ""), "PropagateAtLaunch": bool(row.get("propagateAtLaunch"))} for row in rows or []]
-    found += [{"Key": key, "Value": value, "PropagateAtLaunch": True} for key, value in sorted(call.aws.default_tags.items())]
+    found = [
+        {"Key": row["key"], "Value": row.get("value", ""), "PropagateAtLaunch": bool(row.get("propagateAtLaunch"))}
+        for row in rows or []
+    ]
+    found += [
+        {"Key": key, "Value": value, "PropagateAtLaunch": True} for key, value in sorted(call.aws.default_tags.items())
+    ]
     return [{"ResourceId": name, "ResourceType": "auto-scaling-group", **row} for row in found]
 
 
 def _group(call: Call, name: str) -> Record | None:
-    found: Record | None = call.find("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", {"AutoScalingGroupNames": [name]})
+    found: Record | None = call.find(
+        "autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", {"AutoScalingGroupNames": [name]}
+    )
     return found
 
 
 def _create_group(call: Call) -> str:
-    mark = {"Key": IDENTITY_TAG, "Value": call.identity, "PropagateAtLaunch": False, "ResourceId": call["name"], "ResourceType": "auto-scaling-group"}
+    mark = {
+        "Key": IDENTITY_TAG,
+        "Value": call.identity,
+        "PropagateAtLaunch": False,
+        "ResourceId": call["name"],
+        "ResourceType": "auto-scaling-group",
+    }
     values = {
         "AutoScalingGroupName": call["name"],
         **_group_values(call, _GROUP),
@@ -112,10 +162,18 @@ def _create_group(call: Call) -> str:
         call.do("autoscaling", "create_auto_scaling_group", values)
     call = call.with_id(str(call["name"]))
     if call["enabledMetrics"]:
-        values = {"AutoScalingGroupName": call.id, "Metrics": call["enabledMetrics"], "Granularity": call["metricsGranularity"] or "1Minute"}
+        values = {
+            "AutoScalingGroupName": call.id,
+            "Metrics": call["enabledMetrics"],
+            "Granularity": call["metricsGranularity"] or "1Minute",
+        }
         call.do("autoscaling", "enable_metrics_collection", values)
     if call["suspendedProcesses"]:
-        call.do("autoscaling", "suspend_processes", {"AutoScalingGroupName": call.id, "ScalingProcesses": call["suspendedProcesses"]})
+        call.do(
+            "autoscaling",
+            "suspend_processes",
+            {"AutoScalingGroupName": call.id, "ScalingProcesses": call["suspendedProcesses"]},
+        )
     return call.id
 
 
@@ -143,8 +201,16 @@ def _update_group(call: Call) -> None:
     names = [name for name in _IN_PLACE if name not in sizes or call.changed(name)]
     call.do("autoscaling", "update_auto_scaling_group", {"AutoScalingGroupName": call.id, **_group_values(call, names)})
     if call["instanceRefresh"] and call.changed(*_TEMPLATE_OF_GROUP):
-        preferences = {key: value for key, value in (call["instanceRefresh"].get("preferences") or {}).items() if key != "alarmSpecification"}
-        values = {"AutoScalingGroupName": call.id, "Strategy": call["instanceRefresh"].get("strategy", "Rolling"), "Preferences": preferences or None}
+        preferences = {
+            key: value
+            for key, value in (call["instanceRefresh"].get("preferences") or {}).items()
+            if key != "alarmSpecification"
+        }
+        values = {
+            "AutoScalingGroupName": call.id,
+            "Strategy": call["instanceRefresh"].get("strategy", "Rolling"),
+            "Preferences": preferences or None,
+        }
         call.do("autoscaling", "start_instance_refresh", values)
 
 
@@ -152,7 +218,11 @@ def _update_group_tags(call: Call) -> None:
     keys = {row["key"] for row in call["tags"] or []}
     gone = [row for row in call.olds.get("tags") or [] if row["key"] not in keys]
     if gone:
-        rows = [{key: row[key] for key in ("ResourceId", "ResourceType", "Key")} for row in _tag_rows(call, gone) if row["Key"] not in call.aws.default_tags]
+        rows = [
+            {key: row[key] for key in ("ResourceId", "ResourceType", "Key")}
+            for row in _tag_rows(call, gone)
+            if row["Key"] not in call.aws.default_tags
+        ]
         call.do("autoscaling", "delete_tags", {"Tags": rows})
     if call["tags"]:
         call.do("autoscaling", "create_or_update_tags", {"Tags": _tag_rows(call, call["tags"])})
@@ -195,16 +265,34 @@ def _take_tag(call: Call, key: str) -> Any:
 
 ROWS: Final = (
     Row(
-        "aws:ec2/launchTemplate:LaunchTemplate", _create_template, _read_template,
+        "aws:ec2/launchTemplate:LaunchTemplate",
+        _create_template,
+        _read_template,
         lambda call: call.quietly("ec2", "delete_launch_template", {"LaunchTemplateId": call.id}),
         inputs=(*_TEMPLATE_DATA, "description", "defaultVersion", "updateDefaultVersion"),
-        outputs=("arn", "defaultVersion", "latestVersion"), renewed=("defaultVersion", "latestVersion"),
+        outputs=("arn", "defaultVersion", "latestVersion"),
+        renewed=("defaultVersion", "latestVersion"),
         updates=(Update((*_TEMPLATE_DATA, "description", "defaultVersion", "updateDefaultVersion"), _new_version),),
-        tags=TAGS, name=Name(128),
+        tags=TAGS,
+        name=Name(128),
     ),
     Row(
-        "aws:autoscaling/group:Group", _create_group, _read_group, _delete_group,
-        inputs=(*_GROUP, "vpcZoneIdentifiers", "availabilityZones", *_TEMPLATE_OF_GROUP, "tags", "protectFromScaleIn", "enabledMetrics", "metricsGranularity", "suspendedProcesses", "instanceRefresh"),
+        "aws:autoscaling/group:Group",
+        _create_group,
+        _read_group,
+        _delete_group,
+        inputs=(
+            *_GROUP,
+            "vpcZoneIdentifiers",
+            "availabilityZones",
+            *_TEMPLATE_OF_GROUP,
+            "tags",
+            "protectFromScaleIn",
+            "enabledMetrics",
+            "metricsGranularity",
+            "suspendedProcesses",
+            "instanceRefresh",
+        ),
         outputs=("arn", "availabilityZones", "defaultCooldown", "desiredCapacity", "healthCheckType"),
         updates=(
             Update((*_IN_PLACE, *_TEMPLATE_OF_GROUP, "vpcZoneIdentifiers", "protectFromScaleIn"), _update_group),
@@ -215,7 +303,12 @@ ROWS: Final = (
         name=Name(255),
     ),
     Row(
-        "aws:autoscaling/tag:Tag", _put_tag, _read_tag, lambda call: _take_tag(call, call["tag"]["key"]),
-        inputs=("autoscalingGroupName", "tag"), updates=(Update(("tag",), _put_tag),), forced=("tag.key",),
+        "aws:autoscaling/tag:Tag",
+        _put_tag,
+        _read_tag,
+        lambda call: _take_tag(call, call["tag"]["key"]),
+        inputs=("autoscalingGroupName", "tag"),
+        updates=(Update(("tag",), _put_tag),),
+        forced=("tag.key",),
     ),
 )

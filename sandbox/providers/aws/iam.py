@@ -26,7 +26,11 @@ def _create_role(call: Call) -> str:
         "Tags": call.tag_rows(),
         **call.pick("description", "path", "maxSessionDuration", "permissionsBoundary"),
     }
-    call.make(lambda: call.do("iam", "create_role", values), "EntityAlreadyExists", lambda: _tags_of(call, "list_role_tags", "RoleName", call["name"]))
+    call.make(
+        lambda: call.do("iam", "create_role", values),
+        "EntityAlreadyExists",
+        lambda: _tags_of(call, "list_role_tags", "RoleName", call["name"]),
+    )
     call = call.with_id(str(call["name"]))
     _set_managed(call)
     _set_inline(call)
@@ -38,7 +42,10 @@ def _set_managed(call: Call) -> None:
     if call["managedPolicyArns"] is None:
         return
     wanted = set(call["managedPolicyArns"])
-    attached = {row["PolicyArn"] for row in call.do("iam", "list_attached_role_policies", {"RoleName": call.id})["AttachedPolicies"]}
+    attached = {
+        row["PolicyArn"]
+        for row in call.do("iam", "list_attached_role_policies", {"RoleName": call.id})["AttachedPolicies"]
+    }
     for arn in sorted(wanted - attached):
         call.do("iam", "attach_role_policy", {"RoleName": call.id, "PolicyArn": arn})
     for arn in sorted(attached - wanted):
@@ -82,7 +89,11 @@ def _delete_role(call: Call) -> None:
 
 
 def _put_role_policy(call: Call) -> str:
-    call.do("iam", "put_role_policy", {"RoleName": call["role"], "PolicyName": call["name"], "PolicyDocument": call["policy"]})
+    call.do(
+        "iam",
+        "put_role_policy",
+        {"RoleName": call["role"], "PolicyName": call["name"], "PolicyDocument": call["policy"]},
+    )
     return f"{call['role']}:{call['name']}"
 
 
@@ -108,14 +119,29 @@ def _policy_arn(call: Call) -> str:
 
 def _create_policy(call: Call) -> str:
     arn = _policy_arn(call)
-    values = {"PolicyName": call["name"], "PolicyDocument": call["policy"], "Tags": call.tag_rows(), **call.pick("path", "description")}
-    call.make(lambda: call.do("iam", "create_policy", values), "EntityAlreadyExists", lambda: _tags_of(call, "list_policy_tags", "PolicyArn", arn))
+    values = {
+        "PolicyName": call["name"],
+        "PolicyDocument": call["policy"],
+        "Tags": call.tag_rows(),
+        **call.pick("path", "description"),
+    }
+    call.make(
+        lambda: call.do("iam", "create_policy", values),
+        "EntityAlreadyExists",
+        lambda: _tags_of(call, "list_policy_tags", "PolicyArn", arn),
+    )
     return arn
 
 
 def _read_policy(call: Call) -> Record | None:
     row = call.find("iam", "get_policy", "Policy", {"PolicyArn": call.id})
-    return row and {"arn": row["Arn"], "attachmentCount": row["AttachmentCount"], "name": row["PolicyName"], "path": row["Path"], "policyId": row["PolicyId"]}
+    return row and {
+        "arn": row["Arn"],
+        "attachmentCount": row["AttachmentCount"],
+        "name": row["PolicyName"],
+        "path": row["Path"],
+        "policyId": row["PolicyId"],
+    }
 
 
 def _new_policy_version(call: Call) -> None:
@@ -123,7 +149,9 @@ def _new_policy_version(call: Call) -> None:
     for row in call.do("iam", "list_policy_versions", {"PolicyArn": call.id})["Versions"]:
         if not row["IsDefaultVersion"]:
             call.quietly("iam", "delete_policy_version", {"PolicyArn": call.id, "VersionId": row["VersionId"]})
-    call.do("iam", "create_policy_version", {"PolicyArn": call.id, "PolicyDocument": call["policy"], "SetAsDefault": True})
+    call.do(
+        "iam", "create_policy_version", {"PolicyArn": call.id, "PolicyDocument": call["policy"], "SetAsDefault": True}
+    )
 
 
 def _delete_policy(call: Call) -> None:
@@ -159,14 +187,21 @@ def _read_profile(call: Call) -> Record | None:
     if row is None:
         return None
     roles = [item["RoleName"] for item in row["Roles"]]
-    found = {"arn": row["Arn"], "createDate": row["CreateDate"].isoformat(), "path": row["Path"], "uniqueId": row["InstanceProfileId"]}
+    found = {
+        "arn": row["Arn"],
+        "createDate": row["CreateDate"].isoformat(),
+        "path": row["Path"],
+        "uniqueId": row["InstanceProfileId"],
+    }
     return {**found, "name": row["InstanceProfileName"], "role": roles[0] if roles else ""}
 
 
 def _delete_profile(call: Call) -> None:
     row = call.find("iam", "get_instance_profile", "InstanceProfile", {"InstanceProfileName": call.id})
     for item in (row or {}).get("Roles", []):
-        call.quietly("iam", "remove_role_from_instance_profile", {"InstanceProfileName": call.id, "RoleName": item["RoleName"]})
+        call.quietly(
+            "iam", "remove_role_from_instance_profile", {"InstanceProfileName": call.id, "RoleName": item["RoleName"]}
+        )
     call.quietly("iam", "delete_instance_profile", {"InstanceProfileName": call.id})
 
 
@@ -196,43 +231,91 @@ def _update_thumbprints(call: Call) -> Any:
 
 ROWS: Final = (
     Row(
-        "aws:iam/role:Role", _create_role, _read_role, _delete_role,
-        inputs=("assumeRolePolicy", "description", "path", "maxSessionDuration", "permissionsBoundary", "managedPolicyArns", "inlinePolicies", "forceDetachPolicies"),
+        "aws:iam/role:Role",
+        _create_role,
+        _read_role,
+        _delete_role,
+        inputs=(
+            "assumeRolePolicy",
+            "description",
+            "path",
+            "maxSessionDuration",
+            "permissionsBoundary",
+            "managedPolicyArns",
+            "inlinePolicies",
+            "forceDetachPolicies",
+        ),
         outputs=("arn", "createDate", "maxSessionDuration", "path", "uniqueId"),
         updates=(
-            Update(("assumeRolePolicy",), lambda call: call.do("iam", "update_assume_role_policy", {"RoleName": call.id, "PolicyDocument": call["assumeRolePolicy"]})),
-            Update(("description", "maxSessionDuration"), lambda call: call.do("iam", "update_role", {"RoleName": call.id, **call.pick("description", "maxSessionDuration")})),
+            Update(
+                ("assumeRolePolicy",),
+                lambda call: call.do(
+                    "iam",
+                    "update_assume_role_policy",
+                    {"RoleName": call.id, "PolicyDocument": call["assumeRolePolicy"]},
+                ),
+            ),
+            Update(
+                ("description", "maxSessionDuration"),
+                lambda call: call.do(
+                    "iam", "update_role", {"RoleName": call.id, **call.pick("description", "maxSessionDuration")}
+                ),
+            ),
             Update(("managedPolicyArns",), _set_managed),
             Update(("inlinePolicies",), _set_inline),
             Update(("forceDetachPolicies",), lambda call: None),
         ),
-        tags=_tags("role", "RoleName"), name=Name(64),
+        tags=_tags("role", "RoleName"),
+        name=Name(64),
     ),
     Row(
-        "aws:iam/rolePolicy:RolePolicy", _put_role_policy, _read_role_policy,
+        "aws:iam/rolePolicy:RolePolicy",
+        _put_role_policy,
+        _read_role_policy,
         lambda call: call.quietly("iam", "delete_role_policy", {"RoleName": call["role"], "PolicyName": call["name"]}),
-        inputs=("role", "policy"), updates=(Update(("policy",), _put_role_policy),), name=Name(128),
+        inputs=("role", "policy"),
+        updates=(Update(("policy",), _put_role_policy),),
+        name=Name(128),
     ),
     Row(
-        "aws:iam/rolePolicyAttachment:RolePolicyAttachment", _attach, _read_attachment,
-        lambda call: call.quietly("iam", "detach_role_policy", {"RoleName": call["role"], "PolicyArn": call["policyArn"]}),
+        "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+        _attach,
+        _read_attachment,
+        lambda call: call.quietly(
+            "iam", "detach_role_policy", {"RoleName": call["role"], "PolicyArn": call["policyArn"]}
+        ),
         inputs=("role", "policyArn"),
     ),
     Row(
-        "aws:iam/policy:Policy", _create_policy, _read_policy, _delete_policy,
-        inputs=("policy", "path", "description"), outputs=("arn", "attachmentCount", "path", "policyId"),
-        updates=(Update(("policy",), _new_policy_version),), ignored=("delayAfterPolicyCreationInMs",),
-        tags=_tags("policy", "PolicyArn"), name=Name(128),
+        "aws:iam/policy:Policy",
+        _create_policy,
+        _read_policy,
+        _delete_policy,
+        inputs=("policy", "path", "description"),
+        outputs=("arn", "attachmentCount", "path", "policyId"),
+        updates=(Update(("policy",), _new_policy_version),),
+        ignored=("delayAfterPolicyCreationInMs",),
+        tags=_tags("policy", "PolicyArn"),
+        name=Name(128),
     ),
     Row(
-        "aws:iam/instanceProfile:InstanceProfile", _create_profile, _read_profile, _delete_profile,
-        inputs=("path", "role"), outputs=("arn", "createDate", "path", "uniqueId"),
-        updates=(Update(("role",), _set_profile_role),), tags=_tags("instance_profile", "InstanceProfileName"), name=Name(128),
+        "aws:iam/instanceProfile:InstanceProfile",
+        _create_profile,
+        _read_profile,
+        _delete_profile,
+        inputs=("path", "role"),
+        outputs=("arn", "createDate", "path", "uniqueId"),
+        updates=(Update(("role",), _set_profile_role),),
+        tags=_tags("instance_profile", "InstanceProfileName"),
+        name=Name(128),
     ),
     Row(
-        "aws:iam/openIdConnectProvider:OpenIdConnectProvider", _create_oidc, _read_oidc,
+        "aws:iam/openIdConnectProvider:OpenIdConnectProvider",
+        _create_oidc,
+        _read_oidc,
         lambda call: call.quietly("iam", "delete_open_id_connect_provider", {"OpenIDConnectProviderArn": call.id}),
-        inputs=("url", "clientIdLists", "thumbprintLists"), outputs=("arn", "thumbprintLists"),
+        inputs=("url", "clientIdLists", "thumbprintLists"),
+        outputs=("arn", "thumbprintLists"),
         updates=(Update(("thumbprintLists",), _update_thumbprints),),
         tags=_tags("open_id_connect_provider", "OpenIDConnectProviderArn"),
     ),

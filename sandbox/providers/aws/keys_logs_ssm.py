@@ -9,7 +9,9 @@ from sandbox.providers.aws.rows import Call, Name, Row, Tags, Update, pairs, unp
 from sandbox.providers.values import Record
 
 _KMS_TAGS: Final = Tags(
-    put=lambda call, tags: call.do("kms", "tag_resource", {"KeyId": call.id, "Tags": pairs(tags, "TagKey", "TagValue")}),
+    put=lambda call, tags: call.do(
+        "kms", "tag_resource", {"KeyId": call.id, "Tags": pairs(tags, "TagKey", "TagValue")}
+    ),
     take=lambda call, keys: call.do("kms", "untag_resource", {"KeyId": call.id, "TagKeys": keys}),
 )
 
@@ -57,12 +59,22 @@ def _read_key(call: Call) -> Record | None:
     if row is None or row["KeyState"] == "PendingDeletion":
         return None
     policy = call.do("kms", "get_key_policy", {"KeyId": call.id, "PolicyName": "default"})["Policy"]
-    return {"arn": row["Arn"], "keyId": row["KeyId"], "description": row.get("Description", ""), "keyUsage": row.get("KeyUsage", "ENCRYPT_DECRYPT"), "policy": policy}
+    return {
+        "arn": row["Arn"],
+        "keyId": row["KeyId"],
+        "description": row.get("Description", ""),
+        "keyUsage": row.get("KeyUsage", "ENCRYPT_DECRYPT"),
+        "policy": policy,
+    }
 
 
 def _delete_key(call: Call) -> None:
     if _read_key(call) is not None:
-        call.do("kms", "schedule_key_deletion", {"KeyId": call.id, "PendingWindowInDays": call["deletionWindowInDays"] or 30})
+        call.do(
+            "kms",
+            "schedule_key_deletion",
+            {"KeyId": call.id, "PendingWindowInDays": call["deletionWindowInDays"] or 30},
+        )
 
 
 def _alias(call: Call, name: str) -> Record | None:
@@ -126,18 +138,31 @@ def _delete_log_group(call: Call) -> Any:
 
 def _ssm_tags(kind: str) -> Tags:
     return Tags(
-        put=lambda call, tags: call.do("ssm", "add_tags_to_resource", {"ResourceType": kind, "ResourceId": call.id, "Tags": pairs(tags)}),
-        take=lambda call, keys: call.do("ssm", "remove_tags_from_resource", {"ResourceType": kind, "ResourceId": call.id, "TagKeys": keys}),
+        put=lambda call, tags: call.do(
+            "ssm", "add_tags_to_resource", {"ResourceType": kind, "ResourceId": call.id, "Tags": pairs(tags)}
+        ),
+        take=lambda call, keys: call.do(
+            "ssm", "remove_tags_from_resource", {"ResourceType": kind, "ResourceId": call.id, "TagKeys": keys}
+        ),
     )
 
 
 def _tags_in_ssm(call: Call, kind: str) -> dict[str, str]:
-    return unpairs(call.do("ssm", "list_tags_for_resource", {"ResourceType": kind, "ResourceId": call["name"]})["TagList"])
+    return unpairs(
+        call.do("ssm", "list_tags_for_resource", {"ResourceType": kind, "ResourceId": call["name"]})["TagList"]
+    )
 
 
 def _create_document(call: Call) -> str:
-    values = {**call.pick("name", "content", "documentType", "documentFormat", "targetType", "versionName"), "Tags": call.tag_rows()}
-    call.make(lambda: call.do("ssm", "create_document", values), "DocumentAlreadyExists", lambda: _tags_in_ssm(call, "Document"))
+    values = {
+        **call.pick("name", "content", "documentType", "documentFormat", "targetType", "versionName"),
+        "Tags": call.tag_rows(),
+    }
+    call.make(
+        lambda: call.do("ssm", "create_document", values),
+        "DocumentAlreadyExists",
+        lambda: _tags_in_ssm(call, "Document"),
+    )
     return str(call["name"])
 
 
@@ -160,7 +185,11 @@ def _read_document(call: Call) -> Record | None:
 
 
 def _update_document(call: Call) -> None:
-    values = {"Name": call.id, "DocumentVersion": "$LATEST", **call.pick("content", "documentFormat", "targetType", "versionName")}
+    values = {
+        "Name": call.id,
+        "DocumentVersion": "$LATEST",
+        **call.pick("content", "documentFormat", "targetType", "versionName"),
+    }
     row = call.do("ssm", "update_document", values)["DocumentDescription"]
     call.do("ssm", "update_document_default_version", {"Name": call.id, "DocumentVersion": row["DocumentVersion"]})
 
@@ -172,13 +201,23 @@ def _parameter(call: Call) -> Record:
 
 def _create_parameter(call: Call) -> str:
     values = {**_parameter(call), "Tags": call.tag_rows()}
-    call.make(lambda: call.do("ssm", "put_parameter", values), "ParameterAlreadyExists", lambda: _tags_in_ssm(call, "Parameter"))
+    call.make(
+        lambda: call.do("ssm", "put_parameter", values),
+        "ParameterAlreadyExists",
+        lambda: _tags_in_ssm(call, "Parameter"),
+    )
     return str(call["name"])
 
 
 def _read_parameter(call: Call) -> Record | None:
     row = call.find("ssm", "get_parameter", "Parameter", {"Name": call.id, "WithDecryption": True})
-    return row and {"arn": row["ARN"], "dataType": row.get("DataType", "text"), "type": row["Type"], "version": row["Version"], "value": row["Value"]}
+    return row and {
+        "arn": row["ARN"],
+        "dataType": row.get("DataType", "text"),
+        "type": row["Type"],
+        "version": row["Version"],
+        "value": row["Value"],
+    }
 
 
 def _update_parameter(call: Call) -> Any:
@@ -186,58 +225,127 @@ def _update_parameter(call: Call) -> Any:
 
 
 _DOCUMENT_OUTPUTS: Final = (
-    "arn", "createdDate", "defaultVersion", "description", "documentVersion", "hash", "hashType", "latestVersion", "owner",
-    "platformTypes", "schemaVersion", "status",
+    "arn",
+    "createdDate",
+    "defaultVersion",
+    "description",
+    "documentVersion",
+    "hash",
+    "hashType",
+    "latestVersion",
+    "owner",
+    "platformTypes",
+    "schemaVersion",
+    "status",
 )
 
 ROWS: Final = (
     Row(
-        "aws:kms/key:Key", _create_key, _read_key, _delete_key,
-        inputs=("description", "keyUsage", "customerMasterKeySpec", "multiRegion", "policy", "enableKeyRotation", "rotationPeriodInDays", "isEnabled", "deletionWindowInDays"),
+        "aws:kms/key:Key",
+        _create_key,
+        _read_key,
+        _delete_key,
+        inputs=(
+            "description",
+            "keyUsage",
+            "customerMasterKeySpec",
+            "multiRegion",
+            "policy",
+            "enableKeyRotation",
+            "rotationPeriodInDays",
+            "isEnabled",
+            "deletionWindowInDays",
+        ),
         outputs=("arn", "keyId", "description", "keyUsage", "policy"),
         updates=(
-            Update(("description",), lambda call: call.do("kms", "update_key_description", {"KeyId": call.id, "Description": call["description"] or ""})),
-            Update(("policy",), lambda call: call.do("kms", "put_key_policy", {"KeyId": call.id, "PolicyName": "default", "Policy": call["policy"]})),
+            Update(
+                ("description",),
+                lambda call: call.do(
+                    "kms", "update_key_description", {"KeyId": call.id, "Description": call["description"] or ""}
+                ),
+            ),
+            Update(
+                ("policy",),
+                lambda call: call.do(
+                    "kms", "put_key_policy", {"KeyId": call.id, "PolicyName": "default", "Policy": call["policy"]}
+                ),
+            ),
             Update(("enableKeyRotation", "rotationPeriodInDays"), _set_rotation),
             Update(("isEnabled",), _set_enabled),
             Update(("deletionWindowInDays",), lambda call: None),
         ),
-        ignored=("bypassPolicyLockoutSafetyCheck",), tags=_KMS_TAGS,
+        ignored=("bypassPolicyLockoutSafetyCheck",),
+        tags=_KMS_TAGS,
     ),
     Row(
-        "aws:kms/alias:Alias", _create_alias, _read_alias, lambda call: call.quietly("kms", "delete_alias", {"AliasName": call.id}),
-        inputs=("targetKeyId",), outputs=("arn", "targetKeyArn"),
-        updates=(Update(("targetKeyId",), lambda call: call.do("kms", "update_alias", {"AliasName": call.id, "TargetKeyId": call["targetKeyId"]})),),
+        "aws:kms/alias:Alias",
+        _create_alias,
+        _read_alias,
+        lambda call: call.quietly("kms", "delete_alias", {"AliasName": call.id}),
+        inputs=("targetKeyId",),
+        outputs=("arn", "targetKeyArn"),
+        updates=(
+            Update(
+                ("targetKeyId",),
+                lambda call: call.do("kms", "update_alias", {"AliasName": call.id, "TargetKeyId": call["targetKeyId"]}),
+            ),
+        ),
         name=Name(256),
     ),
     Row(
-        "aws:cloudwatch/logGroup:LogGroup", _create_log_group, _read_log_group, _delete_log_group,
-        inputs=("retentionInDays", "kmsKeyId", "logGroupClass", "skipDestroy"), outputs=("arn", "retentionInDays"),
+        "aws:cloudwatch/logGroup:LogGroup",
+        _create_log_group,
+        _read_log_group,
+        _delete_log_group,
+        inputs=("retentionInDays", "kmsKeyId", "logGroupClass", "skipDestroy"),
+        outputs=("arn", "retentionInDays"),
         updates=(
             Update(("retentionInDays",), _set_retention),
-            Update(("kmsKeyId",), lambda call: call.do("logs", "associate_kms_key", {"logGroupName": call.id, "kmsKeyId": call["kmsKeyId"]})),
+            Update(
+                ("kmsKeyId",),
+                lambda call: call.do(
+                    "logs", "associate_kms_key", {"logGroupName": call.id, "kmsKeyId": call["kmsKeyId"]}
+                ),
+            ),
             Update(("skipDestroy",), lambda call: None),
         ),
         tags=Tags(
-            put=lambda call, tags: call.do("logs", "tag_resource", {"resourceArn": _log_arn(call, call.id), "tags": tags}),
-            take=lambda call, keys: call.do("logs", "untag_resource", {"resourceArn": _log_arn(call, call.id), "tagKeys": keys}),
+            put=lambda call, tags: call.do(
+                "logs", "tag_resource", {"resourceArn": _log_arn(call, call.id), "tags": tags}
+            ),
+            take=lambda call, keys: call.do(
+                "logs", "untag_resource", {"resourceArn": _log_arn(call, call.id), "tagKeys": keys}
+            ),
         ),
         name=Name(512),
     ),
     Row(
-        "aws:ssm/document:Document", _create_document, _read_document,
+        "aws:ssm/document:Document",
+        _create_document,
+        _read_document,
         lambda call: call.quietly("ssm", "delete_document", {"Name": call.id}),
         inputs=("content", "documentType", "documentFormat", "targetType", "versionName"),
-        outputs=_DOCUMENT_OUTPUTS, renewed=("defaultVersion", "documentVersion", "hash", "latestVersion"),
+        outputs=_DOCUMENT_OUTPUTS,
+        renewed=("defaultVersion", "documentVersion", "hash", "latestVersion"),
         updates=(Update(("content", "documentFormat", "targetType", "versionName"), _update_document),),
-        tags=_ssm_tags("Document"), name=Name(128),
+        tags=_ssm_tags("Document"),
+        name=Name(128),
     ),
     Row(
-        "aws:ssm/parameter:Parameter", _create_parameter, _read_parameter,
+        "aws:ssm/parameter:Parameter",
+        _create_parameter,
+        _read_parameter,
         lambda call: call.quietly("ssm", "delete_parameter", {"Name": call.id}),
         inputs=("type", "value", "insecureValue", "description", "allowedPattern", "dataType", "keyId", "tier"),
-        outputs=("arn", "dataType", "version"), renewed=("version",),
-        updates=(Update(("type", "value", "insecureValue", "description", "allowedPattern", "keyId", "tier"), _update_parameter),),
-        ignored=("overwrite",), tags=_ssm_tags("Parameter"), name=Name(2048),
+        outputs=("arn", "dataType", "version"),
+        renewed=("version",),
+        updates=(
+            Update(
+                ("type", "value", "insecureValue", "description", "allowedPattern", "keyId", "tier"), _update_parameter
+            ),
+        ),
+        ignored=("overwrite",),
+        tags=_ssm_tags("Parameter"),
+        name=Name(2048),
     ),
 )

@@ -14,14 +14,36 @@ from sandbox.providers import StandInError, auto_name, aws_endpoint, diffs, loop
 from sandbox.providers.aws.functions import FUNCTIONS
 from sandbox.providers.aws.registry import ROWS, home_of
 from sandbox.providers.aws.rows import Aws, Call, Row, Tags
-from sandbox.providers.values import GENERATION, INPUTS, UNKNOWN, Record, drifted, has_unknown, merged, plain, plain_map, secret_keys, unknown_at, wrap_map
+from sandbox.providers.values import (
+    GENERATION,
+    INPUTS,
+    UNKNOWN,
+    Record,
+    drifted,
+    has_unknown,
+    merged,
+    plain,
+    plain_map,
+    secret_keys,
+    unknown_at,
+    wrap_map,
+)
 
 # What the provider may be configured with; the first group changes what it does.
 _SETTINGS: Final = frozenset({"region", "endpoints", "defaultTags", "allowedAccountIds"})
 _WITHOUT_EFFECT: Final = frozenset(
     {
-        "accessKey", "secretKey", "token", "maxRetries", "s3UsePathStyle", "skipCredentialsValidation", "skipMetadataApiCheck",
-        "skipRegionValidation", "skipRequestingAccountId", "version", "pluginDownloadURL",
+        "accessKey",
+        "secretKey",
+        "token",
+        "maxRetries",
+        "s3UsePathStyle",
+        "skipCredentialsValidation",
+        "skipMetadataApiCheck",
+        "skipRegionValidation",
+        "skipRequestingAccountId",
+        "version",
+        "pluginDownloadURL",
     }
 )
 
@@ -44,7 +66,10 @@ class AwsProvider(api.Provider):
     async def check_config(self, request: api.CheckRequest) -> api.CheckResponse:
         """Refuse settings the stand-in does not model."""
         failures = [
-            api.CheckFailure(key, f"the sandbox's aws stand-in has no provider setting {key!r}; add it in sandbox/providers/aws/provider.py")
+            api.CheckFailure(
+                key,
+                f"the sandbox's aws stand-in has no provider setting {key!r}; add it in sandbox/providers/aws/provider.py",
+            )
             for key in sorted(request.new_inputs)
             if key not in _SETTINGS | _WITHOUT_EFFECT and not key.startswith("__")
         ]
@@ -52,7 +77,9 @@ class AwsProvider(api.Provider):
 
     async def configure(self, request: api.ConfigureRequest) -> api.ConfigureResponse:
         """Take region, endpoints and default tags. Raises :class:`StandInError` for an address off this machine."""
-        self._aws = configured({key: decode(plain(value)) for key, value in request.args.items() if value.value is not None})
+        self._aws = configured(
+            {key: decode(plain(value)) for key, value in request.args.items() if value.value is not None}
+        )
         return api.ConfigureResponse(accept_secrets=True, supports_preview=True)
 
     async def check(self, request: api.CheckRequest) -> api.CheckResponse:
@@ -60,7 +87,11 @@ class AwsProvider(api.Provider):
         kind = type_of(request.urn)
         row = ROWS.get(kind)
         if row is None:
-            return api.CheckResponse(failures=[api.CheckFailure("", f"the sandbox's aws stand-in has no {kind}; add a row in {home_of(kind)}")])
+            return api.CheckResponse(
+                failures=[
+                    api.CheckFailure("", f"the sandbox's aws stand-in has no {kind}; add a row in {home_of(kind)}")
+                ]
+            )
         old = plain_map(request.old_inputs)
         if old:
             self._checked[request.urn] = generation = int(old.get(GENERATION, 0))
@@ -77,7 +108,10 @@ class AwsProvider(api.Provider):
     def _failures(self, row: Row, inputs: Record) -> list[api.CheckFailure]:
         known = row.known_inputs()
         failures = [
-            api.CheckFailure(key, f"the sandbox's aws stand-in has no property {key!r} of {row.token}; add it in {home_of(row.token)}")
+            api.CheckFailure(
+                key,
+                f"the sandbox's aws stand-in has no property {key!r} of {row.token}; add it in {home_of(row.token)}",
+            )
             for key in sorted(inputs)
             if key not in known and key != "tagsAll"
         ]
@@ -143,7 +177,9 @@ class AwsProvider(api.Provider):
         """Answer one of the functions."""
         function = FUNCTIONS.get(request.tok)
         if function is None:
-            raise StandInError(f"the sandbox's aws stand-in has no function {request.tok}; add it in sandbox/providers/aws/functions.py")
+            raise StandInError(
+                f"the sandbox's aws stand-in has no function {request.tok}; add it in sandbox/providers/aws/functions.py"
+            )
         arguments = {key: value for key, value in plain_map(request.args).items() if not key.startswith("__")}
         answer = await asyncio.to_thread(function, self.aws, arguments)
         return api.InvokeResponse(return_value=wrap_map(answer))
@@ -167,7 +203,9 @@ def configured(settings: Mapping[str, Any]) -> Aws:
     aws = Aws(endpoint, str(region), {str(key): str(value) for key, value in tags.items()})
     allowed = settings.get("allowedAccountIds")
     if allowed and aws.account not in allowed:
-        raise StandInError(f"the sandbox's AWS account {aws.account} is not among allowedAccountIds {', '.join(allowed)}")
+        raise StandInError(
+            f"the sandbox's AWS account {aws.account} is not among allowedAccountIds {', '.join(allowed)}"
+        )
     return aws
 
 
@@ -181,7 +219,9 @@ def decode(value: Any) -> Any:
     return value
 
 
-def completed(row: Row, urn: str, logical: str, new: Record, generation: int, default_tags: Mapping[str, str]) -> Record:
+def completed(
+    row: Row, urn: str, logical: str, new: Record, generation: int, default_tags: Mapping[str, str]
+) -> Record:
     """Inputs with the physical name, all tags and the generation filled in."""
     inputs = {**new, GENERATION: generation}
     if row.name and row.name.name not in inputs:
@@ -216,5 +256,3 @@ def _retag(call: Call, tags: Tags) -> None:
     put = {key: str(value) for key, value in sorted(new.items()) if old.get(key) != value}
     if put:
         tags.put(call, put)
-
-

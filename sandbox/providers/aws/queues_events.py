@@ -29,7 +29,11 @@ _FIXED_QUEUE: Final = frozenset({"fifoQueue"})
 
 
 def _attributes(call: Call) -> Record:
-    return {_QUEUE[name]: value for name, value in call.pick(*_QUEUE).items() if not (name == "fifoQueue" and value is False)}
+    return {
+        _QUEUE[name]: value
+        for name, value in call.pick(*_QUEUE).items()
+        if not (name == "fifoQueue" and value is False)
+    }
 
 
 def _create_queue(call: Call) -> str:
@@ -109,7 +113,11 @@ def _read_rule(call: Call) -> Record | None:
 
 
 def _put_target(call: Call) -> str:
-    target: Record = {"Id": call["targetId"], "Arn": call["arn"], **call.pick("input", "inputPath", "roleArn", "retryPolicy", "deadLetterConfig")}
+    target: Record = {
+        "Id": call["targetId"],
+        "Arn": call["arn"],
+        **call.pick("input", "inputPath", "roleArn", "retryPolicy", "deadLetterConfig"),
+    }
     answer = call.do("events", "put_targets", {"Rule": call["rule"], "Targets": [target], **call.pick("eventBusName")})
     if answer.get("FailedEntryCount"):
         raise StandInError(f"{call.row.token}: {answer['FailedEntries'][0]['ErrorMessage']}")
@@ -128,8 +136,12 @@ def _read_target(call: Call) -> Record | None:
 
 ROWS: Final = (
     Row(
-        "aws:sqs/queue:Queue", _create_queue, _read_queue, lambda call: call.quietly("sqs", "delete_queue", {"QueueUrl": call.id}),
-        inputs=tuple(_QUEUE), outputs=("arn", "messageRetentionSeconds", "url", "visibilityTimeoutSeconds"),
+        "aws:sqs/queue:Queue",
+        _create_queue,
+        _read_queue,
+        lambda call: call.quietly("sqs", "delete_queue", {"QueueUrl": call.id}),
+        inputs=tuple(_QUEUE),
+        outputs=("arn", "messageRetentionSeconds", "url", "visibilityTimeoutSeconds"),
         updates=(Update(tuple(name for name in _QUEUE if name not in _FIXED_QUEUE), _update_queue),),
         tags=Tags(
             put=lambda call, tags: call.do("sqs", "tag_queue", {"QueueUrl": call.id, "Tags": tags}),
@@ -138,26 +150,44 @@ ROWS: Final = (
         name=Name(80),
     ),
     Row(
-        "aws:sqs/queuePolicy:QueuePolicy", _put_queue_policy, _read_queue_policy, _delete_queue_policy,
-        inputs=("queueUrl", "policy"), updates=(Update(("policy",), _put_queue_policy),),
+        "aws:sqs/queuePolicy:QueuePolicy",
+        _put_queue_policy,
+        _read_queue_policy,
+        _delete_queue_policy,
+        inputs=("queueUrl", "policy"),
+        updates=(Update(("policy",), _put_queue_policy),),
     ),
     Row(
-        "aws:cloudwatch/eventRule:EventRule", _put_rule, _read_rule,
+        "aws:cloudwatch/eventRule:EventRule",
+        _put_rule,
+        _read_rule,
         lambda call: call.quietly("events", "delete_rule", {"Name": call["name"], **call.pick("eventBusName")}),
         inputs=("description", "eventPattern", "scheduleExpression", "eventBusName", "roleArn", "state", "isEnabled"),
         outputs=("arn", "eventBusName"),
-        updates=(Update(("description", "eventPattern", "scheduleExpression", "roleArn", "state", "isEnabled"), _put_rule),),
-        ignored=("forceDestroy",), name=Name(64),
+        updates=(
+            Update(("description", "eventPattern", "scheduleExpression", "roleArn", "state", "isEnabled"), _put_rule),
+        ),
+        ignored=("forceDestroy",),
+        name=Name(64),
         tags=Tags(
-            put=lambda call, tags: call.do("events", "tag_resource", {"ResourceARN": _rule_arn(call, call["name"]), "Tags": pairs(tags)}),
-            take=lambda call, keys: call.do("events", "untag_resource", {"ResourceARN": _rule_arn(call, call["name"]), "TagKeys": keys}),
+            put=lambda call, tags: call.do(
+                "events", "tag_resource", {"ResourceARN": _rule_arn(call, call["name"]), "Tags": pairs(tags)}
+            ),
+            take=lambda call, keys: call.do(
+                "events", "untag_resource", {"ResourceARN": _rule_arn(call, call["name"]), "TagKeys": keys}
+            ),
         ),
     ),
     Row(
-        "aws:cloudwatch/eventTarget:EventTarget", _put_target, _read_target,
-        lambda call: call.quietly("events", "remove_targets", {"Rule": call["rule"], "Ids": [call["targetId"]], **call.pick("eventBusName")}),
+        "aws:cloudwatch/eventTarget:EventTarget",
+        _put_target,
+        _read_target,
+        lambda call: call.quietly(
+            "events", "remove_targets", {"Rule": call["rule"], "Ids": [call["targetId"]], **call.pick("eventBusName")}
+        ),
         inputs=("rule", "arn", "input", "inputPath", "roleArn", "retryPolicy", "deadLetterConfig", "eventBusName"),
         updates=(Update(("arn", "input", "inputPath", "roleArn", "retryPolicy", "deadLetterConfig"), _put_target),),
-        ignored=("forceDestroy",), name=Name(64, "targetId", "targetIdPrefix"),
+        ignored=("forceDestroy",),
+        name=Name(64, "targetId", "targetIdPrefix"),
     ),
 )

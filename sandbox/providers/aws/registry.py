@@ -8,7 +8,15 @@ from typing import Final
 from sandbox.providers.aws import eks, groups, iam, keys_logs_ssm, network, queues_events, security_groups
 from sandbox.providers.aws.rows import Row
 
-_TABLES: Final = (eks.ROWS, groups.ROWS, iam.ROWS, keys_logs_ssm.ROWS, network.ROWS, queues_events.ROWS, security_groups.ROWS)
+_TABLES: Final = (
+    eks.ROWS,
+    groups.ROWS,
+    iam.ROWS,
+    keys_logs_ssm.ROWS,
+    network.ROWS,
+    queues_events.ROWS,
+    security_groups.ROWS,
+)
 
 ROWS: Final[Mapping[str, Row]] = {row.token: row for table in _TABLES for row in table}
 """Every resource type the stand-in has."""

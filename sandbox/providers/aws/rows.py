@@ -127,7 +127,9 @@ class Row:
         tagged = ("tags", "tagsAll") if self.tags else ()
         in_place = {*self.ignored, *tagged, *(name for update in self.updates for name in update.inputs)}
         top = path.split(".")[0].split("[")[0]
-        return top not in in_place or any(path == forced or path.startswith((f"{forced}.", f"{forced}[")) for forced in self.forced)
+        return top not in in_place or any(
+            path == forced or path.startswith((f"{forced}.", f"{forced}[")) for forced in self.forced
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +173,22 @@ class Call:
         """The new values of those of the named inputs that differ from before."""
         return {name: self.news.get(name) for name in names if self.news.get(name) != self.olds.get(name)}
 
-    def do(self, service: str, operation: str, values: Mapping[str, Any] | None = None, aliases: shapes.Aliases | None = None) -> Any:
+    def do(
+        self,
+        service: str,
+        operation: str,
+        values: Mapping[str, Any] | None = None,
+        aliases: shapes.Aliases | None = None,
+    ) -> Any:
         """Call an operation with values in Pulumi's or AWS's spelling. Raises ClientError, :class:`StandInError`."""
         client = self.aws.client(service)
         model = client.meta.service_model.operation_model(client.meta.method_to_api_mapping[operation])
         where = f"{self.row.token} {operation}"
         return getattr(client, operation)(**shapes.arguments(model.input_shape, values or {}, aliases or {}, where))
 
-    def find(self, service: str, operation: str, path: str, values: Mapping[str, Any], aliases: shapes.Aliases | None = None) -> Any:
+    def find(
+        self, service: str, operation: str, path: str, values: Mapping[str, Any], aliases: shapes.Aliases | None = None
+    ) -> Any:
         """The first thing of an answer, or ``None`` when there is none. ``path`` is its key, dots for nested ones."""
         try:
             answer = self.do(service, operation, values, aliases)
@@ -192,7 +202,9 @@ class Call:
                 answer = answer[0] if answer else None
         return answer
 
-    def quietly(self, service: str, operation: str, values: Mapping[str, Any], aliases: shapes.Aliases | None = None) -> Any:
+    def quietly(
+        self, service: str, operation: str, values: Mapping[str, Any], aliases: shapes.Aliases | None = None
+    ) -> Any:
         """Call an operation that may find nothing left to do."""
         try:
             return self.do(service, operation, values, aliases)

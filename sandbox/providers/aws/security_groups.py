@@ -25,9 +25,17 @@ def permission(rule: Record, group_id: str) -> Record:
     groups = [*(rule.get("securityGroups") or []), *([group_id] if rule.get("self") else [])]
     groups += [rule[key] for key in ("sourceSecurityGroupId", "referencedSecurityGroupId") if rule.get(key)]
     lists = {
-        "IpRanges": [{"CidrIp": item, **described_as} for item in [*(rule.get("cidrBlocks") or []), *_one(rule, "cidrIpv4")]],
-        "Ipv6Ranges": [{"CidrIpv6": item, **described_as} for item in [*(rule.get("ipv6CidrBlocks") or []), *_one(rule, "cidrIpv6")]],
-        "PrefixListIds": [{"PrefixListId": item, **described_as} for item in [*(rule.get("prefixListIds") or []), *_one(rule, "prefixListId")]],
+        "IpRanges": [
+            {"CidrIp": item, **described_as} for item in [*(rule.get("cidrBlocks") or []), *_one(rule, "cidrIpv4")]
+        ],
+        "Ipv6Ranges": [
+            {"CidrIpv6": item, **described_as}
+            for item in [*(rule.get("ipv6CidrBlocks") or []), *_one(rule, "cidrIpv6")]
+        ],
+        "PrefixListIds": [
+            {"PrefixListId": item, **described_as}
+            for item in [*(rule.get("prefixListIds") or []), *_one(rule, "prefixListId")]
+        ],
         "UserIdGroupPairs": [{"GroupId": item, **described_as} for item in groups],
     }
     ports = {} if protocol == _ALL else {"FromPort": rule.get("fromPort", -1), "ToPort": rule.get("toPort", -1)}
@@ -42,7 +50,12 @@ def atoms(row: Record) -> set[Atom]:
     """An IpPermission as the set of single openings it stands for: protocol, ports, kind, value."""
     protocol = _NUMBERS.get(row["IpProtocol"], row["IpProtocol"])
     ports = (-1, -1) if protocol == _ALL else (row.get("FromPort", -1), row.get("ToPort", -1))
-    keys = {"IpRanges": "CidrIp", "Ipv6Ranges": "CidrIpv6", "PrefixListIds": "PrefixListId", "UserIdGroupPairs": "GroupId"}
+    keys = {
+        "IpRanges": "CidrIp",
+        "Ipv6Ranges": "CidrIpv6",
+        "PrefixListIds": "PrefixListId",
+        "UserIdGroupPairs": "GroupId",
+    }
     return {(protocol, *ports, kind, item[key]) for kind, key in keys.items() for item in row.get(kind) or []}
 
 
@@ -84,7 +97,11 @@ def _create_group(call: Call) -> str:
         "VpcId": call["vpcId"],
         **specification(call, "security-group"),
     }
-    call.make(lambda: call.do("ec2", "create_security_group", values), "InvalidGroup.Duplicate", lambda: unpairs(_by_name(call).get("Tags")))
+    call.make(
+        lambda: call.do("ec2", "create_security_group", values),
+        "InvalidGroup.Duplicate",
+        lambda: unpairs(_by_name(call).get("Tags")),
+    )
     call = call.with_id(str(_by_name(call)["GroupId"]))
     _replace_rules(call, _by_name(call))
     return call.id
@@ -101,8 +118,15 @@ def _replace_rules(call: Call, row: Record) -> None:
 
 def _sendable(row: Record) -> Record:
     """What Describe returns, without the fields a request does not take."""
-    pairs = [{key: item[key] for key in ("GroupId", "Description") if item.get(key)} for item in row.get("UserIdGroupPairs") or []]
-    kept = {key: row[key] for key in ("IpProtocol", "FromPort", "ToPort", "IpRanges", "Ipv6Ranges", "PrefixListIds") if row.get(key) not in (None, [])}
+    pairs = [
+        {key: item[key] for key in ("GroupId", "Description") if item.get(key)}
+        for item in row.get("UserIdGroupPairs") or []
+    ]
+    kept = {
+        key: row[key]
+        for key in ("IpProtocol", "FromPort", "ToPort", "IpRanges", "Ipv6Ranges", "PrefixListIds")
+        if row.get(key) not in (None, [])
+    }
     return {**kept, **({"UserIdGroupPairs": pairs} if pairs else {})}
 
 
@@ -162,7 +186,9 @@ def _read_rule(call: Call) -> Record | None:
 
 
 def _rules(call: Call, egress: bool) -> list[Record]:
-    answer = call.do("ec2", "describe_security_group_rules", {"Filters": [{"Name": "group-id", "Values": [call["securityGroupId"]]}]})
+    answer = call.do(
+        "ec2", "describe_security_group_rules", {"Filters": [{"Name": "group-id", "Values": [call["securityGroupId"]]}]}
+    )
     return [row for row in answer["SecurityGroupRules"] if row["IsEgress"] == egress]
 
 
@@ -172,7 +198,9 @@ def _rule_atoms(row: Record) -> set[Atom]:
         "IpRanges": [{"CidrIp": row["CidrIpv4"]}] if row.get("CidrIpv4") else [],
         "Ipv6Ranges": [{"CidrIpv6": row["CidrIpv6"]}] if row.get("CidrIpv6") else [],
         "PrefixListIds": [{"PrefixListId": row["PrefixListId"]}] if row.get("PrefixListId") else [],
-        "UserIdGroupPairs": [{"GroupId": row["ReferencedGroupInfo"]["GroupId"]}] if row.get("ReferencedGroupInfo") else [],
+        "UserIdGroupPairs": [{"GroupId": row["ReferencedGroupInfo"]["GroupId"]}]
+        if row.get("ReferencedGroupInfo")
+        else [],
     }
     return atoms({**row, **lists})
 
@@ -191,8 +219,16 @@ def _single(direction: str) -> Row:
         raise StandInError(f"{call.row.token}: the rule is not there right after it was made")
 
     def read(call: Call) -> Record | None:
-        found = [row for row in _rules(call, egress) if row["SecurityGroupRuleId"] == call.id] if _group(call, call["securityGroupId"]) else []
-        return {"arn": call.aws.arn("ec2", f"security-group-rule/{call.id}"), "securityGroupRuleId": call.id} if found else None
+        found = (
+            [row for row in _rules(call, egress) if row["SecurityGroupRuleId"] == call.id]
+            if _group(call, call["securityGroupId"])
+            else []
+        )
+        return (
+            {"arn": call.aws.arn("ec2", f"security-group-rule/{call.id}"), "securityGroupRuleId": call.id}
+            if found
+            else None
+        )
 
     def delete(call: Call) -> Any:
         return revoke(call, call["securityGroupId"], direction, permission(call.news, call["securityGroupId"]))
@@ -202,7 +238,17 @@ def _single(direction: str) -> Row:
         create,
         read,
         delete,
-        inputs=("securityGroupId", "ipProtocol", "fromPort", "toPort", "cidrIpv4", "cidrIpv6", "prefixListId", "referencedSecurityGroupId", "description"),
+        inputs=(
+            "securityGroupId",
+            "ipProtocol",
+            "fromPort",
+            "toPort",
+            "cidrIpv4",
+            "cidrIpv6",
+            "prefixListId",
+            "referencedSecurityGroupId",
+            "description",
+        ),
         outputs=("arn", "securityGroupRuleId"),
         tags=TAGS,
         delete_first=True,
@@ -211,22 +257,49 @@ def _single(direction: str) -> Row:
 
 ROWS: Final = (
     Row(
-        "aws:ec2/securityGroup:SecurityGroup", _create_group, _read_group, _delete_group,
+        "aws:ec2/securityGroup:SecurityGroup",
+        _create_group,
+        _read_group,
+        _delete_group,
         inputs=("description", "vpcId", "ingress", "egress", "revokeRulesOnDelete"),
         outputs=("arn", "description", "ownerId", "vpcId"),
         updates=(Update(_DIRECTIONS, _update_rules), Update(("revokeRulesOnDelete",), lambda call: None)),
-        tags=TAGS, name=Name(255),
+        tags=TAGS,
+        name=Name(255),
     ),
     Row(
-        "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup", _take_default, _read_group, lambda call: None,
-        inputs=("vpcId", "ingress", "egress"), outputs=("arn", "description", "name", "ownerId"),
-        updates=(Update(_DIRECTIONS, _update_rules),), ignored=("revokeRulesOnDelete",), tags=TAGS,
+        "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
+        _take_default,
+        _read_group,
+        lambda call: None,
+        inputs=("vpcId", "ingress", "egress"),
+        outputs=("arn", "description", "name", "ownerId"),
+        updates=(Update(_DIRECTIONS, _update_rules),),
+        ignored=("revokeRulesOnDelete",),
+        tags=TAGS,
     ),
     Row(
-        "aws:ec2/securityGroupRule:SecurityGroupRule", _create_rule, _read_rule,
-        lambda call: revoke(call, call["securityGroupId"], call["type"], permission(call.news, call["securityGroupId"])),
-        inputs=("type", "securityGroupId", "protocol", "fromPort", "toPort", "cidrBlocks", "ipv6CidrBlocks", "prefixListIds", "sourceSecurityGroupId", "self", "description"),
-        outputs=("securityGroupRuleId",), delete_first=True,
+        "aws:ec2/securityGroupRule:SecurityGroupRule",
+        _create_rule,
+        _read_rule,
+        lambda call: revoke(
+            call, call["securityGroupId"], call["type"], permission(call.news, call["securityGroupId"])
+        ),
+        inputs=(
+            "type",
+            "securityGroupId",
+            "protocol",
+            "fromPort",
+            "toPort",
+            "cidrBlocks",
+            "ipv6CidrBlocks",
+            "prefixListIds",
+            "sourceSecurityGroupId",
+            "self",
+            "description",
+        ),
+        outputs=("securityGroupRuleId",),
+        delete_first=True,
     ),
     _single("ingress"),
     _single("egress"),

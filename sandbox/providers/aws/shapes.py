@@ -24,7 +24,9 @@ def arguments(shape: Any, values: Mapping[str, Any], aliases: Aliases, where: st
         wanted = aliases.get(key, key)
         name = members.get(wanted.lower())
         if name is None:
-            raise StandInError(f"{where}: the sandbox's aws stand-in has no place for {key!r} (known: {', '.join(sorted(shape.members))})")
+            raise StandInError(
+                f"{where}: the sandbox's aws stand-in has no place for {key!r} (known: {', '.join(sorted(shape.members))})"
+            )
         found[name] = convert(shape.members[name], value, aliases, f"{where}.{name}")
     return found
 

@@ -21,8 +21,20 @@ Inputs = Mapping[str, Any]
 
 # The real component asks the issuer's server for its certificate; in the sandbox there is none.
 _THUMBPRINT: Final = "9e99a48a9960b14926bb7f3b02e22da2b0ab7280"
-_ADDON_OPTIONS: Final = ("enabled", "version", "configurationValues", "resolveConflictsOnCreate", "resolveConflictsOnUpdate")
-_CNI_OPTIONS: Final = ("addonVersion", "configurationValues", "resolveConflictsOnCreate", "resolveConflictsOnUpdate", "serviceAccountRoleArn")
+_ADDON_OPTIONS: Final = (
+    "enabled",
+    "version",
+    "configurationValues",
+    "resolveConflictsOnCreate",
+    "resolveConflictsOnUpdate",
+)
+_CNI_OPTIONS: Final = (
+    "addonVersion",
+    "configurationValues",
+    "resolveConflictsOnCreate",
+    "resolveConflictsOnUpdate",
+    "serviceAccountRoleArn",
+)
 
 
 class ServiceRole(pulumi.ComponentResource):
@@ -32,10 +44,16 @@ class ServiceRole(pulumi.ComponentResource):
         """Declare the role and one attachment per policy."""
         super().__init__("eks:index:ServiceRole", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        statement = {"Action": ["sts:AssumeRole", "sts:TagSession"], "Effect": "Allow", "Principal": {"Service": [service]}}
+        statement = {
+            "Action": ["sts:AssumeRole", "sts:TagSession"],
+            "Effect": "Allow",
+            "Principal": {"Service": [service]},
+        }
         document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
         description = "Allows EKS to manage clusters on your behalf."
-        self.role = aws.iam.Role(f"{name}-role", description=description, assume_role_policy=document, tags=tags, opts=child)
+        self.role = aws.iam.Role(
+            f"{name}-role", description=description, assume_role_policy=document, tags=tags, opts=child
+        )
         partition = aws.get_partition_output(opts=pulumi.InvokeOptions(parent=self)).partition
         self.attachments = [
             aws.iam.RolePolicyAttachment(
@@ -66,9 +84,9 @@ class Cluster(pulumi.ComponentResource):
         self._subnets = _subnets(inputs)
         self._cluster = self._eks_cluster(role, after)
         self._addon("kube-proxy", "kubeProxyAddonOptions", enabled=True)
-        self._config = pulumi.Output.all(self._cluster.name, self._cluster.endpoint, self._cluster.certificate_authority, self._cluster.arn).apply(
-            lambda known: kubeconfig(known[0], known[1], known[2]["data"], known[3].split(":")[3])
-        )
+        self._config = pulumi.Output.all(
+            self._cluster.name, self._cluster.endpoint, self._cluster.certificate_authority, self._cluster.arn
+        ).apply(lambda known: kubeconfig(known[0], known[1], known[2]["data"], known[3].split(":")[3]))
         self._k8s = kubernetes.Provider(f"{name}-eks-k8s", kubeconfig=self._config.apply(_json), opts=self._child)
         entries = self._access_entries()
         self._vpc_cni(entries)
@@ -82,22 +100,51 @@ class Cluster(pulumi.ComponentResource):
     def _service_role(self) -> tuple[Any, list[pulumi.Resource]]:
         if self._inputs.get("serviceRole") is not None:
             return self._inputs["serviceRole"], []
-        made = ServiceRole(f"{self._base}-eksRole", "eks.amazonaws.com", ["AmazonEKSClusterPolicy"], self._inputs.get("tags"), self._child)
+        made = ServiceRole(
+            f"{self._base}-eksRole",
+            "eks.amazonaws.com",
+            ["AmazonEKSClusterPolicy"],
+            self._inputs.get("tags"),
+            self._child,
+        )
         return made.role, [*made.attachments]
 
     def _tags(self, what: str, *more: str) -> Any:
         """Name first, then special tags, then the general ones, as the real component merges them."""
         maps = [self._inputs.get(key) or {} for key in (*more, "tags")]
-        return pulumi.Output.all(*maps).apply(lambda found: {"Name": f"{self._base}-{what}", **{key: value for item in found for key, value in item.items()}})
+        return pulumi.Output.all(*maps).apply(
+            lambda found: {
+                "Name": f"{self._base}-{what}",
+                **{key: value for item in found for key, value in item.items()},
+            }
+        )
 
     def _cluster_security_group(self) -> aws.ec2.SecurityGroup:
         what = "eksClusterSecurityGroup"
         tags = self._tags(what, "clusterSecurityGroupTags")
-        group = aws.ec2.SecurityGroup(f"{self._base}-{what}", vpc_id=self._inputs.get("vpcId"), revoke_rules_on_delete=True, tags=tags, opts=self._child)
-        self._rule("eksClusterInternetEgressRule", group.id, "egress", "Allow internet access.", cidr_blocks=["0.0.0.0/0"])
+        group = aws.ec2.SecurityGroup(
+            f"{self._base}-{what}",
+            vpc_id=self._inputs.get("vpcId"),
+            revoke_rules_on_delete=True,
+            tags=tags,
+            opts=self._child,
+        )
+        self._rule(
+            "eksClusterInternetEgressRule", group.id, "egress", "Allow internet access.", cidr_blocks=["0.0.0.0/0"]
+        )
         return group
 
-    def _rule(self, what: str, group: Any, kind: str, description: str, ports: tuple[int, int] = (0, 0), protocol: str = "-1", /, **source: Any) -> aws.ec2.SecurityGroupRule:
+    def _rule(
+        self,
+        what: str,
+        group: Any,
+        kind: str,
+        description: str,
+        ports: tuple[int, int] = (0, 0),
+        protocol: str = "-1",
+        /,
+        **source: Any,
+    ) -> aws.ec2.SecurityGroupRule:
         first, last = ports
         return aws.ec2.SecurityGroupRule(
             f"{self._base}-{what}",
@@ -113,7 +160,13 @@ class Cluster(pulumi.ComponentResource):
 
     def _eks_cluster(self, role: Any, after: list[pulumi.Resource]) -> aws.eks.Cluster:
         given = self._inputs
-        network, key = {"serviceIpv4Cidr": given.get("kubernetesServiceIpAddressRange"), "ipFamily": given.get("ipFamily", "ipv4")}, given.get("encryptionConfigKeyArn")
+        network, key = (
+            {
+                "serviceIpv4Cidr": given.get("kubernetesServiceIpAddressRange"),
+                "ipFamily": given.get("ipFamily", "ipv4"),
+            },
+            given.get("encryptionConfigKeyArn"),
+        )
         vpc = {
             "securityGroupIds": [self._group.id] if self._group else None,
             "subnetIds": self._subnets,
@@ -130,14 +183,19 @@ class Cluster(pulumi.ComponentResource):
             f"{self._base}-eksCluster",
             name=given.get("name"),
             role_arn=pulumi.Output.from_input(role).apply(lambda found: found.arn),
-            kubernetes_network_config=network if given.get("kubernetesServiceIpAddressRange") or given.get("ipFamily") else None,
+            kubernetes_network_config=network
+            if given.get("kubernetesServiceIpAddressRange") or given.get("ipFamily")
+            else None,
             bootstrap_self_managed_addons=given.get("bootstrapSelfManagedAddons", True),
             vpc_config=vpc,
             version=given.get("version"),
             enabled_cluster_log_types=given.get("enabledClusterLogTypes"),
             tags=self._tags("eksCluster", "clusterTags"),
             encryption_config={"provider": {"keyArn": key}, "resources": ["secrets"]} if key else None,
-            access_config={"authenticationMode": given["authenticationMode"], "bootstrapClusterCreatorAdminPermissions": True},
+            access_config={
+                "authenticationMode": given["authenticationMode"],
+                "bootstrapClusterCreatorAdminPermissions": True,
+            },
             upgrade_policy=given.get("upgradePolicy"),
             deletion_protection=given.get("deletionProtection"),
             opts=child,
@@ -147,12 +205,26 @@ class Cluster(pulumi.ComponentResource):
         options = _options(self._inputs, key, _ADDON_OPTIONS)
         if not options.get("enabled", enabled or bool(options.get("configurationValues"))):
             return
-        self._declare_addon(addon, f"{self._base}-{addon}", {**options, "addonVersion": options.get("version")}, self._child, preserve=True)
+        self._declare_addon(
+            addon,
+            f"{self._base}-{addon}",
+            {**options, "addonVersion": options.get("version")},
+            self._child,
+            preserve=True,
+        )
 
-    def _declare_addon(self, addon: str, name: str, options: Inputs, opts: pulumi.ResourceOptions, *, preserve: bool | None = None) -> None:
-        version = options.get("addonVersion") or aws.eks.get_addon_version_output(
-            addon_name=addon, kubernetes_version=self._cluster.version, most_recent=True, opts=pulumi.InvokeOptions(parent=self)
-        ).version
+    def _declare_addon(
+        self, addon: str, name: str, options: Inputs, opts: pulumi.ResourceOptions, *, preserve: bool | None = None
+    ) -> None:
+        version = (
+            options.get("addonVersion")
+            or aws.eks.get_addon_version_output(
+                addon_name=addon,
+                kubernetes_version=self._cluster.version,
+                most_recent=True,
+                opts=pulumi.InvokeOptions(parent=self),
+            ).version
+        )
         values = options.get("configurationValues")
         aws.eks.Addon(
             name,
@@ -175,7 +247,9 @@ class Cluster(pulumi.ComponentResource):
         made: list[pulumi.Resource] = []
         child = pulumi.ResourceOptions(parent=self, depends_on=[self._cluster])
         for name in sorted(entries):
-            given = _options(entries, name, ("principalArn", "username", "type", "tags", "kubernetesGroups", "accessPolicies"))
+            given = _options(
+                entries, name, ("principalArn", "username", "type", "tags", "kubernetesGroups", "accessPolicies")
+            )
             entry = aws.eks.AccessEntry(
                 f"{self._base}-{name}",
                 cluster_name=self._cluster.name,
@@ -206,8 +280,15 @@ class Cluster(pulumi.ComponentResource):
         if self._inputs.get("useDefaultVpcCni"):
             return
         name = f"{self._base}-vpc-cni"
-        holder = pulumi.ComponentResource("eks:index:VpcCniAddon", name, None, pulumi.ResourceOptions(parent=self, depends_on=after))
-        self._declare_addon("vpc-cni", name, _options(self._inputs, "vpcCniOptions", _CNI_OPTIONS), pulumi.ResourceOptions(parent=holder))
+        holder = pulumi.ComponentResource(
+            "eks:index:VpcCniAddon", name, None, pulumi.ResourceOptions(parent=self, depends_on=after)
+        )
+        self._declare_addon(
+            "vpc-cni",
+            name,
+            _options(self._inputs, "vpcCniOptions", _CNI_OPTIONS),
+            pulumi.ResourceOptions(parent=holder),
+        )
 
     def _oidc_provider(self) -> aws.iam.OpenIdConnectProvider:
         return aws.iam.OpenIdConnectProvider(
@@ -225,19 +306,45 @@ class Cluster(pulumi.ComponentResource):
         if self._group is None:
             return
         name = self._cluster.name.apply(lambda found: {f"kubernetes.io/cluster/{found}": "owned"})
-        tags = pulumi.Output.all(name, self._tags("nodeSecurityGroup", "nodeSecurityGroupTags")).apply(lambda maps: {**maps[0], **maps[1]})
+        tags = pulumi.Output.all(name, self._tags("nodeSecurityGroup", "nodeSecurityGroupTags")).apply(
+            lambda maps: {**maps[0], **maps[1]}
+        )
         nodes = aws.ec2.SecurityGroup(
-            f"{self._base}-nodeSecurityGroup", vpc_id=self._inputs.get("vpcId"), revoke_rules_on_delete=True, tags=tags, opts=self._child
+            f"{self._base}-nodeSecurityGroup",
+            vpc_id=self._inputs.get("vpcId"),
+            revoke_rules_on_delete=True,
+            tags=tags,
+            opts=self._child,
         )
         cluster = self._group.id
         self._rule("eksNodeIngressRule", nodes.id, "ingress", "Allow nodes to communicate with each other", self=True)
         kubelet = "Allow worker Kubelets and pods to receive communication from the cluster control plane"
-        self._rule("eksNodeClusterIngressRule", nodes.id, "ingress", kubelet, (1025, 65535), "tcp", source_security_group_id=cluster)
-        extension = "Allow pods running extension API servers on port 443 to receive communication from cluster control plane"
-        self._rule("eksExtApiServerClusterIngressRule", nodes.id, "ingress", extension, (443, 443), "tcp", source_security_group_id=cluster)
+        self._rule(
+            "eksNodeClusterIngressRule",
+            nodes.id,
+            "ingress",
+            kubelet,
+            (1025, 65535),
+            "tcp",
+            source_security_group_id=cluster,
+        )
+        extension = (
+            "Allow pods running extension API servers on port 443 to receive communication from cluster control plane"
+        )
+        self._rule(
+            "eksExtApiServerClusterIngressRule",
+            nodes.id,
+            "ingress",
+            extension,
+            (443, 443),
+            "tcp",
+            source_security_group_id=cluster,
+        )
         self._rule("eksNodeInternetEgressRule", nodes.id, "egress", "Allow internet access.", cidr_blocks=["0.0.0.0/0"])
         api = "Allow pods to communicate with the cluster API Server"
-        self._ingress = self._rule("eksClusterIngressRule", cluster, "ingress", api, (443, 443), "tcp", source_security_group_id=nodes.id)
+        self._ingress = self._rule(
+            "eksClusterIngressRule", cluster, "ingress", api, (443, 443), "tcp", source_security_group_id=nodes.id
+        )
         self._nodes = nodes
 
     def _outputs(self, role: Any) -> dict[str, Any]:
@@ -295,7 +402,9 @@ def _check(inputs: Inputs) -> None:
     if inputs.get("createInstanceRole"):
         raise StandInError("the sandbox's eks stand-in makes no instance role: leave createInstanceRole out")
     if inputs.get("authenticationMode") != "API":
-        raise StandInError(f"the sandbox's eks stand-in knows authenticationMode API alone, not {inputs.get('authenticationMode')!r}")
+        raise StandInError(
+            f"the sandbox's eks stand-in knows authenticationMode API alone, not {inputs.get('authenticationMode')!r}"
+        )
     if inputs.get("subnetIds") is not None and (inputs.get("publicSubnetIds") or inputs.get("privateSubnetIds")):
         raise StandInError("subnetIds stands alone; publicSubnetIds and privateSubnetIds are the other way to say it")
     if inputs.get("publicAccessCidrs") and inputs.get("endpointPublicAccess") is False:

@@ -14,11 +14,37 @@ from sandbox.providers.eks.cluster import Cluster
 # Inputs the component makes something of.
 MODELLED: Final = frozenset(
     {
-        "accessEntries", "authenticationMode", "bootstrapSelfManagedAddons", "clusterSecurityGroupTags", "clusterTags", "corednsAddonOptions",
-        "createInstanceRole", "createOidcProvider", "deletionProtection", "enabledClusterLogTypes", "encryptionConfigKeyArn",
-        "endpointPrivateAccess", "endpointPublicAccess", "ipFamily", "kubeProxyAddonOptions", "kubernetesServiceIpAddressRange", "name",
-        "nodeSecurityGroupTags", "privateSubnetIds", "publicAccessCidrs", "publicSubnetIds", "serviceRole", "skipDefaultNodeGroup",
-        "skipDefaultSecurityGroups", "subnetIds", "tags", "upgradePolicy", "useDefaultVpcCni", "version", "vpcCniOptions", "vpcId",
+        "accessEntries",
+        "authenticationMode",
+        "bootstrapSelfManagedAddons",
+        "clusterSecurityGroupTags",
+        "clusterTags",
+        "corednsAddonOptions",
+        "createInstanceRole",
+        "createOidcProvider",
+        "deletionProtection",
+        "enabledClusterLogTypes",
+        "encryptionConfigKeyArn",
+        "endpointPrivateAccess",
+        "endpointPublicAccess",
+        "ipFamily",
+        "kubeProxyAddonOptions",
+        "kubernetesServiceIpAddressRange",
+        "name",
+        "nodeSecurityGroupTags",
+        "privateSubnetIds",
+        "publicAccessCidrs",
+        "publicSubnetIds",
+        "serviceRole",
+        "skipDefaultNodeGroup",
+        "skipDefaultSecurityGroups",
+        "subnetIds",
+        "tags",
+        "upgradePolicy",
+        "useDefaultVpcCni",
+        "version",
+        "vpcCniOptions",
+        "vpcId",
     }
 )
 
@@ -30,12 +56,16 @@ class EksProvider(Provider):
         """Of the version of the installed SDK."""
         super().__init__(sdk_version("pulumi_eks"))
 
-    def construct(self, name: str, resource_type: str, inputs: Mapping[str, Any], options: pulumi.ResourceOptions | None = None) -> ConstructResult:
+    def construct(
+        self, name: str, resource_type: str, inputs: Mapping[str, Any], options: pulumi.ResourceOptions | None = None
+    ) -> ConstructResult:
         """Declare the component's resources. Raises :class:`StandInError` for what is not modelled."""
         if resource_type != "eks:index:Cluster":
             raise StandInError(f"the sandbox's eks stand-in has no {resource_type}; it makes eks:index:Cluster alone")
         unknown = sorted(key for key, value in inputs.items() if value is not None and key not in MODELLED)
         if unknown:
-            raise StandInError(f"the sandbox's eks stand-in does not model the input {', '.join(unknown)} of eks:index:Cluster; add it in sandbox/providers/eks")
+            raise StandInError(
+                f"the sandbox's eks stand-in does not model the input {', '.join(unknown)} of eks:index:Cluster; add it in sandbox/providers/eks"
+            )
         cluster = Cluster(name, {key: value for key, value in inputs.items() if value is not None}, options)
         return ConstructResult(cluster.urn, cluster.state)

@@ -64,7 +64,9 @@ class Cluster:
         end = time.monotonic() + _SECONDS
         while self._ask("GET", url, missing=True) is not None:
             if time.monotonic() > end:
-                raise StandInError(f"{obj['kind']} {obj['metadata']['name']} is still there {_SECONDS:.0f} s after it was deleted")
+                raise StandInError(
+                    f"{obj['kind']} {obj['metadata']['name']} is still there {_SECONDS:.0f} s after it was deleted"
+                )
             time.sleep(0.2)
 
     def _url(self, obj: Record) -> str:
@@ -81,21 +83,27 @@ class Cluster:
         end = time.monotonic() + 10.0
         while (api_version, kind) not in self._kinds:
             rows = (self._ask("GET", self._root(api_version), missing=True) or {}).get("resources", [])
-            self._kinds.update({(api_version, row["kind"]): (row["name"], row["namespaced"]) for row in rows if "/" not in row["name"]})
+            self._kinds.update(
+                {(api_version, row["kind"]): (row["name"], row["namespaced"]) for row in rows if "/" not in row["name"]}
+            )
             if (api_version, kind) not in self._kinds:
                 if time.monotonic() > end:
                     raise LookupError(f"the cluster has no {kind} in {api_version}")
                 time.sleep(0.5)
         return self._kinds[api_version, kind]
 
-    def _ask(self, method: str, url: str, body: Any = None, content: str = "application/json", *, missing: bool = False) -> Any:
+    def _ask(
+        self, method: str, url: str, body: Any = None, content: str = "application/json", *, missing: bool = False
+    ) -> Any:
         headers = {**self._headers, "Accept": "application/json", "Content-Type": content}
         data = None if body is None else json.dumps(body, sort_keys=True).encode()
         answer = self._pool.request(method, url, body=data, headers=headers)
         if answer.status == 404 and missing:
             return None
         if answer.status >= 400:
-            raise StandInError(f"{method} {url.removeprefix(self._server)} answered {answer.status}: {_message(answer.data)}")
+            raise StandInError(
+                f"{method} {url.removeprefix(self._server)} answered {answer.status}: {_message(answer.data)}"
+            )
         return json.loads(answer.data)
 
 

@@ -14,13 +14,37 @@ from sandbox.providers import StandInError, auto_name, diffs
 from sandbox.providers.kubernetes import objects
 from sandbox.providers.kubernetes.cluster import Cluster
 from sandbox.providers.kubernetes.manifests import Manifests
-from sandbox.providers.values import GENERATION, INPUTS, UNKNOWN, Record, drifted, merged, plain_map, secret_keys, wrap_map
+from sandbox.providers.values import (
+    GENERATION,
+    INPUTS,
+    UNKNOWN,
+    Record,
+    drifted,
+    merged,
+    plain_map,
+    secret_keys,
+    wrap_map,
+)
 
 _SETTINGS: Final = frozenset(
     {
-        "cluster", "clusterIdentifier", "context", "deleteUnreachable", "enableConfigMapMutable", "enablePatchForce", "enableSecretMutable",
-        "enableServerSideApply", "helmReleaseSettings", "kubeClientSettings", "kubeconfig", "namespace", "skipUpdateUnreachable",
-        "suppressDeprecationWarnings", "suppressHelmHookWarnings", "version", "pluginDownloadURL",
+        "cluster",
+        "clusterIdentifier",
+        "context",
+        "deleteUnreachable",
+        "enableConfigMapMutable",
+        "enablePatchForce",
+        "enableSecretMutable",
+        "enableServerSideApply",
+        "helmReleaseSettings",
+        "kubeClientSettings",
+        "kubeconfig",
+        "namespace",
+        "skipUpdateUnreachable",
+        "suppressDeprecationWarnings",
+        "suppressHelmHookWarnings",
+        "version",
+        "pluginDownloadURL",
     }
 )
 _RELEASE_FIXED: Final = ("name", "namespace")
@@ -46,7 +70,9 @@ def manifests_folder() -> Path:
     """The folder of ``MULTIARCH_SANDBOX_MANIFESTS``. Raises :class:`StandInError` when it is not set."""
     folder = os.environ.get("MULTIARCH_SANDBOX_MANIFESTS", "")
     if not folder:
-        raise StandInError("neither MULTIARCH_SANDBOX_KUBECONFIG nor MULTIARCH_SANDBOX_MANIFESTS is set: the kubernetes stand-in has nowhere to put objects")
+        raise StandInError(
+            "neither MULTIARCH_SANDBOX_KUBECONFIG nor MULTIARCH_SANDBOX_MANIFESTS is set: the kubernetes stand-in has nowhere to put objects"
+        )
     return Path(folder)
 
 
@@ -70,7 +96,10 @@ class KubernetesProvider(api.Provider):
     async def check_config(self, request: api.CheckRequest) -> api.CheckResponse:
         """Refuse settings the stand-in does not know."""
         failures = [
-            api.CheckFailure(key, f"the sandbox's kubernetes stand-in has no provider setting {key!r}; add it in sandbox/providers/kubernetes/provider.py")
+            api.CheckFailure(
+                key,
+                f"the sandbox's kubernetes stand-in has no provider setting {key!r}; add it in sandbox/providers/kubernetes/provider.py",
+            )
             for key in sorted(request.new_inputs)
             if key not in _SETTINGS and not key.startswith("__")
         ]
@@ -140,7 +169,9 @@ class KubernetesProvider(api.Provider):
             return api.ReadResponse(resource_id="")
         secrets = secret_keys(request.properties) | secret_keys(request.inputs)
         inputs = drifted(inputs, live)
-        return api.ReadResponse(request.resource_id, wrap_map({**merged(live, inputs), INPUTS: inputs}, secrets), wrap_map(inputs, secrets))
+        return api.ReadResponse(
+            request.resource_id, wrap_map({**merged(live, inputs), INPUTS: inputs}, secrets), wrap_map(inputs, secrets)
+        )
 
     async def delete(self, request: api.DeleteRequest) -> None:
         """Take the object away."""
@@ -154,7 +185,9 @@ class KubernetesProvider(api.Provider):
 
     def _put(self, token: str, inputs: Record) -> Record:
         if token == objects.RELEASE:
-            sys.stderr.write(f"Helm release {inputs['namespace']}/{inputs['name']}: the sandbox writes chart, version and values to a file and installs nothing.\n")
+            sys.stderr.write(
+                f"Helm release {inputs['namespace']}/{inputs['name']}: the sandbox writes chart, version and values to a file and installs nothing.\n"
+            )
         live = self._target(token).put(_record(token, inputs))
         return {**merged(live, inputs), INPUTS: inputs}
 
