@@ -65,6 +65,8 @@ KINDS = (
         (("Filters", [{"Key": "Owner", "Values": ["Self"]}]),),
     ),
 )
+# AWS makes these itself when a service first needs one, for example for the first encrypted volume.
+_KEYS_OF_AWS = Kind("KMS aliases", "kms", "list_aliases", "Aliases[?starts_with(AliasName, 'alias/aws/')].TargetKeyId")
 _OF_A_CLUSTER = (
     Kind("node groups", "eks", "list_nodegroups", "nodegroups[]"),
     Kind("add-ons", "eks", "list_addons", "addons[]"),
@@ -132,7 +134,9 @@ class Aws:
     def everything(self) -> dict[str, tuple[str, ...]]:
         """List all kinds, by label; kinds of which there is nothing are there too."""
         found = {kind.label: self.ask(kind) for kind in KINDS}
-        found["KMS keys"] = tuple(key for key in found["KMS keys"] if not self._is_going(key))
+        theirs = set(self.ask(_KEYS_OF_AWS))
+        keys = (key for key in found["KMS keys"] if key not in theirs)
+        found["KMS keys"] = tuple(key for key in keys if not self._is_going(key))
         for kind in _OF_A_CLUSTER:
             found[kind.label] = tuple(
                 f"{cluster}/{name}" for cluster in found["EKS clusters"] for name in self.ask(kind, clusterName=cluster)
@@ -142,6 +146,15 @@ class Aws:
     def _is_going(self, key: str) -> bool:
         """A KMS key is never deleted at once: it waits for 7 days or more."""
         return bool(self.client("kms").describe_key(KeyId=key)["KeyMetadata"]["KeyState"] == "PendingDeletion")
+
+    def unprotect_clusters(self) -> list[str]:
+        """Switch off the deletion protection of every cluster that has it; return their names, sorted."""
+        eks = self.client("eks")
+        clusters = self.ask(KINDS[0])
+        protected = [name for name in clusters if eks.describe_cluster(name=name)["cluster"].get("deletionProtection")]
+        for name in protected:
+            eks.update_cluster_config(name=name, deletionProtection=False)
+        return protected
 
     def node_groups(self) -> list[NodeGroup]:
         """Describe managed and self-managed node groups, sorted by cluster and name."""

@@ -27,7 +27,8 @@ class PulumiFailedError(OutsideError):
     def __init__(self, what: str, outcome: runner.Outcome, log: Path) -> None:
         """``what`` names the command and the stack."""
         super().__init__(f"pulumi {what} failed (exit code {outcome.returncode}).", hint=f"All it said is in {log}.")
-        self.lines = outcome.section("Diagnostics") or outcome.lines[-20:]
+        told = outcome.section("Diagnostics") or outcome.lines[-20:]
+        self.lines = tuple(line for line in told if not _AMBIENT.search(line))
 
 
 class StoppedError(MultiarchError):
@@ -227,10 +228,13 @@ class Sandbox:
 
     def _destroy_all(self, running: state.Server) -> dict[str, tuple[str, ...]]:
         names = backend.stacks(self.layout)
+        regions = [inventory.Aws(running.url, file.stem) for file in sorted(self.layout.baselines.glob("*.json"))]
         if names:
             known = state.load(self.layout)
             state.save(self.layout, replace(known, engine=engine.find(self._say), run=None))
             self.sync()
+        for cluster in (name for aws in regions for name in aws.unprotect_clusters()):
+            self._say(f"cluster {cluster} has deletion protection; this is a sandbox: switching it off")
         for stack in names:
             self._unlock(stack)
             if backend.checkpoint(self.layout, stack).protected:
@@ -240,10 +244,9 @@ class Sandbox:
             self._pulumi("destroy", stack, ["--yes", "--skip-preview"])
             self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
         left: dict[str, tuple[str, ...]] = {}
-        for file in sorted(self.layout.baselines.glob("*.json")):
-            aws = inventory.Aws(running.url, file.stem)
+        for aws in regions:
             for label, found in inventory.without(aws.everything(), inventory.baseline(self.layout, aws)).items():
-                left[f"{label} in {file.stem}"] = found
+                left[f"{label} in {aws.region}"] = found
         return left
 
     # -- Pulumi -----------------------------------------------------------------------------------------------------

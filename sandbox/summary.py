@@ -30,7 +30,7 @@ def print_world(console: Console, layout: Layout, url: str, stack: str) -> None:
     counts, groups = world(layout, url, region)
     console.print(f"[bold]In the sandbox's AWS now[/bold] ({region}, all stacks)")
     # Where several stacks are up, groups of all of them are listed.
-    console.print("  " + (", ".join(f"{number} {label}" for label, number in counts.items()) or "nothing"))
+    console.print("  " + (", ".join(_counted(number, label) for label, number in counts.items()) or "nothing"))
     if groups:
         console.print(_table(groups))
     outputs = backend.checkpoint(layout, stack).outputs
@@ -38,6 +38,12 @@ def print_world(console: Console, layout: Layout, url: str, stack: str) -> None:
         console.print(f"[bold]Outputs of {stack}[/bold]")
         for name, value in sorted(outputs.items()):
             console.print(f"  {escape(name)}: {escape(_short(value))}", highlight=False, soft_wrap=True)
+
+
+def _counted(number: int, plural: str) -> str:
+    """Say ``1 VPC``, ``2 VPCs``, ``1 access entry``: labels are plurals."""
+    singular = f"{plural.removesuffix('ies')}y" if plural.endswith("ies") else plural.removesuffix("s")
+    return f"{number} {singular if number == 1 else plural}"
 
 
 def _table(groups: list[inventory.NodeGroup]) -> Table:
