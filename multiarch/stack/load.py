@@ -26,7 +26,15 @@ from pydantic import ValidationError
 from multiarch.errors import MultiarchError, Problem, Severity, StackError
 from multiarch.nodes.report import Path
 from multiarch.stack import wording, yaml_source
-from multiarch.stack.engine_config import DEFAULTS, NAMESPACE, REGION, Layer, project_layer, stack_layer
+from multiarch.stack.engine_config import (
+    DEFAULTS,
+    NAMESPACE,
+    REGION,
+    Layer,
+    as_text,
+    project_layer,
+    stack_layer,
+)
 from multiarch.stack.origin import Origin, Place
 from multiarch.stack.schema import StackWords
 from multiarch.stack.schema_paths import is_structured
@@ -210,7 +218,8 @@ _UNREAD = ("endless-alias", "not-utf-8", "not-yaml", "several-documents", "too-m
 
 def _words(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[Problem]) -> StackWords | None:
     """Validate; on failure add to ``problems`` and return None."""
-    written = {key: value for key, value in files.written.items() if origin.places.get((key,)) is not None}
+    # The engine may bring another value than the file holds (`pulumi up --config`).
+    written = {key: value for key, value in files.written.items() if as_text(value) == merged.get(key)}
     empty = [key for key, value in merged.items() if value == ""]
     for key in empty:
         message, hint = f"{key} is empty.", "Give it a value, or leave the line out."

@@ -12,6 +12,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from multiarch.errors import MultiarchError
 
 _REST_OF_LINE = re.compile(r"[ \t]*([ \t]#[^\r\n]*)?(?=\r?\n|\Z)")
+_ALIAS = re.compile(r"\s*:\s*\*[^\s,\]}]+")
 _STEP = 2
 _AFTER = "instanceTypes"
 """A group's image is written below its instance types, which it belongs to; anything else goes to the end."""
@@ -111,13 +112,23 @@ def _airy(text: str, node: MappingNode) -> bool:
 
 def _end(text: str, key: Node, value: Node) -> int:
     """Where a pair's last character stands, comments behind it not counted."""
-    if value.start_mark.index < key.end_mark.index:
+    if value.start_mark.index < key.start_mark.index:
         # An alias: its node stands where the anchor is. The name after the asterisk ends the pair.
-        alias = re.compile(r"\s*:\s*\*[^\s,\]}]+").match(text, key.end_mark.index)
+        alias = _ALIAS.match(text, key.end_mark.index)
         return alias.end() if alias else key.end_mark.index
     if isinstance(value, MappingNode | SequenceNode) and not value.flow_style and value.value:
         last = value.value[-1]
-        return _end(text, *last) if isinstance(value, MappingNode) else _end(text, value, last)
+        return _end(text, *last) if isinstance(value, MappingNode) else _end_of_items(text, value, last)
     end: int = value.end_mark.index
     # A block scalar's end is where the next thing begins.
     return len(text[:end].rstrip()) if isinstance(value, ScalarNode) and value.style in {"|", ">"} else end
+
+
+def _end_of_items(text: str, items: SequenceNode, last: Node) -> int:
+    """Where an indented list ends; that its last item is an alias shows in where the item's node stands."""
+    if last.start_mark.index >= items.start_mark.index:
+        return _end(text, last, last)
+    lines = text[: items.end_mark.index].rstrip().split("\n")
+    while lines[-1].lstrip().startswith("#") or not lines[-1].strip():
+        lines.pop()
+    return len("\n".join(lines))

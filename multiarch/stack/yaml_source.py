@@ -22,6 +22,8 @@ from multiarch.nodes.report import Path
 
 _TAG = "tag:yaml.org,2002:"
 _VALUES_LIMIT = 50_000
+_JSON_EXPONENT = 1e21
+"""From here on Go writes a number into JSON with an exponent, and it stays a float."""
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 
 
@@ -239,4 +241,4 @@ def _number(text: str) -> int | float | None:
         return None
     if not math.isfinite(number):
         return None
-    return int(number) if number.is_integer() else number
+    return int(number) if number.is_integer() and abs(number) < _JSON_EXPONENT else number

@@ -1,0 +1,104 @@
+"""The schema that editors use: current, and of one mind with the loader."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from multiarch.stack.json_schema import SCHEMA_FILE, stack_file_schema, text
+from multiarch.stack.load import stack_files
+from multiarch.stack.yaml_source import parse, read
+from tests.stack.files import CONFIG, Project
+
+CLONE = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def validator() -> Any:  # noqa: ANN401  (jsonschema has no types)
+    return Draft202012Validator(stack_file_schema())
+
+
+def test_the_committed_schema_is_current() -> None:
+    assert (CLONE / SCHEMA_FILE).read_text(encoding="utf-8") == text(), "run `multiarch stack schema --write`"
+
+
+def test_the_schema_is_a_schema() -> None:
+    Draft202012Validator.check_schema(stack_file_schema())
+
+
+@pytest.mark.parametrize("file", stack_files(CLONE), ids=lambda file: file.stem)
+def test_the_shipped_stacks_are_accepted(validator: Any, file: Path) -> None:  # noqa: ANN401
+    assert [error.message for error in validator.iter_errors(read(file).value)] == []
+    schema = file.read_text().splitlines()[0].partition("$schema=")[2]
+    assert (file.parent / schema).resolve() == CLONE / SCHEMA_FILE
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "  multiarch-eks:colour: red\n",
+        "  colour: red\n",
+        "  multiarch-eks:network: {colour: red}\n",
+        "  multiarch-eks:addons: {coredns: {colour: red}}\n",
+        "      colour: red\n",
+        "      ami: {colour: red}\n",
+        "      updateStrategy: {colour: red}\n",
+        "colour: red\n",
+        "  team: shop\n",
+    ],
+)
+def test_a_key_that_the_loader_refuses_is_refused(
+    validator: Any,  # noqa: ANN401
+    project: Project,
+    added: str,
+) -> None:
+    text = CONFIG + added
+    assert next(problem.rule for problem in project.problems(text)) in {"unknown-key", "duplicate-key"}
+    assert not validator.is_valid(parse(text, "F").value)
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "",
+        "  multiarch-eks:deletionProtection: true\n",
+        '  multiarch-eks:deletionProtection: "true"\n',
+        "  kubernetes:context: any\n",
+        "encryptionsalt: v1:abc\n",
+        "environment: [shared]\n",
+        "  multiarch-eks:network: {zones: 3}\n",
+        "  multiarch-eks:network: {zones: [eu-west-1a, eu-west-1b]}\n",
+        "      minSize: 0\n",
+    ],
+)
+def test_what_the_loader_accepts_is_accepted(validator: Any, project: Project, added: str) -> None:  # noqa: ANN401
+    project.load(CONFIG + added)
+    assert validator.is_valid(parse(CONFIG + added, "F").value)
+
+
+@pytest.mark.parametrize("added", ["  multiarch-eks:network: {nat: best}\n", '      minSize: "1"\n', "      kind: 3\n"])
+def test_a_value_that_the_loader_refuses_is_refused(validator: Any, project: Project, added: str) -> None:  # noqa: ANN401
+    assert project.problems(CONFIG + added)
+    assert not validator.is_valid(parse(CONFIG + added, "F").value)
+
+
+def test_every_key_is_described() -> None:
+    schema = stack_file_schema()
+
+    def undescribed(node: Any, path: str) -> list[str]:  # noqa: ANN401
+        if not isinstance(node, dict):
+            return []
+        found = [f"{path}.{key}" for key, value in node.get("properties", {}).items() if "description" not in value]
+        return found + [name for key, value in node.items() for name in undescribed(value, f"{path}.{key}")]
+
+    assert [name for name in undescribed(schema["$defs"], "") if ".config." not in name] == []
+
+
+def test_the_schema_is_written_for_people() -> None:
+    written = text()
+    assert "``" not in written
+    assert json.loads(written) == stack_file_schema()

@@ -1,0 +1,287 @@
+"""Files to a Stack: the engine's reading, the organisation's defaults, the places, the names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from multiarch.errors import MultiarchError, Severity, StackError
+from multiarch.stack.load import from_engine, load_file, project_root, stack_files
+from multiarch.stack.origin import Place
+from tests.stack.files import CONFIG, PROJECT, Project
+
+
+def with_defaults(defaults: str) -> str:
+    return f"{PROJECT}config:\n  multiarch-eks:defaults:\n    value:\n{defaults}"
+
+
+def test_the_smallest_stack_is_accepted(project: Project) -> None:
+    stack = project.load(CONFIG)
+    assert (stack.name, stack.region, stack.warnings) == ("shop-dev", "eu-west-1", ())
+    assert stack.words.node_groups["web"].instance_types == ["m7i.large"]
+
+
+def test_keys_may_stand_without_the_namespace(project: Project) -> None:
+    assert project.load(CONFIG.replace("multiarch-eks:", "")).words == project.load(CONFIG).words
+
+
+def test_both_spellings_of_one_key_are_refused(project: Project) -> None:
+    (line,) = project.lines(f"{CONFIG}  team: shop\n")
+    assert line.startswith("Pulumi.shop-dev.yaml:10 team: team stands here twice")
+
+
+def test_duplicate_group_names_are_refused_with_both_lines(project: Project) -> None:
+    (line,) = project.lines(f"{CONFIG}    web:\n      instanceTypes: [m7g.large]\n")
+    assert line.startswith("Pulumi.shop-dev.yaml:10 nodeGroups.web: web stands here twice, first in line 8.")
+
+
+def test_other_namespaces_pass(project: Project) -> None:
+    stack = project.load(f"{CONFIG}  kubernetes:renderYamlToDirectory: out\n  aws:profile: [1, {{a: b}}]\n")
+    assert stack.name == "shop-dev"
+
+
+def test_what_pulumi_writes_beside_config_passes(project: Project) -> None:
+    text = f"{CONFIG}encryptionsalt: v1:abc\nsecretsprovider: awskms://alias/x\nencryptedkey: AQ==\n"
+    assert project.load(text).warnings == ()
+
+
+def test_another_top_level_key_is_refused(project: Project) -> None:
+    (line,) = project.lines(f"{CONFIG}nodeGroups: {{}}\n")
+    assert line.startswith("Pulumi.shop-dev.yaml:10 nodeGroups: nodeGroups has no place at the file's top.")
+
+
+def test_an_esc_environment_warns_that_its_values_are_not_seen(project: Project) -> None:
+    (warning,) = project.load(f"{CONFIG}environment: [shared]\n").warnings
+    assert (warning.rule, warning.line, warning.severity) == ("esc-environment", 10, Severity.WARNING)
+
+
+def test_an_encrypted_value_is_refused_wherever_it_stands(project: Project) -> None:
+    text = CONFIG.replace("shop@example.com", "{secure: AAA}")
+    (line,) = project.lines(f"{text}      labels: {{a: {{secure: BBB}}}}\n")[:1]
+    assert line == (
+        "Pulumi.shop-dev.yaml:5 owner: An encrypted value stands here, and nothing that a stack says is a secret. "
+        "Write the value itself."
+    )
+    assert [problem.key for problem in project.problems(f"{text}      labels: {{a: {{secure: BBB}}}}\n")] == [
+        "owner",
+        "nodeGroups.web.labels.a",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "text"), [("4711", "4711"), ("true", "true"), ("1.30", "1.3"), ("1e3", "1000"), ("1e-7", "1e-7")]
+)
+def test_scalars_at_the_top_become_text_as_the_engine_makes_it(project: Project, written: str, text: str) -> None:
+    assert project.load(CONFIG.replace('"4711"', written)).words.cost_center == text
+
+
+@pytest.mark.parametrize(("written", "value"), [("true", True), ('"true"', True), ("false", False), ('"false"', False)])
+def test_a_flag_at_the_top_may_be_a_text(project: Project, written: str, *, value: bool) -> None:
+    stack = project.load(f"{CONFIG}  multiarch-eks:deletionProtection: {written}\n")
+    assert stack.words.deletion_protection is value
+
+
+def test_values_inside_of_mappings_keep_their_types(project: Project) -> None:
+    (line,) = project.lines(f'{CONFIG}      minSize: "1"\n')
+    assert line == (
+        "Pulumi.shop-dev.yaml:10 nodeGroups.web.minSize: minSize is the text '1', and it takes a whole number. "
+        "Write it without quotes."
+    )
+
+
+@pytest.mark.parametrize("written", ["", " ~", ' ""', " null"])
+def test_an_empty_value_at_the_top_is_refused(project: Project, written: str) -> None:
+    (line,) = project.lines(f"{CONFIG}  multiarch-eks:clusterName:{written}\n")
+    assert line.startswith("Pulumi.shop-dev.yaml:10 clusterName: clusterName is empty.")
+
+
+def test_defaults_are_merged_below_the_stacks_words(project: Project) -> None:
+    defaults = "      tags: {a: org, b: org}\n      logging: {types: [api, audit], retentionDays: 30}\n"
+    text = f"{CONFIG}  multiarch-eks:tags: {{a: team}}\n  multiarch-eks:logging: {{types: [scheduler]}}\n"
+    words = project.load(text, project=with_defaults(defaults)).words
+    assert words.tags == {"a": "team", "b": "org"}
+    assert (words.logging.types, words.logging.retention_days) == (["scheduler"], 30)
+
+
+def test_a_null_takes_a_default_back(project: Project) -> None:
+    defaults = "      tags: {a: org, b: org}\n"
+    words = project.load(f"{CONFIG}  multiarch-eks:tags: {{a: null}}\n", project=with_defaults(defaults)).words
+    assert words.tags == {"b": "org"}
+
+
+def test_a_null_that_takes_nothing_back_is_refused(project: Project) -> None:
+    (line,) = project.lines(f"{CONFIG}    api:\n")
+    assert line.startswith("Pulumi.shop-dev.yaml:10 nodeGroups.api: api is empty.")
+
+
+def test_what_came_from_a_default_has_its_place_in_the_project_file(project: Project) -> None:
+    defaults = "      tags: {a: org}\n      network:\n        nat: singel\n        cidr: 10.0.0.0/16\n"
+    text = f"{CONFIG}  multiarch-eks:network: {{zones: 9}}\n"
+    lines = project.lines(text, project=with_defaults(defaults))
+    assert [line.partition(": ")[0] for line in lines] == [
+        "Pulumi.yaml:9 network.nat",
+        "Pulumi.shop-dev.yaml:10 network.zones",
+    ]
+    origin = project.load(CONFIG, project=with_defaults("      tags: {a: org}\n")).origin
+    assert origin.places["tags", "a"] == Place((project.root / "Pulumi.yaml").as_posix(), 7)
+
+
+def test_project_keys_count_key_by_key_where_the_stack_has_none(project: Project) -> None:
+    settings = (
+        f"{PROJECT}config:\n"
+        "  aws:region: {value: us-east-1}\n"
+        "  multiarch-eks:clusterName: {value: from-project}\n"
+        "  multiarch-eks:tags: {value: {a: org}}\n"
+        "  amiFamily: {default: Bottlerocket}\n"
+        "  kubernetesVersion: 1.34\n"
+        "  storageClass: {type: boolean, description: nothing given}\n"
+    )
+    words = project.load(f"{CONFIG}  multiarch-eks:tags: {{b: team}}\n", project=settings).words
+    assert (words.cluster_name, words.tags, words.ami_family) == ("from-project", {"b": "team"}, "Bottlerocket")
+    assert (words.kubernetes_version, words.storage_class) == ("1.34", None)
+    assert project.load(CONFIG, project=settings).region == "eu-west-1"
+    assert project.load(CONFIG.replace("  aws:region: eu-west-1\n", ""), project=settings).region == "us-east-1"
+
+
+def test_defaults_in_a_stack_file_are_refused(project: Project) -> None:
+    (line,) = project.lines(f"{CONFIG}  multiarch-eks:defaults: {{tags: {{a: b}}}}\n")
+    assert line.startswith("Pulumi.shop-dev.yaml:10 defaults: defaults stands in a stack file")
+
+
+def test_defaults_that_are_no_mapping_are_refused(project: Project) -> None:
+    (line,) = project.lines(CONFIG, project=f"{PROJECT}config:\n  multiarch-eks:defaults: {{value: [a]}}\n")
+    assert line.startswith("Pulumi.yaml:5 defaults: defaults is a list, and it takes a mapping.")
+
+
+def test_a_project_of_another_name_is_refused(project: Project) -> None:
+    (line,) = project.lines(CONFIG, project="name: shop\nruntime: python\n")
+    assert line.startswith("Pulumi.yaml:1 name: The project is called shop")
+
+
+def test_a_missing_key_has_the_line_of_its_parent(project: Project) -> None:
+    text = CONFIG.replace("  multiarch-eks:owner: shop@example.com\n", "").replace("instanceTypes", "zones")
+    assert [(problem.line, problem.key, problem.rule) for problem in project.problems(text)] == [
+        (1, "owner", "missing-key"),
+        (7, "nodeGroups.web.instanceTypes", "missing-key"),
+    ]
+
+
+def test_every_problem_is_told_at_once_in_the_order_of_the_file(project: Project) -> None:
+    text = CONFIG.replace("team: shop", "team: shop\n  x: 1").replace("[m7i.large]", "m7i.large\n      kind: best")
+    assert [problem.line for problem in project.problems(text)] == [4, 10, 11]
+
+
+@pytest.mark.parametrize(
+    ("team", "environment"),
+    [("Shop", "dev"), ("shop_eu", "dev"), ("shop", "-dev"), ("shop", "dev-"), ("1shop", "dev"), ("s" * 41, "dev")],
+)
+def test_team_and_environment_are_names(project: Project, team: str, environment: str) -> None:
+    text = CONFIG.replace("team: shop", f"team: {team}").replace("environment: dev", f"environment: {environment}")
+    (problem,) = project.problems(text)
+    assert (problem.rule, problem.line) == ("name", 3 if team != "shop" else 4)
+
+
+def test_the_file_is_called_as_team_and_environment_say(project: Project) -> None:
+    (line,) = project.lines(CONFIG.replace("environment: dev", "environment: prod"))
+    assert line == (
+        "Pulumi.shop-dev.yaml:3 team: The stack is called shop-dev, and team and environment make it shop-prod. "
+        "Call the file Pulumi.shop-prod.yaml, or change team or environment."
+    )
+
+
+@pytest.mark.parametrize("name", ["shop-dev.yaml", "Pulumi.shop-dev.yml", "Pulumi.yaml"])
+def test_a_file_of_another_name_is_refused(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "stacks" / name
+    file.parent.mkdir()
+    file.write_text(CONFIG)
+    with pytest.raises(StackError, match="no name of a stack file"):
+        load_file(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "The file is empty."),
+        ("# nothing\n", "The file is empty."),
+        ("- a\n", "The file has no keys at the top."),
+        ("team\n", "The file has no keys at the top."),
+        ("config: [a]\n", "config holds no keys."),
+        ("config: a\n", "config holds no keys."),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(project: Project, text: str, message: str) -> None:
+    assert message in [problem.message for problem in project.problems(text)]
+
+
+def test_an_impossible_region_is_refused(project: Project) -> None:
+    (line,) = project.lines(CONFIG.replace("eu-west-1", "europe"))
+    assert line.startswith("Pulumi.shop-dev.yaml:2 aws:region: 'europe' is no AWS region.")
+
+
+def test_places_below_the_working_folder_are_relative(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    (problem,) = project.problems(f"{CONFIG}      colour: red\n")
+    assert str(problem).startswith("config/stacks/Pulumi.shop-dev.yaml:10 nodeGroups.web.colour: ")
+
+
+def test_the_engines_texts_make_the_same_stack(project: Project) -> None:
+    text = f"{CONFIG}  multiarch-eks:deletionProtection: true\n  multiarch-eks:tags: {{a: b}}\n"
+    settings = with_defaults("      tags: {c: d}\n")
+    loaded = project.load(text, project=settings)
+    config = {
+        "aws:region": "eu-west-1",
+        "multiarch-eks:team": "shop",
+        "multiarch-eks:environment": "dev",
+        "multiarch-eks:owner": "shop@example.com",
+        "multiarch-eks:costCenter": "4711",
+        "multiarch-eks:deletionProtection": "true",
+        "multiarch-eks:tags": '{"a":"b"}',
+        "multiarch-eks:nodeGroups": json.dumps({"web": {"instanceTypes": ["m7i.large"]}}),
+        "multiarch-eks:defaults": json.dumps({"tags": {"c": "d"}}),
+    }
+    assert from_engine("shop-dev", config, file=project.file, project_file=project.root / "Pulumi.yaml") == loaded
+
+
+def test_an_engine_value_that_no_file_holds_is_refused_without_a_place(project: Project) -> None:
+    project.write(CONFIG)
+    config = {f"multiarch-eks:{key}": value for key, value in {"team": "shop", "nodeGroup": '{"a": 1}'}.items()}
+    with pytest.raises(StackError) as refused:
+        from_engine("shop-dev", config, file=project.file, project_file=None)
+    lines = {problem.key: problem.line for problem in refused.value.problems}
+    assert lines == {"environment": 1, "owner": 1, "costCenter": 1, "nodeGroup": 1}
+
+
+def test_the_engine_alone_is_enough() -> None:
+    config = {
+        "multiarch-eks:team": "shop",
+        "multiarch-eks:environment": "dev",
+        "multiarch-eks:owner": "o",
+        "multiarch-eks:costCenter": "c",
+    }
+    assert from_engine("shop-dev", config, file=None, project_file=None).words.team == "shop"
+
+
+def test_a_mapping_where_a_text_belongs_is_refused_from_the_engine_too(project: Project) -> None:
+    project.write(CONFIG)
+    config = {"multiarch-eks:owner": '{"a":1}'}
+    with pytest.raises(StackError, match="owner is a mapping, and it takes a text"):
+        from_engine("shop-dev", config, file=project.file, project_file=None)
+
+
+def test_the_project_is_found_from_below(project: Project, tmp_path: Path) -> None:
+    project.write(CONFIG)
+    assert project_root(project.file.parent) == tmp_path
+    assert stack_files(tmp_path) == [project.file]
+
+
+def test_another_pulumi_project_is_not_taken_for_this_one(project: Project, tmp_path: Path) -> None:
+    project.write(CONFIG)
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "Pulumi.yaml").write_text("name: multiarch-eks-fork\n")
+    assert project_root(inner) == tmp_path
+    (tmp_path / "Pulumi.yaml").write_text("name: other\n")
+    with pytest.raises(MultiarchError, match=r"no Pulumi\.yaml of the project multiarch-eks"):
+        project_root(inner)

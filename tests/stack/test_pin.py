@@ -1,0 +1,200 @@
+"""What is pinned, where it is written, and what is left alone. AWS is a stand-in here; tests/cli asks moto."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from multiarch.errors import MultiarchError, OutsideError
+from multiarch.stack.load import load_file
+from multiarch.stack.pin import Clients, Pins, find_pins, without_releases, write_pins
+from multiarch.stack.plan import make_plan
+from tests.stack.files import CONFIG, PROJECT, Project
+from tests.stack.words import TODAY
+
+OWN_IMAGE, EKS_IMAGE = "ami-00000000000000001", "ami-00000000000000002"
+GROUPS = f"""\
+    arm:
+      instanceTypes: [m7g.large]
+    own:
+      instanceTypes: [m7i.large]
+      ami: {{id: {OWN_IMAGE}}}
+    self:
+      kind: self-managed
+      instanceTypes: [m7g.large]
+  multiarch-eks:multiArchitectureGroups:
+    both:
+      instanceTypes: {{amd64: [m7i.large], arm64: [m7g.large]}}
+"""
+
+
+@dataclass
+class FakeAws:
+    """Stands in for SSM, EKS and EC2: every image and add-on exists, unless it is named in ``absent``."""
+
+    release: str = "1.35.2-20261101"
+    absent: tuple[str, ...] = ()
+    asked: list[list[str]] = field(default_factory=list)
+
+    def get_parameters(self, *, Names: list[str]) -> Mapping[str, Any]:  # noqa: N803
+        self.asked.append(Names)
+        missing = [name for name in Names if any(part in name for part in self.absent)]
+        found = [{"Name": name, "Value": self._value(name)} for name in Names if name not in missing]
+        return {"Parameters": found, "InvalidParameters": missing}
+
+    def _value(self, name: str) -> str:
+        if not name.endswith("image_id"):
+            return self.release
+        return f"ami-{'a' if 'arm64' in name else 'b'}{'0' * 16}"
+
+    def describe_addon_versions(self, *, addonName: str, kubernetesVersion: str) -> Mapping[str, Any]:  # noqa: N803
+        def offered(version: str, *, default: bool) -> dict[str, Any]:
+            compatible = {"clusterVersion": kubernetesVersion, "defaultVersion": default}
+            return {"addonVersion": version, "compatibilities": [compatible]}
+
+        if addonName in self.absent:
+            return {"addons": []}
+        versions = [offered("v9.9.9-eksbuild.9", default=False), offered("v1.2.3-eksbuild.1", default=True)]
+        return {"addons": [{"addonName": addonName, "addonVersions": versions}]}
+
+    def describe_images(self, *, ImageIds: list[str]) -> Mapping[str, Any]:  # noqa: N803
+        owner = "amazon" if ImageIds == [EKS_IMAGE] else "self"
+        return {"Images": [{"ImageId": ImageIds[0], "ImageOwnerAlias": owner}]}
+
+
+def find(project: Project, text: str, aws: FakeAws | None = None, *, upgrade: bool = False) -> Pins:
+    project.write(text)
+    stack = load_file(project.file)
+    plan = make_plan(without_releases(stack) if upgrade else stack, today=TODAY)
+    fake = aws or FakeAws()
+    return find_pins(stack, plan, Clients(fake, fake, fake), upgrade=upgrade)
+
+
+def test_each_kind_of_group_is_pinned_in_its_own_way(project: Project) -> None:
+    pins = find(project, CONFIG + GROUPS)
+    assert {pin.key: pin.new for pin in pins.changes if "addons" not in pin.key} == {
+        "nodeGroups.web.ami.release": "1.35.2-20261101",
+        "nodeGroups.arm.ami.release": "1.35.2-20261101",
+        "nodeGroups.self.ami.id": "ami-a0000000000000000",
+        "multiArchitectureGroups.both.ami.amd64.release": "1.35.2-20261101",
+        "multiArchitectureGroups.both.ami.arm64.release": "1.35.2-20261101",
+    }
+    assert [(kept.key, kept.value) for kept in pins.kept] == [("nodeGroups.own.ami", OWN_IMAGE)]
+
+
+def test_add_ons_are_pinned_to_eks_default_and_not_to_the_newest(project: Project) -> None:
+    pins = find(project, f"{CONFIG}  multiarch-eks:addons: {{ebsCsi: {{enabled: false}}}}\n")
+    assert [(pin.key, pin.new) for pin in pins.changes if "addons" in pin.key] == [
+        ("addons.coredns.version", "v1.2.3-eksbuild.1"),
+        ("addons.kubeProxy.version", "v1.2.3-eksbuild.1"),
+        ("addons.podIdentityAgent.version", "v1.2.3-eksbuild.1"),
+        ("addons.vpcCni.version", "v1.2.3-eksbuild.1"),
+    ]
+
+
+def test_the_written_file_is_pinned_and_keeps_its_comments(project: Project) -> None:
+    text = (CONFIG + GROUPS).replace("instanceTypes: [m7i.large]\n", "instanceTypes: [m7i.large] # why\n", 1)
+    written = write_pins(text, find(project, text).changes)
+    assert "instanceTypes: [m7i.large] # why\n      ami:\n        release:" in written
+    assert 'id: "ami-a0000000000000000" # AL2023_ARM_64_STANDARD 1.35.2-20261101' in written
+    assert "\n  multiarch-eks:addons:\n    coredns:\n" in written
+    again = find(project, written)
+    assert again.changes == ()
+    assert {kept.reason.partition(";")[0] for kept in again.kept} == {"pinned already"}
+    assert not any(
+        problem.rule == "ami-not-pinned" for problem in make_plan(load_file(project.file), today=TODAY).warnings
+    )
+
+
+def test_what_is_pinned_stays_unless_an_upgrade_is_asked_for(project: Project) -> None:
+    text = write_pins(CONFIG + GROUPS, find(project, CONFIG + GROUPS).changes)
+    newer = FakeAws(release="1.35.3-20261115")
+    assert find(project, text, newer).changes == ()
+    upgraded = find(project, text, newer, upgrade=True)
+    assert {pin.key: (pin.old, pin.new) for pin in upgraded.changes} == {
+        f"{group}.release": ("1.35.2-20261101", "1.35.3-20261115")
+        for group in (
+            "nodeGroups.web.ami",
+            "nodeGroups.arm.ami",
+            "multiArchitectureGroups.both.ami.amd64",
+            "multiArchitectureGroups.both.ami.arm64",
+        )
+    }
+
+
+def test_a_release_of_another_kubernetes_version_does_not_keep_an_upgrade_from_working(project: Project) -> None:
+    text = f'{CONFIG}      ami: {{release: "1.34.1-20260101"}}\n'
+    assert [problem.rule for problem in project.problems(text)] == []
+    (pin, *_) = find(project, text, upgrade=True).changes
+    assert (pin.key, pin.old) == ("nodeGroups.web.ami.release", "1.34.1-20260101")
+
+
+def test_an_upgrade_replaces_eks_images_and_leaves_own_ones(project: Project) -> None:
+    text = CONFIG + GROUPS.replace("kind: self-managed", f"kind: self-managed\n      ami: {{id: {EKS_IMAGE}}}")
+    pins = find(project, text, upgrade=True)
+    assert [(pin.old, pin.new) for pin in pins.changes if pin.key == "nodeGroups.self.ami.id"] == [
+        (EKS_IMAGE, "ami-a0000000000000000")
+    ]
+    assert [(kept.key, kept.reason) for kept in pins.kept] == [("nodeGroups.own.ami", "an image of your own")]
+
+
+def test_parameters_are_asked_for_ten_at_a_time(project: Project) -> None:
+    families = [
+        ("AL2023", "m7i.large"),
+        ("AL2023", "m7g.large"),
+        ("Bottlerocket", "m7i.large"),
+        ("Bottlerocket", "m7g.large"),
+    ]
+    families += [("AL2023", "g5.xlarge"), ("Bottlerocket", "g5.xlarge"), ("AL2023", "g5g.xlarge")]
+    groups = "".join(
+        f"    g{i}: {{kind: self-managed, amiFamily: {family}, instanceTypes: [{type_}]}}\n"
+        for i, (family, type_) in enumerate(families)
+    )
+    aws = FakeAws()
+    find(project, CONFIG + groups, aws)
+    assert [len(names) for names in aws.asked] == [10, 4]
+    assert sorted({name for names in aws.asked for name in names}) == [name for names in aws.asked for name in names]
+
+
+@pytest.mark.parametrize(
+    ("absent", "message"),
+    [
+        ("amazon-linux-2023/arm64", "AWS publishes no parameter /aws/service/eks/optimized-ami/1.35/"),
+        ("coredns", "EKS names no default version of coredns for Kubernetes 1.35."),
+    ],
+)
+def test_what_aws_does_not_publish_is_an_error_and_not_a_guess(project: Project, absent: str, message: str) -> None:
+    with pytest.raises(OutsideError, match=message.replace(".", r"\.")):
+        find(project, CONFIG + GROUPS, FakeAws(absent=(absent,)))
+
+
+def test_bare_keys_stay_bare(project: Project) -> None:
+    text = CONFIG.replace("multiarch-eks:", "")
+    written = write_pins(text, find(project, text).changes)
+    assert "\n  addons:\n" in written
+    assert "multiarch-eks:" not in written
+
+
+def test_two_groups_that_share_a_mapping_and_need_different_images_are_not_pinned(project: Project) -> None:
+    text = CONFIG + (
+        "    one:\n      kind: self-managed\n      instanceTypes: [m7i.large]\n      ami: &ami {}\n"
+        "    two:\n      kind: self-managed\n      instanceTypes: [m7g.large]\n      ami: *ami\n"
+    )
+    pins = find(project, text)
+    with pytest.raises(MultiarchError, match="shares its place with another group"):
+        write_pins(text, pins.changes)
+
+
+def test_a_group_of_the_organisations_is_pinned_in_the_stacks_own_file(project: Project) -> None:
+    base = "      nodeGroups:\n        base: {instanceTypes: [m7i.large]}\n"
+    settings = f"{PROJECT}config:\n  multiarch-eks:defaults:\n    value:\n{base}"
+    project.write(CONFIG, project=settings)
+    stack = load_file(project.file)
+    fake = FakeAws()
+    pins = find_pins(stack, make_plan(stack, today=TODAY), Clients(fake, fake, fake), upgrade=False)
+    written = write_pins(CONFIG, pins.changes)
+    assert '    base:\n      ami:\n        release: "1.35.2-20261101"\n' in written
+    assert project.load(written, project=settings).words.node_groups["base"].instance_types == ["m7i.large"]

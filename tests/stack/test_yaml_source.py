@@ -1,0 +1,179 @@
+"""A YAML file as values and lines; what YAML and Pulumi read differently is a fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.errors import StackError
+from multiarch.stack.yaml_source import parse, read
+
+
+def test_every_key_and_list_item_has_its_line() -> None:
+    document = parse("a: 1\nb:\n  - x\n  - y: 2\nc: {d: [3]}\n", "F")
+    assert document.value == {"a": 1, "b": ["x", {"y": 2}], "c": {"d": [3]}}
+    assert document.lines == {
+        ("a",): 1,
+        ("b",): 2,
+        ("b", 0): 3,
+        ("b", 1): 4,
+        ("b", 1, "y"): 4,
+        ("c",): 5,
+        ("c", "d"): 5,
+        ("c", "d", 0): 5,
+    }
+
+
+def test_anchors_aliases_and_merge_keys_work() -> None:
+    document = parse("a: &a {k: 1, l: 2}\nb: *a\nc: {<<: *a, l: 3}\nd: {<<: [{k: 4}, *a]}\n", "F")
+    assert document.value["b"] == {"k": 1, "l": 2}
+    assert document.value["c"] == {"k": 1, "l": 3}
+    assert document.value["d"] == {"k": 4, "l": 2}
+    assert document.lines["c", "k"] == 1
+    assert document.lines["c", "l"] == 3
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("yes", "yes"),
+        ("on", "on"),
+        ("True", True),
+        ("FALSE", False),
+        ("~", None),
+        ("0x10", 16),
+        ("0o17", 15),
+        ("1_000", 1000),
+        ("1e3", 1000),
+        ("1.0", 1),
+        ("1.30", 1.3),
+        ('"1.30"', "1.30"),
+        ("!!str 3", "3"),
+        ("=", "="),
+    ],
+)
+def test_scalars_mean_what_they_mean_to_pulumi(written: str, value: object) -> None:
+    found = parse(f"a: {written}", "F").value["a"]
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("written", "rule"),
+    [
+        ("2026-01-01", "date"),
+        ("0471", "octal-number"),
+        ("-012", "octal-number"),
+        (".inf", "not-a-number"),
+        (".nan", "not-a-number"),
+        ("1e999", "not-a-number"),
+        ("9" * 5000, "not-a-number"),
+        ("!!int x", "not-a-number"),
+        ("!secret x", "unknown-tag"),
+        ("!!binary eA==", "unknown-tag"),
+        ("!!set {x}", "unknown-tag"),
+        ("!thing {x: 1}", "unknown-tag"),
+    ],
+)
+def test_a_value_that_pulumi_reads_otherwise_is_a_fault_with_its_line(written: str, rule: str) -> None:
+    faults = parse(f"x: 1\na: {written}\n", "F").faults
+    assert [(fault.rule, fault.path, fault.line) for fault in faults] == [(rule, ("a",), 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "message"),
+    [
+        ("a: 1\nb: 2\na: 3\n", ("a",), "a stands here twice, first in line 1."),
+        ("b:\n  c: 1\n  c: 2\n", ("b", "c"), "c stands here twice, first in line 2."),
+        ("b: [{c: 1,\n c: 2}]\n", ("b", 0, "c"), "c stands here twice, first in line 1."),
+    ],
+)
+def test_a_key_that_stands_twice_is_a_fault_at_any_depth(text: str, path: tuple[str | int, ...], message: str) -> None:
+    (fault,) = parse(text, "F").faults
+    assert (fault.rule, fault.path, fault.message) == ("duplicate-key", path, message)
+    assert fault.line == text.count("\n")
+
+
+@pytest.mark.parametrize("key", ["1", "true", "~", "2026-01-01", "1.5", "[a]", "{a: b}"])
+def test_a_key_that_is_no_text_is_a_fault(key: str) -> None:
+    (fault,) = parse(f"? {key}\n: x\n", "F").faults
+    assert fault.rule == "key-not-text"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("a: 1\nb: [", 2, "not YAML"),
+        ("a: b: c", 1, "mapping values are not allowed here"),
+        ("a:\n\t- b", 2, "indented with a tab"),
+        ("a: 1\n--- b", 2, "several YAML documents"),
+        ("a: *b", 1, "undefined alias"),
+        ("a: 1\nb: &b [*b]", 2, "inside of what it names"),
+        ("a: &a {<<: *a}", 1, "inside of what it names"),
+        ("a: 1\nb: \x00", 2, "control character"),
+        ('a: "x', 1, "not YAML"),
+        ("%YAML 9.0\n---\na: b", 1, "not YAML"),
+    ],
+)
+def test_a_text_that_is_no_yaml_is_refused_with_its_line(text: str, line: int, message: str) -> None:
+    with pytest.raises(StackError) as refused:
+        parse(text, "F")
+    (problem,) = refused.value.problems
+    assert (problem.file, problem.line) == ("F", line)
+    assert message in problem.message
+
+
+def test_aliases_that_grow_without_end_are_refused() -> None:
+    ten = ", ".join(["*{0}"] * 10)
+    lines = ["a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lines += [f"{name}: &{name} [{ten.format(before)}]" for before, name in zip("abcd", "bcde", strict=True)]
+    with pytest.raises(StackError, match="50,000 values"):
+        parse("\n".join(lines), "F")
+
+
+def test_nesting_without_end_is_refused() -> None:
+    with pytest.raises(StackError, match="nested too deeply"):
+        parse("[" * 5000, "F")
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "message"),
+    [
+        (b"a: 1\nb: \xff\n", 2, "not UTF-8"),
+        ("a: é\n".encode("latin-1"), 1, "not UTF-8"),
+        ("a: 1".encode("utf-16"), 1, "not UTF-8"),
+    ],
+)
+def test_a_file_in_another_encoding_is_refused_with_its_line(
+    tmp_path: Path, data: bytes, line: int, message: str
+) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_bytes(data)
+    with pytest.raises(StackError) as refused:
+        read(file)
+    (problem,) = refused.value.problems
+    assert (problem.line, message in problem.message) == (line, True)
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_bytes(b"\xef\xbb\xbfa: 1\n")
+    assert read(file).value == {"a": 1}
+
+
+@pytest.mark.parametrize("name", ["missing.yaml", "."])
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StackError, match="can't be read"):
+        read(tmp_path / name)
+
+
+@given(st.text(alphabet=st.sampled_from("ab:- \n\t[]{}&*!|>'\"%@#,?<=0123.~\x00é"), max_size=60))
+def test_no_text_makes_the_reader_fail_otherwise(text: str) -> None:
+    try:
+        document = parse(text, "F")
+    except StackError as error:
+        assert len(error.problems) == 1  # noqa: PT017  (either outcome is right)
+    else:
+        assert all(line <= text.count("\n") + 1 for line in document.lines.values())
