@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ.setdefault("MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION", "true")
     # AWS's own policies, which roles attach by ARN.
     os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
-    from sandbox.aws.server import create_server
+    from sandbox.aws.server import create_server  # noqa: PLC0415 (moto reads the settings above when it is imported)
 
     server = create_server(options.port)
 

@@ -7,11 +7,11 @@ template's second version is readable like the first one's; moto stumbles over i
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from moto.core.types import Base64EncodedString
 from moto.ec2.models import EC2Backend
-from moto.ec2.models.instances import Instance, InstanceBackend
+from moto.ec2.models.instances import Instance, InstanceBackend, InstanceState
 from moto.ec2.models.launch_templates import LaunchTemplateVersion
 from moto.ec2.models.nat_gateways import NatGateway, NatGatewayBackend
 from moto.ec2.utils import parse_user_data
@@ -21,7 +21,7 @@ _moto_terminate = InstanceBackend.terminate_instances
 _moto_delete_nat_gateway = NatGatewayBackend.delete_nat_gateway
 
 
-def terminate_instances(backend: EC2Backend, instance_ids: list[str]) -> Any:
+def terminate_instances(backend: EC2Backend, instance_ids: list[str]) -> list[tuple[Instance, InstanceState]]:
     """TerminateInstances, then what the instances owned."""
     instances: list[Instance] = [backend.get_instance(instance_id) for instance_id in instance_ids]
     volumes = [
@@ -42,7 +42,7 @@ def terminate_instances(backend: EC2Backend, instance_ids: list[str]) -> Any:
 def delete_nat_gateway(backend: EC2Backend, nat_gateway_id: str) -> NatGateway:
     """DeleteNatGateway, and the gateway's interface."""
     gateway = _moto_delete_nat_gateway(backend, nat_gateway_id)
-    backend.enis.pop(gateway._eni.id, None)
+    backend.enis.pop(gateway._eni.id, None)  # noqa: SLF001 (moto shows it nowhere else)
     return gateway
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote
 
+from moto.core.request import Request
 from moto.eks import urls
 
 from sandbox.aws.eks_access import EksAccess
@@ -51,7 +52,7 @@ ROUTES: Final = (
 class SandboxEks(EksClusters, EksNodegroups, EksAccess):
     """EKS as the sandbox answers it: moto's operations, with the gaps filled."""
 
-    def _get_action_from_method_and_request_uri(self, request: Any) -> str:
+    def _get_action_from_method_and_request_uri(self, request: Request) -> str:
         path = unquote(request.path).rstrip("/")
         for method, pattern, operation in ROUTES:
             match = re.fullmatch(pattern, path) if request.method == method else None

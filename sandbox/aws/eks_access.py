@@ -18,6 +18,7 @@ from sandbox.aws.facts import (
     ACCESS_POLICIES,
     ADDONS,
     CLUSTER_VERSIONS,
+    NEED_IAM,
     AddonVersions,
     addon_versions,
 )
@@ -131,11 +132,12 @@ class EksAccess(EksBase):
         return ActionResult({"addons": [_addon_information(row, minors) for row in rows] if minors else []})
 
     def create_access_entry(self) -> ActionResult:
-        """CreateAccessEntry: the cluster's authentication mode must allow it; types other than STANDARD take no groups."""
+        """CreateAccessEntry: the authentication mode must allow it; types other than STANDARD take no groups."""
         cluster, params = self._cluster(), self.params
         if vars(cluster)["access_config"]["authenticationMode"] == "CONFIG_MAP":
             raise refused(
-                "The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this operation."
+                "The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] "
+                "to perform this operation."
             )
         arn, kind = params["principalArn"], params.get("type") or "STANDARD"
         if not _PRINCIPAL.fullmatch(arn):
@@ -326,7 +328,7 @@ def _addon_information(row: AddonVersions, minors: list[str]) -> Record:
                 "computeTypes": ["ec2", "auto", "hybrid"],
                 "compatibilities": fits,
                 "requiresConfiguration": False,
-                "requiresIamPermissions": row.needs_iam,
+                "requiresIamPermissions": row.name in NEED_IAM,
             }
             for version, fits in versions.items()
         ],

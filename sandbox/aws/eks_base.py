@@ -90,7 +90,7 @@ class EksBase(EKSResponse):
 
     @property
     def backend(self) -> EKSBackend:
-        """moto's EKS of the request's account and region."""
+        """Moto's EKS of the request's account and region."""
         return self.eks_backend
 
     def _cluster(self) -> Cluster:
@@ -104,14 +104,15 @@ class EksBase(EKSResponse):
         self, cluster: Cluster, kind: str, params: Mapping[str, Any], subject: tuple[str, str] = ("", "")
     ) -> Record:
         """Record an update that is done at once; ``subject`` is ("nodegroup", NAME) or ("addon", NAME)."""
+        update_id = str(mock_random.uuid4())
         record = {
-            "id": str(mock_random.uuid4()),
+            "id": update_id,
             "status": "Successful",
             "type": kind,
             "params": [{"type": key, "value": str(value)} for key, value in params.items()],
             "createdAt": utcnow(),
             "errors": [],
         }
-        extras(cluster).updates[record["id"]] = record
-        extras(cluster).update_subjects[record["id"]] = subject
+        extras(cluster).updates[update_id] = record
+        extras(cluster).update_subjects[update_id] = subject
         return record

@@ -16,6 +16,7 @@ from moto.eks.models import Cluster
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, refused, short_hash, without_none
 from sandbox.aws.facts import CLUSTER_VERSIONS, DEFAULT_VERSION, cluster_version, day, minor_number
 
+_ZONES = 2
 _LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 _VPC_DEFAULTS: Record = {
     "endpointPublicAccess": True,
@@ -63,7 +64,7 @@ class EksClusters(EksBase):
         return ActionResult({"cluster": cluster})
 
     def _vpc_of(self, subnet_ids: list[str]) -> str:
-        if len(subnet_ids) < 2:
+        if len(subnet_ids) < _ZONES:
             raise invalid("Subnets specified must be in at least two different AZs")
         ec2 = _ec2(self)
         known = {subnet.id: subnet for subnet in ec2.describe_subnets()}
@@ -73,7 +74,7 @@ class EksClusters(EksBase):
         subnets = [known[subnet_id] for subnet_id in subnet_ids]
         if len({subnet.vpc_id for subnet in subnets}) != 1:
             raise invalid("Subnets specified must be in the same VPC")
-        if len({subnet.availability_zone for subnet in subnets}) < 2:
+        if len({subnet.availability_zone for subnet in subnets}) < _ZONES:
             raise invalid("Subnets specified must be in at least two different AZs")
         return str(subnets[0].vpc_id)
 

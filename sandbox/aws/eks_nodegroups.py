@@ -37,12 +37,12 @@ class EksNodegroups(EksBase):
 
     @property
     def ec2(self) -> EC2Backend:
-        """moto's EC2 of the request's account and region."""
+        """Moto's EC2 of the request's account and region."""
         return ec2_backends[self.current_account][self.region]
 
     @property
     def autoscaling(self) -> AutoScalingBackend:
-        """moto's Auto Scaling of the request's account and region."""
+        """Moto's Auto Scaling of the request's account and region."""
         return autoscaling_backends[self.current_account][self.region]
 
     def create_nodegroup(self) -> ActionResult:
@@ -85,7 +85,7 @@ class EksNodegroups(EksBase):
         group.update_config = params.get("updateConfig") or {"maxUnavailable": 1}
         group.node_repair_config = params.get("nodeRepairConfig") or {"enabled": False}
         if template:
-            _hide_template_fields(group, bool(data.get("InstanceType")))
+            _hide_template_fields(group, own_instance_type=bool(data.get("InstanceType")))
         self._start(cluster, group, data)
         return ActionResult({"nodegroup": group})
 
@@ -282,7 +282,7 @@ def _one_key(reference: Record | None) -> Record | None:
     return reference
 
 
-def _hide_template_fields(group: Nodegroup, own_instance_type: bool) -> None:
+def _hide_template_fields(group: Nodegroup, *, own_instance_type: bool) -> None:
     """EKS leaves out of DescribeNodegroup what the launch template says."""
     vars(group)["sandbox_instance_types"] = list(group.instance_types)
     vars(group)["disk_size"] = None

@@ -14,7 +14,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class ClusterVersion:
-    """One Kubernetes minor version as DescribeClusterVersions shows it; dates are ISO days, empty when not published."""
+    """One Kubernetes minor as DescribeClusterVersions shows it; dates are ISO days, empty when not published."""
 
     version: str
     patch: str
@@ -46,7 +46,6 @@ class AddonVersions:
     name: str
     namespace: str
     kind: str
-    needs_iam: bool
     newest: str
     default: str
 
@@ -88,20 +87,21 @@ DEFAULT_AMI_TYPE: Final = "AL2023_x86_64_STANDARD"
 BOTTLEROCKET_RELEASE: Final = "1.48.0-0d4e8a1c"
 
 ADDONS: Final = (
-    AddonVersions("aws-ebs-csi-driver", "kube-system", "storage", True, "v1.52.1-eksbuild.1", "v1.51.0-eksbuild.1"),
-    AddonVersions("aws-efs-csi-driver", "kube-system", "storage", True, "v2.2.0-eksbuild.1", "v2.1.13-eksbuild.1"),
-    AddonVersions("coredns", "kube-system", "networking", False, "v1.13.1-eksbuild.3", "v1.12.4-eksbuild.1"),
+    AddonVersions("aws-ebs-csi-driver", "kube-system", "storage", "v1.52.1-eksbuild.1", "v1.51.0-eksbuild.1"),
+    AddonVersions("aws-efs-csi-driver", "kube-system", "storage", "v2.2.0-eksbuild.1", "v2.1.13-eksbuild.1"),
+    AddonVersions("coredns", "kube-system", "networking", "v1.13.1-eksbuild.3", "v1.12.4-eksbuild.1"),
     AddonVersions(
-        "eks-node-monitoring-agent", "kube-system", "observability", False, "v1.5.0-eksbuild.1", "v1.4.2-eksbuild.1"
+        "eks-node-monitoring-agent", "kube-system", "observability", "v1.5.0-eksbuild.1", "v1.4.2-eksbuild.1"
     ),
-    AddonVersions(
-        "eks-pod-identity-agent", "kube-system", "security", False, "v1.3.10-eksbuild.1", "v1.3.9-eksbuild.3"
-    ),
-    AddonVersions("kube-proxy", "kube-system", "networking", False, "v{patch}-eksbuild.5", "v{patch}-eksbuild.2"),
-    AddonVersions("metrics-server", "kube-system", "observability", False, "v0.8.0-eksbuild.6", "v0.8.0-eksbuild.2"),
-    AddonVersions("snapshot-controller", "kube-system", "storage", False, "v8.4.0-eksbuild.1", "v8.3.0-eksbuild.1"),
-    AddonVersions("vpc-cni", "kube-system", "networking", True, "v1.21.1-eksbuild.1", "v1.20.4-eksbuild.1"),
+    AddonVersions("eks-pod-identity-agent", "kube-system", "security", "v1.3.10-eksbuild.1", "v1.3.9-eksbuild.3"),
+    AddonVersions("kube-proxy", "kube-system", "networking", "v{patch}-eksbuild.5", "v{patch}-eksbuild.2"),
+    AddonVersions("metrics-server", "kube-system", "observability", "v0.8.0-eksbuild.6", "v0.8.0-eksbuild.2"),
+    AddonVersions("snapshot-controller", "kube-system", "storage", "v8.4.0-eksbuild.1", "v8.3.0-eksbuild.1"),
+    AddonVersions("vpc-cni", "kube-system", "networking", "v1.21.1-eksbuild.1", "v1.20.4-eksbuild.1"),
 )
+
+NEED_IAM: Final = frozenset({"aws-ebs-csi-driver", "aws-efs-csi-driver", "vpc-cni"})
+"""Add-ons whose controllers call AWS."""
 
 ACCESS_POLICIES: Final = (
     "AmazonEKSAdminPolicy",

@@ -5,7 +5,7 @@ Paths: EKS user guide, "Retrieve recommended AMI IDs" (Amazon Linux, Bottlerocke
 
 from __future__ import annotations
 
-from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.core.utils import utcnow
 from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.amis import Ami
@@ -59,10 +59,10 @@ def _seed(ec2: EC2Backend, ssm: SimpleSystemManagerBackend, ami_type: AmiType, m
     kind = "image_version" if ami_type.family == "bottlerocket" else "release_version"
     for leaf, value, data_type in (("image_id", image, "aws:ec2:image"), (kind, release, "text")):
         name = f"{base}/{leaf}"
-        if name in ssm._parameters:
+        if name in ssm._parameters:  # noqa: SLF001 (public parameters cannot be put through the API)
             continue
-        ssm._parameters[name].append(
-            Parameter(
+        ssm._parameters[name].append(  # noqa: SLF001 (as above)
+            Parameter(  # type: ignore[abstract]  # moto makes them the same way
                 account_id=ssm.account_id,
                 name=name,
                 value=value,

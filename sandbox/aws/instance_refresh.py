@@ -33,7 +33,7 @@ def start_instance_refresh(response: AutoScalingResponse) -> ActionResult:
         "EndTime": now,
         "PercentageComplete": 100,
         "InstancesToUpdate": 0,
-        "Preferences": response._get_param("Preferences", {}),
+        "Preferences": response._get_param("Preferences", {}),  # noqa: SLF001 (an operation of that class)
     }
     _REFRESHES.setdefault(group, []).insert(0, refresh)
     return ActionResult({"InstanceRefreshId": refresh["InstanceRefreshId"]})
@@ -41,13 +41,13 @@ def start_instance_refresh(response: AutoScalingResponse) -> ActionResult:
 
 def describe_instance_refreshes(response: AutoScalingResponse) -> ActionResult:
     """DescribeInstanceRefreshes, newest first."""
-    wanted = response._get_param("InstanceRefreshIds", [])
+    wanted = response._get_param("InstanceRefreshIds", [])  # noqa: SLF001 (an operation of that class)
     rows = [row for row in _REFRESHES.get(_group(response), []) if not wanted or row["InstanceRefreshId"] in wanted]
     return ActionResult({"InstanceRefreshes": rows})
 
 
 def _group(response: AutoScalingResponse) -> FakeAutoScalingGroup:
-    name = response._get_param("AutoScalingGroupName")
+    name = response._get_param("AutoScalingGroupName")  # noqa: SLF001 (an operation of that class)
     group = response.autoscaling_backend.autoscaling_groups.get(name)
     if group is None:
         raise ValidationError(f"AutoScalingGroup name not found - {name}")

@@ -20,6 +20,8 @@ from sandbox.aws.facts import AMI_TYPES, cluster_version, latest_release, minor_
 _EFFECTS = ("NO_EXECUTE", "NO_SCHEDULE", "PREFER_NO_SCHEDULE")
 _CAPACITY_TYPES = ("CAPACITY_BLOCK", "ON_DEMAND", "SPOT")
 _MAX_TAINTS = 50
+_MAX_LENGTH = 63
+_MAX_SKEW = 3
 _NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,62}")
 _RELEASE = re.compile(r"\d+\.\d+\.\d+-\d{8}")
 _BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
@@ -56,7 +58,7 @@ def check_taints(taints: Sequence[Record], already: int = 0) -> None:
     for taint in taints:
         if taint.get("effect") not in _EFFECTS:
             raise invalid(f"taint effect must be one of {', '.join(_EFFECTS)}: {taint.get('effect')}")
-        if not taint.get("key") or len(taint["key"]) > 63 or len(taint.get("value", "")) > 63:
+        if not taint.get("key") or len(taint["key"]) > _MAX_LENGTH or len(taint.get("value", "")) > _MAX_LENGTH:
             raise invalid("a taint needs a key of 1 to 63 characters, and a value of at most 63")
 
 
@@ -85,7 +87,7 @@ def checked_version(wanted: str | None, cluster: str) -> str:
     version = wanted or cluster
     if cluster_version(version) is None:
         raise invalid(f"Requested Nodegroup version {version} is not supported")
-    if not 0 <= minor_number(cluster) - minor_number(version) <= 3:
+    if not 0 <= minor_number(cluster) - minor_number(version) <= _MAX_SKEW:
         raise invalid(f"Nodegroup Kubernetes version {version} does not fit cluster version {cluster}")
     return version
 

@@ -22,7 +22,7 @@ _UNLOCKED = frozenset({"sqs"})
 class QuietHandler(MotoRequestHandler):
     """Writes a line only for what failed, to the log."""
 
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:  # noqa: ARG002 (werkzeug's signature)
         """Say nothing about requests that went well."""
         if str(code).startswith("5"):
             logging.getLogger(__name__).warning("%s answered %s", self.requestline, code)

@@ -15,11 +15,11 @@ IDENTITY_TAG: Final = "multiarch-sandbox:resource"
 
 
 class StandInError(Exception):
-    """Something the stand-in refuses: a resource, property or setting it does not model, or an address that is not loopback."""
+    """What the stand-in refuses: a resource, property or setting it does not model, an address that is not loopback."""
 
 
 def identity(urn: str, generation: int) -> str:
-    """Value of :data:`IDENTITY_TAG`: the URN and how often the resource was replaced, hashed to 32 hexadecimal digits."""
+    """Value of :data:`IDENTITY_TAG`: URN and number of replacements, hashed to 32 hexadecimal digits."""
     return hashlib.sha256(f"{urn}#{generation}".encode()).hexdigest()[:32]
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from pulumi.provider.experimental.provider import DiffResponse, PropertyDiff, PropertyDiffKind
 
-from sandbox.providers.values import UNKNOWN, Record
+from sandbox.providers.values import UNKNOWN, Record, Value
 
 
-def changes(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, PropertyDiffKind]]:
+def changes(old: Value, new: Value, path: str = "") -> Iterator[tuple[str, PropertyDiffKind]]:
     """Every path that was added, deleted or changed. A value that is not known yet counts as changed."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(set(old) | set(new)):
@@ -28,7 +27,7 @@ def changes(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, PropertyD
         yield path, PropertyDiffKind.UPDATE
 
 
-def respond(old: Record, new: Record, replaces: Callable[[str], bool], delete_first: bool) -> DiffResponse:
+def respond(old: Record, new: Record, replaces: Callable[[str], bool], *, delete_first: bool) -> DiffResponse:
     """Pulumi's answer for two sets of inputs; ``replaces`` says at which paths a change forces a replacement."""
     details: dict[str, PropertyDiff] = {}
     changed: set[str] = set()
@@ -38,8 +37,8 @@ def respond(old: Record, new: Record, replaces: Callable[[str], bool], delete_fi
         changed.add(top)
         if replaces(path):
             forced.add(top)
-            kind = _REPLACING[kind]
-        details[path] = PropertyDiff(kind, input_diff=True)
+        shown = _REPLACING[kind] if top in forced and replaces(path) else kind
+        details[path] = PropertyDiff(shown, input_diff=True)
     return DiffResponse(
         changes=bool(changed),
         replaces=sorted(forced),

@@ -11,7 +11,10 @@ from pulumi.runtime.rpc import UNKNOWN as _WIRE_UNKNOWN
 
 from sandbox.providers import StandInError
 
-Record = dict[str, Any]
+Value = Any
+"""What a property holds once it is plain: text, number, truth, list, map, nothing."""
+
+Record = dict[str, Value]
 
 UNKNOWN: Final[str] = _WIRE_UNKNOWN
 """What stands for a value that a preview cannot know; property values carry it as this text."""
@@ -23,7 +26,7 @@ GENERATION: Final = "__generation"
 """How often the resource was replaced, kept in inputs and state."""
 
 
-def plain(value: PropertyValue) -> Any:
+def plain(value: PropertyValue) -> Value:
     """A property value as Python: whole numbers as int, secrets opened, assets refused, unknown as :data:`UNKNOWN`."""
     inner = value.value
     if isinstance(inner, Computed):
@@ -37,7 +40,7 @@ def plain(value: PropertyValue) -> Any:
     if isinstance(inner, Mapping):
         return plain_map(inner)
     if isinstance(inner, Sequence):
-        return [plain(item) for item in inner]
+        return [plain(item) for item in inner if isinstance(item, PropertyValue)]
     raise StandInError(f"the sandbox's stand-ins take no {type(inner).__name__}")
 
 
@@ -51,7 +54,7 @@ def secret_keys(values: Mapping[str, PropertyValue]) -> frozenset[str]:
     return frozenset(key for key, value in values.items() if value.contains_secret())
 
 
-def wrap(value: Any) -> PropertyValue:
+def wrap(value: Value) -> PropertyValue:
     """Python as a property value."""
     if value is None or isinstance(value, (bool, str, float)):
         return PropertyValue(value)
@@ -75,7 +78,7 @@ def wrap_map(values: Mapping[str, Any], secrets: frozenset[str] = frozenset()) -
     return wrapped
 
 
-def has_unknown(value: Any) -> bool:
+def has_unknown(value: Value) -> bool:
     """Whether a value holds :data:`UNKNOWN` anywhere inside."""
     if isinstance(value, Mapping):
         return any(has_unknown(item) for item in value.values())
@@ -84,7 +87,7 @@ def has_unknown(value: Any) -> bool:
     return isinstance(value, str) and value == UNKNOWN
 
 
-def merged(live: Any, wanted: Any) -> Any:
+def merged(live: Value, wanted: Value) -> Value:
     """Live values with the wanted ones on top, maps inside maps too: what a resource's state shows."""
     if isinstance(live, Mapping) and isinstance(wanted, Mapping):
         return {
@@ -94,7 +97,7 @@ def merged(live: Any, wanted: Any) -> Any:
     return wanted
 
 
-def drifted(wanted: Any, live: Any) -> Any:
+def drifted(wanted: Value, live: Value) -> Value:
     """An input as it is now: what was set and differs. What was not set, and lists in another order, are no drift."""
     if isinstance(wanted, Mapping) and isinstance(live, Mapping):
         return {key: drifted(value, live[key]) if key in live else value for key, value in wanted.items()}
@@ -105,7 +108,7 @@ def drifted(wanted: Any, live: Any) -> Any:
     return wanted if _same_text(wanted, live) else live
 
 
-def _same_text(wanted: Any, live: Any) -> bool:
+def _same_text(wanted: Value, live: Value) -> bool:
     """Equal as text, or as JSON: AWS keeps documents in its own layout, and numbers as text."""
     if str(wanted) == str(live):
         return True

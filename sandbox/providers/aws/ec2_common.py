@@ -73,3 +73,8 @@ def attribute(call: Call, operation: str, key: str, names: Mapping[str, str]) ->
     for name, member in names.items():
         if name in call.news and call.news.get(name) != call.olds.get(name):
             call.do("ec2", operation, {key: call.id, member: {"Value": call.news[name]}})
+
+
+def deleter(operation: str, key: str) -> Callable[[Call], Any]:
+    """A delete function: one operation with the id; what is gone already is fine."""
+    return lambda call: call.quietly("ec2", operation, {key: call.id})

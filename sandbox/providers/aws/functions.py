@@ -11,13 +11,13 @@ from sandbox.providers import StandInError
 from sandbox.providers.aws.rows import Aws, error_code, unpairs
 from sandbox.providers.values import Record
 
+_HERE: Final = "sandbox/providers/aws/functions.py"
+
 
 def _only(arguments: Record, *known: str) -> None:
     unknown = sorted(set(arguments) - set(known) - {"region"})
     if unknown:
-        raise StandInError(
-            f"the sandbox's aws stand-in takes no {', '.join(unknown)} here; add it in sandbox/providers/aws/functions.py"
-        )
+        raise StandInError(f"the sandbox's aws stand-in takes no {', '.join(unknown)} here; add it in {_HERE}")
 
 
 def _filters(arguments: Record, **by: str) -> list[Record]:
@@ -37,7 +37,7 @@ def _single(rows: list[Record], what: str) -> Record:
 
 
 def caller_identity(aws: Aws, arguments: Record) -> Record:
-    """getCallerIdentity."""
+    """GetCallerIdentity."""
     _only(arguments)
     row = aws.client("sts").get_caller_identity()
     return {"accountId": row["Account"], "arn": row["Arn"], "userId": row["UserId"], "id": row["Account"]}
@@ -51,7 +51,7 @@ def region(aws: Aws, arguments: Record) -> Record:
 
 
 def partition(aws: Aws, arguments: Record) -> Record:
-    """getPartition."""
+    """GetPartition."""
     _only(arguments)
     return {
         "dnsSuffix": "amazonaws.com",
@@ -62,7 +62,7 @@ def partition(aws: Aws, arguments: Record) -> Record:
 
 
 def availability_zones(aws: Aws, arguments: Record) -> Record:
-    """getAvailabilityZones."""
+    """GetAvailabilityZones."""
     _only(arguments, "state", "filters", "excludeNames", "excludeZoneIds", "allAvailabilityZones")
     rows = aws.client("ec2").describe_availability_zones(Filters=_filters(arguments))["AvailabilityZones"]
     left = [
@@ -84,7 +84,7 @@ def availability_zones(aws: Aws, arguments: Record) -> Record:
 
 
 def ssm_parameter(aws: Aws, arguments: Record) -> Record:
-    """getParameter of Systems Manager."""
+    """GetParameter of Systems Manager."""
     _only(arguments, "name", "withDecryption")
     decrypt = arguments.get("withDecryption", True)
     try:
@@ -107,7 +107,7 @@ def ssm_parameter(aws: Aws, arguments: Record) -> Record:
 
 
 def vpc(aws: Aws, arguments: Record) -> Record:
-    """getVpc."""
+    """GetVpc."""
     _only(arguments, "id", "default", "cidrBlock", "filters", "tags", "state", "dhcpOptionsId")
     filters = _filters(arguments, id="vpc-id", cidrBlock="cidr", state="state", dhcpOptionsId="dhcp-options-id")
     if arguments.get("default"):
@@ -148,7 +148,7 @@ def vpc(aws: Aws, arguments: Record) -> Record:
 
 
 def subnet(aws: Aws, arguments: Record) -> Record:
-    """getSubnet."""
+    """GetSubnet."""
     _only(
         arguments,
         "id",

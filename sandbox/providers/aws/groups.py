@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from sandbox.providers import IDENTITY_TAG
 from sandbox.providers.aws.ec2_common import TAGS, specification
-from sandbox.providers.aws.rows import Call, Name, Row, Update, pairs, unpairs
-from sandbox.providers.values import Record
+from sandbox.providers.aws.rows import Call, Name, Row, Update, nothing, pairs, unpairs
+from sandbox.providers.values import Record, Value
 
 _TEMPLATE_DATA: Final = (
     "blockDeviceMappings",
@@ -228,7 +228,7 @@ def _update_group_tags(call: Call) -> None:
         call.do("autoscaling", "create_or_update_tags", {"Tags": _tag_rows(call, call["tags"])})
 
 
-def _delete_group(call: Call) -> Any:
+def _delete_group(call: Call) -> Value:
     if _group(call, call.id) is None:
         return None
     return call.do("autoscaling", "delete_auto_scaling_group", {"AutoScalingGroupName": call.id, "ForceDelete": True})
@@ -256,7 +256,7 @@ def _read_tag(call: Call) -> Record | None:
     return None
 
 
-def _take_tag(call: Call, key: str) -> Any:
+def _take_tag(call: Call, key: str) -> Value:
     if _group(call, call["autoscalingGroupName"]) is None:
         return None
     row = {"ResourceId": call["autoscalingGroupName"], "ResourceType": "auto-scaling-group", "Key": key}
@@ -297,7 +297,7 @@ ROWS: Final = (
         updates=(
             Update((*_IN_PLACE, *_TEMPLATE_OF_GROUP, "vpcZoneIdentifiers", "protectFromScaleIn"), _update_group),
             Update(("tags",), _update_group_tags),
-            Update(("instanceRefresh",), lambda call: None),
+            Update(("instanceRefresh",), nothing),
         ),
         ignored=("forceDelete", "ignoreFailedScalingActivities", "waitForCapacityTimeout", "instanceMaintenancePolicy"),
         name=Name(255),

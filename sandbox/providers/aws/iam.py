@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sandbox.providers.aws.rows import Call, Name, Row, Tags, Update, pairs, unpairs
-from sandbox.providers.values import Record
+from sandbox.providers.aws.rows import Call, Name, Row, Tags, Update, nothing, pairs, unpairs
+from sandbox.providers.values import Record, Value
 
 
 def _tags(suffix: str, argument: str) -> Tags:
@@ -224,7 +224,7 @@ def _read_oidc(call: Call) -> Record | None:
     return row and {"arn": call.id, "thumbprintLists": row.get("ThumbprintList", [])}
 
 
-def _update_thumbprints(call: Call) -> Any:
+def _update_thumbprints(call: Call) -> Value:
     values = {"OpenIDConnectProviderArn": call.id, "ThumbprintList": call["thumbprintLists"] or []}
     return call.do("iam", "update_open_id_connect_provider_thumbprint", values)
 
@@ -263,7 +263,7 @@ ROWS: Final = (
             ),
             Update(("managedPolicyArns",), _set_managed),
             Update(("inlinePolicies",), _set_inline),
-            Update(("forceDetachPolicies",), lambda call: None),
+            Update(("forceDetachPolicies",), nothing),
         ),
         tags=_tags("role", "RoleName"),
         name=Name(64),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from sandbox.providers import IDENTITY_TAG, StandInError
-from sandbox.providers.aws.rows import Call, Name, Row, Tags, Update, pairs, unpairs
-from sandbox.providers.values import Record
+from sandbox.providers.aws.rows import Call, Name, Row, Tags, Update, nothing, pairs, unpairs
+from sandbox.providers.values import Record, Value
 
 _KMS_TAGS: Final = Tags(
     put=lambda call, tags: call.do(
@@ -132,7 +132,7 @@ def _read_log_group(call: Call) -> Record | None:
     return None
 
 
-def _delete_log_group(call: Call) -> Any:
+def _delete_log_group(call: Call) -> Value:
     return None if call["skipDestroy"] else call.quietly("logs", "delete_log_group", {"logGroupName": call.id})
 
 
@@ -220,7 +220,7 @@ def _read_parameter(call: Call) -> Record | None:
     }
 
 
-def _update_parameter(call: Call) -> Any:
+def _update_parameter(call: Call) -> Value:
     return call.do("ssm", "put_parameter", {**_parameter(call), "Overwrite": True})
 
 
@@ -272,7 +272,7 @@ ROWS: Final = (
             ),
             Update(("enableKeyRotation", "rotationPeriodInDays"), _set_rotation),
             Update(("isEnabled",), _set_enabled),
-            Update(("deletionWindowInDays",), lambda call: None),
+            Update(("deletionWindowInDays",), nothing),
         ),
         ignored=("bypassPolicyLockoutSafetyCheck",),
         tags=_KMS_TAGS,
@@ -307,7 +307,7 @@ ROWS: Final = (
                     "logs", "associate_kms_key", {"logGroupName": call.id, "kmsKeyId": call["kmsKeyId"]}
                 ),
             ),
-            Update(("skipDestroy",), lambda call: None),
+            Update(("skipDestroy",), nothing),
         ),
         tags=Tags(
             put=lambda call, tags: call.do(

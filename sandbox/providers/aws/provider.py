@@ -19,6 +19,7 @@ from sandbox.providers.values import (
     INPUTS,
     UNKNOWN,
     Record,
+    Value,
     drifted,
     has_unknown,
     merged,
@@ -29,6 +30,7 @@ from sandbox.providers.values import (
     wrap_map,
 )
 
+_FOLDER: Final = "sandbox/providers/aws"
 # What the provider may be configured with; the first group changes what it does.
 _SETTINGS: Final = frozenset({"region", "endpoints", "defaultTags", "allowedAccountIds"})
 _WITHOUT_EFFECT: Final = frozenset(
@@ -68,7 +70,7 @@ class AwsProvider(api.Provider):
         failures = [
             api.CheckFailure(
                 key,
-                f"the sandbox's aws stand-in has no provider setting {key!r}; add it in sandbox/providers/aws/provider.py",
+                f"the sandbox's aws stand-in has no provider setting {key!r}; add it in {_FOLDER}/provider.py",
             )
             for key in sorted(request.new_inputs)
             if key not in _SETTINGS | _WITHOUT_EFFECT and not key.startswith("__")
@@ -126,7 +128,7 @@ class AwsProvider(api.Provider):
         for key in ("region", GENERATION):
             old.pop(key, None)
             new.pop(key, None)
-        return diffs.respond(old, new, row.replaces, row.delete_first)
+        return diffs.respond(old, new, row.replaces, delete_first=row.delete_first)
 
     async def create(self, request: api.CreateRequest) -> api.CreateResponse:
         """Create, or in a preview say which outputs are not known yet."""
@@ -178,7 +180,7 @@ class AwsProvider(api.Provider):
         function = FUNCTIONS.get(request.tok)
         if function is None:
             raise StandInError(
-                f"the sandbox's aws stand-in has no function {request.tok}; add it in sandbox/providers/aws/functions.py"
+                f"the sandbox's aws stand-in has no function {request.tok}; add it in {_FOLDER}/functions.py"
             )
         arguments = {key: value for key, value in plain_map(request.args).items() if not key.startswith("__")}
         answer = await asyncio.to_thread(function, self.aws, arguments)
@@ -187,7 +189,7 @@ class AwsProvider(api.Provider):
 
 def type_of(urn: str) -> str:
     """The resource type in a URN, without its parents' types."""
-    return urn.split("::")[2].split("$")[-1]
+    return urn.split("::")[2].rsplit("$", maxsplit=1)[-1]
 
 
 def configured(settings: Mapping[str, Any]) -> Aws:
@@ -209,7 +211,7 @@ def configured(settings: Mapping[str, Any]) -> Aws:
     return aws
 
 
-def decode(value: Any) -> Any:
+def decode(value: Value) -> Value:
     """Nested provider settings travel as JSON text."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:

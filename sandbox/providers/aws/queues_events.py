@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from botocore.exceptions import ClientError
 
 from sandbox.providers import IDENTITY_TAG, StandInError
 from sandbox.providers.aws.rows import Call, Name, Row, Tags, Update, gone, pairs, unpairs
-from sandbox.providers.values import Record
+from sandbox.providers.values import Record, Value
 
 # Pulumi's input: SQS's attribute.
 _QUEUE: Final = {
@@ -37,7 +37,7 @@ def _attributes(call: Call) -> Record:
 
 
 def _create_queue(call: Call) -> str:
-    """An existing queue of this name is adopted when it carries the identity; CreateQueue alone would hand out anybody's."""
+    """A queue of this name is adopted when it carries the identity; CreateQueue alone would hand out anybody's."""
     there = call.quietly("sqs", "get_queue_url", {"QueueName": call["name"]})
     if there is not None:
         url = str(there["QueueUrl"])
@@ -63,7 +63,7 @@ def _read_queue(call: Call) -> Record | None:
     }
 
 
-def _update_queue(call: Call) -> Any:
+def _update_queue(call: Call) -> Value:
     changed = {_QUEUE[name]: value for name, value in call.changed(*_QUEUE).items() if value is not None}
     return call.do("sqs", "set_queue_attributes", {"QueueUrl": call.id, "Attributes": changed})
 
@@ -79,7 +79,7 @@ def _read_queue_policy(call: Call) -> Record | None:
     return {} if policy else None
 
 
-def _delete_queue_policy(call: Call) -> Any:
+def _delete_queue_policy(call: Call) -> Value:
     return call.quietly("sqs", "set_queue_attributes", {"QueueUrl": call["queueUrl"], "Attributes": {"Policy": ""}})
 
 

@@ -5,16 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from sandbox.providers.aws import eks, groups, iam, keys_logs_ssm, network, queues_events, security_groups
+from sandbox.providers.aws import (
+    eks_access,
+    eks_clusters,
+    eks_nodegroups,
+    groups,
+    iam,
+    keys_logs_ssm,
+    network,
+    queues_events,
+    routes,
+    security_groups,
+)
 from sandbox.providers.aws.rows import Row
 
 _TABLES: Final = (
-    eks.ROWS,
+    eks_access.ROWS,
+    eks_clusters.ROWS,
+    eks_nodegroups.ROWS,
     groups.ROWS,
     iam.ROWS,
     keys_logs_ssm.ROWS,
     network.ROWS,
     queues_events.ROWS,
+    routes.ROWS,
     security_groups.ROWS,
 )
 
@@ -26,8 +40,12 @@ _HOMES: Final = {
     "aws:cloudwatch/event": "queues_events.py",
     "aws:cloudwatch/log": "keys_logs_ssm.py",
     "aws:ec2/launchTemplate": "groups.py",
+    "aws:ec2/route": "routes.py",
+    "aws:ec2/vpcEndpoint": "routes.py",
     "aws:ec2/": "network.py",
-    "aws:eks/": "eks.py",
+    "aws:eks/cluster": "eks_clusters.py",
+    "aws:eks/nodeGroup": "eks_nodegroups.py",
+    "aws:eks/": "eks_access.py",
     "aws:iam/": "iam.py",
     "aws:kms/": "keys_logs_ssm.py",
     "aws:sqs/": "queues_events.py",

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from sandbox.providers import IDENTITY_TAG, StandInError, identity
 from sandbox.providers.aws import shapes
-from sandbox.providers.values import GENERATION, Record
+from sandbox.providers.values import GENERATION, Record, Value
 
 _GONE: Final = frozenset(
     {
@@ -42,7 +42,7 @@ class Aws:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _account: str = ""
 
-    def client(self, service: str) -> Any:
+    def client(self, service: str) -> Value:
         """The boto3 client of a service, made once. botocore checks parameters; credentials are made up."""
         with self._lock:
             if service not in self._clients:
@@ -100,7 +100,8 @@ class Row:
     ``create`` returns the id and may be called again after a crash: it finds what is already there. ``read``
     returns live values, inputs among them where drift is followed, and ``None`` when the thing is gone.
     ``inputs`` are those with an effect, ``ignored`` those that are kept and do nothing in the sandbox. An input
-    that no update names forces a replacement, and so does a change of a path in ``forced``. ``renewed`` are outputs that an update may change.
+    that no update names forces a replacement, and so does a change of a path in ``forced``. ``renewed``
+    are outputs that an update may change.
     """
 
     token: str
@@ -126,7 +127,7 @@ class Row:
         """Whether a change at a property path forces a replacement."""
         tagged = ("tags", "tagsAll") if self.tags else ()
         in_place = {*self.ignored, *tagged, *(name for update in self.updates for name in update.inputs)}
-        top = path.split(".")[0].split("[")[0]
+        top = path.split(".", maxsplit=1)[0].split("[", maxsplit=1)[0]
         return top not in in_place or any(
             path == forced or path.startswith((f"{forced}.", f"{forced}[")) for forced in self.forced
         )
@@ -143,7 +144,7 @@ class Call:
     id: str = ""
     olds: Record = field(default_factory=dict)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Value:
         """An input, or ``None``."""
         return self.news.get(name)
 
@@ -179,7 +180,7 @@ class Call:
         operation: str,
         values: Mapping[str, Any] | None = None,
         aliases: shapes.Aliases | None = None,
-    ) -> Any:
+    ) -> Value:
         """Call an operation with values in Pulumi's or AWS's spelling. Raises ClientError, :class:`StandInError`."""
         client = self.aws.client(service)
         model = client.meta.service_model.operation_model(client.meta.method_to_api_mapping[operation])
@@ -188,7 +189,7 @@ class Call:
 
     def find(
         self, service: str, operation: str, path: str, values: Mapping[str, Any], aliases: shapes.Aliases | None = None
-    ) -> Any:
+    ) -> Value:
         """The first thing of an answer, or ``None`` when there is none. ``path`` is its key, dots for nested ones."""
         try:
             answer = self.do(service, operation, values, aliases)
@@ -204,7 +205,7 @@ class Call:
 
     def quietly(
         self, service: str, operation: str, values: Mapping[str, Any], aliases: shapes.Aliases | None = None
-    ) -> Any:
+    ) -> Value:
         """Call an operation that may find nothing left to do."""
         try:
             return self.do(service, operation, values, aliases)
@@ -251,4 +252,4 @@ def gone(error: ClientError) -> bool:
 
 
 def nothing(_call: Call) -> None:
-    """For what AWS has no call for."""
+    """For inputs that only a later call looks at, and for what AWS has no call for."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from botocore.exceptions import ClientError
 
 from sandbox.providers import StandInError, identity
 from sandbox.providers.aws.ec2_common import TAGS, described, specification
-from sandbox.providers.aws.rows import Call, Name, Row, Update, error_code, unpairs
-from sandbox.providers.values import Record
+from sandbox.providers.aws.rows import Call, Name, Row, Update, error_code, nothing, unpairs
+from sandbox.providers.values import Record, Value
 
 _DIRECTIONS: Final = ("ingress", "egress")
 _ALL: Final = "-1"
@@ -168,7 +168,7 @@ def _take_default(call: Call) -> str:
         raise StandInError(f"{call.row.token}: {call['vpcId']} has no default security group")
     call = call.with_id(str(row["GroupId"]))
     _replace_rules(call, row)
-    TAGS.put(call, {key: value for key, value in call.tags.items()})
+    TAGS.put(call, dict(call.tags.items()))
     return call.id
 
 
@@ -185,7 +185,7 @@ def _read_rule(call: Call) -> Record | None:
     return {"securityGroupRuleId": ""} if wanted and wanted <= open_now else None
 
 
-def _rules(call: Call, egress: bool) -> list[Record]:
+def _rules(call: Call, *, egress: bool) -> list[Record]:
     answer = call.do(
         "ec2", "describe_security_group_rules", {"Filters": [{"Name": "group-id", "Values": [call["securityGroupId"]]}]}
     )
@@ -211,7 +211,7 @@ def _single(direction: str) -> Row:
     def create(call: Call) -> str:
         wanted = permission(call.news, call["securityGroupId"])
         authorize(call, call["securityGroupId"], direction, wanted)
-        for row in _rules(call, egress):
+        for row in _rules(call, egress=egress):
             if _rule_atoms(row) == atoms(wanted):
                 call = call.with_id(str(row["SecurityGroupRuleId"]))
                 TAGS.put(call, call.tags)
@@ -220,7 +220,7 @@ def _single(direction: str) -> Row:
 
     def read(call: Call) -> Record | None:
         found = (
-            [row for row in _rules(call, egress) if row["SecurityGroupRuleId"] == call.id]
+            [row for row in _rules(call, egress=egress) if row["SecurityGroupRuleId"] == call.id]
             if _group(call, call["securityGroupId"])
             else []
         )
@@ -230,7 +230,7 @@ def _single(direction: str) -> Row:
             else None
         )
 
-    def delete(call: Call) -> Any:
+    def delete(call: Call) -> Value:
         return revoke(call, call["securityGroupId"], direction, permission(call.news, call["securityGroupId"]))
 
     return Row(
@@ -263,7 +263,7 @@ ROWS: Final = (
         _delete_group,
         inputs=("description", "vpcId", "ingress", "egress", "revokeRulesOnDelete"),
         outputs=("arn", "description", "ownerId", "vpcId"),
-        updates=(Update(_DIRECTIONS, _update_rules), Update(("revokeRulesOnDelete",), lambda call: None)),
+        updates=(Update(_DIRECTIONS, _update_rules), Update(("revokeRulesOnDelete",), nothing)),
         tags=TAGS,
         name=Name(255),
     ),
@@ -271,7 +271,7 @@ ROWS: Final = (
         "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
         _take_default,
         _read_group,
-        lambda call: None,
+        nothing,
         inputs=("vpcId", "ingress", "egress"),
         outputs=("arn", "description", "name", "ownerId"),
         updates=(Update(_DIRECTIONS, _update_rules),),

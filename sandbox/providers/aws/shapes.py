@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.providers import StandInError
+from sandbox.providers.values import Value
 
 Aliases = Mapping[str, str]
 
 
-def arguments(shape: Any, values: Mapping[str, Any], aliases: Aliases, where: str) -> dict[str, Any]:
+def arguments(shape: Value, values: Mapping[str, Value], aliases: Aliases, where: str) -> dict[str, Value]:
     """``values`` as members of a structure shape; ``None`` is left out. Raises :class:`StandInError` naming the key."""
     found: dict[str, Any] = {}
     members = {name.lower(): name for name in shape.members}
@@ -24,14 +25,13 @@ def arguments(shape: Any, values: Mapping[str, Any], aliases: Aliases, where: st
         wanted = aliases.get(key, key)
         name = members.get(wanted.lower())
         if name is None:
-            raise StandInError(
-                f"{where}: the sandbox's aws stand-in has no place for {key!r} (known: {', '.join(sorted(shape.members))})"
-            )
+            known = ", ".join(sorted(shape.members))
+            raise StandInError(f"{where}: the sandbox's aws stand-in has no place for {key!r} (known: {known})")
         found[name] = convert(shape.members[name], value, aliases, f"{where}.{name}")
     return found
 
 
-def convert(shape: Any, value: Any, aliases: Aliases, where: str) -> Any:
+def convert(shape: Value, value: Value, aliases: Aliases, where: str) -> Value:
     """One value in the type its shape asks for. Raises :class:`StandInError` for a value that cannot be."""
     kind = shape.type_name
     if kind == "structure":
@@ -48,7 +48,7 @@ def convert(shape: Any, value: Any, aliases: Aliases, where: str) -> Any:
     return _scalar(kind, value, where)
 
 
-def _scalar(kind: str, value: Any, where: str) -> Any:
+def _scalar(kind: str, value: Value, where: str) -> Value:
     try:
         if kind == "boolean":
             return value if isinstance(value, bool) else {"true": True, "false": False}[str(value).lower()]

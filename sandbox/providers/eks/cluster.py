@@ -16,6 +16,8 @@ import pulumi_kubernetes as kubernetes
 
 from sandbox.providers import StandInError
 from sandbox.providers.eks.kubeconfig import kubeconfig
+from sandbox.providers.eks.security_groups import SecurityGroups
+from sandbox.providers.values import Value
 
 Inputs = Mapping[str, Any]
 
@@ -40,7 +42,7 @@ _CNI_OPTIONS: Final = (
 class ServiceRole(pulumi.ComponentResource):
     """A role for a service with managed policies attached."""
 
-    def __init__(self, name: str, service: str, policies: list[str], tags: Any, opts: pulumi.ResourceOptions) -> None:
+    def __init__(self, name: str, service: str, policies: list[str], tags: Value, opts: pulumi.ResourceOptions) -> None:
         """Declare the role and one attachment per policy."""
         super().__init__("eks:index:ServiceRole", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
@@ -57,8 +59,7 @@ class ServiceRole(pulumi.ComponentResource):
         partition = aws.get_partition_output(opts=pulumi.InvokeOptions(parent=self)).partition
         self.attachments = [
             aws.iam.RolePolicyAttachment(
-                # pulumi-eks names attachments by the start of a SHA-1; it protects nothing.
-                f"{name}-{hashlib.sha1(f'arn:aws:iam::aws:policy/{policy}'.encode(), usedforsecurity=False).hexdigest()[:8]}",
+                f"{name}-{_short_hash(policy)}",
                 policy_arn=pulumi.Output.concat("arn:", partition, f":iam::aws:policy/{policy}"),
                 role=self.role.name,
                 opts=child,
@@ -80,7 +81,10 @@ class Cluster(pulumi.ComponentResource):
         self._child = pulumi.ResourceOptions(parent=self)
         _check(inputs)
         role, after = self._service_role()
-        self._group = None if inputs.get("skipDefaultSecurityGroups") else self._cluster_security_group()
+        self._groups = SecurityGroups(name, inputs.get("vpcId"), self._child)
+        self._group: aws.ec2.SecurityGroup | None = None
+        if not inputs.get("skipDefaultSecurityGroups"):
+            self._group = self._groups.cluster(self._tags("eksClusterSecurityGroup", "clusterSecurityGroupTags"))
         self._subnets = _subnets(inputs)
         self._cluster = self._eks_cluster(role, after)
         self._addon("kube-proxy", "kubeProxyAddonOptions", enabled=True)
@@ -93,7 +97,7 @@ class Cluster(pulumi.ComponentResource):
         # Without nodes of its own the component leaves coredns out, unless it is asked for.
         self._addon("coredns", "corednsAddonOptions", enabled=False)
         self._oidc = self._oidc_provider() if inputs.get("createOidcProvider") else None
-        self._node_group_rules()
+        self._nodes, self._ingress = self._node_group()
         self.state = self._outputs(role)
         self.register_outputs(self.state)
 
@@ -109,7 +113,7 @@ class Cluster(pulumi.ComponentResource):
         )
         return made.role, [*made.attachments]
 
-    def _tags(self, what: str, *more: str) -> Any:
+    def _tags(self, what: str, *more: str) -> Value:
         """Name first, then special tags, then the general ones, as the real component merges them."""
         maps = [self._inputs.get(key) or {} for key in (*more, "tags")]
         return pulumi.Output.all(*maps).apply(
@@ -119,87 +123,44 @@ class Cluster(pulumi.ComponentResource):
             }
         )
 
-    def _cluster_security_group(self) -> aws.ec2.SecurityGroup:
-        what = "eksClusterSecurityGroup"
-        tags = self._tags(what, "clusterSecurityGroupTags")
-        group = aws.ec2.SecurityGroup(
-            f"{self._base}-{what}",
-            vpc_id=self._inputs.get("vpcId"),
-            revoke_rules_on_delete=True,
-            tags=tags,
-            opts=self._child,
-        )
-        self._rule(
-            "eksClusterInternetEgressRule", group.id, "egress", "Allow internet access.", cidr_blocks=["0.0.0.0/0"]
-        )
-        return group
-
-    def _rule(
-        self,
-        what: str,
-        group: Any,
-        kind: str,
-        description: str,
-        ports: tuple[int, int] = (0, 0),
-        protocol: str = "-1",
-        /,
-        **source: Any,
-    ) -> aws.ec2.SecurityGroupRule:
-        first, last = ports
-        return aws.ec2.SecurityGroupRule(
-            f"{self._base}-{what}",
-            type=kind,
-            description=description,
-            from_port=first,
-            to_port=last,
-            protocol=protocol,
-            security_group_id=group,
-            opts=self._child,
-            **source,
-        )
-
-    def _eks_cluster(self, role: Any, after: list[pulumi.Resource]) -> aws.eks.Cluster:
+    def _eks_cluster(self, role: Value, after: list[pulumi.Resource]) -> aws.eks.Cluster:
         given = self._inputs
-        network, key = (
-            {
-                "serviceIpv4Cidr": given.get("kubernetesServiceIpAddressRange"),
-                "ipFamily": given.get("ipFamily", "ipv4"),
-            },
-            given.get("encryptionConfigKeyArn"),
-        )
-        vpc = {
-            "securityGroupIds": [self._group.id] if self._group else None,
+        key, cidr = given.get("encryptionConfigKeyArn"), given.get("kubernetesServiceIpAddressRange")
+        network: Value = {"serviceIpv4Cidr": cidr, "ipFamily": given.get("ipFamily", "ipv4")}
+        encryption: Value = {"provider": {"keyArn": key}, "resources": ["secrets"]}
+        access: Value = {
+            "authenticationMode": given["authenticationMode"],
+            "bootstrapClusterCreatorAdminPermissions": True,
+        }
+        vpc: Value = {
+            "securityGroupIds": [self._group.id] if self._group is not None else None,
             "subnetIds": self._subnets,
-            "endpointPrivateAccess": given.get("endpointPrivateAccess"),
-            "endpointPublicAccess": given.get("endpointPublicAccess"),
-            "publicAccessCidrs": given.get("publicAccessCidrs"),
+            **{
+                name: given.get(name) for name in ("endpointPrivateAccess", "endpointPublicAccess", "publicAccessCidrs")
+            },
         }
         child = pulumi.ResourceOptions(
             parent=self,
             depends_on=after,
             ignore_changes=["accessConfig.bootstrapClusterCreatorAdminPermissions", "bootstrapSelfManagedAddons"],
         )
-        return aws.eks.Cluster(
+        made: aws.eks.Cluster = aws.eks.Cluster(
             f"{self._base}-eksCluster",
             name=given.get("name"),
             role_arn=pulumi.Output.from_input(role).apply(lambda found: found.arn),
-            kubernetes_network_config=network
-            if given.get("kubernetesServiceIpAddressRange") or given.get("ipFamily")
-            else None,
+            kubernetes_network_config=network if cidr or given.get("ipFamily") else None,
             bootstrap_self_managed_addons=given.get("bootstrapSelfManagedAddons", True),
             vpc_config=vpc,
             version=given.get("version"),
             enabled_cluster_log_types=given.get("enabledClusterLogTypes"),
             tags=self._tags("eksCluster", "clusterTags"),
-            encryption_config={"provider": {"keyArn": key}, "resources": ["secrets"]} if key else None,
-            access_config={
-                "authenticationMode": given["authenticationMode"],
-                "bootstrapClusterCreatorAdminPermissions": True,
-            },
+            encryption_config=encryption if key else None,
+            access_config=access,
             upgrade_policy=given.get("upgradePolicy"),
             deletion_protection=given.get("deletionProtection"),
             opts=child,
         )
+        return made
 
     def _addon(self, addon: str, key: str, *, enabled: bool) -> None:
         options = _options(self._inputs, key, _ADDON_OPTIONS)
@@ -299,59 +260,20 @@ class Cluster(pulumi.ComponentResource):
             opts=self._child,
         )
 
-    def _node_group_rules(self) -> None:
-        """The default security group of nodes, and the rules between it and the cluster's."""
-        self._nodes: aws.ec2.SecurityGroup | None = None
-        self._ingress: aws.ec2.SecurityGroupRule | None = None
+    def _node_group(self) -> tuple[aws.ec2.SecurityGroup | None, aws.ec2.SecurityGroupRule | None]:
+        """Declare the security group of nodes, where there is one of the cluster's."""
         if self._group is None:
-            return
-        name = self._cluster.name.apply(lambda found: {f"kubernetes.io/cluster/{found}": "owned"})
-        tags = pulumi.Output.all(name, self._tags("nodeSecurityGroup", "nodeSecurityGroupTags")).apply(
-            lambda maps: {**maps[0], **maps[1]}
-        )
-        nodes = aws.ec2.SecurityGroup(
-            f"{self._base}-nodeSecurityGroup",
-            vpc_id=self._inputs.get("vpcId"),
-            revoke_rules_on_delete=True,
-            tags=tags,
-            opts=self._child,
-        )
-        cluster = self._group.id
-        self._rule("eksNodeIngressRule", nodes.id, "ingress", "Allow nodes to communicate with each other", self=True)
-        kubelet = "Allow worker Kubelets and pods to receive communication from the cluster control plane"
-        self._rule(
-            "eksNodeClusterIngressRule",
-            nodes.id,
-            "ingress",
-            kubelet,
-            (1025, 65535),
-            "tcp",
-            source_security_group_id=cluster,
-        )
-        extension = (
-            "Allow pods running extension API servers on port 443 to receive communication from cluster control plane"
-        )
-        self._rule(
-            "eksExtApiServerClusterIngressRule",
-            nodes.id,
-            "ingress",
-            extension,
-            (443, 443),
-            "tcp",
-            source_security_group_id=cluster,
-        )
-        self._rule("eksNodeInternetEgressRule", nodes.id, "egress", "Allow internet access.", cidr_blocks=["0.0.0.0/0"])
-        api = "Allow pods to communicate with the cluster API Server"
-        self._ingress = self._rule(
-            "eksClusterIngressRule", cluster, "ingress", api, (443, 443), "tcp", source_security_group_id=nodes.id
-        )
-        self._nodes = nodes
+            return None, None
+        owned = self._cluster.name.apply(lambda found: {f"kubernetes.io/cluster/{found}": "owned"})
+        named = self._tags("nodeSecurityGroup", "nodeSecurityGroupTags")
+        tags = pulumi.Output.all(owned, named).apply(lambda maps: {**maps[0], **maps[1]})
+        return self._groups.nodes(self._group.id, tags)
 
-    def _outputs(self, role: Any) -> dict[str, Any]:
+    def _outputs(self, role: Value) -> dict[str, Value]:
         cluster = self._cluster
         issuer = cluster.identities[0].oidcs[0].issuer
         own_group = cluster.vpc_config.cluster_security_group_id
-        provider = self._providers.get("aws") if isinstance(self._providers, Mapping) else None
+        provider = self._providers.get("aws")
         core = {
             "accessEntries": list((self._inputs.get("accessEntries") or {}).values()),
             "cluster": cluster,
@@ -374,7 +296,7 @@ class Cluster(pulumi.ComponentResource):
             "awsProvider": provider,
             "clusterIngressRuleId": self._ingress.security_group_rule_id if self._ingress else "",
             "clusterSecurityGroup": self._group,
-            "clusterSecurityGroupId": self._group.id if self._group else own_group,
+            "clusterSecurityGroupId": self._group.id if self._group is not None else own_group,
             "core": {key: value for key, value in core.items() if value is not None},
             "defaultNodeGroupAsgName": "",
             "eksCluster": cluster,
@@ -392,7 +314,12 @@ class Cluster(pulumi.ComponentResource):
         }
 
 
-def _json(value: Any) -> str:
+def _short_hash(policy: str) -> str:
+    """The real component names attachments by the start of a SHA-1 of the policy; it protects nothing."""
+    return hashlib.sha1(f"arn:aws:iam::aws:policy/{policy}".encode(), usedforsecurity=False).hexdigest()[:8]
+
+
+def _json(value: Value) -> str:
     return json.dumps(value)
 
 
@@ -413,7 +340,7 @@ def _check(inputs: Inputs) -> None:
         raise StandInError("the sandbox's eks stand-in takes no default VPC: set vpcId and subnets")
 
 
-def _subnets(inputs: Inputs) -> Any:
+def _subnets(inputs: Inputs) -> Value:
     if inputs.get("subnetIds") is not None:
         return inputs["subnetIds"]
     parts = [inputs.get("publicSubnetIds") or [], inputs.get("privateSubnetIds") or []]

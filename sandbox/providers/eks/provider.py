@@ -65,7 +65,8 @@ class EksProvider(Provider):
         unknown = sorted(key for key, value in inputs.items() if value is not None and key not in MODELLED)
         if unknown:
             raise StandInError(
-                f"the sandbox's eks stand-in does not model the input {', '.join(unknown)} of eks:index:Cluster; add it in sandbox/providers/eks"
+                f"the sandbox's eks stand-in does not model the input {', '.join(unknown)} of eks:index:Cluster; "
+                "add it in sandbox/providers/eks"
             )
         cluster = Cluster(name, {key: value for key, value in inputs.items() if value is not None}, options)
         return ConstructResult(cluster.urn, cluster.state)

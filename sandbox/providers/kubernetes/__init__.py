@@ -1,1 +1,1 @@
-"""The stand-in for the kubernetes provider: server-side apply to a cluster on this machine, or manifests in a folder."""
+"""The stand-in for the kubernetes provider: objects go to a cluster on this machine, or as manifests to a folder."""

@@ -11,8 +11,9 @@ import os
 import ssl
 import tempfile
 import time
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import urllib3
@@ -20,7 +21,7 @@ from ruamel.yaml import YAML
 
 from sandbox.providers import StandInError, loopback_url
 from sandbox.providers.kubernetes.objects import ordered
-from sandbox.providers.values import Record
+from sandbox.providers.values import Record, Value
 
 MANAGER: Final = "multiarch-sandbox"
 _SECONDS: Final = 60.0
@@ -55,7 +56,7 @@ class Cluster:
         return None if answer is None else _without_noise(answer)
 
     def delete(self, obj: Record) -> None:
-        """Delete and wait until it is gone; finalizers may take a while. Raises :class:`StandInError` after a minute."""
+        """Delete and wait until it is gone. Raises :class:`StandInError` when finalizers keep it for over a minute."""
         try:
             url = self._url(obj)
         except LookupError:
@@ -93,14 +94,14 @@ class Cluster:
         return self._kinds[api_version, kind]
 
     def _ask(
-        self, method: str, url: str, body: Any = None, content: str = "application/json", *, missing: bool = False
-    ) -> Any:
+        self, method: str, url: str, body: Value = None, content: str = "application/json", *, missing: bool = False
+    ) -> Value:
         headers = {**self._headers, "Accept": "application/json", "Content-Type": content}
         data = None if body is None else json.dumps(body, sort_keys=True).encode()
         answer = self._pool.request(method, url, body=data, headers=headers)
-        if answer.status == 404 and missing:
+        if answer.status == HTTPStatus.NOT_FOUND and missing:
             return None
-        if answer.status >= 400:
+        if answer.status >= HTTPStatus.BAD_REQUEST:
             raise StandInError(
                 f"{method} {url.removeprefix(self._server)} answered {answer.status}: {_message(answer.data)}"
             )
@@ -114,7 +115,7 @@ def _message(data: bytes) -> str:
         return data[:200].decode(errors="replace")
 
 
-def _named(config: Any, kind: str, name: str) -> Any:
+def _named(config: Value, kind: str, name: str) -> Value:
     for row in config.get(kind) or []:
         if row["name"] == name:
             return row

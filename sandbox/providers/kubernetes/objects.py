@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from sandbox.providers import StandInError, auto_name
-from sandbox.providers.values import UNKNOWN, Record
+from sandbox.providers.values import UNKNOWN, Record, Value
 
 RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 _NAME_LIMIT: Final = 63
@@ -78,7 +78,7 @@ def replaces(kind: str, settings: Record, path: str) -> bool:
     return any(path == item or path.startswith((f"{item}.", f"{item}[")) for item in fixed)
 
 
-def ordered(value: Any) -> Any:
+def ordered(value: Value) -> Value:
     """The same value with every map sorted by key, and nothing that Pulumi added."""
     if isinstance(value, dict):
         return {key: ordered(value[key]) for key in sorted(value) if not key.startswith("__")}

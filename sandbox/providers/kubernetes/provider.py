@@ -26,6 +26,7 @@ from sandbox.providers.values import (
     wrap_map,
 )
 
+_HERE: Final = "sandbox/providers/kubernetes/provider.py"
 _SETTINGS: Final = frozenset(
     {
         "cluster",
@@ -71,7 +72,8 @@ def manifests_folder() -> Path:
     folder = os.environ.get("MULTIARCH_SANDBOX_MANIFESTS", "")
     if not folder:
         raise StandInError(
-            "neither MULTIARCH_SANDBOX_KUBECONFIG nor MULTIARCH_SANDBOX_MANIFESTS is set: the kubernetes stand-in has nowhere to put objects"
+            "neither MULTIARCH_SANDBOX_KUBECONFIG nor MULTIARCH_SANDBOX_MANIFESTS is set: "
+            "the kubernetes stand-in has nowhere to put objects"
         )
     return Path(folder)
 
@@ -87,7 +89,7 @@ class KubernetesProvider(api.Provider):
 
     @property
     def store(self) -> Store:
-        """Where objects go. The provider's own kubeconfig names an EKS endpoint that nobody serves, so it is not used."""
+        """Where objects go. The configured kubeconfig is not used: it names an EKS endpoint that nobody serves."""
         if self._store is None:
             explicit = os.environ.get("MULTIARCH_SANDBOX_KUBECONFIG")
             self._store = Cluster(Path(explicit)) if explicit else Manifests(manifests_folder())
@@ -98,7 +100,7 @@ class KubernetesProvider(api.Provider):
         failures = [
             api.CheckFailure(
                 key,
-                f"the sandbox's kubernetes stand-in has no provider setting {key!r}; add it in sandbox/providers/kubernetes/provider.py",
+                f"the sandbox's kubernetes stand-in has no provider setting {key!r}; add it in {_HERE}",
             )
             for key in sorted(request.new_inputs)
             if key not in _SETTINGS and not key.startswith("__")
@@ -186,7 +188,8 @@ class KubernetesProvider(api.Provider):
     def _put(self, token: str, inputs: Record) -> Record:
         if token == objects.RELEASE:
             sys.stderr.write(
-                f"Helm release {inputs['namespace']}/{inputs['name']}: the sandbox writes chart, version and values to a file and installs nothing.\n"
+                f"Helm release {inputs['namespace']}/{inputs['name']}: "
+                "the sandbox writes chart, version and values to a file and installs nothing.\n"
             )
         live = self._target(token).put(_record(token, inputs))
         return {**merged(live, inputs), INPUTS: inputs}
@@ -211,4 +214,4 @@ def _preview(inputs: Record) -> Record:
 
 
 def _type(urn: str) -> str:
-    return urn.split("::")[2].split("$")[-1]
+    return urn.split("::")[2].rsplit("$", maxsplit=1)[-1]
