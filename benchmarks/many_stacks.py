@@ -1,0 +1,80 @@
+"""``multiarch stack render`` of 25, 50 and 100 generated stacks on two processes.
+
+Limits: 20 s of wall time for 100; linear growth: 100 stacks take at most 4 x 1.25 times as long as 25.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from benchmarks.measure import BIN, ROOT, Run, run, show
+
+COUNTS = (25, 50, 100)
+LIMIT_S = 20.0
+# Four times as many stacks; a quarter more is noise.
+GROWTH_LIMIT = 5.0
+RUNS = 3
+STACK = """\
+config:
+  aws:region: eu-west-1
+  multiarch-eks:team: team{number}
+  multiarch-eks:environment: {environment}
+  multiarch-eks:owner: team{number}@example.com
+  multiarch-eks:costCenter: "{number}"
+  multiarch-eks:network: {{cidr: 10.{number}.0.0/16, zones: {zones}}}
+  multiarch-eks:nodeGroups:
+    base: {{instanceTypes: [m7i.large, m6i.large], maxSize: 6}}
+    arm: {{instanceTypes: [m7g.large, m6g.large], maxSize: 6, kind: {kind}}}
+    batch: {{instanceTypes: [c7g.xlarge, c6g.xlarge], capacityType: spot, minSize: 0}}
+"""
+
+
+def _project(folder: Path, count: int) -> list[str]:
+    """Write a project with ``count`` stacks that differ from one another; return their names."""
+    stacks = folder / "config" / "stacks"
+    stacks.mkdir(parents=True)
+    for name in ("Pulumi.yaml", "components", "multiarch"):
+        (folder / name).symlink_to(ROOT / name)
+    names = []
+    for number in range(count):
+        environment = ("dev", "prod")[number % 2]
+        words = STACK.format(
+            number=number,
+            environment=environment,
+            zones=2 + number % 2,
+            kind=("managed", "self-managed")[number % 3 == 0],
+        )
+        names.append(f"team{number}-{environment}")
+        (stacks / f"Pulumi.{names[-1]}.yaml").write_text(words, encoding="utf-8")
+    return names
+
+
+def _render(count: int) -> Run:
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        names = _project(folder, count)
+        files = [str(folder / "config" / "stacks" / f"Pulumi.{name}.yaml") for name in names]
+        out = folder / "out"
+        done = run([str(BIN / "multiarch"), "stack", "render", "--jobs", "2", "--directory", str(out), *files])
+        written = len(list(out.iterdir()))
+        shutil.rmtree(out)
+        if written != count:
+            raise SystemExit(f"{written} of {count} stacks were rendered")
+        return done
+
+
+def main() -> None:
+    """Print each time, the limit, and the growth."""
+    walls = {}
+    for count in COUNTS:
+        walls[count] = min(_render(count).wall for _ in range(RUNS))
+        print(f"stack render of {count} stacks on two processes, wall: {walls[count]:.2f} s", flush=True)
+    few, many = COUNTS[0], COUNTS[-1]
+    show(f"stack render of {many} stacks, wall", walls[many], LIMIT_S, "s")
+    show(f"growth from {few} to {many} stacks", walls[many] / walls[few], GROWTH_LIMIT, "times the wall time")
+
+
+if __name__ == "__main__":
+    main()

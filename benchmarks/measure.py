@@ -1,0 +1,58 @@
+"""Run a command and measure it as the operating system does: wall time, processor time, peak memory."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = ROOT / ".venv" / "bin"
+_KIB_PER_MB = 1000 * 1000 / 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One finished run: seconds, and the peak resident memory of the process in MB (10**6 bytes)."""
+
+    wall: float
+    cpu: float
+    peak_mb: float
+
+
+def run(command: Sequence[str], *, env: Mapping[str, str] | None = None) -> Run:
+    """Run ``command`` to its end. Exits the benchmark with the command's output when it fails."""
+    began = time.perf_counter()
+    with subprocess.Popen(
+        command, cwd=ROOT, env=dict(env or os.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        output = process.stdout.read() if process.stdout else b""
+        # wait4 gives this child's own usage; resource.getrusage would add up all children so far.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - began
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} failed with exit code {process.returncode}:\n{output.decode(errors='replace')}")
+    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / _KIB_PER_MB)
+
+
+def median(runs: Sequence[Run], of: Callable[[Run], float]) -> float:
+    """The median of one figure."""
+    return statistics.median(of(each) for each in runs)
+
+
+def alternate(first: Callable[[], Run], second: Callable[[], Run], times: int) -> tuple[list[Run], list[Run]]:
+    """Run two commands in turn after one warm-up each, so that a busy moment of the machine hits both."""
+    first(), second()
+    pairs = [(first(), second()) for _ in range(times)]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def show(name: str, value: float, limit: float, unit: str) -> None:
+    """Print one figure as a ratio to its limit: up to 1.00 is within."""
+    print(f"{name}: {value:.2f} {unit}, limit {limit:g} {unit}, ratio {value / limit:.2f}", flush=True)

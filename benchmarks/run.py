@@ -1,0 +1,24 @@
+"""Run all benchmarks, one after the other, and print their figures. ``make bench`` calls this.
+
+Each figure is a ratio to a limit or to a peer measured in the same run; nothing here is a test.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import many_stacks, stack_check, stack_render
+
+
+def main() -> None:
+    """All of them."""
+    for benchmark in (stack_check, stack_render, many_stacks):
+        print(f"== {benchmark.__name__}: {(benchmark.__doc__ or '').splitlines()[0]}", flush=True)
+        benchmark.main()
+
+
+if __name__ == "__main__":
+    main()
