@@ -14,8 +14,6 @@ from types import MappingProxyType
 ACCOUNT = "111122223333"
 SUFFIX = "RENDERED"
 CERTIFICATE_AUTHORITY = base64.b64encode(b"rendered: EKS makes the certificate authority with the cluster\n").decode()
-UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""How the engine's protocol writes a value that is not known yet: pulumi, sdk/go/common/resource/plugin."""
 _NO_REGION = "REGION"
 _ZONES_OFFERED = 6
 
@@ -130,8 +128,6 @@ _CALLS: Mapping[str, Callable[[Properties, Where], dict[str, Json]]] = MappingPr
         "aws:index/getAvailabilityZones:getAvailabilityZones": lambda _, where: {
             "names": [f"{where.region}{letter}" for letter in "abcdef"[:_ZONES_OFFERED]]
         },
-        # Which zone an existing subnet lies in, only AWS knows.
-        "aws:ec2/getSubnet:getSubnet": lambda _, _where: {"availabilityZone": UNKNOWN},
         # EC2's own way to write "look it up at launch".
         "aws:ssm/getParameter:getParameter": lambda args, _: {"insecureValue": f"resolve:ssm:{args.get('name')}"},
     }

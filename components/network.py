@@ -34,14 +34,6 @@ class NetworkArgs:
     plan: NewNetwork | ExistingNetwork
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateSubnet:
-    """A subnet for nodes. ``zone`` is the name of its availability zone."""
-
-    id: pulumi.Output[str]
-    zone: pulumi.Output[str]
-
-
 class Network(Component):
     """A VPC with its subnets.
 
@@ -50,7 +42,6 @@ class Network(Component):
     """
 
     vpc_id: pulumi.Output[str]
-    private: tuple[PrivateSubnet, ...]
     private_subnet_ids: list[pulumi.Output[str]]
     public_subnet_ids: list[pulumi.Output[str]]
     ready: tuple[pulumi.Resource, ...]
@@ -63,7 +54,6 @@ class Network(Component):
             self._declare(args, args.plan)
         else:
             self._adopt(args.plan)
-        self.private_subnet_ids = [subnet.id for subnet in self.private]
         self.register_outputs(
             {
                 "vpcId": self.vpc_id,
@@ -72,27 +62,25 @@ class Network(Component):
             }
         )
 
-    def subnets_of(self, group: NodeGroupPlan) -> pulumi.Output[list[str]] | list[pulumi.Output[str]]:
+    def subnets_of(self, group: NodeGroupPlan) -> list[pulumi.Output[str]]:
         """IDs of the private subnets in the group's zones; all of them when it names none.
 
-        Raises StackError (when the engine knows the zones) if one of the group's zones has no private subnet.
+        Raises StackError for a zone that the network does not name; the plan has none such.
         """
         if not group.zones:
             return self.private_subnet_ids
-        zones = pulumi.Output.all(*(subnet.zone for subnet in self.private))
-        ids = pulumi.Output.all(*self.private_subnet_ids)
-        # Zones are known in a preview, IDs of new subnets are not: look at the zones first.
-        return zones.apply(lambda names: _matching(group, names)).apply(
-            lambda wanted: ids.apply(lambda found: [found[index] for index in wanted])
-        )
+        if missing := sorted(set(group.zones) - set(self._named_zones)):
+            named = f"Named are {', '.join(self._named_zones)}." if self._named_zones else "It names none."
+            message = f"the network has no private subnet known to be in {', '.join(missing)}."
+            key = f"{group.key}.zones"
+            raise StackError([Problem(rule="zone-without-subnet", key=key, message=message, hint=named)])
+        named_subnets = zip(self._named_zones, self.private_subnet_ids, strict=True)
+        return [subnet for zone, subnet in named_subnets if zone in group.zones]
 
     def _adopt(self, plan: ExistingNetwork) -> None:
-        opts = pulumi.InvokeOptions(parent=self)
+        self._named_zones: tuple[str, ...] = ()
         self.vpc_id = pulumi.Output.from_input(plan.vpc_id)
-        self.private = tuple(
-            PrivateSubnet(pulumi.Output.from_input(id_), ec2.get_subnet_output(id=id_, opts=opts).availability_zone)
-            for id_ in plan.private_subnet_ids
-        )
+        self.private_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.private_subnet_ids]
         self.public_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.public_subnet_ids]
 
     def _declare(self, args: NetworkArgs, plan: NewNetwork) -> None:
@@ -125,7 +113,8 @@ class Network(Component):
                 ways.append(self._default_route(name, table, nat=nats[min(index, len(nats) - 1)]))
             tables.append(table)
             ready += ways
-        self.private = tuple(PrivateSubnet(subnet.id, subnet.availability_zone) for subnet in private)
+        self._named_zones = plan.zones
+        self.private_subnet_ids = [subnet.id for subnet in private]
         self.public_subnet_ids = [subnet.id for subnet in public]
         self.ready = (*ready, *self._endpoints(args, plan, vpc, private, tables))
 
@@ -255,20 +244,3 @@ def _nth_zone(index: int, names: Sequence[str]) -> str:
             )
         ]
     )
-
-
-def _matching(group: NodeGroupPlan, zones: Sequence[str]) -> list[int]:
-    """Return the indices of the subnets in the group's zones. Raises StackError for a zone without one."""
-    if missing := sorted(set(group.zones) - set(zones)):
-        raise StackError(
-            [
-                Problem(
-                    rule="zone-without-subnet",
-                    key=f"{group.key}.zones",
-                    message=f"no private subnet lies in {', '.join(missing)}.",
-                    hint=f"The network's zones are {', '.join(sorted(set(zones)))}.",
-                    value=list(group.zones),
-                )
-            ]
-        )
-    return [index for index, zone in enumerate(zones) if zone in group.zones]

@@ -30,7 +30,7 @@ class NodeGroupArgs:
     facts: pulumi.Output[ClusterFacts]
     security_group_id: pulumi.Input[str]
     role: NodeRole
-    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
+    subnet_ids: Sequence[pulumi.Input[str]]
     ready: Sequence[pulumi.Resource]
 
 
@@ -79,7 +79,7 @@ class NodeGroup(Component):
             cluster_name=args.cluster_name,
             node_group_name_prefix=plan.name_prefix,
             node_role_arn=args.role.role_arn,
-            subnet_ids=args.subnet_ids,
+            subnet_ids=list(args.subnet_ids),
             ami_type=plan.ami_type.name if eks_image else None,
             release_version=plan.ami.release if eks_image else None,
             version=args.kubernetes_version if eks_image else None,
@@ -119,7 +119,7 @@ class NodeGroup(Component):
             min_size=plan.sizes.minimum,
             desired_capacity=plan.sizes.desired,
             max_size=plan.sizes.maximum,
-            vpc_zone_identifiers=args.subnet_ids,
+            vpc_zone_identifiers=list(args.subnet_ids),
             health_check_type="EC2",
             # Replaces a spot instance when EC2 warns that it may be taken back, not only once it is gone.
             capacity_rebalance=spot,

@@ -8,15 +8,18 @@ from threading import Lock
 
 from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks
 from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.settings import get_project, get_stack
 
 from components import marked_values
 from components.marked_values import Json, Properties, Where
 
 STACK_TYPE = "pulumi:pulumi:Stack"
 _CLUSTER_TYPE = "eks:index:Cluster"
+_EKS_CLUSTER_TYPE = "aws:eks/cluster:Cluster"
 # How the engine's protocol marks a value that is more than JSON: pulumi, sdk/go/common/resource/sig.
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _RESOURCE_REFERENCE = "5cf8f73096256a8f31e491e813e4eb8e"
+_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 _NOT_KNOWN_YET = "<known once it runs>"
 
 
@@ -70,11 +73,17 @@ class Recorder(MockMonitor):
         """Everything declared, sorted by URN: requests come in no order of their own."""
         return tuple(self._recorded[urn] for urn in sorted(self._recorded))
 
+    def make_urn(self, parent: str, type_: str, name: str) -> str:
+        """The URN that the engine would give: with the types of all parents but the stack."""
+        above = parent.split("::")[2] if parent else STACK_TYPE
+        chain = type_ if above == STACK_TYPE else f"{above}${type_}"
+        return f"urn:pulumi:{get_stack()}::{get_project()}::{chain}::{name}"
+
     def RegisterResource(  # noqa: N802  (the protocol's name)
         self, request: resource_pb2.RegisterResourceRequest
     ) -> resource_pb2.RegisterResourceResponse:
         """Record a resource, and answer with its inputs and marked values."""
-        urn = str(self.make_urn(request.parent, request.type, request.name))
+        urn = self.make_urn(request.parent, request.type, request.name)
         inputs = properties(request.object)
         with self._lock:
             if urn in self._recorded:
@@ -123,7 +132,7 @@ class Recorder(MockMonitor):
 
     def _cluster(self, urn: str, name: str, inputs: Properties) -> dict[str, Json]:
         """The remote component's EKS cluster, as a reference that the SDK resolves by ``getResource``."""
-        child = str(self.make_urn(urn, "aws:eks/cluster:Cluster", f"{name}-eksCluster"))
+        child = self.make_urn(urn, _EKS_CLUSTER_TYPE, f"{name}-eksCluster")
         self._clusters[child] = marked_values.cluster(name, inputs, self._where)
         return {_SIGNATURE: _RESOURCE_REFERENCE, "urn": child, "id": child, "packageVersion": ""}
 
@@ -150,7 +159,7 @@ def _plain(value: object) -> Json:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, str):
-        return _NOT_KNOWN_YET if value == marked_values.UNKNOWN else value
+        return _NOT_KNOWN_YET if value == _UNKNOWN else value
     if isinstance(value, Sequence):
         return [_plain(member) for member in value]
     return value

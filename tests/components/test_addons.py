@@ -1,0 +1,67 @@
+"""Add-ons, the EBS CSI driver's role, and the default StorageClass."""
+
+from __future__ import annotations
+
+import json
+
+from tests.components import declared
+from tests.components.declared import World, world
+
+
+def test_all_five_add_ons_are_eks_add_ons_and_what_is_declared_runs(small: World) -> None:
+    addons = {addon.name: addon.inputs for addon in small.all(declared.ADDON)}
+    assert set(addons) == {"aws-ebs-csi-driver", "coredns", "eks-pod-identity-agent", "kube-proxy", "vpc-cni"}
+    for inputs in addons.values():
+        assert inputs["resolveConflictsOnCreate"] == inputs["resolveConflictsOnUpdate"] == "OVERWRITE"
+
+
+def test_a_version_is_given_where_the_team_pinned_one(small: World) -> None:
+    assert "addonVersion" not in small.inputs(declared.ADDON, "coredns")
+    pinned = world({"addons": {"coredns": {"version": "v1.12.4-eksbuild.1"}}})
+    assert pinned.inputs(declared.ADDON, "coredns")["addonVersion"] == "v1.12.4-eksbuild.1"
+
+
+def test_coredns_and_the_ebs_controller_tolerate_the_arm64_taint(small: World) -> None:
+    wanted = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
+    coredns = json.loads(small.inputs(declared.ADDON, "coredns")["configurationValues"])
+    ebs = json.loads(small.inputs(declared.ADDON, "aws-ebs-csi-driver")["configurationValues"])
+    assert wanted in coredns["tolerations"]
+    assert wanted in ebs["controller"]["tolerations"]
+
+
+def test_the_ebs_drivers_role_is_for_its_service_account_in_this_cluster_alone(small: World) -> None:
+    addon = small.one(declared.ADDON, "aws-ebs-csi-driver")
+    association = addon.inputs["podIdentityAssociations"]
+    assert association == [
+        {"roleArn": "arn:aws:iam::111122223333:<Role:aws-ebs-csi-driver>", "serviceAccount": "ebs-csi-controller-sa"}
+    ]
+    statement = json.loads(small.inputs(declared.ROLE, "aws-ebs-csi-driver")["assumeRolePolicy"])["Statement"][0]
+    assert statement["Principal"] == {"Service": "pods.eks.amazonaws.com"}
+    assert statement["Action"] == ["sts:AssumeRole", "sts:TagSession"]
+    assert statement["Condition"]["StringEquals"] == {
+        "aws:RequestTag/eks-cluster-name": "shop-dev",
+        "aws:RequestTag/kubernetes-namespace": "kube-system",
+        "aws:RequestTag/kubernetes-service-account": "ebs-csi-controller-sa",
+    }
+    attachment = small.one(declared.ATTACHMENT, "aws-ebs-csi-driver")
+    assert attachment.inputs["policyArn"] == "arn:aws:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"
+    assert attachment.urn in addon.dependencies
+
+
+def test_an_add_on_that_is_turned_off_leaves_nothing() -> None:
+    found = world({"addons": {"ebsCsi": {"enabled": False}}, "storageClass": False})
+    assert "aws-ebs-csi-driver" not in {resource.name for resource in found.resources}
+
+
+def test_the_default_storage_class_encrypts_and_waits_for_the_pods_node(small: World) -> None:
+    inputs = small.inputs(declared.STORAGE_CLASS)
+    assert inputs["metadata"]["annotations"] == {"storageclass.kubernetes.io/is-default-class": "true"}
+    assert inputs["parameters"] == {"type": "gp3", "encrypted": "true"}
+    assert inputs["volumeBindingMode"] == "WaitForFirstConsumer"
+    assert (inputs["apiVersion"], inputs["kind"]) == ("storage.k8s.io/v1", "StorageClass")
+    assert small.one(declared.ADDON, "aws-ebs-csi-driver").urn in small.one(declared.STORAGE_CLASS).dependencies
+
+
+def test_without_a_storage_class_the_kubernetes_api_is_not_needed() -> None:
+    found = world({"storageClass": False})
+    assert not [r for r in found.resources if "kubernetes" in r.type]

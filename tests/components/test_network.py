@@ -1,0 +1,131 @@
+"""A new VPC, its ways out, and its endpoints; or an existing one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from components.rendering import declare
+from multiarch.errors import StackError
+from tests.components import declared
+from tests.components.declared import World, world
+from tests.stack.words import plan
+
+EXISTING: dict[str, Any] = {
+    "network": {
+        "vpcId": "vpc-0123456789abcdef0",
+        "privateSubnetIds": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"],
+        "publicSubnetIds": ["subnet-0123456789abcdef2"],
+    }
+}
+
+
+def test_the_vpc_resolves_names_and_hands_them_out(small: World) -> None:
+    vpc = small.inputs(declared.VPC)
+    assert (vpc["cidrBlock"], vpc["enableDnsHostnames"], vpc["enableDnsSupport"]) == ("10.0.0.0/16", True, True)
+
+
+def test_the_default_security_group_is_left_without_rules(small: World) -> None:
+    group = small.inputs("aws:ec2/defaultSecurityGroup:DefaultSecurityGroup")
+    assert set(group) == {"tags", "vpcId"}
+
+
+def test_subnets_lie_in_the_regions_first_zones_by_name(full: World) -> None:
+    zones = {s.name: s.inputs["availabilityZone"] for s in full.all(declared.SUBNET)}
+    assert zones == {
+        f"{kind}-{index}": f"eu-west-1{letter}" for kind in ("private", "public") for index, letter in enumerate("abc")
+    }
+
+
+def test_named_zones_are_taken_as_they_are() -> None:
+    found = world({"network": {"zones": ["eu-west-1c", "eu-west-1a"]}})
+    assert {s.inputs["availabilityZone"] for s in found.all(declared.SUBNET)} == {"eu-west-1a", "eu-west-1c"}
+
+
+def test_load_balancers_find_the_subnets_by_their_tags(small: World) -> None:
+    for subnet in small.all(declared.SUBNET):
+        tags: Any = subnet.inputs["tags"]
+        assert tags["kubernetes.io/cluster/shop-dev"] == "shared"
+        role = "elb" if subnet.name.startswith("public") else "internal-elb"
+        assert [key for key in tags if key.startswith("kubernetes.io/role/")] == [f"kubernetes.io/role/{role}"]
+        assert subnet.inputs["mapPublicIpOnLaunch"] is False
+
+
+@pytest.mark.parametrize(("nat", "gateways"), [("single", 1), ("per-zone", 3)])
+def test_every_private_zone_has_a_way_out_through_nat(nat: str, gateways: int) -> None:
+    found = world({"network": {"nat": nat, "zones": 3}})
+    assert len(found.all(declared.NAT)) == gateways
+    used = [route.inputs.get("natGatewayId") for route in found.all(declared.ROUTE) if route.name != "public"]
+    assert used == [f"<NatGateway:nat-{min(i, gateways - 1)}>" for i in range(3)]
+
+
+def test_without_nat_there_is_no_route_to_the_internet_from_private_subnets() -> None:
+    services = ["ec2", "ec2messages", "ecr", "eks", "s3", "ssm", "ssmmessages", "sts"]
+    found = world({"network": {"nat": "none", "endpoints": services}})
+    assert [route.name for route in found.all(declared.ROUTE)] == ["public"]
+    assert not found.all(declared.NAT)
+    assert not found.all("aws:ec2/eip:Eip")
+
+
+def test_nat_gateways_wait_for_the_internet_gateways_route(small: World) -> None:
+    assert small.one(declared.ROUTE, "public").urn in small.one(declared.NAT).dependencies
+
+
+def test_ecr_stands_for_both_of_its_endpoints_and_s3_is_a_gateway(full: World) -> None:
+    endpoints = {e.name: e.inputs for e in full.all(declared.ENDPOINT)}
+    assert {"ecr.api", "ecr.dkr", "s3"} <= set(endpoints)
+    assert "ecr" not in endpoints
+    assert endpoints["s3"]["vpcEndpointType"] == "Gateway"
+    assert endpoints["s3"]["routeTableIds"] == [f"<RouteTable:private-{i}>" for i in range(3)]
+    assert endpoints["ecr.api"]["vpcEndpointType"] == "Interface"
+    assert endpoints["ecr.api"]["privateDnsEnabled"] is True
+    assert endpoints["ecr.api"]["serviceName"] == "com.amazonaws.eu-west-1.ecr.api"
+
+
+def test_endpoints_let_https_in_from_the_vpc_alone(full: World) -> None:
+    group = full.inputs(declared.SECURITY_GROUP)
+    rules = [(r["protocol"], r["fromPort"], r["toPort"], r["cidrBlocks"]) for r in group["ingress"]]
+    assert rules == [("tcp", 443, 443, ["10.0.0.0/16"])]
+    assert "egress" not in group
+
+
+@pytest.mark.parametrize(
+    ("region", "service", "name"),
+    [
+        ("eu-west-1", "ec2", "com.amazonaws.eu-west-1.ec2"),
+        ("us-gov-west-1", "ec2", "com.amazonaws.us-gov-west-1.ec2"),
+        ("cn-north-1", "ec2", "cn.com.amazonaws.cn-north-1.ec2"),
+        ("cn-north-1", "ssm", "com.amazonaws.cn-north-1.ssm"),
+        ("cn-north-1", "s3", "com.amazonaws.cn-north-1.s3"),
+    ],
+)
+def test_endpoints_have_the_names_of_their_partition(region: str, service: str, name: str) -> None:
+    found = world({"network": {"endpoints": [service]}}, region=region)
+    assert found.inputs(declared.ENDPOINT, service)["serviceName"] == name
+
+
+def test_an_existing_network_is_used_and_nothing_of_a_network_is_made() -> None:
+    found = world(EXISTING)
+    assert not [r for r in found.resources if r.type.startswith("aws:ec2/") and r.type != declared.TEMPLATE]
+    assert found.inputs(declared.CLUSTER)["vpcId"] == "vpc-0123456789abcdef0"
+    assert found.inputs(declared.MANAGED, "web")["subnetIds"] == EXISTING["network"]["privateSubnetIds"]
+
+
+def test_a_group_in_some_zones_uses_their_private_subnets() -> None:
+    found = world(
+        {
+            "network": {"zones": ["eu-west-1a", "eu-west-1b", "eu-west-1c"]},
+            "nodeGroups": {"web": {"zones": ["eu-west-1c", "eu-west-1a"]}},
+        }
+    )
+    assert found.inputs(declared.MANAGED, "web")["subnetIds"] == ["<Subnet:private-0>", "<Subnet:private-2>"]
+    assert len(found.inputs(declared.MANAGED, "web-arm")["subnetIds"]) == 3
+
+
+def test_a_zone_that_the_network_does_not_name_is_refused_and_not_ignored() -> None:
+    planned = plan({"network": {"zones": ["eu-west-1a", "eu-west-1b"]}})
+    groups = tuple(replace(group, zones=("eu-west-1z",)) for group in planned.node_groups)
+    with pytest.raises(StackError, match="no private subnet known to be in eu-west-1z"):
+        declare(replace(planned, node_groups=groups))

@@ -1,0 +1,210 @@
+"""What holds for the platform as a whole: tags, no way in but SSM, the order of coming and going, aliases."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+
+from components import component
+from components.recording import Recorded
+from tests.components import declared
+from tests.components.declared import World, walk, world
+
+SSH = 22
+KEYS_AND_SSH = {"keyName", "keyPair", "publicKey", "remoteAccess", "ec2SshKey", "nodePublicKey"}
+
+
+@cache
+def takes_tags(type_: str) -> bool:
+    """Whether the AWS SDK's class for a type has tags, looked up there and not in a list of ours."""
+    module, _, name = type_.removeprefix("aws:").partition(":")
+    package = importlib.import_module(f"pulumi_aws.{module.partition('/')[0]}")
+    return hasattr(getattr(package, name), "tags")
+
+
+def tags_of(resource: Recorded) -> dict[str, object]:
+    found = resource.inputs.get("tags", {})
+    if isinstance(found, list):
+        return {tag["key"]: tag["value"] for tag in found}
+    assert isinstance(found, dict)
+    return found
+
+
+def test_every_taggable_resource_has_all_tags_and_a_name(full: World) -> None:
+    taggable = [r for r in full.resources if r.type.startswith("aws:") and takes_tags(r.type)]
+    taggable.append(full.one(declared.CLUSTER))
+    assert len({resource.type for resource in taggable}) > 15
+    for resource in taggable:
+        tags = tags_of(resource)
+        assert dict(full.plan.tags).items() <= tags.items(), resource.urn
+        assert str(tags["Name"]).startswith("shop-dev"), resource.urn
+
+
+def opens_ssh(inputs: object) -> bool:
+    """Whether any rule in a resource's inputs lets port 22 in, or any property carries an SSH key."""
+    for mapping in walk(inputs):
+        if KEYS_AND_SSH & set(mapping):
+            return True
+        first, last = mapping.get("fromPort"), mapping.get("toPort")
+        if mapping.get("protocol") == "-1" or (
+            isinstance(first, int) and isinstance(last, int) and first <= SSH <= last
+        ):
+            return True
+    return False
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {"ingress": [{"protocol": "tcp", "fromPort": 22, "toPort": 22}]},
+        {"ingress": [{"protocol": "tcp", "fromPort": 0, "toPort": 65535}]},
+        {"ingress": [{"protocol": "-1", "fromPort": 0, "toPort": 0}]},
+        {"keyName": "admin"},
+        {"remoteAccess": {"ec2SshKey": "admin"}},
+    ],
+)
+def test_an_open_ssh_port_would_be_seen(inputs: Mapping[str, object]) -> None:
+    assert opens_ssh(inputs)
+
+
+def test_nothing_opens_port_22_or_brings_an_ssh_key(full: World) -> None:
+    assert len(full.resources) > 80
+    assert [resource.urn for resource in full.resources if opens_ssh(resource.inputs)] == []
+
+
+def goes_before(found: World, first: Recorded, second: Recorded) -> bool:
+    """Whether the engine deletes ``first`` before ``second``: ``first`` depends on it, by whatever way.
+
+    As the engine sees it: a dependency on a component is one on its children, and a child depends on its parent.
+    """
+    resources = found.by_urn()
+    children: dict[str, list[str]] = {}
+    for resource in found.resources:
+        children.setdefault(resource.parent, []).append(resource.urn)
+    seen: set[str] = set()
+    todo = [first.urn]
+    while todo:
+        urn = todo.pop()
+        if urn in seen or urn not in resources:
+            continue
+        seen.add(urn)
+        resource = resources[urn]
+        todo += [*resource.dependencies, resource.parent]
+        if urn != first.urn and not resource.custom and urn in {d for r in resources.values() for d in r.dependencies}:
+            todo += children.get(urn, [])
+    return second.urn in seen
+
+
+def of(found: World, *types: str) -> list[Recorded]:
+    return [resource for resource in found.resources if resource.type in types]
+
+
+GROUPS = (declared.MANAGED, declared.SCALING_GROUP)
+
+
+def test_destroy_takes_what_runs_on_nodes_before_the_nodes(full: World) -> None:
+    late = [full.one(declared.ADDON, "coredns"), full.one(declared.ADDON, "aws-ebs-csi-driver")]
+    for workload in [*late, full.one(declared.STORAGE_CLASS)]:
+        for group in of(full, *GROUPS):
+            assert goes_before(full, workload, group)
+            assert not goes_before(full, group, workload)
+
+
+def test_destroy_takes_volumes_class_before_the_driver(full: World) -> None:
+    assert goes_before(full, full.one(declared.STORAGE_CLASS), full.one(declared.ADDON, "aws-ebs-csi-driver"))
+
+
+def test_destroy_leaves_nodes_their_network_rights_and_logs_until_they_are_gone(full: World) -> None:
+    ways = of(
+        full, declared.ROUTE, declared.NAT, declared.ENDPOINT, "aws:ec2/routeTableAssociation:RouteTableAssociation"
+    )
+    early = [full.one(declared.ADDON, name) for name in ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")]
+    needed = [*ways, *early, full.one(declared.LOG_GROUP, "sessions")]
+    assert len(ways) > 15
+    for group in of(full, *GROUPS):
+        kind = "managed" if group.type == declared.MANAGED else "self-managed"
+        rights = [r for r in of(full, declared.ATTACHMENT, declared.ROLE_POLICY) if r.name.startswith(f"{kind}-nodes")]
+        assert len(rights) == 5
+        for thing in [*needed, *rights]:
+            assert goes_before(full, group, thing), (group.name, thing.urn)
+    for group in of(full, declared.SCALING_GROUP):
+        assert goes_before(full, group, full.one(declared.ACCESS_ENTRY))
+
+
+def test_destroy_takes_everything_in_the_cluster_before_the_cluster_and_its_logs_after_it(full: World) -> None:
+    cluster = full.one(declared.CLUSTER)
+    inside = of(full, declared.ADDON, declared.ACCESS_ENTRY, declared.STORAGE_CLASS, *GROUPS)
+    assert len(inside) == 5 + 1 + 1 + 5
+    for thing in inside:
+        assert goes_before(full, thing, cluster), thing.urn
+    after = [
+        full.one(declared.LOG_GROUP, "control-plane"),
+        full.one(declared.KEY),
+        full.one(declared.ROLE, "cluster"),
+        full.one(declared.ATTACHMENT, "AmazonEKSClusterPolicy"),
+        full.one(declared.VPC),
+    ]
+    for thing in after:
+        assert goes_before(full, cluster, thing), thing.urn
+
+
+def test_every_resource_has_a_component_of_ours_above_it(full: World) -> None:
+    resources = full.by_urn()
+    for resource in full.resources:
+        if resource.type == "pulumi:pulumi:Stack":
+            assert not resource.parent
+        elif resource.type == "multiarch-eks:components:Platform":
+            assert resources[resource.parent].type == "pulumi:pulumi:Stack"
+        else:
+            assert resources[resource.parent].type.startswith("multiarch-eks:components:"), resource.urn
+
+
+def test_logical_names_do_not_depend_on_the_stacks_name(small: World) -> None:
+    other = world({"team": "search"})
+    assert {(r.type, r.name) for r in small.resources if r.parent} == {
+        (r.type, r.name) for r in other.resources if r.parent
+    }
+
+
+def test_a_renamed_resource_keeps_its_former_name_as_an_alias(monkeypatch: pytest.MonkeyPatch) -> None:
+    former = {"Network/vpc": ("main",), "NodeGroup/*": ("group-{name}",), "Session/.": ("sessions",)}
+    monkeypatch.setattr(component, "FORMER_NAMES", former)
+    found = world()
+    assert found.one(declared.VPC).aliases == ("main",)
+    assert found.one(declared.MANAGED, "web").aliases == ("group-web",)
+    assert found.one(declared.TEMPLATE, "web").aliases == ("group-web",)
+    assert found.one("multiarch-eks:components:Session").aliases == ("sessions",)
+    assert found.one(declared.SUBNET, "private-0").aliases == ()
+
+
+def test_the_kubeconfig_gets_its_token_from_the_aws_cli(small: World) -> None:
+    config = json.loads(small.outputs["kubeconfig"])
+    user = config["users"][0]["user"]
+    assert set(user) == {"exec"}
+    assert user["exec"]["command"] == "aws"
+    assert user["exec"]["args"][:6] == ["--region", "eu-west-1", "eks", "get-token", "--cluster-name", "shop-dev"]
+    assert config["clusters"][0]["cluster"]["server"] == "https://shop-dev.example.invalid"
+
+
+def test_outputs_name_each_groups_architecture_taint_and_auto_scaling_group(full: World) -> None:
+    groups = full.outputs["nodeGroups"]
+    assert groups["web-arm"] == {
+        "architecture": "arm64",
+        "kind": "managed",
+        "capacityType": "on-demand",
+        "amiType": "AL2023_ARM_64_STANDARD",
+        "instanceTypes": ["m7g.large"],
+        "taints": ["arch=arm64:NoSchedule"],
+        "autoScalingGroup": "eks-web-arm-RENDERED-RENDERED",
+    }
+    assert groups["own-arm"]["autoScalingGroup"] == "shop-dev-own-arm-RENDERED"
+    assert full.outputs["cluster"] == {"name": "shop-dev", "version": "1.35"}
+
+
+def test_warnings_are_exported_without_the_line_that_a_comment_would_move(small: World) -> None:
+    assert len(small.plan.warnings) == len(small.outputs["warnings"]) > 0
+    assert not [warning for warning in small.outputs["warnings"] if ".yaml:" in warning]

@@ -1,0 +1,163 @@
+"""Rendering: the same bytes every time, no trace of an earlier one, nothing of somebody else's touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from components import component, rendering
+from components.rendering import render
+from multiarch.errors import OutsideError
+from multiarch.stack.load import load_file
+from multiarch.stack.plan import make_plan
+from tests.components import declared
+from tests.stack.words import TODAY, plan
+
+ROOT = Path(__file__).parents[2]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_rendering_holds_what_reviewers_read(tmp_path: Path) -> None:
+    rendered = render(plan(declared.FULL), tmp_path)
+    assert rendered.directory == tmp_path / "shop-dev"
+    files = content(rendered.directory)
+    assert sorted(files) == [str(path) for path in rendered.files]
+    assert {
+        "resources.json",
+        "outputs.json",
+        "kubeconfig",
+        "user-data/own.mime",
+        "user-data/image.mime",
+        "launch-templates/web.json",
+        "node-groups/web-arm.json",
+        "node-groups/own.json",
+        "iam/managed-nodes/trust-policy.json",
+        "iam/managed-nodes/managed-policies.json",
+        "iam/self-managed-nodes/session-logs.json",
+        "kms/key.json",
+        "sessions/preferences.json",
+        "addons/coredns.json",
+        "kubernetes/StorageClass-gp3.yaml",
+    } <= set(files)
+    assert "user-data/web.mime" not in files
+    assert all(text.endswith(b"\n") for text in files.values())
+
+
+def test_user_data_has_the_suffix_of_its_format(tmp_path: Path) -> None:
+    own = {"kind": "self-managed"}
+    families = {
+        "kubernetesVersion": "1.32",
+        "nodeGroups": {
+            "web": {**own, "amiFamily": "AL2"},
+            "web-arm": {**own, "amiFamily": "Bottlerocket"},
+            "third": {**own, "instanceTypes": ["m7g.large"]},
+        },
+    }
+    rendered = render(plan(families), tmp_path)
+    assert [path.name for path in rendered.files if path.parent.name == "user-data"] == [
+        "third.mime",
+        "web-arm.toml",
+        "web.sh",
+    ]
+
+
+def test_two_processes_render_the_same_bytes(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from components.rendering import render;"
+        "from tests.components.declared import FULL; from tests.stack.words import plan;"
+        "render(plan(FULL), Path(sys.argv[1]))"
+    )
+    found = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        subprocess.run([sys.executable, "-c", program, str(folder)], check=True, env=environment)
+        found.append(content(folder))
+    assert found[0]
+    assert found[0] == found[1]
+
+
+def test_a_second_stack_in_one_process_is_rendered_as_if_it_were_the_first(tmp_path: Path) -> None:
+    alone = content(render(plan(), tmp_path / "alone").directory)
+    render(plan({"team": "search", **declared.FULL}), tmp_path / "after")
+    assert content(render(plan(), tmp_path / "after").directory) == alone
+
+
+def test_files_of_an_earlier_rendering_go(tmp_path: Path) -> None:
+    folder = render(plan(declared.FULL), tmp_path).directory
+    assert (folder / "node-groups" / "own.json").exists()
+    render(plan(), tmp_path)
+    assert not (folder / "node-groups" / "own.json").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["shop-dev"]
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "shop-dev"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    with pytest.raises(OutsideError, match=r"no resources\.json among them"):
+        render(plan(), tmp_path)
+    assert content(folder) == {"thesis.txt": b"years of work"}
+
+
+def test_a_failed_rendering_leaves_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = render(plan(), tmp_path).directory
+    before = content(folder)
+    monkeypatch.setattr(component.Component, "tags", None)
+    with pytest.raises(TypeError):
+        render(plan(), tmp_path)
+    assert content(folder) == before
+    monkeypatch.undo()
+    assert content(render(plan(), tmp_path).directory) == before
+
+
+def test_a_folder_that_cannot_be_written_is_an_outside_fault(tmp_path: Path) -> None:
+    (tmp_path / "build").write_text("a file where a folder should be")
+    with pytest.raises(OutsideError, match="can't be written"):
+        render(plan(), tmp_path / "build")
+
+
+def test_what_aws_alone_knows_is_marked(tmp_path: Path) -> None:
+    folder = render(plan(declared.FULL), tmp_path).directory
+    accounts = set(re.findall(r"\b\d{12}\b", (folder / "resources.json").read_text()))
+    assert accounts == {"111122223333"}
+    assert "https://shop-dev.example.invalid" in (folder / "kubeconfig").read_text()
+
+
+def test_a_stack_without_a_region_is_rendered_with_a_mark_in_its_place() -> None:
+    found = declared.world(region=None)
+    assert {s.inputs["availabilityZone"] for s in found.all(declared.SUBNET)} == {"REGIONa", "REGIONb"}
+
+
+def test_rendering_leaves_nothing_open(tmp_path: Path) -> None:
+    descriptors = Path("/proc/self/fd") if Path("/proc/self/fd").exists() else Path("/dev/fd")
+    render(plan(), tmp_path)
+    before = len(list(descriptors.iterdir()))
+    for _ in range(5):
+        render(plan(), tmp_path)
+    assert len(list(descriptors.iterdir())) == before
+
+
+def test_every_shipped_stack_is_rendered(tmp_path: Path) -> None:
+    files = sorted((ROOT / "config" / "stacks").glob("Pulumi.*.yaml"))
+    assert len(files) >= 4
+    for file in files:
+        made = make_plan(load_file(file, project_file=ROOT / "Pulumi.yaml"), today=TODAY)
+        rendered = render(made, tmp_path)
+        tree = json.loads((rendered.directory / "resources.json").read_text())
+        assert len(tree) == len(rendered.resources) > 50
+        groups = {path.stem for path in rendered.files if path.parent.name == "node-groups"}
+        assert groups == {group.name for group in made.node_groups}
+
+
+def test_the_projects_name_is_that_of_pulumi_yaml() -> None:
+    assert f"name: {rendering.PROJECT}\n" in (ROOT / "Pulumi.yaml").read_text()
