@@ -20,7 +20,8 @@ def client(service: str, region: str | None) -> Any:  # noqa: ANN401  (boto3 has
 
     with failures_as_errors():
         try:
-            return boto3.client(service, region_name=region)
+            # A session of its own: boto3's default one keeps credentials for the process's life.
+            return boto3.session.Session().client(service, region_name=region)
         except NoRegionError as error:
             raise MultiarchError(
                 "No AWS region is known.", hint="Set aws:region in the stack file, or give --region."

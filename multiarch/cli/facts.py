@@ -36,6 +36,8 @@ def refresh(
     from multiarch.facts.refresh import refresh_file
 
     table = file or DATA_FILE
+    if not table.parent.is_dir():
+        raise MultiarchError(f"{table} can't be written: there is no folder {table.parent}.")
     ec2 = client("ec2", region)
     try:
         with failures_as_errors():

@@ -79,7 +79,7 @@ def engine_values(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[
     }
 
     def run(*arguments: str) -> str:
-        command = [pulumi, "--non-interactive", *arguments]
+        command = [str(pulumi), "--non-interactive", *arguments]
         done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout

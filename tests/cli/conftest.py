@@ -1,0 +1,32 @@
+"""A copy of the project to run commands in, and a runner."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import runner, type_of_run
+
+CLONE = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Support dates count as of 2026-11-21, whatever day the tests run."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795219200")
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project's configuration in a folder of its own, which is the working folder."""
+    shutil.copy(CLONE / "Pulumi.yaml", tmp_path)
+    shutil.copytree(CLONE / "config", tmp_path / "config")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> type_of_run:
+    return runner(capsys)

@@ -1,0 +1,159 @@
+"""``stack check``: every problem of every file, and an exit code that says how bad it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import type_of_run
+
+SHIPPED = ("checkout-dev", "gke-parity", "legacy-al2", "payments-prod")
+
+
+def break_stack(clone: Path, stack: str, old: str, new: str) -> None:
+    file = clone / "config" / "stacks" / f"Pulumi.{stack}.yaml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+
+@pytest.mark.usefixtures("clone")
+def test_the_shipped_stacks_pass(run: type_of_run) -> None:
+    ran = run("stack", "check")
+    assert ran.code == 0, ran.err
+    assert ran.out.splitlines() == [f"ok config/stacks/Pulumi.{name}.yaml" for name in SHIPPED]
+    assert "error" not in ran.err.replace("0 errors", "")
+
+
+def test_a_refused_stack_shows_file_line_key_and_hint_on_stderr(clone: Path, run: type_of_run) -> None:
+    break_stack(clone, "checkout-dev", "[m7g.large]", "[m7g.large, m7i.large]")
+    ran = run("stack", "check", "checkout-dev")
+    assert ran.code == 2
+    assert ran.out == "refused config/stacks/Pulumi.checkout-dev.yaml\n"
+    assert (
+        "error: config/stacks/Pulumi.checkout-dev.yaml:37 nodeGroups.graviton.instanceTypes: m7g.large is arm64 and "
+        "m7i.large is amd64; a node group has one architecture. Split it into two groups. [mixed-architectures]"
+    ) in ran.err
+    assert "1 stack: 1 error, " in ran.err
+
+
+def test_every_file_is_checked_though_one_is_refused(clone: Path, run: type_of_run) -> None:
+    break_stack(clone, "checkout-dev", "nat: single", "nat: singel")
+    break_stack(clone, "payments-prod", "minSize: 3", 'minSize: "3"')
+    ran = run("stack", "check")
+    assert ran.code == 2
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["refused", "ok", "ok", "refused"]
+    assert "Pulumi.checkout-dev.yaml:16 network.nat: " in ran.err
+    assert "Pulumi.payments-prod.yaml:50 nodeGroups.base.minSize: " in ran.err
+
+
+@pytest.mark.usefixtures("clone")
+def test_warnings_pass_unless_strict(run: type_of_run) -> None:
+    assert run("stack", "check", "legacy-al2").code == 0
+    strict = run("stack", "check", "--strict", "legacy-al2")
+    assert strict.code == 1
+    assert "[kubernetes-extended]" in strict.err
+
+
+@pytest.mark.usefixtures("clone")
+def test_json_holds_every_field_of_a_problem(run: type_of_run) -> None:
+    ran = run("stack", "check", "-o", "json", "legacy-al2")
+    assert (ran.code, ran.err) == (0, "")
+    assert {key: ran.json[key] for key in ("version", "kind", "errors")} == {
+        "version": "1",
+        "kind": "stack-check",
+        "errors": 0,
+    }
+    (stack,) = ran.json["stacks"]
+    first = stack["problems"][0]
+    assert ran.json["warnings"] == len(stack["problems"])
+    assert {key: first[key] for key in ("rule", "severity", "file", "line", "key", "value")} == {
+        "rule": "kubernetes-extended",
+        "severity": "warning",
+        "file": "config/stacks/Pulumi.legacy-al2.yaml",
+        "line": 13,
+        "key": "kubernetesVersion",
+        "value": "1.32",
+    }
+
+
+@pytest.mark.usefixtures("clone")
+def test_an_unknown_stack_is_told_with_the_nearest_one(run: type_of_run) -> None:
+    ran = run("stack", "check", "checkout-dew")
+    assert (ran.code, ran.out) == (2, "")
+    assert "There is no stack checkout-dew" in ran.err
+    assert "Did you mean checkout-dev?" in ran.err
+
+
+@pytest.mark.usefixtures("clone")
+def test_a_file_may_be_named_by_its_path(run: type_of_run) -> None:
+    assert run("stack", "check", "config/stacks/Pulumi.gke-parity.yaml").code == 0
+    missing = run("stack", "check", "config/stacks/Pulumi.none.yaml")
+    assert missing.code == 2
+    assert "error: config/stacks/Pulumi.none.yaml: The file can't be read" in missing.err
+
+
+def test_outside_of_a_project_the_way_out_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: type_of_run
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = run("stack", "check")
+    assert ran.code == 2
+    assert "Run this in a clone of the project." in ran.err
+
+
+def test_a_project_without_stacks_is_told(clone: Path, run: type_of_run) -> None:
+    for file in (clone / "config" / "stacks").iterdir():
+        file.unlink()
+    ran = run("stack", "check")
+    assert ran.code == 2
+    assert "Run `multiarch stack new`." in ran.err
+
+
+def test_a_yml_file_is_not_overlooked(clone: Path, run: type_of_run) -> None:
+    file = clone / "config" / "stacks" / "Pulumi.checkout-dev.yaml"
+    file.rename(file.with_suffix(".yml"))
+    ran = run("stack", "check")
+    assert ran.code == 2
+    assert "Pulumi.checkout-dev.yml: Pulumi.checkout-dev.yml is no name of a stack file." in ran.err
+
+
+@pytest.mark.usefixtures("clone")
+@pytest.mark.parametrize("epoch", ["soon", "9" * 30])
+def test_a_day_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, run: type_of_run, epoch: str) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    ran = run("stack", "check")
+    assert ran.code == 2
+    assert "SOURCE_DATE_EPOCH" in ran.err
+
+
+@pytest.mark.usefixtures("clone")
+@pytest.mark.parametrize("arguments", [("stack", "check", "--nonsense"), ("stack", "nonsense"), ("stack", "new")])
+def test_wrong_usage_exits_with_2(run: type_of_run, arguments: tuple[str, ...]) -> None:
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert "Usage: multiarch stack" in ran.err
+
+
+def test_a_check_imports_nothing_heavy(clone: Path) -> None:
+    """A cold ``stack check`` takes under 0.4 s; an import of boto3, of rich or of Pulumi would take all of it."""
+    command = [sys.executable, "-X", "importtime", "-m", "multiarch.cli", "stack", "check", "checkout-dev"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    assert "pydantic" in imported
+    assert not imported & {"asyncio", "boto3", "botocore", "components", "concurrent", "jsonschema", "pulumi", "rich"}
+
+
+@pytest.mark.usefixtures("clone")
+def test_colours_are_for_terminals_and_no_color_is_respected(monkeypatch: pytest.MonkeyPatch, run: type_of_run) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b" not in run("stack", "check", "legacy-al2").err
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert "\x1b[33mwarning\x1b[0m: " in run("stack", "check", "legacy-al2").err
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in run("stack", "check", "legacy-al2").err

@@ -1,0 +1,105 @@
+"""``stack list``, ``stack explain`` and ``stack schema``: what there is and what follows from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from multiarch.stack.json_schema import text
+from tests.cli.running import type_of_run
+from tests.cli.test_stack_check import SHIPPED, break_stack
+
+
+@pytest.mark.usefixtures("clone")
+def test_the_list_names_groups_with_their_architectures(run: type_of_run) -> None:
+    ran = run("stack", "list")
+    assert ran.code == 0
+    rows = ran.out.splitlines()[2:]
+    assert [row.split()[0] for row in rows] == list(SHIPPED)
+    assert "general (amd64), graviton (arm64)" in rows[0]
+    assert "default (amd64), either-amd64 (amd64), either-arm64 (arm64)" in rows[1]
+
+
+def test_a_refused_stack_is_listed_with_its_first_problem(clone: Path, run: type_of_run) -> None:
+    break_stack(clone, "legacy-al2", '"1.32"', '"1.33"')
+    ran = run("stack", "list")
+    assert ran.code == 2
+    (row,) = [line for line in ran.out.splitlines() if "legacy-al2" in line]
+    assert "refused: config/stacks/Pulumi.legacy-al2.yaml:14 amiFamily: there are no Amazon Linux 2 images" in row
+
+
+def test_the_list_as_json_has_refused_stacks_too(clone: Path, run: type_of_run) -> None:
+    break_stack(clone, "legacy-al2", '"1.32"', '"1.33"')
+    ran = run("stack", "list", "--output", "json")
+    assert (ran.code, ran.json["kind"], ran.json["version"]) == (2, "stack-list", "1")
+    states = {stack["file"]: stack["ok"] for stack in ran.json["stacks"]}
+    assert states == {f"config/stacks/Pulumi.{name}.yaml": name != "legacy-al2" for name in SHIPPED}
+    assert ran.json["stacks"][0]["nodeGroups"] == [
+        {"name": "general", "architecture": "amd64"},
+        {"name": "graviton", "architecture": "arm64"},
+    ]
+
+
+@pytest.mark.usefixtures("clone")
+def test_an_explanation_gives_every_derived_value_and_its_rule(run: type_of_run) -> None:
+    ran = run("stack", "explain", "gke-parity")
+    assert ran.code == 0
+    lines = {line.split()[0]: line for line in ran.out.splitlines() if line.strip()}
+    assert "config/stacks/Pulumi.gke-parity.yaml:14" in lines["arm64Taint"]
+    assert "Pulumi.yaml:" in lines["session"]
+    assert "the default" in lines["network.serviceCidr"]
+    half = ran.out.partition("multiArchitectureGroups.either: either-arm64")[2]
+    assert "BOTTLEROCKET_ARM_64" in half
+    assert "kubernetes.io/arch=arm64:NoSchedule" in half
+    assert "a half of a multi-architecture group" in half
+
+
+@pytest.mark.usefixtures("clone")
+def test_an_explanation_as_json_has_the_same_values(run: type_of_run) -> None:
+    ran = run("stack", "explain", "legacy-al2", "-o", "json")
+    assert (ran.code, ran.json["kind"], ran.json["stack"]) == (0, "stack-explanation", "legacy-al2")
+    (arm64,) = [group for group in ran.json["nodeGroups"] if group["name"] == "arm64"]
+    derived = {row["key"]: row["value"] for row in arm64["derived"]}
+    assert (derived["architecture"], derived["amiType"]) == ("arm64", "AL2_ARM_64")
+    assert all(row["rule"] for group in ran.json["nodeGroups"] for row in group["derived"])
+    assert all(row["rule"] for row in ran.json["cluster"])
+    assert {problem["severity"] for problem in ran.json["warnings"]} == {"warning"}
+
+
+def test_an_existing_network_is_explained_by_its_ids(clone: Path, run: type_of_run) -> None:
+    subnets = "[subnet-00000000, subnet-00000001]"
+    network = f"vpcId: vpc-00000000\n    privateSubnetIds: {subnets}"
+    break_stack(clone, "gke-parity", "cidr: 10.128.0.0/16\n    zones: 2\n    nat: single", network)
+    ran = run("stack", "explain", "gke-parity")
+    assert ran.code == 0, ran.err
+    assert "vpc-00000000" in ran.out
+    assert "subnet-00000000, subnet-00000001" in ran.out
+
+
+def test_a_refused_stack_is_not_explained(clone: Path, run: type_of_run) -> None:
+    break_stack(clone, "gke-parity", "nat: single", "nat: double")
+    ran = run("stack", "explain", "gke-parity")
+    assert (ran.code, ran.out) == (2, "")
+    assert "network.nat" in ran.err
+
+
+def test_the_schema_is_printed_or_written(clone: Path, run: type_of_run) -> None:
+    assert run("stack", "schema").out == text()
+    file = clone / "config" / "stack.schema.json"
+    file.unlink()
+    assert run("stack", "schema", "--write").code == 0
+    assert file.read_text() == text()
+
+
+@pytest.mark.usefixtures("clone")
+@pytest.mark.parametrize("arguments", [(), ("stack",), ("facts",)])
+def test_a_command_without_arguments_shows_its_help(run: type_of_run, arguments: tuple[str, ...]) -> None:
+    ran = run(*arguments)
+    assert "Usage: multiarch" in ran.out + ran.err
+    assert run(*arguments, "--help").code == 0
+
+
+def test_the_version_is_told(run: type_of_run) -> None:
+    ran = run("--version")
+    assert (ran.code, ran.out) == (0, "0.1.0\n")

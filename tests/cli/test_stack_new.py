@@ -1,0 +1,112 @@
+"""``stack new`` writes a file that is valid as written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from multiarch.stack.json_schema import stack_file_schema
+from multiarch.stack.load import load_file
+from multiarch.stack.yaml_source import read
+from tests.cli.running import type_of_run
+
+
+def stack_file(clone: Path, stack: str) -> Path:
+    return clone / "config" / "stacks" / f"Pulumi.{stack}.yaml"
+
+
+def test_the_written_file_passes_the_check(clone: Path, run: type_of_run) -> None:
+    ran = run("stack", "new", "--team", "search", "--env", "dev")
+    assert (ran.code, ran.out) == (0, "config/stacks/Pulumi.search-dev.yaml\n")
+    assert "multiarch stack check search-dev" in ran.err
+    checked = run("stack", "check", "search-dev")
+    assert checked.code == 0, checked.err
+    rules = {line.rpartition("[")[2].rstrip("]") for line in checked.err.splitlines() if line.startswith("warning")}
+    assert rules == {"ami-not-pinned"}
+    assert stack_file(clone, "search-dev").stat().st_mode & 0o777 == 0o644
+
+
+def test_the_written_file_has_one_group_of_each_architecture(clone: Path, run: type_of_run) -> None:
+    run("stack", "new", "--team", "search", "--env", "dev")
+    ran = run("stack", "list", "-o", "json")
+    (found,) = [stack for stack in ran.json["stacks"] if stack.get("stack") == "search-dev"]
+    assert sorted(group["architecture"] for group in found["nodeGroups"]) == ["amd64", "arm64"]
+    assert stack_file(clone, "search-dev").is_file()
+
+
+def test_the_written_file_pleases_editors(clone: Path, run: type_of_run) -> None:
+    run("stack", "new", "--team", "search", "--env", "dev", "--public-cidr", "8.8.8.8/32")
+    document = read(stack_file(clone, "search-dev"))
+    assert Draft202012Validator(stack_file_schema()).is_valid(document.value)
+
+
+def test_what_is_given_stands_in_the_file(clone: Path, run: type_of_run) -> None:
+    options = ("--region", "us-west-2", "--owner", 'ops: "us" #1 \'é', "--cost-center", "0471")
+    assert run("stack", "new", "--team", "search", "--env", "dev", *options).code == 0
+    stack = load_file(stack_file(clone, "search-dev"))
+    assert (stack.region, stack.words.owner, stack.words.cost_center) == ("us-west-2", 'ops: "us" #1 \'é', "0471")
+    assert stack.words.storage_class is False
+
+
+def test_public_ranges_open_the_api(clone: Path, run: type_of_run) -> None:
+    ranges = ("--public-cidr", "8.8.8.8/32", "--public-cidr", "9.9.9.0/24")
+    assert run("stack", "new", "--team", "search", "--env", "dev", *ranges).code == 0
+    words = load_file(stack_file(clone, "search-dev")).words
+    assert words.api_endpoint.public
+    assert words.api_endpoint.public_cidrs == ["8.8.8.8/32", "9.9.9.0/24"]
+    assert words.storage_class is None
+
+
+def test_production_survives_the_loss_of_a_zone(clone: Path, run: type_of_run) -> None:
+    assert run("stack", "new", "--team", "search", "--env", "prod").code == 0
+    words = load_file(stack_file(clone, "search-prod")).words
+    assert (words.network.zones, words.network.nat) == (3, "per-zone")
+
+
+def test_a_file_that_is_there_is_replaced_only_by_force(clone: Path, run: type_of_run) -> None:
+    before = stack_file(clone, "checkout-dev").read_bytes()
+    refused = run("stack", "new", "--team", "checkout", "--env", "dev")
+    assert refused.code == 2
+    assert "config/stacks/Pulumi.checkout-dev.yaml is there already. --force replaces it." in refused.err
+    assert stack_file(clone, "checkout-dev").read_bytes() == before
+    assert run("stack", "new", "--team", "checkout", "--env", "dev", "--force").code == 0
+    assert stack_file(clone, "checkout-dev").read_bytes() != before
+
+
+def test_the_same_arguments_give_the_same_bytes(clone: Path, run: type_of_run) -> None:
+    run("stack", "new", "--team", "search", "--env", "dev")
+    first = stack_file(clone, "search-dev").read_bytes()
+    run("stack", "new", "--team", "search", "--env", "dev", "--force")
+    assert stack_file(clone, "search-dev").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--team", "Search"), ("--team", "../x"), ("--team", ""), ("--env", "dev.eu"), ("--region", "europe")],
+)
+def test_names_that_cannot_be_are_refused(clone: Path, run: type_of_run, option: str, value: str) -> None:
+    options = {"--team": "search", "--env": "dev"} | {option: value}
+    before = sorted((clone / "config" / "stacks").iterdir())
+    ran = run("stack", "new", *[word for pair in options.items() for word in pair])
+    assert ran.code == 2
+    assert f"{option} {value}: " in ran.err
+    assert sorted((clone / "config" / "stacks").iterdir()) == before
+
+
+def test_the_project_is_found_from_below(clone: Path, monkeypatch: pytest.MonkeyPatch, run: type_of_run) -> None:
+    monkeypatch.chdir(clone / "config")
+    ran = run("stack", "new", "--team", "search", "--env", "dev")
+    assert (ran.code, ran.out) == (0, "stacks/Pulumi.search-dev.yaml\n")
+    assert stack_file(clone, "search-dev").is_file()
+
+
+def test_a_folder_that_cannot_be_written_is_told(clone: Path, run: type_of_run) -> None:
+    for file in (clone / "config" / "stacks").iterdir():
+        file.unlink()
+    (clone / "config" / "stacks").rmdir()
+    (clone / "config" / "stacks").write_text("a file where a folder belongs")
+    ran = run("stack", "new", "--team", "search", "--env", "dev")
+    assert ran.code == 2
+    assert "can't be written" in ran.err

@@ -1,0 +1,170 @@
+"""``stack pin`` and ``facts refresh`` ask AWS, here the sandbox's, through boto3."""
+
+from __future__ import annotations
+
+import difflib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from multiarch.facts.instance_types import DATA_FILE, read_csv
+from tests.cli.aws import served
+from tests.cli.running import type_of_run
+from tests.cli.test_stack_check import SHIPPED
+
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served() as url:
+        yield url
+
+
+@pytest.fixture
+def aws(address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Point boto3 at the sandbox, with nothing of the user's own."""
+    nothing = tmp_path / "no-such-file"
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {
+        **CREDENTIALS,
+        "AWS_ENDPOINT_URL": address,
+        "AWS_CONFIG_FILE": str(nothing),
+        "AWS_SHARED_CREDENTIALS_FILE": str(nothing),
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+
+def stack_file(clone: Path, stack: str) -> Path:
+    return clone / "config" / "stacks" / f"Pulumi.{stack}.yaml"
+
+
+@pytest.mark.usefixtures("aws")
+@pytest.mark.parametrize("stack", SHIPPED)
+def test_a_pinned_stack_is_the_same_file_with_lines_added(clone: Path, run: type_of_run, stack: str) -> None:
+    file = stack_file(clone, stack)
+    before = file.read_text().splitlines()
+    ran = run("stack", "pin", stack)
+    assert ran.code == 0, ran.err
+    marks = {line[0] for line in difflib.ndiff(before, file.read_text().splitlines())}
+    assert marks == {" ", "+"}
+    checked = run("stack", "check", stack)
+    assert checked.code == 0, checked.err
+    assert "ami-not-pinned" not in checked.err
+    assert run("stack", "pin", stack).err.endswith("is pinned; nothing was written.\n")
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_self_managed_group_gets_its_image_with_the_release_beside_it(clone: Path, run: type_of_run) -> None:
+    run("stack", "pin", "legacy-al2")
+    text = stack_file(clone, "legacy-al2").read_text()
+    assert text.count("# AL2_ARM_64 1.32.") == 1
+    assert text.count("# AL2_x86_64 1.32.") == 1
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_dry_run_writes_nothing(clone: Path, run: type_of_run) -> None:
+    before = stack_file(clone, "gke-parity").read_bytes()
+    ran = run("stack", "pin", "gke-parity", "--dry-run")
+    assert ran.code == 0
+    assert "multiArchitectureGroups.either.ami.arm64.id" in ran.out
+    assert "8 values would be written" in ran.err
+    assert stack_file(clone, "gke-parity").read_bytes() == before
+
+
+@pytest.mark.usefixtures("aws")
+def test_an_outdated_pin_is_renewed_by_an_upgrade_alone(clone: Path, run: type_of_run) -> None:
+    file = stack_file(clone, "checkout-dev")
+    file.write_text(
+        file.read_text().replace("[m7i.large]", '[m7i.large]\n      ami: {release: "1.34.9-20260101"} # ours', 1)
+    )
+    refused = run("stack", "pin", "checkout-dev")
+    assert refused.code == 2
+    assert "multiarch stack pin --upgrade" in refused.err
+    ran = run("stack", "pin", "checkout-dev", "--upgrade", "-o", "json")
+    assert (ran.code, ran.json["kind"], ran.json["written"]) == (0, "stack-pins", True)
+    renewed = {change["key"]: change["old"] for change in ran.json["changes"]}
+    assert renewed["nodeGroups.general.ami.release"] == "1.34.9-20260101"
+    assert renewed["nodeGroups.graviton.ami.release"] is None
+    assert "} # ours\n" in file.read_text()
+    assert run("stack", "check", "checkout-dev").code == 0
+
+
+@pytest.mark.usefixtures("aws")
+def test_the_files_line_ends_and_mode_stay(clone: Path, run: type_of_run) -> None:
+    file = stack_file(clone, "checkout-dev")
+    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    file.chmod(0o600)
+    assert run("stack", "pin", "checkout-dev").code == 0
+    data = file.read_bytes()
+    assert data.count(b"\n") == data.count(b"\r\n")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.usefixtures("aws", "clone")
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "Log in as for the AWS CLI"),
+        ({"AWS_PROFILE": "nobody"}, "Log in as for the AWS CLI"),
+    ],
+)
+def test_missing_credentials_exit_with_3_and_the_way_out(
+    monkeypatch: pytest.MonkeyPatch, run: type_of_run, environment: dict[str, str], message: str
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    ran = run("stack", "pin", "checkout-dev")
+    assert (ran.code, ran.out) == (3, "")
+    assert message in ran.err
+
+
+@pytest.mark.usefixtures("aws", "clone")
+def test_an_aws_out_of_reach_exits_with_3(monkeypatch: pytest.MonkeyPatch, run: type_of_run) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{unused.getsockname()[1]}")
+        monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+        ran = run("stack", "pin", "checkout-dev")
+    assert ran.code == 3
+    assert "AWS can't be reached" in ran.err
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_refusal_of_aws_exits_with_3_and_names_the_call(clone: Path, run: type_of_run) -> None:
+    file = stack_file(clone, "legacy-al2")
+    file.write_text(file.read_text().replace("[m7i.large]", "[m7i.large]\n      ami: {id: ami-00000000000000001}", 1))
+    ran = run("stack", "pin", "legacy-al2", "--upgrade")
+    assert ran.code == 3
+    assert "AWS refuses DescribeImages (InvalidAMIID.NotFound)" in ran.err
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_stack_without_a_region_asks_for_one(clone: Path, run: type_of_run) -> None:
+    file = stack_file(clone, "checkout-dev")
+    file.write_text(file.read_text().replace("  aws:region: eu-west-1\n", ""))
+    ran = run("stack", "pin", "checkout-dev")
+    assert ran.code == 2
+    assert "No AWS region is known. Set aws:region in the stack file, or give --region." in ran.err
+    assert run("stack", "pin", "checkout-dev", "--region", "eu-west-1", "--dry-run").code == 0
+
+
+@pytest.mark.usefixtures("aws")
+def test_facts_are_rebuilt_from_what_the_region_offers(tmp_path: Path, run: type_of_run) -> None:
+    table = tmp_path / "instance_types.csv"
+    table.write_bytes(DATA_FILE.read_bytes().replace(b"\nm7g.large,arm64,", b"\nm7g.large,amd64,"))
+    ran = run("facts", "refresh", "--region", "us-east-1", "--file", str(table), "-o", "json")
+    assert ran.code == 0, ran.err
+    assert (ran.json["kind"], ran.json["changed"], ran.json["added"]) == ("facts-refresh", ["m7g.large"], [])
+    assert dict(read_csv(table)) == dict(read_csv(DATA_FILE))
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_table_that_cannot_be_written_is_told(tmp_path: Path, run: type_of_run) -> None:
+    ran = run("facts", "refresh", "--region", "us-east-1", "--file", str(tmp_path / "no" / "table.csv"))
+    assert ran.code == 2
+    assert "can't be written" in ran.err

@@ -1,0 +1,82 @@
+"""``stack render``: the tree on the terminal, and files that are the same from run to run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from multiarch.cli.stack_render import Node, tree
+from tests.cli.running import type_of_run
+from tests.cli.test_stack_check import break_stack
+
+
+@pytest.fixture(autouse=True)
+def own_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command puts its project first on the module path; put it back."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_the_tree_is_shown_and_the_files_are_written(clone: Path, run: type_of_run) -> None:
+    ran = run("stack", "render", "checkout-dev")
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert lines[0] == "pulumi:pulumi:Stack multiarch-eks-checkout-dev"
+    assert any(line.endswith("aws:eks/nodeGroup:NodeGroup graviton") for line in lines)
+    files = written(clone / "build" / "checkout-dev")
+    assert f"{len(lines)} resources, {len(files)} files in " in ran.err
+    assert "resources.json" in files
+
+
+def test_two_runs_write_the_same_bytes(clone: Path, run: type_of_run) -> None:
+    assert run("stack", "render", "gke-parity", "-d", "one").code == 0
+    assert run("stack", "render", "gke-parity", "-d", "two").code == 0
+    assert written(clone / "one") == written(clone / "two")
+
+
+def test_several_stacks_at_once_come_in_order_and_as_if_alone(clone: Path, run: type_of_run) -> None:
+    together = run("stack", "render", "legacy-al2", "checkout-dev", "--jobs", "2", "-d", "together")
+    assert together.code == 0, together.err
+    tops = [line for line in together.out.splitlines() if line.startswith("pulumi:")]
+    assert tops == [f"pulumi:pulumi:Stack multiarch-eks-{name}" for name in ("legacy-al2", "checkout-dev")]
+    for name in ("legacy-al2", "checkout-dev"):
+        assert run("stack", "render", name, "-d", "alone").code == 0
+    assert written(clone / "together") == written(clone / "alone")
+
+
+def test_a_refused_stack_does_not_keep_the_others_from_being_rendered(clone: Path, run: type_of_run) -> None:
+    break_stack(clone, "legacy-al2", "nat: single", "nat: double")
+    ran = run("stack", "render", "legacy-al2", "checkout-dev", "-o", "json")
+    assert (ran.code, ran.json["kind"]) == (2, "stack-rendering")
+    refused, rendered = ran.json["stacks"]
+    assert (refused["ok"], [problem["key"] for problem in refused["problems"]]) == (False, ["network.nat"])
+    assert rendered["ok"]
+    assert {resource["type"] for resource in rendered["resources"]} >= {
+        "eks:index:Cluster",
+        "aws:eks/nodeGroup:NodeGroup",
+    }
+    assert not (clone / "build" / "legacy-al2").exists()
+
+
+def test_a_folder_of_somebody_else_is_not_replaced(clone: Path, run: type_of_run) -> None:
+    (clone / "mine" / "checkout-dev").mkdir(parents=True)
+    (clone / "mine" / "checkout-dev" / "thesis.txt").write_text("years of work")
+    ran = run("stack", "render", "checkout-dev", "-d", "mine")
+    assert ran.code == 3
+    assert "error: " in ran.err
+    assert (clone / "mine" / "checkout-dev" / "thesis.txt").read_text() == "years of work"
+
+
+def test_the_tree_shows_children_below_their_parents_by_type_and_name() -> None:
+    nodes = [
+        Node("u:b", "u:top", "t:B", "b"),
+        Node("u:top", "", "t:Stack", "top"),
+        Node("u:a2", "u:top", "t:A", "z"),
+        Node("u:a1", "u:a2", "t:C", "c"),
+    ]
+    assert list(tree(nodes)) == ["t:Stack top", "├─ t:A z", "│  └─ t:C c", "└─ t:B b"]
