@@ -80,19 +80,8 @@ def check_names(stack: str, words: StackWords, groups: Sequence[NodeGroupPlan], 
     """Names that AWS would refuse, the derived ones too, and names that mean two groups."""
     cluster = words.cluster_name or stack
     path: Path = ("clusterName",) if words.cluster_name else ("team",)
-    # IAM is the narrowest of those whose names begin with the cluster's.
-    room = 64 - len("-self-managed-nodes") - 8
     if fault := check_name(NameKind.CLUSTER, cluster):
         report("cluster-name", path, f"{fault}.", hint="Set clusterName.", value=cluster)
-    elif len(cluster) > room:
-        report(
-            "cluster-name",
-            path,
-            f"{cluster!r} has {len(cluster)} characters; with more than {room} the IAM role names "
-            "made from it pass 64.",
-            hint="Set a shorter clusterName.",
-            value=cluster,
-        )
     for group in groups:
         _check_group_name(group, report)
     halves = {f"{name}-{half}": name for name in words.multi_architecture_groups for half in ("amd64", "arm64")}
