@@ -90,7 +90,10 @@ def _declare(plan: Plan) -> Declared:
         organization="organization",
         root_directory=".",
     )
-    asyncio.run(run_in_stack(lambda: _program(plan)))
+    with asyncio.Runner() as runner:
+        # The first fault is raised; asyncio would tell of it again for every resource that waited for it.
+        runner.get_loop().set_exception_handler(lambda _loop, _context: None)
+        runner.run(run_in_stack(lambda: _program(plan)))
     return Declared(recorder.recorded(), recorder.outputs)
 
 

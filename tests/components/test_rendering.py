@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from components import component, rendering
-from components.rendering import render
+from components import component, marked_values, rendering
+from components.recording import DuplicateResourceError
+from components.rendering import declare, render
 from multiarch.errors import OutsideError
 from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
@@ -161,3 +165,29 @@ def test_every_shipped_stack_is_rendered(tmp_path: Path) -> None:
 
 def test_the_projects_name_is_that_of_pulumi_yaml() -> None:
     assert f"name: {rendering.PROJECT}\n" in (ROOT / "Pulumi.yaml").read_text()
+
+
+def test_a_resource_declared_twice_is_a_fault_as_it_is_to_the_engine() -> None:
+    planned = plan()
+    with pytest.raises(DuplicateResourceError, match="NodeGroup"):
+        declare(replace(planned, node_groups=(*planned.node_groups, planned.node_groups[0])))
+
+
+def test_a_fault_after_the_cluster_is_known_ends_the_run_and_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = marked_values.cluster
+
+    def without_authority(*args: Any) -> dict[str, object]:
+        return {**known(*args), "certificateAuthority": {"data": ""}}
+
+    monkeypatch.setattr(marked_values, "cluster", without_authority)
+    with pytest.raises(OutsideError, match="nothing of the cluster's certificate authority"):
+        declare(plan())
+    gc.collect()
+    assert not [record for record in caplog.records if record.name == "asyncio"]
+
+
+def test_collecting_garbage_goes_on_as_before() -> None:
+    declare(plan())
+    assert gc.isenabled()
