@@ -129,10 +129,12 @@ def status(context: typer.Context, output: Output = Output.TABLE) -> None:
     print(f"AWS: {told['url']} (process {told['server']['pid']})" if told["up"] else "not up; `make up` starts it")
     if told["engine"]:
         print("Pulumi: {version}, {source}, {path}".format_map(told["engine"]))
+    if not told["up"]:
+        return
     for name, stack in told["stacks"].items():
         pending = f", {len(stack['pending'])} operations cut off" if stack["pending"] else ""
         print(f"{name}: {stack['resources']} resources{pending}")
-    for name in told["stacks"] if told["up"] else []:
+    for name in told["stacks"]:
         summary.print_world(_out(), sandbox.layout, told["url"], name)
 
 

@@ -42,7 +42,7 @@ def checkpoint(layout: Layout, stack: str) -> Checkpoint:
         latest = json.loads(file.read_text(encoding="utf-8"))["checkpoint"].get("latest") or {}
         resources = latest.get("resources") or []
         pending = [
-            f"{operation['type']} {operation['resource']['urn']}"
+            f"{operation['type']} {operation['resource']['urn'].rpartition('::')[2]}"
             for operation in latest.get("pending_operations") or []
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:

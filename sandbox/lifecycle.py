@@ -213,7 +213,9 @@ class Sandbox:
         """Ask AWS about operations of a killed engine, which nobody knows the end of."""
         pending = backend.checkpoint(self.layout, stack).pending
         if pending:
-            self._say(f"{len(pending)} operations on {stack} were cut off: pulumi refresh asks what became of them")
+            self._say(
+                f"on {stack}, {len(pending)} cut off: {', '.join(pending)}; pulumi refresh asks what became of that"
+            )
             self._pulumi("refresh", stack, ["--yes", "--skip-preview"])
 
     def _known_or_nothing(self, *, force: bool) -> state.State:
@@ -252,7 +254,7 @@ class Sandbox:
     # -- Pulumi -----------------------------------------------------------------------------------------------------
 
     def _show_line(self, line: str) -> None:
-        if not _AMBIENT.search(line):
+        if not _AMBIENT.search(runner.plain(line)):
             self._show(line)
 
     def _pulumi(self, verb: str, stack: str, arguments: Sequence[str]) -> runner.Outcome:

@@ -134,13 +134,18 @@ def run(
     return Outcome(process.returncode, tuple(lines), stopper.stopped)
 
 
+def plain(line: str) -> str:
+    """Return the line without colours."""
+    return _COLOUR.sub("", line)
+
+
 def _read(pipe: IO[str], lines: list[str], sink: IO[str], echo: Callable[[str], None] | None) -> None:
     with pipe:
         for raw in pipe:
             line = raw.rstrip("\n")
-            plain = _COLOUR.sub("", line)
-            lines.append(plain)
-            sink.write(f"{plain}\n")
+            bare = plain(line)
+            lines.append(bare)
+            sink.write(f"{bare}\n")
             sink.flush()
             if echo:
                 echo(line)
