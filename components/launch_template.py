@@ -48,7 +48,6 @@ def declare(
             # Keys such as kubernetes.io/cluster/NAME are not allowed as metadata: instances would not start.
             instance_metadata_tags="disabled",
         ),
-        monitoring=ec2.LaunchTemplateMonitoringArgs(enabled=True),
         iam_instance_profile=ec2.LaunchTemplateIamInstanceProfileArgs(arn=instance_profile_arn)
         if instance_profile_arn is not None
         else None,
