@@ -29,6 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     # Instance types that EC2 does not offer are refused; every region that moto knows is open.
     os.environ.setdefault("MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION", "true")
+    # moto's 1,300 images of other systems cost every region a quarter of a second; nodes run EKS's.
+    os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
     # AWS's own policies, which roles attach by ARN.
     os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
     from sandbox.aws.server import create_server  # noqa: PLC0415 (moto reads the settings above when it is imported)

@@ -7,9 +7,10 @@ from typing import Final
 from urllib.parse import unquote
 
 from moto.core.request import Request
-from moto.eks import urls
+from moto.eks import models, urls
 
 from sandbox.aws.eks_access import EksAccess
+from sandbox.aws.eks_base import invalid
 from sandbox.aws.eks_clusters import EksClusters
 from sandbox.aws.eks_nodegroups import EksNodegroups
 
@@ -62,8 +63,15 @@ class SandboxEks(EksClusters, EksNodegroups, EksAccess):
         return super()._get_action_from_method_and_request_uri(request)
 
 
+def check_role_arn(arn: str) -> None:
+    """Refuse what is no role's ARN. moto's own check loads all endpoints of AWS, at every call."""
+    if not re.fullmatch(r"arn:aws[a-z-]*:iam::\d{12}:role/.+", arn):
+        raise invalid(f"Invalid Role Arn: '{arn}'")
+
+
 def install() -> None:
     """Route every EKS path, moto's and the table's, to :class:`SandboxEks`. Calling it twice changes nothing."""
+    vars(models)["validate_role_arn"] = check_role_arn
     ours = {"{0}" + re.sub(r"\(\?P<(\w+)>\.\+\??\)", r"(?P<\1>.+)", pattern) + "$" for _, pattern, _ in ROUTES}
     for path in sorted(ours | set(urls.url_paths), key=len, reverse=True):
         urls.url_paths[path] = SandboxEks.dispatch

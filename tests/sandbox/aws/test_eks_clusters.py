@@ -1,0 +1,131 @@
+"""Clusters: what DescribeCluster keeps, and what is refused."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.sandbox.served import Served
+
+
+def test_describe_keeps_what_create_was_told(aws: Served) -> None:
+    key = "arn:aws:kms:eu-west-1:123456789012:key/k"
+    aws.cluster(
+        kubernetesNetworkConfig={"serviceIpv4Cidr": "10.100.0.0/16"},
+        logging={"clusterLogging": [{"types": ["api", "audit"], "enabled": True}]},
+        encryptionConfig=[{"resources": ["secrets"], "provider": {"keyArn": key}}],
+        deletionProtection=True,
+        upgradePolicy={"supportType": "STANDARD"},
+        tags={"team": "shop"},
+    )
+    cluster = aws.client("eks").describe_cluster(name="shop")["cluster"]
+    assert cluster["kubernetesNetworkConfig"]["serviceIpv4Cidr"] == "10.100.0.0/16"
+    assert cluster["logging"]["clusterLogging"][0] == {"types": ["api", "audit"], "enabled": True}
+    assert cluster["encryptionConfig"][0]["provider"]["keyArn"] == key
+    assert cluster["deletionProtection"] is True
+    assert cluster["upgradePolicy"] == {"supportType": "STANDARD"}
+    assert cluster["accessConfig"]["authenticationMode"] == "API"
+    assert cluster["tags"] == {"team": "shop"}
+
+
+def test_the_cluster_has_a_network_an_issuer_and_a_certificate_of_its_own(aws: Served) -> None:
+    one, other = aws.cluster("one"), aws.cluster("other")
+    for cluster in (one, other):
+        vpc = cluster["resourcesVpcConfig"]
+        group = aws.client("ec2").describe_security_groups(GroupIds=[vpc["clusterSecurityGroupId"]])
+        assert group["SecurityGroups"][0]["VpcId"] == vpc["vpcId"]
+        assert cluster["name"] in base64.b64decode(cluster["certificateAuthority"]["data"]).decode()
+    assert one["identity"]["oidc"]["issuer"] != other["identity"]["oidc"]["issuer"]
+    assert one["endpoint"] != other["endpoint"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"version": "1.19"}, "unsupported Kubernetes version"),
+        ({"resourcesVpcConfig": {"subnetIds": ["subnet-1", "subnet-2"]}}, "does not exist"),
+        ({"resourcesVpcConfig": {"subnetIds": []}}, "two different AZs"),
+    ],
+)
+def test_a_cluster_that_eks_would_refuse_is_refused(aws: Served, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ClientError, match=f"InvalidParameterException.*{message}"):
+        aws.cluster(**settings)
+
+
+def test_deletion_protection_and_node_groups_hold_a_cluster(aws: Served) -> None:
+    eks = aws.client("eks")
+    cluster = aws.cluster(deletionProtection=True)
+    subnets = cluster["resourcesVpcConfig"]["subnetIds"]
+    with pytest.raises(ClientError, match=r"InvalidRequestException.*deletion protection"):
+        eks.delete_cluster(name="shop")
+    eks.update_cluster_config(name="shop", deletionProtection=False)
+    eks.create_nodegroup(clusterName="shop", nodegroupName="n", subnets=subnets, nodeRole=aws.role("node"))
+    with pytest.raises(ClientError, match="ResourceInUseException"):
+        eks.delete_cluster(name="shop")
+    eks.delete_nodegroup(clusterName="shop", nodegroupName="n")
+    eks.delete_cluster(name="shop")
+    assert eks.list_clusters()["clusters"] == []
+    with pytest.raises(ClientError, match="NotFound"):
+        aws.client("ec2").describe_security_groups(GroupIds=[cluster["resourcesVpcConfig"]["clusterSecurityGroupId"]])
+
+
+def test_versions_go_up_one_minor_at_a_time(aws: Served) -> None:
+    eks = aws.client("eks")
+    aws.cluster(version="1.33")
+    with pytest.raises(ClientError, match="Unsupported Kubernetes minor version update"):
+        eks.update_cluster_version(name="shop", version="1.35")
+    update = eks.update_cluster_version(name="shop", version="1.34")["update"]
+    assert eks.describe_update(name="shop", updateId=update["id"])["update"]["status"] == "Successful"
+    assert eks.describe_cluster(name="shop")["cluster"]["version"] == "1.34"
+    assert eks.list_updates(name="shop")["updateIds"] == [update["id"]]
+
+
+def test_one_kind_of_configuration_changes_at_a_time(aws: Served) -> None:
+    eks = aws.client("eks")
+    aws.cluster()
+    with pytest.raises(ClientError, match="Exactly one type of update"):
+        eks.update_cluster_config(name="shop", deletionProtection=True, upgradePolicy={"supportType": "STANDARD"})
+    eks.update_cluster_config(name="shop", resourcesVpcConfig={"endpointPrivateAccess": True})
+    with pytest.raises(ClientError, match="already at the desired configuration"):
+        eks.update_cluster_config(name="shop", resourcesVpcConfig={"endpointPrivateAccess": True})
+    logging = {"clusterLogging": [{"types": ["audit"], "enabled": True}]}
+    eks.update_cluster_config(name="shop", logging=logging)
+    eks.update_cluster_config(name="shop", logging={"clusterLogging": [{"types": ["audit"], "enabled": False}]})
+    cluster = eks.describe_cluster(name="shop")["cluster"]
+    assert cluster["resourcesVpcConfig"]["endpointPrivateAccess"] is True
+    assert [row["enabled"] for row in cluster["logging"]["clusterLogging"]] == [False]
+
+
+def test_encryption_is_added_once(aws: Served) -> None:
+    eks = aws.client("eks")
+    aws.cluster()
+    config = [{"resources": ["secrets"], "provider": {"keyArn": "arn:aws:kms:eu-west-1:123456789012:key/k"}}]
+    eks.associate_encryption_config(clusterName="shop", encryptionConfig=config)
+    assert eks.describe_cluster(name="shop")["cluster"]["encryptionConfig"] == config
+    with pytest.raises(ClientError, match="already has encryption"):
+        eks.associate_encryption_config(clusterName="shop", encryptionConfig=config)
+
+
+def test_cluster_versions_are_listed_newest_first(aws: Served) -> None:
+    eks = aws.client("eks")
+    rows = eks.describe_cluster_versions()["clusterVersions"]
+    assert [row["clusterVersion"] for row in rows] == ["1.36", "1.35", "1.34", "1.33", "1.32", "1.31"]
+    default = eks.describe_cluster_versions(defaultOnly=True)["clusterVersions"]
+    assert [row["defaultVersion"] for row in default] == [True]
+    extended = eks.describe_cluster_versions(versionStatus="EXTENDED_SUPPORT")["clusterVersions"]
+    assert [row["clusterVersion"] for row in extended] == ["1.33", "1.32", "1.31"]
+
+
+def test_everything_of_a_cluster_takes_tags(aws: Served) -> None:
+    eks = aws.client("eks")
+    cluster = aws.cluster()
+    role = aws.role("node")
+    addon = eks.create_addon(clusterName="shop", addonName="coredns")["addon"]["addonArn"]
+    entry = eks.create_access_entry(clusterName="shop", principalArn=role)["accessEntry"]["accessEntryArn"]
+    for arn in (cluster["arn"], addon, entry):
+        eks.tag_resource(resourceArn=arn, tags={"a": "1", "b": "2"})
+        eks.untag_resource(resourceArn=arn, tagKeys=["a", "never-there"])
+        assert eks.list_tags_for_resource(resourceArn=arn)["tags"] == {"b": "2"}

@@ -1,0 +1,192 @@
+"""Managed node groups: what they own, how they roll, what EKS refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sandbox.aws.inventory import leftovers
+from tests.sandbox.served import REGION, Served
+
+ARM = {"amiType": "AL2023_ARM_64_STANDARD", "instanceTypes": ["m7g.large"]}
+
+
+class Shop:
+    """A cluster to put node groups in."""
+
+    def __init__(self, aws: Served) -> None:
+        self.aws = aws
+        self.eks, self.ec2 = aws.client("eks"), aws.client("ec2")
+        self.autoscaling = aws.client("autoscaling")
+        self.subnets = aws.cluster()["resourcesVpcConfig"]["subnetIds"]
+        self.role = aws.role("node")
+
+    def group(self, name: str = "arm", **more: Any) -> dict[str, Any]:
+        settings = {"scalingConfig": {"minSize": 1, "maxSize": 3, "desiredSize": 2}, **more}
+        made: dict[str, Any] = self.eks.create_nodegroup(
+            clusterName="shop", nodegroupName=name, subnets=self.subnets, nodeRole=self.role, **settings
+        )["nodegroup"]
+        return made
+
+    def described(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.eks.describe_nodegroup(clusterName="shop", nodegroupName="arm")["nodegroup"]
+        return found
+
+    def scaling_group(self) -> dict[str, Any]:
+        names = [row["name"] for row in self.described()["resources"]["autoScalingGroups"]]
+        rows = self.autoscaling.describe_auto_scaling_groups(AutoScalingGroupNames=names)["AutoScalingGroups"]
+        assert len(rows) == 1
+        found: dict[str, Any] = rows[0]
+        return found
+
+    def running(self) -> list[dict[str, Any]]:
+        state = [{"Name": "instance-state-name", "Values": ["running"]}]
+        reservations = self.ec2.describe_instances(Filters=state)["Reservations"]
+        return [row for reservation in reservations for row in reservation["Instances"]]
+
+    def template(self, **data: Any) -> dict[str, str]:
+        made = self.ec2.create_launch_template(
+            LaunchTemplateName="team", LaunchTemplateData={"UserData": "aGk=", **data}
+        )
+        return {"id": made["LaunchTemplate"]["LaunchTemplateId"], "version": "1"}
+
+
+@pytest.fixture
+def shop(aws: Served) -> Shop:
+    return Shop(aws)
+
+
+def test_a_group_owns_an_auto_scaling_group_with_instances_of_its_architecture(shop: Shop) -> None:
+    group = shop.group(**ARM)
+    assert group["status"] == "ACTIVE"
+    assert group["releaseVersion"].startswith("1.35.")
+    scaling = shop.scaling_group()
+    assert scaling["AutoScalingGroupName"].startswith("eks-arm-")
+    assert (scaling["MinSize"], scaling["MaxSize"], scaling["DesiredCapacity"]) == (1, 3, 2)
+    assert {row["Architecture"] for row in shop.running()} == {"arm64"}
+    assert {row["InstanceType"] for row in shop.running()} == {"m7g.large"}
+    tags = {row["Key"]: row["Value"] for row in scaling["Tags"]}
+    assert tags["k8s.io/cluster-autoscaler/shop"] == "owned"
+    assert tags["eks:nodegroup-name"] == "arm"
+
+
+def test_the_launch_template_of_the_team_reaches_the_instances(shop: Shop) -> None:
+    tags = [{"ResourceType": "instance", "Tags": [{"Key": "team", "Value": "shop"}]}]
+    group = shop.group(**ARM, launchTemplate=shop.template(TagSpecifications=tags))
+    assert group["launchTemplate"]["version"] == "1"
+    assert "diskSize" not in group
+    for instance in shop.running():
+        assert {"Key": "team", "Value": "shop"} in instance["Tags"]
+        data = shop.ec2.describe_instance_attribute(InstanceId=instance["InstanceId"], Attribute="userData")
+        assert data["UserData"]["Value"] == "aGk="
+
+
+def test_a_spot_group_buys_spot(shop: Shop) -> None:
+    shop.group(**ARM, capacityType="SPOT")
+    distribution = shop.scaling_group()["MixedInstancesPolicy"]["InstancesDistribution"]
+    assert distribution["OnDemandPercentageAboveBaseCapacity"] == 0
+
+
+def test_a_new_release_replaces_the_instances_and_nothing_else(shop: Shop) -> None:
+    shop.group(**ARM)
+    name, before = shop.scaling_group()["AutoScalingGroupName"], shop.running()
+    shop.eks.update_nodegroup_version(clusterName="shop", nodegroupName="arm", releaseVersion="1.35.2-20260901")
+    after = shop.running()
+    assert shop.scaling_group()["AutoScalingGroupName"] == name
+    assert shop.described()["releaseVersion"] == "1.35.2-20260901"
+    assert len(after) == 2
+    assert {row["InstanceId"] for row in after}.isdisjoint(row["InstanceId"] for row in before)
+    assert {row["ImageId"] for row in after}.isdisjoint(row["ImageId"] for row in before)
+
+
+def test_a_new_template_version_keeps_the_release(shop: Shop) -> None:
+    template = shop.template()
+    release = "1.35.2-20260901"
+    shop.group(**ARM, launchTemplate=template, releaseVersion=release)
+    shop.ec2.create_launch_template_version(LaunchTemplateName="team", LaunchTemplateData={"UserData": "aG8="})
+    new = {**template, "version": "2"}
+    shop.eks.update_nodegroup_version(clusterName="shop", nodegroupName="arm", launchTemplate=new)
+    assert shop.described()["launchTemplate"]["version"] == "2"
+    assert shop.described()["releaseVersion"] == release
+
+
+def test_sizes_labels_and_taints_change_in_place(shop: Shop) -> None:
+    shop.group(**ARM, labels={"a": "1"})
+    before = {row["InstanceId"] for row in shop.running()}
+    taint = {"key": "arch", "value": "arm64", "effect": "NO_SCHEDULE"}
+    shop.eks.update_nodegroup_config(
+        clusterName="shop",
+        nodegroupName="arm",
+        scalingConfig={"maxSize": 9},
+        labels={"addOrUpdateLabels": {"b": "2"}, "removeLabels": ["a"]},
+        taints={"addOrUpdateTaints": [taint]},
+    )
+    group = shop.described()
+    assert group["scalingConfig"]["maxSize"] == 9
+    assert group["labels"] == {"b": "2"}
+    assert group["taints"] == [taint]
+    assert shop.scaling_group()["MaxSize"] == 9
+    assert {row["InstanceId"] for row in shop.running()} == before
+
+
+def test_deleting_a_group_takes_everything_of_it_away(shop: Shop) -> None:
+    before = leftovers(shop.aws.endpoint, REGION)
+    shop.group(**ARM)
+    assert leftovers(shop.aws.endpoint, REGION) != before
+    shop.eks.delete_nodegroup(clusterName="shop", nodegroupName="arm")
+    assert leftovers(shop.aws.endpoint, REGION) == before
+
+
+def test_a_custom_image_brings_its_own_architecture(shop: Shop) -> None:
+    image = shop.aws.image("arm64")
+    template = shop.template(ImageId=image)
+    with pytest.raises(ClientError, match="not a valid instance type"):
+        shop.group(instanceTypes=["m7i.large"], launchTemplate=template)
+    group = shop.group(instanceTypes=["m7g.large"], launchTemplate=template)
+    assert group["amiType"] == "CUSTOM"
+    for key, value in {"version": "1.35", "releaseVersion": "1.35.4-20261106", "amiType": ARM["amiType"]}.items():
+        with pytest.raises(ClientError, match="when specifying an image id"):
+            shop.group("other", instanceTypes=["m7g.large"], launchTemplate=template, **{key: value})
+
+
+TAINTS = [{"key": f"k{number}", "value": "v", "effect": "NO_SCHEDULE"} for number in range(51)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"amiType": "AL2023_x86_64_STANDARD", "instanceTypes": ["m7g.large"]}, "not a valid instance type"),
+        ({**ARM, "instanceTypes": ["m7g.large", "m7i.large"]}, "m7i.large.*not a valid instance type"),
+        ({**ARM, "instanceTypes": ["m7g.colossal"]}, "do not exist"),
+        ({**ARM, "amiType": "AL2_ARM_64"}, "only supported for kubernetes versions 1.32"),
+        ({**ARM, "amiType": "SOMETHING"}, "SOMETHING is not one"),
+        ({**ARM, "taints": TAINTS}, "at most 50 taints, not 51"),
+        ({**ARM, "taints": [{"key": "arch", "value": "arm64", "effect": "NoSchedule"}]}, "effect must be one of"),
+        ({**ARM, "releaseVersion": "1.34.6-20261106"}, "not valid for kubernetes version 1.35"),
+        ({**ARM, "version": "1.36"}, "does not fit cluster version"),
+        ({**ARM, "scalingConfig": {"minSize": 3, "maxSize": 2, "desiredSize": 2}}, "must be in this order"),
+        ({**ARM, "capacityType": "CHEAP"}, "capacityType must be one of"),
+        ({**ARM, "labels": {"kubernetes.io/arch": "arm64"}}, "reserved prefixes"),
+        ({**ARM, "subnets": ["subnet-12345678"]}, "does not exist in VPC"),
+    ],
+)
+def test_what_eks_refuses_is_refused(shop: Shop, settings: dict[str, Any], message: str) -> None:
+    settings = {"subnets": shop.subnets, **settings}
+    with pytest.raises(ClientError, match=f"InvalidParameterException.*{message}"):
+        shop.eks.create_nodegroup(clusterName="shop", nodegroupName="arm", nodeRole=shop.role, **settings)
+    assert shop.eks.list_nodegroups(clusterName="shop")["nodegroups"] == []
+    assert shop.running() == []
+
+
+def test_fifty_taints_are_fine(shop: Shop) -> None:
+    assert len(shop.group(**ARM, taints=TAINTS[:50])["taints"]) == 50
+
+
+def test_another_launch_template_is_refused(shop: Shop) -> None:
+    shop.group(**ARM, launchTemplate=shop.template())
+    made = shop.ec2.create_launch_template(LaunchTemplateName="other", LaunchTemplateData={"UserData": "aGk="})
+    other = {"id": made["LaunchTemplate"]["LaunchTemplateId"], "version": "1"}
+    with pytest.raises(ClientError, match="only its version can change"):
+        shop.eks.update_nodegroup_version(clusterName="shop", nodegroupName="arm", launchTemplate=other)

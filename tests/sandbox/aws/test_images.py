@@ -1,0 +1,43 @@
+"""The public parameters of EKS's images."""
+
+from __future__ import annotations
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release, offered
+from tests.sandbox.served import Served
+
+MINORS = [row.version for row in CLUSTER_VERSIONS]
+
+
+def test_every_minor_from_1_31_to_1_36_is_known() -> None:
+    assert MINORS == ["1.31", "1.32", "1.33", "1.34", "1.35", "1.36"]
+
+
+@pytest.mark.parametrize("minor", MINORS)
+def test_every_parameter_names_an_image_of_the_right_architecture(aws: Served, minor: str) -> None:
+    ssm, ec2 = aws.client("ssm"), aws.client("ec2")
+    for row in AMI_TYPES.values():
+        if not offered(row, minor):
+            continue
+        base = row.path.format(k=minor)
+        image = ssm.get_parameter(Name=f"{base}/image_id")["Parameter"]["Value"]
+        assert ec2.describe_images(ImageIds=[image])["Images"][0]["Architecture"] == row.architecture
+        leaf = "image_version" if row.family == "bottlerocket" else "release_version"
+        release = ssm.get_parameter(Name=f"{base}/{leaf}")["Parameter"]["Value"]
+        assert release == latest_release(row, minor)
+
+
+def test_amazon_linux_2_ends_with_1_32(aws: Served) -> None:
+    path = "/aws/service/eks/optimized-ami/{}/amazon-linux-2-arm64/recommended/image_id"
+    aws.client("ssm").get_parameter(Name=path.format("1.32"))
+    with pytest.raises(ClientError, match="ParameterNotFound"):
+        aws.client("ssm").get_parameter(Name=path.format("1.33"))
+
+
+def test_images_come_back_after_moto_is_emptied(aws: Served) -> None:
+    name = "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023/arm64/standard/recommended/image_id"
+    before = aws.client("ssm").get_parameter(Name=name)["Parameter"]["Value"]
+    aws.empty()
+    assert aws.client("ssm").get_parameter(Name=name)["Parameter"]["Value"] == before
