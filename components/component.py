@@ -52,6 +52,7 @@ class Component(pulumi.ComponentResource):
         depends_on: Sequence[pulumi.Resource] = (),
         ignore_changes: Sequence[str] = (),
         provider: pulumi.ProviderResource | None = None,
+        protect: bool = False,
     ) -> pulumi.ResourceOptions:
         """Options of the child called ``name``: this component is the parent, former names are aliases."""
         return pulumi.ResourceOptions(
@@ -59,6 +60,7 @@ class Component(pulumi.ComponentResource):
             depends_on=list(depends_on) or None,
             ignore_changes=list(ignore_changes) or None,
             provider=provider,
+            protect=protect or None,  # None: as the parent
             aliases=list(former_names(self._kind, name, name)) or None,
         )
 

@@ -131,7 +131,7 @@ class Platform(Component):
                 log_groups=groups,
                 keep_long=plan.cluster.deletion_protection,
             ),
-            opts=self.child("encryption"),
+            opts=self.child("encryption", protect=plan.cluster.deletion_protection),
         )
 
     def _addons(self, name: str, account: Account, *, before_nodes: bool, ready: Sequence[pulumi.Resource]) -> Addons:
@@ -146,7 +146,9 @@ class Platform(Component):
                 account=account,
                 ready=ready,
             ),
-            opts=self.child(name),
+            # Deletion protection of EKS alone would let a destroy take the nodes before it is refused. These are what
+            # goes before the nodes, and they change in place.
+            opts=self.child(name, protect=plan.cluster.deletion_protection and not before_nodes),
         )
 
     def _roles(self, account: Account) -> dict[Kind, NodeRole]:
