@@ -123,11 +123,14 @@ class AwsProvider(api.Provider):
 
     async def diff(self, request: api.DiffRequest) -> api.DiffResponse:
         """Compare the inputs kept in the state with the new ones."""
-        row = ROWS[type_of(request.urn)]
-        old, new = plain_map(request.old_state).get(INPUTS, {}), plain_map(request.new_inputs)
+        row, state = ROWS[type_of(request.urn)], plain_map(request.old_state)
+        old, new = state.get(INPUTS, {}), plain_map(request.new_inputs)
         for key in ("region", GENERATION):
             old.pop(key, None)
             new.pop(key, None)
+        # To write down what AWS chose by itself, a release or a version, is no change; the real provider sees none.
+        chosen = (key for key in row.outputs if key in new and key not in old and key in state)
+        old = {**old, **{key: new[key] for key in chosen if state[key] == new[key]}}
         return diffs.respond(old, new, row.replaces, delete_first=row.delete_first)
 
     async def create(self, request: api.CreateRequest) -> api.CreateResponse:
