@@ -169,6 +169,6 @@ ROWS: Final = (
         ),
         ignored=("forceUpdateVersion", "defaultAddonsToRemoves"),
         tags=tags_for(lambda call: call.aws.arn("eks", f"cluster/{call.id}")),
-        name=Name(100),
+        name=Name(100, prefix=""),
     ),
 )

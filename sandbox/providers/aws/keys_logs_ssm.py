@@ -329,7 +329,7 @@ ROWS: Final = (
         renewed=("defaultVersion", "documentVersion", "hash", "latestVersion"),
         updates=(Update(("content", "documentFormat", "targetType", "versionName"), _update_document),),
         tags=_ssm_tags("Document"),
-        name=Name(128),
+        name=Name(128, prefix=""),
     ),
     Row(
         "aws:ssm/parameter:Parameter",
@@ -346,6 +346,6 @@ ROWS: Final = (
         ),
         ignored=("overwrite",),
         tags=_ssm_tags("Parameter"),
-        name=Name(2048),
+        name=Name(2048, prefix=""),
     ),
 )

@@ -188,6 +188,6 @@ ROWS: Final = (
         inputs=("rule", "arn", "input", "inputPath", "roleArn", "retryPolicy", "deadLetterConfig", "eventBusName"),
         updates=(Update(("arn", "input", "inputPath", "roleArn", "retryPolicy", "deadLetterConfig"), _put_target),),
         ignored=("forceDestroy",),
-        name=Name(64, "targetId", "targetIdPrefix"),
+        name=Name(64, "targetId", ""),
     ),
 )

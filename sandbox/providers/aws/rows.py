@@ -78,7 +78,7 @@ class Tags:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The input that names a resource, the input with a prefix, and AWS's length limit."""
+    """The input that names a resource, the one with a prefix (empty where there is none), and AWS's length limit."""
 
     limit: int
     name: str = "name"
@@ -120,7 +120,7 @@ class Row:
 
     def known_inputs(self) -> frozenset[str]:
         """Every input the row takes."""
-        naming = (self.name.name, self.name.prefix) if self.name else ()
+        naming = tuple(filter(None, (self.name.name, self.name.prefix))) if self.name else ()
         return frozenset((*self.inputs, *self.ignored, *naming, *(("tags",) if self.tags else ()), "region"))
 
     def replaces(self, path: str) -> bool:

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from sandbox.aws.inventory import leftovers
 from tests.sandbox.served import REGION, Served
 
-ARM = {"amiType": "AL2023_ARM_64_STANDARD", "instanceTypes": ["m7g.large"]}
+ARM: dict[str, Any] = {"amiType": "AL2023_ARM_64_STANDARD", "instanceTypes": ["m7g.large"]}
 
 
 class Shop:

@@ -1,0 +1,266 @@
+"""The aws stand-in, driven as the engine drives it, against the sandbox's AWS."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from sandbox.aws.inventory import leftovers
+from sandbox.providers import IDENTITY_TAG, StandInError
+from sandbox.providers.aws.provider import configured
+from sandbox.providers.values import GENERATION, INPUTS, UNKNOWN
+from tests.sandbox.providers.driven import Driven, Made
+from tests.sandbox.served import REGION, Served
+
+VPC = "aws:ec2/vpc:Vpc"
+SUBNET = "aws:ec2/subnet:Subnet"
+ROLE = "aws:iam/role:Role"
+TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+TRUST = json.dumps(
+    {
+        "Version": "2012-10-17",
+        "Statement": [{"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+    }
+)
+
+
+def vpc(driven: Driven) -> Made:
+    return driven.create(VPC, "net", cidrBlock="10.0.0.0/16", tags={"team": "shop"})
+
+
+def test_a_resource_lives(driven: Driven, aws: Served) -> None:
+    made = vpc(driven)
+    assert made.state["arn"] == f"arn:aws:ec2:{REGION}:123456789012:vpc/{made.id}"
+    assert made.state["enableDnsSupport"] is True
+    assert made.state["tagsAll"] == {"team": "shop"}
+    changed = driven.update(made, enableDnsHostnames=True, tags={"team": "shop", "stage": "dev"})
+    attribute = aws.client("ec2").describe_vpc_attribute(VpcId=made.id, Attribute="enableDnsHostnames")
+    assert attribute["EnableDnsHostnames"]["Value"] is True
+    tags = {row["Key"]: row["Value"] for row in aws.client("ec2").describe_vpcs(VpcIds=[made.id])["Vpcs"][0]["Tags"]}
+    assert tags == {"team": "shop", "stage": "dev", IDENTITY_TAG: tags[IDENTITY_TAG]}
+    assert driven.read(changed).resource_id == made.id
+    driven.delete(changed)
+    assert driven.read(changed).resource_id == ""
+    driven.delete(changed)
+    assert leftovers(aws.endpoint, REGION) == {}
+
+
+def test_the_same_inputs_are_no_change(driven: Driven) -> None:
+    assert driven.diff(vpc(driven)).changes is False
+
+
+def test_a_change_says_whether_it_replaces(driven: Driven) -> None:
+    made = vpc(driven)
+    in_place = driven.diff(made, enableDnsHostnames=True)
+    assert (in_place.diffs, in_place.replaces) == (["enableDnsHostnames"], [])
+    replacing = driven.diff(made, cidrBlock="10.1.0.0/16")
+    assert (replacing.diffs, replacing.replaces) == (["cidrBlock"], ["cidrBlock"])
+
+
+def test_an_unknown_type_and_an_unknown_property_are_named(driven: Driven) -> None:
+    answer = driven.check("aws:s3/bucket:Bucket", "b", {})
+    assert answer.failures is not None
+    assert "has no aws:s3/bucket:Bucket; add a row in sandbox/providers/aws" in answer.failures[0].reason
+    answer = driven.check(VPC, "v", {"cidrBlock": "10.0.0.0/16", "ipv6CidrBlock": "::/56"})
+    assert answer.failures is not None
+    assert [failure.property for failure in answer.failures] == ["ipv6CidrBlock"]
+    answer = driven.check(VPC, "v", {"region": "us-west-2"})
+    assert answer.failures is not None
+    assert "one region" in answer.failures[0].reason
+
+
+def test_a_preview_knows_inputs_and_not_outputs(driven: Driven, aws: Served) -> None:
+    shown = driven.preview(SUBNET, "s", vpcId=UNKNOWN, cidrBlock="10.0.0.0/24")
+    assert shown["vpcId"] == shown["arn"] == UNKNOWN
+    assert shown["cidrBlock"] == "10.0.0.0/24"
+    shown = driven.preview("aws:eks/cluster:Cluster", "c", vpcConfig={"subnetIds": ["a"]}, roleArn="r")
+    assert shown["vpcConfig"]["clusterSecurityGroupId"] == UNKNOWN
+    assert shown["vpcConfig"]["subnetIds"] == ["a"]
+    assert leftovers(aws.endpoint, REGION) == {}
+
+
+def test_what_a_killed_run_left_is_adopted(driven: Driven, aws: Served) -> None:
+    """The engine was killed between AWS's answer and its own state file: it creates once more."""
+    lost = vpc(driven)
+    assert vpc(Driven(driven.settings)).id == lost.id
+    role = driven.create(ROLE, "node", assumeRolePolicy=TRUST)
+    assert Driven(driven.settings).create(ROLE, "node", assumeRolePolicy=TRUST).id == role.id
+    key = driven.create("aws:kms/key:Key", "key", description="d")
+    assert Driven(driven.settings).create("aws:kms/key:Key", "key", description="d").id == key.id
+    found = leftovers(aws.endpoint, REGION)
+    assert [len(found[kind]) for kind in ("VPC", "IAM role", "KMS key")] == [1, 1, 1]
+
+
+def test_two_of_a_kind_stay_two(driven: Driven) -> None:
+    """Moto passes over the tag filter of some operations, so that everything would look like a left-over."""
+    net = vpc(driven)
+    one = driven.create(SUBNET, "one", vpcId=net.id, cidrBlock="10.0.0.0/24")
+    other = driven.create(SUBNET, "other", vpcId=net.id, cidrBlock="10.0.1.0/24")
+    for token, inputs in {
+        "aws:ec2/eip:Eip": {"domain": "vpc"},
+        "aws:ec2/natGateway:NatGateway": {"subnetId": one.id, "connectivityType": "private"},
+        "aws:ec2/routeTable:RouteTable": {"vpcId": net.id},
+        "aws:ec2/internetGateway:InternetGateway": {},
+        "aws:ec2/vpcEndpoint:VpcEndpoint": {"vpcId": net.id, "serviceName": f"com.amazonaws.{REGION}.s3"},
+        "aws:ec2/securityGroup:SecurityGroup": {"vpcId": net.id},
+        TEMPLATE: {"imageId": "ami-12345678"},
+        "aws:kms/key:Key": {},
+    }.items():
+        ids = {driven.create(token, name, **inputs).id for name in ("first", "second")}
+        assert len(ids) == 2, token
+    assert one.id != other.id
+
+
+def test_somebody_elses_thing_is_not_adopted(driven: Driven, aws: Served) -> None:
+    aws.role("taken")
+    aws.client("sqs").create_queue(QueueName="taken")
+    aws.client("logs").create_log_group(logGroupName="taken")
+    for token, inputs in {
+        ROLE: {"assumeRolePolicy": TRUST},
+        "aws:sqs/queue:Queue": {},
+        "aws:cloudwatch/logGroup:LogGroup": {},
+    }.items():
+        with pytest.raises(StandInError, match=token):
+            driven.create_checked(token, "mine", driven.checked(token, "mine", {"name": "taken", **inputs}))
+
+
+def test_a_replacement_is_another_thing(driven: Driven) -> None:
+    """The engine checks a replacement a second time, without the old inputs, and deletes the old thing afterwards."""
+    made = driven.create(TEMPLATE, "t", imageId="ami-12345678")
+    driven.again(made)
+    new = driven.checked(TEMPLATE, "t", {"imageId": "ami-12345678"})
+    assert new[GENERATION] == made.inputs[GENERATION] + 1
+    assert new["name"] != made.inputs["name"]
+    replacement = driven.create_checked(TEMPLATE, "t", new)
+    driven.delete(made)
+    assert driven.read(replacement).resource_id == replacement.id
+    assert driven.again(replacement)["name"] == replacement.inputs["name"]
+
+
+def test_a_template_change_is_a_new_version_in_place(driven: Driven, aws: Served) -> None:
+    made = driven.create(TEMPLATE, "t", imageId="ami-12345678", updateDefaultVersion=True, userData="aGk=")
+    assert (made.state["latestVersion"], made.state["defaultVersion"]) == (1, 1)
+    assert driven.diff(made, userData="aG8=").replaces == []
+    assert driven.update(made, preview=True, userData="aG8=").state["latestVersion"] == UNKNOWN
+    changed = driven.update(made, userData="aG8=")
+    assert (changed.id, changed.state["latestVersion"], changed.state["defaultVersion"]) == (made.id, 2, 2)
+    retagged = driven.update(changed, tags={"a": "b"})
+    assert retagged.state["latestVersion"] == 2
+    versions = aws.client("ec2").describe_launch_template_versions(LaunchTemplateId=made.id)["LaunchTemplateVersions"]
+    assert sorted(row["LaunchTemplateData"]["UserData"] for row in versions) == ["aG8=", "aGk="]
+
+
+def test_default_tags_reach_everything_and_show_in_a_diff(driven: Driven, aws: Served) -> None:
+    made = vpc(driven)
+    tagging = Driven({**driven.settings, "defaultTags": json.dumps({"tags": {"owner": "platform", "team": "other"}})})
+    assert tagging.diff(made).diffs == ["tagsAll"]
+    changed = tagging.update(made)
+    assert changed.state["tagsAll"] == {"owner": "platform", "team": "shop"}
+    tags = {row["Key"]: row["Value"] for row in aws.client("ec2").describe_vpcs(VpcIds=[made.id])["Vpcs"][0]["Tags"]}
+    assert (tags["owner"], tags["team"]) == ("platform", "shop")
+
+
+def test_drift_of_a_size_is_seen(driven: Driven, aws: Served) -> None:
+    net = vpc(driven)
+    subnet = driven.create(SUBNET, "s", vpcId=net.id, cidrBlock="10.0.0.0/24")
+    template = driven.create(TEMPLATE, "t", imageId=aws.image(), instanceType="m7i.large")
+    group = driven.create(
+        "aws:autoscaling/group:Group",
+        "g",
+        minSize=1,
+        maxSize=2,
+        vpcZoneIdentifiers=[subnet.id],
+        launchTemplate={"id": template.id, "version": "1"},
+    )
+    aws.client("autoscaling").update_auto_scaling_group(AutoScalingGroupName=group.id, MaxSize=7)
+    from sandbox.providers.values import plain_map  # noqa: PLC0415 (this test alone)
+
+    seen = driven.read(group)
+    assert plain_map(seen.inputs)["maxSize"] == 7
+    made = Made(group.urn, group.id, plain_map(seen.inputs), plain_map(seen.properties))
+    assert driven.diff(made, maxSize=2).diffs == ["maxSize"]
+    fixed = driven.update(made, maxSize=2)
+    rows = aws.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
+    assert [row["MaxSize"] for row in rows] == [2]
+    driven.delete(fixed)
+    assert aws.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"] == []
+
+
+def test_inputs_are_kept_in_the_state(driven: Driven) -> None:
+    made = vpc(driven)
+    assert made.state[INPUTS] == made.inputs
+
+
+def rules(aws: Served, group: str) -> list[dict[str, Any]]:
+    row = aws.client("ec2").describe_security_groups(GroupIds=[group])["SecurityGroups"][0]
+    return [*row["IpPermissions"], *row["IpPermissionsEgress"]]
+
+
+def test_a_new_security_group_lets_nothing_out(driven: Driven, aws: Served) -> None:
+    net = vpc(driven)
+    group = driven.create("aws:ec2/securityGroup:SecurityGroup", "g", vpcId=net.id)
+    assert rules(aws, group.id) == []
+    assert group.state["description"] == "Managed by Pulumi"
+    rule = driven.create(
+        "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
+        "https",
+        securityGroupId=group.id,
+        ipProtocol="tcp",
+        fromPort=443,
+        toPort=443,
+        cidrIpv4="10.0.0.0/16",
+    )
+    assert rule.id.startswith("sgr-")
+    assert len(rules(aws, group.id)) == 1
+    driven.delete(rule)
+    assert rules(aws, group.id) == []
+    assert driven.read(rule).resource_id == ""
+
+
+def test_functions_answer_from_the_sandbox(driven: Driven, aws: Served) -> None:
+    net, subnets = aws.network()
+    assert driven.invoke("aws:index/getCallerIdentity:getCallerIdentity")["accountId"] == "123456789012"
+    assert driven.invoke("aws:index/getRegion:getRegion")["region"] == REGION
+    assert driven.invoke("aws:index/getPartition:getPartition")["partition"] == "aws"
+    zones = driven.invoke("aws:index/getAvailabilityZones:getAvailabilityZones", state="available")
+    assert zones["names"][:2] == [f"{REGION}a", f"{REGION}b"]
+    assert driven.invoke("aws:ec2/getVpc:getVpc", id=net)["cidrBlock"] == "10.0.0.0/16"
+    assert driven.invoke("aws:ec2/getSubnet:getSubnet", id=subnets[0])["vpcId"] == net
+    filters = [{"name": "vpc-id", "values": [net]}]
+    assert driven.invoke("aws:ec2/getSubnets:getSubnets", filters=filters)["ids"] == sorted(subnets)
+    path = "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023/arm64/standard/recommended/image_id"
+    assert driven.invoke("aws:ssm/getParameter:getParameter", name=path)["value"] == aws.image("arm64")
+    newest = driven.invoke(
+        "aws:eks/getAddonVersion:getAddonVersion", addonName="coredns", kubernetesVersion="1.35", mostRecent=True
+    )
+    assert newest["version"].startswith("v1.")
+
+
+@pytest.mark.parametrize(
+    ("token", "arguments", "message"),
+    [
+        ("aws:ec2/getAmi:getAmi", {}, "has no function aws:ec2/getAmi:getAmi"),
+        ("aws:ec2/getVpc:getVpc", {"nonsense": 1}, "takes no nonsense"),
+        ("aws:ec2/getVpc:getVpc", {"id": "vpc-12345678"}, "0 VPCs match"),
+        ("aws:ssm/getParameter:getParameter", {"name": "/not/there"}, "does not exist"),
+    ],
+)
+def test_a_function_that_cannot_answer_says_so(
+    driven: Driven, token: str, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(StandInError, match=message):
+        driven.invoke(token, **arguments)
+
+
+@pytest.mark.parametrize("url", ["", "https://ec2.eu-west-1.amazonaws.com", "http://192.0.2.1:5000"])
+def test_it_refuses_to_run_without_an_address_on_this_machine(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    with pytest.raises(StandInError, match="AWS_ENDPOINT_URL"):
+        configured({"region": REGION})
+
+
+def test_an_endpoint_off_this_machine_is_refused_too(driven: Driven) -> None:
+    with pytest.raises(StandInError, match="endpoint for eks"):
+        configured({**driven.settings, "endpoints": [{"eks": "https://eks.eu-west-1.amazonaws.com"}]})

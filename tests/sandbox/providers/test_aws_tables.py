@@ -1,0 +1,107 @@
+"""The tables against the real SDK's classes and botocore's models: names that do not exist would never be noticed."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+import pytest
+
+from sandbox.providers import StandInError
+from sandbox.providers.aws import shapes
+from sandbox.providers.aws.functions import FUNCTIONS
+from sandbox.providers.aws.registry import ROWS, home_of
+
+
+def sdk_class(token: str) -> Any:  # noqa: ANN401 (a class of the SDK)
+    _, path, name = token.split(":")
+    return getattr(importlib.import_module(f"pulumi_aws.{path.split('/')[0]}"), name)
+
+
+def wire_names(token: str) -> tuple[set[str], set[str]]:
+    """Inputs and all properties of a resource type, as they travel."""
+    made = sdk_class(token)
+    module = inspect.getmodule(made)
+    assert module is not None
+    state = getattr(module, f"_{made.__name__}State")
+    arguments = getattr(module, f"{made.__name__}Args")
+
+    def names(of: Any) -> set[str]:  # noqa: ANN401 (a class of the SDK)
+        properties = [value.fget for value in vars(of).values() if isinstance(value, property) and value.fget]
+        return {str(vars(getter).get("_pulumi_name", getter.__name__)) for getter in properties}
+
+    return names(arguments), names(state)
+
+
+@pytest.mark.parametrize("token", sorted(ROWS))
+def test_every_property_is_one_of_the_real_providers(token: str) -> None:
+    inputs, everything = wire_names(token)
+    row = ROWS[token]
+    assert inputs
+    unknown = row.known_inputs() - inputs - {"region"}
+    assert unknown == set()
+    assert {path.split(".")[0] for path in row.outputs} - everything == set()
+    assert set(row.renewed) <= {path.split(".")[0] for path in row.outputs}
+
+
+@pytest.mark.parametrize("token", sorted(ROWS))
+def test_updates_name_inputs_of_the_row(token: str) -> None:
+    row = ROWS[token]
+    for update in row.updates:
+        assert set(update.inputs) <= row.known_inputs()
+    assert not set(row.ignored) & {name for update in row.updates for name in update.inputs}
+    for path in row.forced:
+        assert row.replaces(path)
+        assert not row.replaces(path.split(".", maxsplit=1)[0])
+
+
+def test_every_function_is_one_of_the_real_providers() -> None:
+    for token in FUNCTIONS:
+        _, path, name = token.split(":")
+        module = path.split("/", maxsplit=1)[0]
+        package = importlib.import_module("pulumi_aws" if module == "index" else f"pulumi_aws.{module}")
+        python = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+        assert callable(getattr(package, python))
+
+
+def test_a_missing_row_is_told_where_it_belongs() -> None:
+    assert home_of("aws:ec2/instance:Instance") == "sandbox/providers/aws/network.py"
+    assert home_of("aws:s3/bucket:Bucket") == "sandbox/providers/aws/registry.py"
+
+
+class TestShapes:
+    """Values in the types that botocore's models ask for."""
+
+    @staticmethod
+    def shape(service: str, operation: str) -> Any:  # noqa: ANN401 (botocore's)
+        import botocore.session  # noqa: PLC0415 (this helper alone)
+
+        return botocore.session.get_session().get_service_model(service).operation_model(operation).input_shape
+
+    def test_names_and_types_follow_the_model(self) -> None:
+        mapping = {
+            "deviceName": "/dev/xvda",
+            "ebs": {"encrypted": "true", "volumeSize": "30", "deleteOnTermination": True},
+        }
+        data = {"LaunchTemplateData": {"blockDeviceMappings": [mapping], "imageId": "ami-1"}, "LaunchTemplateName": "t"}
+        found = shapes.arguments(self.shape("ec2", "CreateLaunchTemplate"), data, {}, "it")
+        ebs = found["LaunchTemplateData"]["BlockDeviceMappings"][0]["Ebs"]
+        assert ebs == {"Encrypted": True, "VolumeSize": 30, "DeleteOnTermination": True}
+
+    def test_one_value_is_a_list_where_the_model_has_a_list(self) -> None:
+        found = shapes.arguments(self.shape("ec2", "DescribeVpcs"), {"VpcIds": "vpc-1"}, {}, "it")
+        assert found == {"VpcIds": ["vpc-1"]}
+
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            ({"cidrBlok": "10.0.0.0/16"}, "no place for 'cidrBlok'"),
+            ({"DryRun": "perhaps"}, "'perhaps' is no boolean"),
+            ({"Ipv4NetmaskLength": "wide"}, "'wide' is no integer"),
+            ({"CidrBlock": ["a", "b"]}, "is no string"),
+        ],
+    )
+    def test_what_does_not_fit_is_an_error(self, values: dict[str, Any], message: str) -> None:
+        with pytest.raises(StandInError, match=message):
+            shapes.arguments(self.shape("ec2", "CreateVpc"), values, {}, "it")
