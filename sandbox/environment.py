@@ -58,7 +58,9 @@ def build(
         "MULTIARCH_SANDBOX_MANIFESTS": str(layout.manifests(stack)),
         "MULTIARCH_SANDBOX_PYTHON": str(python),
         "PATH": _path(layout, engine, python, environ, by_hand=by_hand),
-        "PULUMI_BACKEND_URL": layout.backend.as_uri(),
+        # Without the files of attributes beside each file: unlike the rest they are not written in one step, and a kill
+        # in that moment leaves an empty one, with which no command can load the state any more.
+        "PULUMI_BACKEND_URL": f"{layout.backend.as_uri()}?metadata=skip",
         "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "PULUMI_HOME": str(layout.home),

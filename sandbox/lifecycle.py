@@ -209,14 +209,19 @@ class Sandbox:
             self._say(f"{stack} was left locked by a command that is gone: pulumi cancel")
             self._pulumi("cancel", stack, ["--yes"])
 
-    def _settle(self, stack: str) -> None:
-        """Ask AWS about operations of a killed engine, which nobody knows the end of."""
+    def _settle(self, stack: str) -> bool:
+        """Ask AWS about operations of a killed engine, which nobody knows the end of; return whether there were any.
+
+        Refresh does not look for what was being created, and would keep those operations for ever. Forgetting them
+        loses nothing here: the stand-ins know by a tag what an earlier `up` has made, and the next one takes it over.
+        """
         pending = backend.checkpoint(self.layout, stack).pending
         if pending:
             self._say(
                 f"on {stack}, {len(pending)} cut off: {', '.join(pending)}; pulumi refresh asks what became of that"
             )
-            self._pulumi("refresh", stack, ["--yes", "--skip-preview"])
+            self._pulumi("refresh", stack, ["--yes", "--skip-preview", "--clear-pending-creates"])
+        return bool(pending)
 
     def _known_or_nothing(self, *, force: bool) -> state.State:
         try:
@@ -242,6 +247,8 @@ class Sandbox:
             if backend.checkpoint(self.layout, stack).protected:
                 self._say(f"{stack} has protected resources; this is a sandbox: taking the protection away")
                 self._pulumi("state", stack, ["unprotect", "--all", "--yes"])
+            if self._settle(stack):
+                self._take_over(stack)
             self._say(f"destroying {stack}")
             self._pulumi("destroy", stack, ["--yes", "--skip-preview"])
             self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
@@ -250,6 +257,14 @@ class Sandbox:
             for label, found in inventory.without(aws.everything(), inventory.baseline(self.layout, aws)).items():
                 left[f"{label} in {aws.region}"] = found
         return left
+
+    def _take_over(self, stack: str) -> None:
+        """Let an `up` find what a killed one has made, so that the destroy knows of it."""
+        self._say(f"finishing {stack}, so that what was being created is known")
+        try:
+            self._pulumi("up", stack, ["--yes", "--skip-preview"])
+        except PulumiFailedError as error:
+            self._say(f"{error} Going on with what is known.")
 
     # -- Pulumi -----------------------------------------------------------------------------------------------------
 

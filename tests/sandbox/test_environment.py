@@ -71,7 +71,7 @@ def test_the_shell_lines_survive_a_shell(project: Project) -> None:
     )
     path, backend, profile = result.stdout.splitlines()
     assert "/opt/pulumi bin" in path.split(":")
-    assert backend == project.layout.backend.as_uri()
+    assert backend == f"{project.layout.backend.as_uri()}?metadata=skip"
     assert profile == "none"
 
 
