@@ -1,0 +1,46 @@
+"""Worlds to bring up, and a watch on what they leave running."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.world import STACKS, World, make_world
+
+
+@contextlib.contextmanager
+def watched(root: Path) -> Iterator[World]:
+    """A world of which nothing is left running, whatever happens in it."""
+    world = make_world(root)
+    try:
+        yield world
+    finally:
+        world.end()
+    assert world.processes() == []
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """A world in which nothing runs yet."""
+    with watched(tmp_path / "clone") as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """All four stacks, up in one world; what is up is always what the files say."""
+    with watched(tmp_path_factory.mktemp("platform") / "clone") as made:
+        for stack in STACKS:
+            made.sandbox("up", stack)
+        yield made
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests that destroy the platform come after all others that need it."""
+    places = [index for index, item in enumerate(items) if "platform" in getattr(item, "fixturenames", ())]
+    ordered = sorted((items[index] for index in places), key=lambda item: item.path.name == "test_destroy.py")
+    for index, item in zip(places, ordered, strict=True):
+        items[index] = item

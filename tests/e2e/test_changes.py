@@ -1,0 +1,199 @@
+"""A change of a stack file changes what it must, and nothing else: first in the preview, then in AWS.
+
+Each change stays when its test has passed, so a test begins with whatever is up; it must not count on the words that
+the repository's stack files hold.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from multiarch.nodes.model import NodeGroupPlan
+from tests.e2e import aws as held
+from tests.e2e.world import Step, World, done, names
+
+pytestmark = pytest.mark.e2e
+
+ADDON = "aws:eks/addon:Addon"
+MANAGED = "aws:eks/nodeGroup:NodeGroup"
+SCALING = "aws:autoscaling/group:Group"
+TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+VERSION = "mixedInstancesPolicy.launchTemplate.launchTemplateSpecification.version"
+# The controllers among the add-ons tolerate the arm64 taint, so they follow it.
+TOLERATIONS = [
+    Step("update", f"{ADDON} aws-ebs-csi-driver", frozenset({"configurationValues"})),
+    Step("update", f"{ADDON} coredns", frozenset({"configurationValues"})),
+]
+
+
+def in_order(steps: list[Step]) -> list[Step]:
+    return sorted(steps, key=lambda step: step.what)
+
+
+def instance_ids(world: World, stack: str) -> dict[str, set[str]]:
+    """The running instances of each group."""
+    plan, aws = world.plan(stack), world.aws(stack)
+    return {
+        group.name: {row["InstanceId"] for row in held.instances(aws, plan.cluster.name, group.name)}
+        for group in plan.node_groups
+    }
+
+
+def replaced(before: dict[str, set[str]], after: dict[str, set[str]]) -> set[str]:
+    """Groups of which not one instance is still there; the instances of all others are the same as before."""
+    rolled = {name for name in before if not before[name] & after[name]}
+    assert {name: after[name] for name in before if name not in rolled} == {
+        name: before[name] for name in before if name not in rolled
+    }
+    return rolled
+
+
+def group_of(world: World, stack: str, name: str) -> tuple[NodeGroupPlan, held.Group]:
+    plan = world.plan(stack)
+    group = next(group for group in plan.node_groups if group.name == name)
+    return group, held.group(world.aws(stack), plan.cluster.name, group)
+
+
+def test_raising_one_groups_max_size_updates_exactly_that_group(platform: World) -> None:
+    stack, before = "checkout-dev", instance_ids(platform, "checkout-dev")
+    with platform.changed(stack, "nodeGroups", "graviton", "maxSize", value=9) as previewed:
+        assert previewed == [Step("update", f"{MANAGED} graviton", frozenset({"scalingConfig.maxSize"}))]
+        assert names(platform.up(stack)) == names(previewed)
+        assert group_of(platform, stack, "graviton")[1].scaling["MaxSize"] == 9
+        assert group_of(platform, stack, "general")[1].scaling["MaxSize"] != 9
+        assert instance_ids(platform, stack) == before
+
+
+def test_raising_one_self_managed_groups_max_size_updates_exactly_that_group(platform: World) -> None:
+    stack, before = "legacy-al2", instance_ids(platform, "legacy-al2")
+    with platform.changed(stack, "nodeGroups", "arm64", "maxSize", value=9) as previewed:
+        assert [(step.op, step.what) for step in previewed] == [("update", f"{SCALING} arm64")]
+        # The share of nodes that a refresh leaves in service is counted against the largest size.
+        assert previewed[0].paths == {"maxSize", "instanceRefresh.preferences.minHealthyPercentage"}
+        assert names(platform.up(stack)) == names(previewed)
+        assert group_of(platform, stack, "arm64")[1].scaling["MaxSize"] == 9
+        assert instance_ids(platform, stack) == before
+
+
+def test_how_many_nodes_an_autoscaler_has_started_is_left_alone(platform: World) -> None:
+    stack = "checkout-dev"
+    name = group_of(platform, stack, "graviton")[1].scaling["AutoScalingGroupName"]
+    platform.aws(stack).client("autoscaling").set_desired_capacity(AutoScalingGroupName=name, DesiredCapacity=3)
+    eks, cluster = platform.aws(stack).client("eks"), platform.plan(stack).cluster.name
+    managed = held.managed_group(platform.aws(stack), cluster, "graviton")["nodegroupName"]
+    eks.update_nodegroup_config(clusterName=cluster, nodegroupName=managed, scalingConfig={"desiredSize": 3})
+    assert platform.preview(stack) == []
+    eks.update_nodegroup_config(clusterName=cluster, nodegroupName=managed, scalingConfig={"desiredSize": 1})
+
+
+def test_a_new_arm64_taint_goes_to_managed_arm64_groups_and_to_what_tolerates_it(platform: World) -> None:
+    stack = "checkout-dev"
+    with platform.changed(stack, "arm64Taint", value="arch=graviton:NoSchedule") as previewed:
+        taint = Step("update", f"{MANAGED} graviton", frozenset({"taints[0].value"}))
+        assert in_order(previewed) == in_order([taint, *TOLERATIONS])
+        assert names(platform.up(stack)) == names(previewed)
+        managed = group_of(platform, stack, "graviton")[1].managed
+        assert managed is not None
+        assert managed["taints"] == [{"key": "arch", "value": "graviton", "effect": "NO_SCHEDULE"}]
+
+
+@pytest.mark.parametrize(
+    ("stack", "taint", "rolled"),
+    [
+        ("legacy-al2", "arch=graviton:NoSchedule", {"arm64"}),
+        # Pods that tolerate the taint may use either half, so both halves carry it.
+        ("gke-parity", "kubernetes.io/arch=aarch64:NoSchedule", {"either-amd64", "either-arm64"}),
+    ],
+)
+def test_a_new_arm64_taint_rolls_the_self_managed_groups_that_carry_it(
+    platform: World, stack: str, taint: str, rolled: set[str]
+) -> None:
+    before = instance_ids(platform, stack)
+    with platform.changed(stack, "arm64Taint", value=taint) as previewed:
+        templates = [Step("update", f"{TEMPLATE} {name}", frozenset({"userData"})) for name in rolled]
+        scaling = [Step("update", f"{SCALING} {name}", frozenset({VERSION})) for name in rolled]
+        assert in_order(previewed) == in_order([*templates, *scaling, *TOLERATIONS])
+        assert names(platform.up(stack)) == names(previewed)
+        assert replaced(before, instance_ids(platform, stack)) == rolled
+        for name in rolled:
+            assert taint.partition("=")[2] in held.user_data(group_of(platform, stack, name)[1].template)
+
+
+def test_pinning_the_release_that_runs_changes_nothing_and_another_one_rolls_that_group(platform: World) -> None:
+    stack, before = "checkout-dev", instance_ids(platform, "checkout-dev")
+    group = group_of(platform, stack, "general")[1]
+    assert group.managed is not None
+    release = group.managed["releaseVersion"]
+    with platform.changed(stack, "nodeGroups", "general", "ami", value={"release": release}) as previewed:
+        assert previewed == []
+    other = f"{release.rpartition('-')[0]}-20260901"
+    with platform.changed(stack, "nodeGroups", "general", "ami", value={"release": other}) as previewed:
+        assert previewed == [Step("update", f"{MANAGED} general", frozenset({"releaseVersion"}))]
+        assert names(platform.up(stack)) == names(previewed)
+        assert replaced(before, instance_ids(platform, stack)) == {"general"}
+        after = group_of(platform, stack, "general")[1]
+        assert after.managed is not None
+        assert after.managed["releaseVersion"] == other
+        assert after.template["ImageId"] != group.template["ImageId"]
+
+
+def test_pinning_the_image_that_runs_changes_nothing_and_another_one_rolls_that_group(platform: World) -> None:
+    stack, before = "legacy-al2", instance_ids(platform, "legacy-al2")
+    image = group_of(platform, stack, "arm64")[1].template["ImageId"]
+    with platform.changed(stack, "nodeGroups", "arm64", "ami", value={"id": image}) as previewed:
+        assert previewed == []
+    ec2 = platform.aws(stack).client("ec2")
+    own = ec2.register_image(Name="golden-arm64", Architecture="arm64", RootDeviceName="/dev/xvda")["ImageId"]
+    with platform.changed(stack, "nodeGroups", "arm64", "ami", value={"id": own}) as previewed:
+        template = Step("update", f"{TEMPLATE} arm64", frozenset({"imageId"}))
+        assert in_order(previewed) == in_order([template, Step("update", f"{SCALING} arm64", frozenset({VERSION}))])
+        assert names(platform.up(stack)) == names(previewed)
+        assert replaced(before, instance_ids(platform, stack)) == {"arm64"}
+        _, group = group_of(platform, stack, "arm64")
+        assert {row["ImageId"] for row in group.instances} == {own}
+
+
+def test_another_instance_type_makes_a_new_group_before_the_old_one_goes(platform: World) -> None:
+    stack = "checkout-dev"
+    cluster, aws = platform.plan(stack).cluster.name, platform.aws(stack)
+    old, before = held.managed_group(aws, cluster, "graviton"), instance_ids(platform, stack)
+    with platform.changed(stack, "nodeGroups", "graviton", "instanceTypes", value=["m6g.large"]) as previewed:
+        assert previewed == [Step("replace", f"{MANAGED} graviton", frozenset({"instanceTypes[0]"}))]
+        finished = done(platform.pulumi(stack, "up", "--yes", "--skip-preview", "--json"))
+        assert {step.what for step in finished} == {f"{MANAGED} graviton"}
+        assert [step.op for step in finished] == ["create-replacement", "replace", "delete-replaced"]
+        new = held.managed_group(aws, cluster, "graviton")
+        assert new["nodegroupName"] != old["nodegroupName"]
+        assert new["instanceTypes"] == ["m6g.large"]
+        assert replaced(before, instance_ids(platform, stack)) == {"graviton"}
+        assert len(aws.client("eks").list_nodegroups(clusterName=cluster)["nodegroups"]) == 2
+
+
+def test_a_new_tag_for_the_whole_organisation_changes_tags_and_through_them_launch_templates(platform: World) -> None:
+    stack, aws = "gke-parity", platform.aws("gke-parity")
+    before = platform.settings.read_text()
+    assert "data-classification: internal" in before
+    platform.settings.write_text(before.replace("data-classification: internal", "data-classification: public"))
+    try:
+        changes = {step.what: step for step in platform.preview(stack)}
+        # What is launched gets its tags from the template, and whatever names the template's version follows.
+        beyond = {
+            what: {path for path in step.paths if not path.startswith(("tags", "tagSpecifications"))}
+            for what, step in changes.items()
+        }
+        assert {step.op for step in changes.values()} == {"update"}
+        assert {what: paths for what, paths in beyond.items() if paths} == {
+            f"{MANAGED} default": {"launchTemplate.version"},
+            f"{SCALING} either-amd64": {VERSION},
+            f"{SCALING} either-arm64": {VERSION},
+        }
+        declared = {row["urn"].rpartition("$")[2].replace("::", " "): row for row in platform.resources(stack)}
+        tagged = {what: row for what, row in declared.items() if row.get("inputs", {}).get("tags")}
+        assert set(changes) == set(tagged)
+        assert {step.what for step in platform.up(stack)} == set(changes)
+        for row in tagged.values():
+            assert held.tags(aws, row)["data-classification"] == "public"
+    finally:
+        platform.settings.write_text(before)
+        platform.up(stack)
+    assert platform.preview(stack) == []

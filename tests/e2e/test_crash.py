@@ -1,0 +1,112 @@
+"""An engine that is killed in the middle of its work: what a user does then, and that nothing is there twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.e2e.conftest import watched
+from tests.e2e.world import World
+
+pytestmark = pytest.mark.e2e
+STACK = "checkout-dev"
+
+
+@dataclass(frozen=True)
+class Crashing:
+    """A world in which nothing is up when a test begins; ``undisturbed``: how much of each kind an `up` makes."""
+
+    world: World
+    undisturbed: dict[str, int]
+
+    def counts(self) -> dict[str, int]:
+        return counts(self.world)
+
+    def kill_during(self, verb: str, finished: int) -> None:
+        """Start a Pulumi command and kill its engine as soon as it has finished that many resources."""
+        with self.world.running(STACK, verb, "--yes", "--skip-preview", "--json") as (process, _):
+            assert process.stdout is not None
+            seen = 0
+            for line in process.stdout:
+                seen += line.startswith("{") and "resOutputsEvent" in json.loads(line)
+                if seen == finished:
+                    os.kill(process.pid, signal.SIGKILL)
+                    break
+            assert process.wait() == -signal.SIGKILL, f"it ended before it had finished {finished}"
+
+
+def counts(world: World) -> dict[str, int]:
+    return {kind: len(found) for kind, found in world.held(STACK).items()}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crashing]:
+    with watched(tmp_path_factory.mktemp("crashing") / "clone") as world:
+        world.sandbox("up", STACK)
+        yield Crashing(world, counts(world))
+
+
+@pytest.fixture
+def crashing(made: Crashing) -> Crashing:
+    world = made.world
+    if world.processes():
+        world.pulumi(STACK, "cancel", "--yes")
+        world.pulumi(STACK, "destroy", "--yes", "--skip-preview")
+    else:  # a test has taken everything down
+        world.sandbox("preview", STACK)
+    assert world.held(STACK) == {}
+    return made
+
+
+def cancel_and_refresh(world: World) -> None:
+    locked = world.pulumi(STACK, "up", "--yes", "--skip-preview", expect=1)
+    assert "pulumi cancel" in locked.stderr
+    world.pulumi(STACK, "cancel", "--yes")
+    # Refresh asks about what was being created only when somebody is there to answer.
+    world.pulumi(STACK, "refresh", "--yes", "--skip-preview", "--clear-pending-creates")
+    assert world.pending(STACK) == ()
+
+
+@pytest.mark.parametrize("finished", [10, 30, 50])
+def test_after_an_up_was_killed_cancel_refresh_and_up_finish_it_with_nothing_twice(
+    crashing: Crashing, finished: int
+) -> None:
+    world = crashing.world
+    crashing.kill_during("up", finished)
+    assert world.pending(STACK) != ()
+    cancel_and_refresh(world)
+    steps = world.up(STACK)
+    assert {step.op for step in steps} == {"create"}
+    assert crashing.counts() == crashing.undisturbed
+    assert world.preview(STACK) == []
+
+
+def test_after_an_up_was_killed_the_next_one_in_the_sandbox_puts_everything_right_by_itself(crashing: Crashing) -> None:
+    crashing.kill_during("up", 40)
+    said = crashing.world.sandbox("up", STACK).stderr
+    assert "was left locked by a command that is gone: pulumi cancel" in said
+    assert "cut off" in said
+    assert crashing.counts() == crashing.undisturbed
+    assert "cut off" not in crashing.world.sandbox("preview", STACK, "--expect-no-changes").stderr
+    assert crashing.world.pending(STACK) == ()
+
+
+def test_after_a_destroy_was_killed_the_next_one_finishes_it(crashing: Crashing) -> None:
+    world = crashing.world
+    world.up(STACK)
+    crashing.kill_during("destroy", 20)
+    cancel_and_refresh(world)
+    world.pulumi(STACK, "destroy", "--yes", "--skip-preview")
+    assert world.held(STACK) == {}
+
+
+def test_after_an_up_was_killed_down_still_leaves_nothing(crashing: Crashing) -> None:
+    crashing.kill_during("up", 45)
+    said = crashing.world.sandbox("down").stderr
+    assert "nothing is left: no resource in AWS, no process, no file" in said
+    assert crashing.world.processes() == []

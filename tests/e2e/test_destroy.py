@@ -1,0 +1,68 @@
+"""A destroy leaves nothing in AWS and no file changed, and is refused while a stack is protected.
+
+These tests take the platform down, so they come last: see conftest.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sandbox.aws import inventory as moto
+from tests.e2e.test_changes import instance_ids
+from tests.e2e.world import Step, World
+
+pytestmark = pytest.mark.e2e
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file of the project, without what Python and the sandbox write."""
+    found = (file for file in folder.rglob("*") if file.is_file())
+    kept = (file for file in found if not {".sandbox", ".venv", "__pycache__"} & set(file.relative_to(folder).parts))
+    return {str(file.relative_to(folder)): file.read_bytes() for file in kept}
+
+
+def test_a_protected_stack_is_destroyed_only_after_its_protection_was_switched_off(platform: World) -> None:
+    stack, region = "legacy-al2", platform.layout.region("legacy-al2")
+    cluster = platform.plan(stack).cluster.name
+    eks = platform.aws(stack).client("eks")
+    with platform.changed(stack, "deletionProtection", value=True) as previewed:
+        assert {step.what for step in previewed} == {
+            "aws:eks/cluster:Cluster cluster-eksCluster",
+            "aws:kms/key:Key key",  # a deleted key waits longer before it is gone
+        }
+        platform.up(stack)
+    there, nodes = platform.held(stack), instance_ids(platform, stack)
+
+    refused = platform.pulumi(stack, "destroy", "--yes", "--json", expect=1)
+    assert "is protected" in refused.stdout
+    assert platform.held(stack) == there
+
+    # Whoever skips the preview still keeps the cluster, its nodes and its network.
+    platform.pulumi(stack, "destroy", "--yes", "--skip-preview", "--json", expect=1)
+    assert instance_ids(platform, stack) == nodes
+    assert eks.describe_cluster(name=cluster)["cluster"]["status"] == "ACTIVE"
+    for kind in ("KMS keys", "NAT gateways", "subnets", "launch templates", "instances"):
+        assert platform.held(stack)[kind] == there[kind]
+
+    platform.edit(stack, "deletionProtection", value=False)
+    platform.up(stack)
+    assert eks.describe_cluster(name=cluster)["cluster"]["deletionProtection"] is False
+    platform.pulumi(stack, "destroy", "--yes", "--json")
+    left = moto.leftovers(platform.server.url, region)
+    # IAM has no regions: the other stacks' are there too.
+    everywhere = {kind: left.pop(kind, []) for kind in ("IAM role", "OIDC provider", "instance profile")}
+    assert left == {}
+    assert [name for found in everywhere.values() for name in found if stack in name or region in name] == []
+
+
+def test_down_destroys_the_rest_protected_or_not_and_changes_no_file(platform: World) -> None:
+    before = files(platform.root)
+    assert platform.plan("payments-prod").cluster.deletion_protection
+    said = platform.sandbox("down").stderr
+    assert "cluster payments-prod has deletion protection; this is a sandbox: switching it off" in said
+    assert "nothing is left: no resource in AWS, no process, no file" in said
+    assert platform.processes() == []
+    assert not platform.layout.folder.exists()
+    assert files(platform.root) == before

@@ -1,0 +1,227 @@
+"""What is in AWS after `make up` is what the stack's plan says."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from multiarch.facts.architectures import Architecture
+from multiarch.nodes.model import Kind, NodeGroupPlan
+from multiarch.stack.model import NewNetwork, Plan
+from sandbox.inventory import Aws
+from tests.e2e import aws as held
+from tests.e2e.world import STACKS, World
+
+pytestmark = [pytest.mark.e2e, pytest.mark.parametrize("stack", STACKS)]
+AWS_SAYS = {Architecture.AMD64: "x86_64", Architecture.ARM64: "arm64"}
+EKS_SAYS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
+# pulumi-eks declares it and takes no tags for it.
+UNTAGGED = "aws:iam/openIdConnectProvider:OpenIdConnectProvider"
+
+
+def groups(world: World, stack: str, kind: Kind | None = None) -> Iterator[tuple[NodeGroupPlan, held.Group]]:
+    plan, aws = world.plan(stack), world.aws(stack)
+    for group in plan.node_groups:
+        if kind in (None, group.kind):
+            yield group, held.group(aws, plan.cluster.name, group)
+
+
+def cluster(aws: Aws, plan: Plan) -> dict[str, Any]:
+    told: dict[str, Any] = aws.client("eks").describe_cluster(name=plan.cluster.name)["cluster"]
+    return told
+
+
+def test_a_preview_right_after_shows_no_change(platform: World, stack: str) -> None:
+    said = json.loads(platform.pulumi(stack, "preview", "--expect-no-changes", "--json").stdout)
+    assert set(said["changeSummary"]) == {"same"}
+    rows = platform.resources(stack)
+    # The engine adds providers of its own, and does not count them.
+    added = [row for row in rows if row["type"].startswith("pulumi:providers:") and "::default" in row["urn"]]
+    assert said["changeSummary"]["same"] == len(rows) - len(added)
+
+
+def test_instances_and_their_images_have_the_groups_architecture(platform: World, stack: str) -> None:
+    ec2 = platform.aws(stack).client("ec2")
+    for plan, group in groups(platform, stack):
+        word = AWS_SAYS[plan.architecture]
+        types = {instance.name for instance in plan.instance_types}
+        for instance in group.instances:
+            assert instance["Architecture"] == word
+            assert instance["InstanceType"] in types
+            image = ec2.describe_images(ImageIds=[instance["ImageId"]])["Images"][0]
+            assert image["Architecture"] == word, image["Name"]
+        template = ec2.describe_images(ImageIds=[group.template["ImageId"]])["Images"][0]
+        assert template["Architecture"] == word, template["Name"]
+        offered = ec2.describe_instance_types(InstanceTypes=sorted(types))["InstanceTypes"]
+        assert all(word in row["ProcessorInfo"]["SupportedArchitectures"] for row in offered)
+
+
+def test_groups_have_the_planned_sizes_and_as_many_running_instances(platform: World, stack: str) -> None:
+    for plan, group in groups(platform, stack):
+        scaling = group.scaling
+        sizes = (scaling["MinSize"], scaling["DesiredCapacity"], scaling["MaxSize"])
+        assert sizes == (plan.sizes.minimum, plan.sizes.desired, plan.sizes.maximum)
+        assert len(group.instances) == plan.sizes.desired
+        assert {row["InstanceId"] for row in scaling["Instances"]} == {row["InstanceId"] for row in group.instances}
+
+
+def test_managed_groups_tell_the_nodes_taints_in_the_spelling_of_eks(platform: World, stack: str) -> None:
+    for plan, group in groups(platform, stack, Kind.MANAGED):
+        assert group.managed is not None
+        told = [(row["key"], row.get("value", ""), row["effect"]) for row in group.managed.get("taints", [])]
+        assert told == [(taint.key, taint.value, EKS_SAYS[taint.effect]) for taint in plan.taints]
+        assert group.managed["labels"] == dict(plan.labels)
+        assert group.managed["amiType"] == plan.ami_type.name
+        assert group.managed["capacityType"] == plan.capacity_type.eks
+        assert group.managed["instanceTypes"] == [instance.name for instance in plan.instance_types]
+        assert "kubelet" not in (held.user_data(group.template) if "UserData" in group.template else "")
+
+
+def test_self_managed_groups_tell_the_kubelet_its_taints_and_labels(platform: World, stack: str) -> None:
+    for plan, group in groups(platform, stack, Kind.SELF_MANAGED):
+        text = held.user_data(group.template)
+        assert plan.taints or plan.architecture is Architecture.AMD64
+        for taint in plan.taints:
+            bottlerocket = f'"{taint.key}" = ["{taint.value}:{taint.effect}"]'
+            assert (bottlerocket if plan.family.name == "BOTTLEROCKET" else str(taint)) in text
+        assert ("--register-with-taints=" in text or "node-taints]" in text) is bool(plan.taints)
+        for key, value in plan.labels:
+            assert key in text
+            assert value in text
+        marks = held.pairs(group.scaling["Tags"])
+        assert marks[f"kubernetes.io/cluster/{platform.plan(stack).cluster.name}"] == "owned"
+
+
+def test_nodes_require_imdsv2_and_have_no_key_for_ssh(platform: World, stack: str) -> None:
+    for plan, group in groups(platform, stack):
+        options = group.template["MetadataOptions"]
+        assert options["HttpTokens"] == "required"
+        assert options["HttpPutResponseHopLimit"] == plan.imds_hop_limit
+        assert "KeyName" not in group.template
+
+
+def test_volumes_of_nodes_are_encrypted_and_as_large_as_planned(platform: World, stack: str) -> None:
+    ec2 = platform.aws(stack).client("ec2")
+    for plan, group in groups(platform, stack):
+        mapped = {row["DeviceName"]: row["Ebs"] for row in group.template["BlockDeviceMappings"]}
+        assert {row["VolumeType"] for row in mapped.values()} == {"gp3"}
+        assert all(row["Encrypted"] and row["DeleteOnTermination"] for row in mapped.values())
+        assert plan.disk_size in {row["VolumeSize"] for row in mapped.values()}
+        for instance in group.instances:
+            filters = [{"Name": "attachment.instance-id", "Values": [instance["InstanceId"]]}]
+            volumes = {row["Attachments"][0]["Device"]: row for row in ec2.describe_volumes(Filters=filters)["Volumes"]}
+            assert set(mapped) <= set(volumes)
+            assert all(volumes[device]["Encrypted"] for device in mapped)
+
+
+def test_no_security_group_lets_anybody_in_on_port_22(platform: World, stack: str) -> None:
+    ec2 = platform.aws(stack).client("ec2")
+    vpcs = {row["id"] for row in platform.resources(stack) if row["type"] == "aws:ec2/vpc:Vpc"}
+    found = [row for row in ec2.describe_security_groups()["SecurityGroups"] if row["VpcId"] in vpcs]
+    assert found
+    for row in found:
+        for rule in row["IpPermissions"]:
+            everything = rule["IpProtocol"] == "-1"
+            assert not everything, f"{row['GroupName']}: {rule}"
+            assert not rule["FromPort"] <= 22 <= rule["ToPort"], f"{row['GroupName']}: {rule}"
+
+
+def test_every_resource_that_takes_tags_carries_the_stacks(platform: World, stack: str) -> None:
+    wanted, aws = dict(platform.plan(stack).tags), platform.aws(stack)
+    assert {"team", "environment", "owner", "cost-center"} <= set(wanted)
+    read = 0
+    for row in platform.resources(stack):
+        if not row["type"].startswith("aws:") or row["type"] == UNTAGGED or not _takes_tags(row["type"]):
+            continue
+        there = held.tags(aws, row)
+        assert wanted.items() <= there.items(), f"{row['urn']}: {there}"
+        read += 1
+    assert read > 20
+    for plan, group in groups(platform, stack):
+        for instance in group.instances:
+            assert wanted.items() <= held.pairs(instance["Tags"]).items(), plan.name
+
+
+def _takes_tags(kind: str) -> bool:
+    _, module, name = kind.split(":")
+    return hasattr(getattr(importlib.import_module(f"pulumi_aws.{module.split('/')[0]}"), name), "tags")
+
+
+def test_the_control_plane_is_as_planned(platform: World, stack: str) -> None:
+    plan = platform.plan(stack)
+    told = cluster(platform.aws(stack), plan)
+    assert told["version"] == plan.cluster.version
+    assert told["deletionProtection"] is plan.cluster.deletion_protection
+    network = told["resourcesVpcConfig"]
+    assert network["endpointPrivateAccess"] is plan.cluster.endpoint_private
+    assert network["endpointPublicAccess"] is plan.cluster.endpoint_public
+    if plan.cluster.endpoint_public:
+        assert sorted(network["publicAccessCidrs"]) == sorted(plan.cluster.public_cidrs)
+    logged = [kind for row in told["logging"]["clusterLogging"] if row["enabled"] for kind in row["types"]]
+    assert sorted(logged) == sorted(plan.cluster.log_types)
+    assert told["accessConfig"]["authenticationMode"] == "API"
+    encrypted = [row["resources"] for row in told.get("encryptionConfig") or []]
+    assert encrypted == ([["secrets"]] if plan.cluster.encrypt_secrets else [])
+
+
+def test_who_may_use_the_kubernetes_api_is_as_planned(platform: World, stack: str) -> None:
+    plan, eks = platform.plan(stack), platform.aws(stack).client("eks")
+    entries = eks.list_access_entries(clusterName=plan.cluster.name)["accessEntries"]
+    people = {*plan.cluster.admins, *plan.cluster.readers}
+    assert people <= set(entries)
+    for principal in people:
+        told = eks.list_associated_access_policies(clusterName=plan.cluster.name, principalArn=principal)
+        policies = {row["policyArn"].rpartition("/")[2] for row in told["associatedAccessPolicies"]}
+        wanted = {"AmazonEKSClusterAdminPolicy"} if principal in plan.cluster.admins else set()
+        wanted |= {"AmazonEKSViewPolicy"} if principal in plan.cluster.readers else set()
+        assert policies == wanted
+
+
+def test_addons_are_as_planned_and_their_controllers_tolerate_the_arm64_taint(platform: World, stack: str) -> None:
+    plan, eks = platform.plan(stack), platform.aws(stack).client("eks")
+    assert sorted(eks.list_addons(clusterName=plan.cluster.name)["addons"]) == sorted(row.name for row in plan.addons)
+    taint = plan.arm64_taint
+    assert taint is not None
+    for name in ("coredns", "aws-ebs-csi-driver"):
+        told = eks.describe_addon(clusterName=plan.cluster.name, addonName=name)["addon"]
+        configured = json.loads(told["configurationValues"])
+        tolerations = (configured if name == "coredns" else configured["controller"])["tolerations"]
+        wanted = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
+        assert wanted in tolerations, name
+
+
+def test_the_network_has_the_planned_subnets_and_gateways(platform: World, stack: str) -> None:
+    plan, ec2 = platform.plan(stack), platform.aws(stack).client("ec2")
+    assert isinstance(plan.network, NewNetwork)
+    vpc = cluster(platform.aws(stack), plan)["resourcesVpcConfig"]["vpcId"]
+    filters = [{"Name": "vpc-id", "Values": [vpc]}]
+    subnets = ec2.describe_subnets(Filters=filters)["Subnets"]
+    assert sorted(row["CidrBlock"] for row in subnets) == sorted(row.cidr for row in plan.network.subnets)
+    assert len({row["AvailabilityZone"] for row in subnets}) == plan.network.zone_count
+    gateways = ec2.describe_nat_gateways(Filters=[*filters, {"Name": "state", "Values": ["available"]}])["NatGateways"]
+    assert len(gateways) == {"none": 0, "single": 1, "per-zone": plan.network.zone_count}[plan.network.nat]
+    endpoints = ec2.describe_vpc_endpoints(Filters=filters)["VpcEndpoints"]
+    wanted = {row for name in plan.network.endpoints for row in ({"ecr": ("ecr.api", "ecr.dkr")}.get(name, (name,)))}
+    assert {row["ServiceName"].split(".", 3)[3] for row in endpoints} == wanted
+
+
+def test_the_stacks_outputs_name_what_is_there(platform: World, stack: str) -> None:
+    plan, aws = platform.plan(stack), platform.aws(stack)
+    outputs = json.loads(platform.pulumi(stack, "stack", "output", "--json").stdout)
+    assert outputs["cluster"] == {"name": plan.cluster.name, "version": plan.cluster.version}
+    told = cluster(aws, plan)
+    configured = json.loads(outputs["kubeconfig"])
+    assert configured["clusters"][0]["cluster"]["server"] == told["endpoint"]
+    assert set(configured["users"][0]["user"]) == {"exec"}
+    for group, there in groups(platform, stack):
+        shown = outputs["nodeGroups"][group.name]
+        assert shown["autoScalingGroup"] == there.scaling["AutoScalingGroupName"]
+        assert shown["architecture"] == str(group.architecture)
+        assert shown["taints"] == [str(taint) for taint in group.taints]
+    document = aws.client("ssm").list_documents(Filters=[{"Key": "Owner", "Values": ["Self"]}])
+    names = [row["Name"] for row in document["DocumentIdentifiers"]]
+    assert all(any(name in line for name in names) for line in outputs["sessions"].values())

@@ -1,0 +1,258 @@
+"""A copy of the project in a folder of its own, with a sandbox of its own, driven by the real engine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from multiarch.stack.load import load_file
+from multiarch.stack.model import Plan
+from multiarch.stack.plan import make_plan
+from sandbox import backend, environment, inventory, processes, project, state
+from sandbox.layout import CLONE, Layout
+
+STACKS = ("checkout-dev", "gke-parity", "legacy-al2", "payments-prod")
+TIMEOUT = 600.0  # seconds for one command; on an idle machine the longest takes 20
+_PROJECT = ("Pulumi.yaml", "__main__.py", "components", "config", "multiarch")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the engine does, or would do, with one resource: ``what`` is its type and logical name.
+
+    ``paths`` are the properties that differ; only a preview tells them.
+    """
+
+    op: str
+    what: str
+    paths: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a Pulumi command said."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.stdout.splitlines() if line.startswith("{")]
+
+    def errors(self) -> str:
+        """All messages of severity error; with ``--json`` they are events of a command, or part of a preview."""
+        if self.stdout.startswith("{\n"):
+            told = json.loads(self.stdout).get("diagnostics") or []
+        else:
+            told = [event["diagnosticEvent"] for event in self.events() if "diagnosticEvent" in event]
+        return "".join(row["message"] for row in told if row["severity"] == "error")
+
+
+@dataclass(frozen=True)
+class World:
+    """The project below ``root``, and what runs for it."""
+
+    root: Path
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.root)
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "Pulumi.yaml"
+
+    def stack_file(self, stack: str) -> Path:
+        return self.root / "config" / "stacks" / f"Pulumi.{stack}.yaml"
+
+    def plan(self, stack: str) -> Plan:
+        return make_plan(load_file(self.stack_file(stack), project_file=self.settings), today=date.today())  # noqa: DTZ011
+
+    def aws(self, stack: str) -> inventory.Aws:
+        return inventory.Aws(self.server.url, self.layout.region(stack))
+
+    @property
+    def server(self) -> state.Server:
+        server = state.load(self.layout).server
+        assert server is not None
+        return server
+
+    def held(self, stack: str) -> dict[str, tuple[str, ...]]:
+        """What AWS holds in the stack's region beyond what it held before the first one, by kind."""
+        aws = self.aws(stack)
+        return inventory.without(aws.everything(), inventory.baseline(self.layout, aws))
+
+    def pending(self, stack: str) -> tuple[str, ...]:
+        """Operations that were cut off, of which nobody knows the end."""
+        return backend.checkpoint(self.layout, stack).pending
+
+    def resources(self, stack: str) -> list[dict[str, Any]]:
+        """The stack's resources as Pulumi's state has them."""
+        exported = json.loads(self.pulumi(stack, "stack", "export").stdout)
+        found: list[dict[str, Any]] = exported["deployment"].get("resources") or []
+        return found
+
+    # -- the sandbox's commands -------------------------------------------------------------------------------------
+
+    def sandbox(self, *arguments: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run ``python -m sandbox``, which is what ``make up`` and its like run."""
+        command = [sys.executable, "-m", "sandbox", "--project", str(self.root), *arguments]
+        result = subprocess.run(command, cwd=CLONE, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        assert result.returncode == expect, f"{arguments}: {result.returncode}\n{result.stdout}\n{result.stderr}"
+        return result
+
+    # -- Pulumi's commands, as a user runs them after `python -m sandbox env` ------------------------------------------
+
+    @contextlib.contextmanager
+    def running(self, stack: str, *words: str) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+        """Start a Pulumi command; the path is where its standard error goes. At the end nothing of it is left."""
+        known = state.load(self.layout)
+        assert known.engine is not None
+        project.sync(self.layout)
+        spoken = environment.build(self.layout, known.engine, self.server.url, stack, os.environ)
+        with tempfile.NamedTemporaryFile("w", prefix="pulumi-", suffix=".stderr") as stderr:
+            process = subprocess.Popen(
+                [known.engine.path, *words, "--stack", stack, "--non-interactive", "--color", "never"],
+                cwd=self.layout.project,
+                env=spoken.applied_to(os.environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                start_new_session=True,
+            )
+            leader = processes.identify(process.pid) or processes.ProcessId(process.pid, "")
+            try:
+                yield process, Path(stderr.name)
+            finally:
+                process.kill()
+                process.wait()
+                processes.stop_session(leader, grace=5)
+                if process.stdout:
+                    process.stdout.close()
+
+    def pulumi(self, stack: str, *words: str, expect: int = 0) -> Said:
+        """Run a Pulumi command to its end."""
+        with self.running(stack, *words) as (process, stderr):
+            stdout, _ = process.communicate(timeout=TIMEOUT)
+            said = Said(process.returncode, stdout, stderr.read_text())
+        assert said.returncode == expect, f"pulumi {words}: {said.returncode}\n{said.stdout[-5000:]}\n{said.stderr}"
+        return said
+
+    def preview(self, stack: str) -> list[Step]:
+        """What `pulumi up` would do, without what stays the same."""
+        told = json.loads(self.pulumi(stack, "preview", "--json").stdout)
+        steps = [
+            Step(step["op"], _what(step["urn"]), frozenset(step.get("detailedDiff") or ()))
+            for step in told["steps"]
+            if step["op"] != "same"
+        ]
+        counted = {op: number for op, number in told["changeSummary"].items() if op != "same"}
+        assert bool(counted) == bool(steps), f"{counted} against {steps}"
+        return steps
+
+    def up(self, stack: str) -> list[Step]:
+        """Do it; return what was done, in that order."""
+        return done(self.pulumi(stack, "up", "--yes", "--skip-preview", "--json"))
+
+    # -- changes ------------------------------------------------------------------------------------------------------
+
+    def edit(self, stack: str, *path: str, value: object) -> None:
+        """Change one key of a stack's file, as a team would; ``path`` begins below ``multiarch-eks:``."""
+        _edit(self.stack_file(stack), ("config", f"multiarch-eks:{path[0]}", *path[1:]), value)
+
+    @contextlib.contextmanager
+    def changed(self, stack: str, *path: str, value: object) -> Iterator[list[Step]]:
+        """Change one key, and give what a preview says of it.
+
+        When a test fails in here, the stack goes back to what it was, so that the next test finds what it expects.
+        """
+        file = self.stack_file(stack)
+        with self._restoring(file, stack):
+            self.edit(stack, *path, value=value)
+            yield self.preview(stack)
+
+    @contextlib.contextmanager
+    def _restoring(self, file: Path, stack: str) -> Iterator[None]:
+        before = file.read_bytes()
+        try:
+            yield
+        except Exception:
+            file.write_bytes(before)
+            self.up(stack)
+            raise
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def processes(self) -> list[str]:
+        """Command lines of all running processes that belong to this project, whoever started them."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit() or processes.identify(int(entry.name)) is None:
+                continue
+            with contextlib.suppress(OSError):
+                command = (entry / "cmdline").read_bytes()
+                if os.fsencode(self.layout.folder) in command + b"\0" + (entry / "environ").read_bytes():
+                    found.append(command.replace(b"\0", b" ").decode())
+        return found
+
+    def end(self) -> None:
+        """Stop whatever runs, without a word to AWS."""
+        with contextlib.suppress(FileNotFoundError):
+            known = state.load(self.layout)
+            for left in (known.run, known.server):
+                if left:
+                    processes.stop_session(left.process)
+
+
+def make_world(root: Path) -> World:
+    """Copy what the project is made of; the Python of the copy is the one that runs the tests."""
+    root.mkdir(parents=True)
+    for name in _PROJECT:
+        source = CLONE / name
+        if source.is_dir():
+            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, root / name)
+    (root / ".venv").symlink_to(sys.prefix)
+    return World(root)
+
+
+def done(said: Said) -> list[Step]:
+    """The steps that a command finished, in that order, without what stayed the same."""
+    told = (event["resOutputsEvent"]["metadata"] for event in said.events() if "resOutputsEvent" in event)
+    return [Step(step["op"], _what(step["urn"])) for step in told if step["op"] not in {"same", "read", "refresh"}]
+
+
+def names(steps: Sequence[Step]) -> list[tuple[str, str]]:
+    """Operation and resource of each step, sorted."""
+    return sorted((step.op, step.what) for step in steps)
+
+
+def _what(urn: str) -> str:
+    parts = urn.split("::")
+    return f"{parts[2].rpartition('$')[2]} {parts[3]}"
+
+
+def _edit(file: Path, path: tuple[str, ...], value: object) -> None:
+    yaml = YAML()
+    yaml.width = 4096
+    content = yaml.load(file.read_text())
+    place = content
+    for key in path[:-1]:
+        place = place.setdefault(key, {})
+    place[path[-1]] = value
+    with file.open("w") as sink:
+        yaml.dump(content, sink)
