@@ -25,6 +25,8 @@ from sandbox.aws.facts import (
 
 _PRINCIPAL = re.compile(r"arn:[^:]+:iam::\d{12}:(role|user)/.+")
 
+_ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
+
 
 class EksAccess(EksBase):
     """Everything of a cluster that moto's EKS does not know at all."""
@@ -58,9 +60,11 @@ class EksAccess(EksBase):
         return ActionResult({"addon": addon})
 
     def _checked_addon(self, cluster: Cluster, row: AddonVersions, params: Record) -> str:
-        supported = addon_versions(row, cluster.version)
-        version = params.get("addonVersion") or supported[1]
-        if version not in supported:
+        version = str(params.get("addonVersion") or addon_versions(row, cluster.version)[1])
+        # The table has two versions; a stack that was pinned against AWS names another, and what AWS really has for
+        # a minor nobody here knows. So the form is checked, and the minor where it is the cluster's.
+        fits = _ADDON_VERSION.fullmatch(version) is not None
+        if not fits or (row.name == "kube-proxy" and not version.startswith(f"v{cluster.version}.")):
             raise invalid(
                 f"Addon version specified is not supported: {row.name} {version} with Kubernetes {cluster.version}"
             )
@@ -69,7 +73,7 @@ class EksAccess(EksBase):
                 json.loads(params["configurationValues"])
             except ValueError as error:
                 raise invalid(f"ConfigurationValue is not in valid JSON format: {error}") from error
-        return str(version)
+        return version
 
     def _set_addon(self, cluster: Cluster, addon: Record, params: Record) -> None:
         """Role, configuration and pod identities are replaced when they are given; an empty text takes them away."""

@@ -38,7 +38,8 @@ def test_an_addon_lives(eks: Any) -> None:  # noqa: ANN401 (as above)
     ("settings", "message"),
     [
         ({"addonName": "nonsense"}, "ResourceNotFoundException"),
-        ({"addonName": "coredns", "addonVersion": "v0.0.1-eksbuild.1"}, "not supported"),
+        ({"addonName": "coredns", "addonVersion": "latest"}, "not supported"),
+        ({"addonName": "kube-proxy", "addonVersion": "v1.30.1-eksbuild.1"}, "not supported"),
         ({"addonName": "coredns", "configurationValues": "{"}, "not in valid JSON"),
     ],
 )
