@@ -46,7 +46,7 @@ def list_stacks(*, output: OutputOption = Output.TABLE) -> None:
 @commands.command()
 def check(
     stacks: Annotated[
-        list[str] | None, typer.Argument(metavar="[STACK|FILE]...", help="Names or files. Default: all of the project.")
+        list[str] | None, typer.Argument(metavar="STACK|FILE", help="Names or files. Default: all of the project.")
     ] = None,
     *,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when there are warnings.")] = False,

@@ -42,7 +42,7 @@ class Rendered:
 
 def render(
     stacks: Annotated[
-        list[str] | None, typer.Argument(metavar="[STACK|FILE]...", help="Names or files. Default: all of the project.")
+        list[str] | None, typer.Argument(metavar="STACK|FILE", help="Names or files. Default: all of the project.")
     ] = None,
     *,
     directory: Annotated[
