@@ -1,0 +1,167 @@
+"""All documents: links, paths, targets, commands and keys that they name exist; rules and JSON are the code's."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multiarch.stack.schema_paths import elsewhere, fields, model_at
+from tests.documents import ROOT, blocks, documents, ran, renewed
+from tests.rules import rules
+
+DOCS = ROOT / "docs"
+NAMES = [document.relative_to(ROOT).as_posix() for document in documents()]
+OWN_PREFIXES = (
+    ".ci/",
+    "benchmarks/",
+    "components/",
+    "config/",
+    "docs/",
+    "multiarch/",
+    "sandbox/",
+    "tests/",
+    "tools/",
+)
+WRITTEN_BY_A_READER = ("config/stacks/Pulumi.search-dev.yaml",)
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def anchors(path: Path) -> set[str]:
+    """What GitHub and GitLab make of a document's headings."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def code_spans(text: str) -> Iterator[str]:
+    """Code within lines, and the lines of shell blocks."""
+    yield from re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    for block in re.findall(r"```(?:sh|console)\n(.*?)```", text, re.DOTALL):
+        yield from block.splitlines()
+    yield from re.findall(r"^    (\S.*)$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_within_the_project_leads_somewhere(name: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", text_of(name)):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = (ROOT / name).parent / path if path else ROOT / name
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_path_of_the_project_that_is_named_exists(name: str) -> None:
+    for span in code_spans(text_of(name)):
+        for word in re.findall(r"[\w./-]+", span):
+            path = word.rstrip(".")
+            made_up = re.search(r"[A-Z]{3,}(?!\w*\.md)", path.replace("README", "").replace("CHANGELOG", ""))
+            if path.startswith(OWN_PREFIXES) and not made_up and path not in WRITTEN_BY_A_READER:
+                assert (ROOT / path).exists(), f"{span}: {path}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_target_of_make_that_is_named_exists(name: str) -> None:
+    targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
+    for span in code_spans(text_of(name)):
+        for named in re.findall(r"\bmake ([a-z]+)", span):
+            assert named in targets, span
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_and_option_of_ours_that_is_named_exists(name: str) -> None:
+    helps: dict[tuple[str, ...], str] = {}
+    for span in code_spans(text_of(name)):
+        for noun, verb, rest in re.findall(r"\bmultiarch (stack|facts) ([a-z]+)\b([^`|;)]*)", span):
+            if (noun, verb) not in helps:
+                helps[noun, verb] = ran(f"multiarch {noun} {verb} --help", ROOT)
+            said = helps[noun, verb]
+            assert said.startswith(f"Usage: multiarch {noun} {verb} "), span
+            for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest):
+                assert re.search(rf"(?<![\w-]){option}\b", said), f"{span}: {option}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_parts_that_are_made_from_the_code_are_current(name: str) -> None:
+    assert text_of(name) == renewed(text_of(name)), "write them anew: python -m tests.documents"
+
+
+def test_the_table_of_keys_has_every_key_of_the_schema() -> None:
+    text = text_of("docs/stacks.md")
+    for key in fields(model_at(()) or pytest.fail("no schema")):
+        assert f"| `{key}` |" in text
+    for key in ("prefixDelegation", "preBootstrap", "maxUnavailablePercentage", "idleTimeoutMinutes", "endpoints"):
+        assert f"| `{key}` |" in text
+
+
+def test_every_rule_is_described_with_its_severity_and_nothing_else_is() -> None:
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| (\w+) \| \S", text_of("docs/rules.md"), re.MULTILINE)
+    assert len(rows) == len(dict(rows)), "a rule stands twice"
+    assert {rule: {severity} for rule, severity in rows} == rules()
+
+
+def test_the_rules_that_are_read_from_the_code_are_all_there_are() -> None:
+    """The reading of the code is held to what its tests see reported."""
+    cases = text_of("tests/stack/test_contradictions.py")
+    seen = set(re.findall(r'^    \("([a-z0-9-]+)", [a-z{]', cases, re.MULTILINE))
+    assert len(seen) > 60
+    assert seen <= rules().keys()
+
+
+def test_operations_names_keys_that_the_schema_has() -> None:
+    rows = re.findall(r"^\| ((?:`[\w.]+`(?:, )?)+)", text_of("docs/operations.md"), re.MULTILINE)
+    keys = [key for row in rows for key in re.findall(r"`([\w.]+)`", row)]
+    assert len(keys) > 25
+    for key in keys:
+        *above, last = key.split(".")
+        at_top = (model := model_at(tuple(above))) is not None and last in fields(model)
+        in_a_group = (model := model_at(("nodeGroups", "NAME", *above))) is not None and last in fields(model)
+        assert at_top or in_a_group or elsewhere(key), key
+
+
+def shape(value: Any) -> Any:  # noqa: ANN401
+    """The keys of a JSON document, at every depth."""
+    if isinstance(value, dict):
+        return set(value) | {inner for child in value.values() for inner in shape(child)}
+    return {inner for item in value for inner in shape(item)} if isinstance(value, list) else set()
+
+
+def test_every_key_that_a_command_prints_as_json_is_described(tmp_path: Path) -> None:
+    text = text_of("docs/json-output.md")
+    described = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", text))))
+    kinds = set()
+    for command in (
+        "stack list",
+        "stack check",
+        "stack explain checkout-dev",
+        f"stack render checkout-dev -d {tmp_path}",
+    ):
+        told = json.loads(ran(f"multiarch {command} -o json 2>/dev/null", ROOT))
+        assert told["version"] == "1"
+        kinds.add(told["kind"])
+        assert shape(told) <= described, command
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "multiarch" / "cli").glob("*.py"))
+    all_kinds = set(re.findall(r'print_json\("([a-z-]+)"', source))
+    assert kinds < all_kinds
+    assert all(f"`{kind}`" in text for kind in all_kinds)
+
+
+def test_no_document_names_a_folder_of_somebody_s_machine() -> None:
+    for name in NAMES:
+        text = text_of(name)
+        assert not re.search(r"(?<![\w.:/~-])/(?:home|root|work|tmp|Users)/", text), name
+
+
+def test_fenced_blocks_say_what_they_hold() -> None:
+    for document in documents():
+        for block in blocks(document):
+            assert block.language in {"console", "sh", "text", "yaml"}, f"{document}:{block.line}"
