@@ -30,15 +30,6 @@ def in_order(steps: list[Step]) -> list[Step]:
     return sorted(steps, key=lambda step: step.what)
 
 
-def instance_ids(world: World, stack: str) -> dict[str, set[str]]:
-    """The running instances of each group."""
-    plan, aws = world.plan(stack), world.aws(stack)
-    return {
-        group.name: {row["InstanceId"] for row in held.instances(aws, plan.cluster.name, group.name)}
-        for group in plan.node_groups
-    }
-
-
 def replaced(before: dict[str, set[str]], after: dict[str, set[str]]) -> set[str]:
     """Groups of which not one instance is still there; the instances of all others are the same as before."""
     rolled = {name for name in before if not before[name] & after[name]}
@@ -55,24 +46,24 @@ def group_of(world: World, stack: str, name: str) -> tuple[NodeGroupPlan, held.G
 
 
 def test_raising_one_groups_max_size_updates_exactly_that_group(platform: World) -> None:
-    stack, before = "checkout-dev", instance_ids(platform, "checkout-dev")
+    stack, before = "checkout-dev", platform.instance_ids("checkout-dev")
     with platform.changed(stack, "nodeGroups", "graviton", "maxSize", value=9) as previewed:
         assert previewed == [Step("update", f"{MANAGED} graviton", frozenset({"scalingConfig.maxSize"}))]
         assert names(platform.up(stack)) == names(previewed)
         assert group_of(platform, stack, "graviton")[1].scaling["MaxSize"] == 9
         assert group_of(platform, stack, "general")[1].scaling["MaxSize"] != 9
-        assert instance_ids(platform, stack) == before
+        assert platform.instance_ids(stack) == before
 
 
 def test_raising_one_self_managed_groups_max_size_updates_exactly_that_group(platform: World) -> None:
-    stack, before = "legacy-al2", instance_ids(platform, "legacy-al2")
+    stack, before = "legacy-al2", platform.instance_ids("legacy-al2")
     with platform.changed(stack, "nodeGroups", "arm64", "maxSize", value=9) as previewed:
         assert [(step.op, step.what) for step in previewed] == [("update", f"{SCALING} arm64")]
         # The share of nodes that a refresh leaves in service is counted against the largest size.
         assert previewed[0].paths == {"maxSize", "instanceRefresh.preferences.minHealthyPercentage"}
         assert names(platform.up(stack)) == names(previewed)
         assert group_of(platform, stack, "arm64")[1].scaling["MaxSize"] == 9
-        assert instance_ids(platform, stack) == before
+        assert platform.instance_ids(stack) == before
 
 
 def test_how_many_nodes_an_autoscaler_has_started_is_left_alone(platform: World) -> None:
@@ -108,19 +99,19 @@ def test_a_new_arm64_taint_goes_to_managed_arm64_groups_and_to_what_tolerates_it
 def test_a_new_arm64_taint_rolls_the_self_managed_groups_that_carry_it(
     platform: World, stack: str, taint: str, rolled: set[str]
 ) -> None:
-    before = instance_ids(platform, stack)
+    before = platform.instance_ids(stack)
     with platform.changed(stack, "arm64Taint", value=taint) as previewed:
         templates = [Step("update", f"{TEMPLATE} {name}", frozenset({"userData"})) for name in rolled]
         scaling = [Step("update", f"{SCALING} {name}", frozenset({VERSION})) for name in rolled]
         assert in_order(previewed) == in_order([*templates, *scaling, *TOLERATIONS])
         assert names(platform.up(stack)) == names(previewed)
-        assert replaced(before, instance_ids(platform, stack)) == rolled
+        assert replaced(before, platform.instance_ids(stack)) == rolled
         for name in rolled:
             assert taint.partition("=")[2] in held.user_data(group_of(platform, stack, name)[1].template)
 
 
 def test_pinning_the_release_that_runs_changes_nothing_and_another_one_rolls_that_group(platform: World) -> None:
-    stack, before = "checkout-dev", instance_ids(platform, "checkout-dev")
+    stack, before = "checkout-dev", platform.instance_ids("checkout-dev")
     group = group_of(platform, stack, "general")[1]
     assert group.managed is not None
     release = group.managed["releaseVersion"]
@@ -130,7 +121,7 @@ def test_pinning_the_release_that_runs_changes_nothing_and_another_one_rolls_tha
     with platform.changed(stack, "nodeGroups", "general", "ami", value={"release": other}) as previewed:
         assert previewed == [Step("update", f"{MANAGED} general", frozenset({"releaseVersion"}))]
         assert names(platform.up(stack)) == names(previewed)
-        assert replaced(before, instance_ids(platform, stack)) == {"general"}
+        assert replaced(before, platform.instance_ids(stack)) == {"general"}
         after = group_of(platform, stack, "general")[1]
         assert after.managed is not None
         assert after.managed["releaseVersion"] == other
@@ -138,7 +129,7 @@ def test_pinning_the_release_that_runs_changes_nothing_and_another_one_rolls_tha
 
 
 def test_pinning_the_image_that_runs_changes_nothing_and_another_one_rolls_that_group(platform: World) -> None:
-    stack, before = "legacy-al2", instance_ids(platform, "legacy-al2")
+    stack, before = "legacy-al2", platform.instance_ids("legacy-al2")
     image = group_of(platform, stack, "arm64")[1].template["ImageId"]
     with platform.changed(stack, "nodeGroups", "arm64", "ami", value={"id": image}) as previewed:
         assert previewed == []
@@ -148,7 +139,7 @@ def test_pinning_the_image_that_runs_changes_nothing_and_another_one_rolls_that_
         template = Step("update", f"{TEMPLATE} arm64", frozenset({"imageId"}))
         assert in_order(previewed) == in_order([template, Step("update", f"{SCALING} arm64", frozenset({VERSION}))])
         assert names(platform.up(stack)) == names(previewed)
-        assert replaced(before, instance_ids(platform, stack)) == {"arm64"}
+        assert replaced(before, platform.instance_ids(stack)) == {"arm64"}
         _, group = group_of(platform, stack, "arm64")
         assert {row["ImageId"] for row in group.instances} == {own}
 
@@ -156,7 +147,7 @@ def test_pinning_the_image_that_runs_changes_nothing_and_another_one_rolls_that_
 def test_another_instance_type_makes_a_new_group_before_the_old_one_goes(platform: World) -> None:
     stack = "checkout-dev"
     cluster, aws = platform.plan(stack).cluster.name, platform.aws(stack)
-    old, before = held.managed_group(aws, cluster, "graviton"), instance_ids(platform, stack)
+    old, before = held.managed_group(aws, cluster, "graviton"), platform.instance_ids(stack)
     with platform.changed(stack, "nodeGroups", "graviton", "instanceTypes", value=["m6g.large"]) as previewed:
         assert previewed == [Step("replace", f"{MANAGED} graviton", frozenset({"instanceTypes[0]"}))]
         finished = done(platform.pulumi(stack, "up", "--yes", "--skip-preview", "--json"))
@@ -165,7 +156,7 @@ def test_another_instance_type_makes_a_new_group_before_the_old_one_goes(platfor
         new = held.managed_group(aws, cluster, "graviton")
         assert new["nodegroupName"] != old["nodegroupName"]
         assert new["instanceTypes"] == ["m6g.large"]
-        assert replaced(before, instance_ids(platform, stack)) == {"graviton"}
+        assert replaced(before, platform.instance_ids(stack)) == {"graviton"}
         assert len(aws.client("eks").list_nodegroups(clusterName=cluster)["nodegroups"]) == 2
 
 

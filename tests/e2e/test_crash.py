@@ -109,4 +109,4 @@ def test_after_an_up_was_killed_down_still_leaves_nothing(crashing: Crashing) ->
     crashing.kill_during("up", 45)
     said = crashing.world.sandbox("down").stderr
     assert "nothing is left: no resource in AWS, no process, no file" in said
-    assert crashing.world.processes() == []
+    assert crashing.world.processes() == {}

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.aws import inventory as moto
-from tests.e2e.test_changes import instance_ids
-from tests.e2e.world import Step, World
+from tests.e2e.world import World
 
 pytestmark = pytest.mark.e2e
 
@@ -33,7 +32,7 @@ def test_a_protected_stack_is_destroyed_only_after_its_protection_was_switched_o
             "aws:kms/key:Key key",  # a deleted key waits longer before it is gone
         }
         platform.up(stack)
-    there, nodes = platform.held(stack), instance_ids(platform, stack)
+    there, nodes = platform.held(stack), platform.instance_ids(stack)
 
     refused = platform.pulumi(stack, "destroy", "--yes", "--json", expect=1)
     assert "is protected" in refused.stdout
@@ -41,7 +40,7 @@ def test_a_protected_stack_is_destroyed_only_after_its_protection_was_switched_o
 
     # Whoever skips the preview still keeps the cluster, its nodes and its network.
     platform.pulumi(stack, "destroy", "--yes", "--skip-preview", "--json", expect=1)
-    assert instance_ids(platform, stack) == nodes
+    assert platform.instance_ids(stack) == nodes
     assert eks.describe_cluster(name=cluster)["cluster"]["status"] == "ACTIVE"
     for kind in ("KMS keys", "NAT gateways", "subnets", "launch templates", "instances"):
         assert platform.held(stack)[kind] == there[kind]
@@ -63,6 +62,6 @@ def test_down_destroys_the_rest_protected_or_not_and_changes_no_file(platform: W
     said = platform.sandbox("down").stderr
     assert "cluster payments-prod has deletion protection; this is a sandbox: switching it off" in said
     assert "nothing is left: no resource in AWS, no process, no file" in said
-    assert platform.processes() == []
+    assert platform.processes() == {}
     assert not platform.layout.folder.exists()
     assert files(platform.root) == before

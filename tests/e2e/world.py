@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,11 +18,13 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from multiarch.errors import OutsideError
 from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
 from sandbox import backend, environment, inventory, processes, project, state
 from sandbox.layout import CLONE, Layout
+from tests.e2e.aws import instances
 
 STACKS = ("checkout-dev", "gke-parity", "legacy-al2", "payments-prod")
 TIMEOUT = 600.0  # seconds for one command; on an idle machine the longest takes 20
@@ -93,6 +96,14 @@ class World:
         """What AWS holds in the stack's region beyond what it held before the first one, by kind."""
         aws = self.aws(stack)
         return inventory.without(aws.everything(), inventory.baseline(self.layout, aws))
+
+    def instance_ids(self, stack: str) -> dict[str, set[str]]:
+        """The running instances of each of the stack's groups."""
+        plan, aws = self.plan(stack), self.aws(stack)
+        return {
+            group.name: {row["InstanceId"] for row in instances(aws, plan.cluster.name, group.name)}
+            for group in plan.node_groups
+        }
 
     def pending(self, stack: str) -> tuple[str, ...]:
         """Operations that were cut off, of which nobody knows the end."""
@@ -196,25 +207,29 @@ class World:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def processes(self) -> list[str]:
-        """Command lines of all running processes that belong to this project, whoever started them."""
-        found = []
+    def processes(self) -> dict[processes.ProcessId, str]:
+        """Every running process that belongs to this project, whoever started it, with its command line."""
+        found = {}
         for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or processes.identify(int(entry.name)) is None:
-                continue
+            process = processes.identify(int(entry.name)) if entry.name.isdigit() else None
             with contextlib.suppress(OSError):
                 command = (entry / "cmdline").read_bytes()
-                if os.fsencode(self.layout.folder) in command + b"\0" + (entry / "environ").read_bytes():
-                    found.append(command.replace(b"\0", b" ").decode())
+                if process and os.fsencode(self.layout.folder) in command + b"\0" + (entry / "environ").read_bytes():
+                    found[process] = command.replace(b"\0", b" ").decode()
         return found
 
-    def end(self) -> None:
-        """Stop whatever runs, without a word to AWS."""
-        with contextlib.suppress(FileNotFoundError):
+    def end(self) -> list[str]:
+        """Stop what the sandbox says it runs, then whatever else is left of it; return the latter's command lines."""
+        with contextlib.suppress(OutsideError):
             known = state.load(self.layout)
-            for left in (known.run, known.server):
-                if left:
-                    processes.stop_session(left.process)
+            for own in (known.run, known.server):
+                if own:
+                    processes.stop_session(own.process)
+        left = self.processes()
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+        return list(left.values())
 
 
 def make_world(root: Path) -> World:

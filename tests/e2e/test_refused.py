@@ -1,0 +1,71 @@
+"""A stack that the checks refuse never gets as far as AWS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox import server
+from tests.e2e.world import World
+
+pytestmark = pytest.mark.e2e
+STACK = "shop-dev"
+WORDS = """\
+config:
+  aws:region: ca-central-1
+  multiarch-eks:team: shop
+  multiarch-eks:environment: dev
+  multiarch-eks:owner: shop@example.com
+  multiarch-eks:costCenter: "1"
+  multiarch-eks:nodeGroups:
+    api:
+      instanceTypes: [m7g.large, m7i.large]
+      maxsize: 4
+"""
+FILE = f"config/stacks/Pulumi.{STACK}.yaml"
+
+
+@pytest.fixture
+def refused(platform: World) -> Iterator[World]:
+    """The platform with a fifth stack, in a region where nothing is, whose file is broken."""
+    platform.stack_file(STACK).write_text(WORDS)
+    settings = platform.settings.read_bytes()
+    yield platform
+    platform.settings.write_bytes(settings)
+    platform.pulumi(STACK, "stack", "rm", "--yes", "--preserve-config")
+    platform.stack_file(STACK).unlink()
+
+
+def test_a_preview_fails_with_file_and_line_and_without_a_traceback(refused: World) -> None:
+    said = refused.sandbox("preview", STACK, expect=3)
+    assert f"{FILE}:10 nodeGroups.api.maxsize: " in said.stdout + said.stderr
+    assert "maxSize" in said.stdout + said.stderr
+    assert "Traceback" not in said.stdout + said.stderr
+
+    refused.stack_file(STACK).write_text(WORDS.replace("maxsize", "maxSize"))
+    by_hand = refused.pulumi(STACK, "preview", expect=1)
+    told = by_hand.stdout + by_hand.stderr
+    assert f"{FILE}:9 nodeGroups.api.instanceTypes: " in told
+    assert "m7g.large is arm64 and m7i.large is amd64" in told
+    assert "Traceback" not in told
+
+
+def test_an_up_fails_and_creates_nothing_and_the_sandbox_stays_up(refused: World) -> None:
+    said = refused.sandbox("up", STACK, expect=3)
+    assert f"{FILE}:10 nodeGroups.api.maxsize: " in said.stderr
+    assert "Traceback" not in said.stdout + said.stderr
+    assert refused.held(STACK) == {}
+    assert server.answers(refused.server)
+
+
+def test_a_fault_in_the_organisations_defaults_is_told_with_the_file_of_the_defaults(refused: World) -> None:
+    refused.sandbox("preview", STACK, expect=3)
+    refused.stack_file(STACK).write_text(WORDS.replace(", m7i.large", "").replace("maxsize", "maxSize"))
+    text = refused.settings.read_text()
+    refused.settings.write_text(text.replace("idleTimeoutMinutes: 15", "idleTimeoutMinutes: 90"))
+    line = text[: text.index("idleTimeoutMinutes")].count("\n") + 1
+    told = refused.pulumi(STACK, "preview", expect=1).stdout
+    assert f"Pulumi.yaml:{line} " in told
+    assert "session.idleTimeoutMinutes" in told
+    assert "Traceback" not in told
