@@ -81,7 +81,7 @@ class Network(Component):
         self._named_zones: tuple[str, ...] = ()
         self.vpc_id = pulumi.Output.from_input(plan.vpc_id)
         self.private_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.private_subnet_ids]
-        self.public_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.public_subnet_ids]
+        self.public_subnet_ids = []
 
     def _declare(self, args: NetworkArgs, plan: NewNetwork) -> None:
         vpc = ec2.Vpc(
@@ -123,7 +123,6 @@ class Network(Component):
         if plan.zones:
             return [pulumi.Output.from_input(zone) for zone in plan.zones]
         offered = aws.get_availability_zones_output(
-            state="available",
             # Local and Wavelength Zones have to be opted into, and EKS can't use them for its own interfaces.
             filters=[aws.GetAvailabilityZonesFilterArgs(name="opt-in-status", values=["opt-in-not-required"])],
             exclude_zone_ids=list(ZONE_IDS_WITHOUT_EKS),

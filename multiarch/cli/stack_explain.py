@@ -66,7 +66,11 @@ def _cluster(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
     yield "addons", addons or "none", _origin(stack, ("addons",))
     protected = "on" if cluster.deletion_protection else "off"
     yield "deletionProtection", protected, _origin(stack, ("deletionProtection",), "follows from environment")
-    yield "storageClass", "on" if plan.storage_class else "off", _origin(stack, ("storageClass",), "as addons.ebsCsi")
+    yield (
+        "storageClass",
+        "on" if plan.storage_class else "off",
+        _origin(stack, ("storageClass",), "addons.ebsCsi is on, and the API reachable"),
+    )
     yield "session", f"idle for {session.idle_timeout_minutes} minutes at most", _origin(stack, ("session",))
     yield "tags", ", ".join(f"{key}={value}" for key, value in plan.tags), "the stack's words and tags"
 

@@ -9,7 +9,7 @@ from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_na
 from multiarch.nodes.model import BootstrapCase, CapacityType, Kind, Pairs, Sizes
 from multiarch.nodes.report import Path, Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.nodes.taints import Effect, Taint, TaintSyntaxError, parse_taint
+from multiarch.nodes.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.user_data import (
     kubelet_flag_fault,
     pre_bootstrap_supported,
@@ -143,7 +143,7 @@ def check_taints(
         taints.append(context.arm64_taint)
         _check_managed_taint(spec, context.arm64_taint, spec.path, report)
     for index, text in enumerate(spec.taints):
-        path = (*spec.path, "taints", index)
+        path: Path = (*spec.path, "taints", index)
         try:
             taint = parse_taint(text)
         except TaintSyntaxError as error:
@@ -283,11 +283,3 @@ def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: Report) ->
                     value=zone,
                 )
     return tuple(sorted(set(spec.zones)))
-
-
-def schedulable(taints: tuple[Taint, ...], tolerated: frozenset[tuple[str, Effect]]) -> bool:
-    """Whether a pod that tolerates ``tolerated`` (key and effect) can be scheduled past ``taints``.
-
-    PreferNoSchedule does not keep a pod away. Source: kube-scheduler's TaintToleration plugin.
-    """
-    return all(t.effect is Effect.PREFER_NO_SCHEDULE or (t.key, t.effect) in tolerated for t in taints)

@@ -213,11 +213,16 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
     if spec.ami_release is not None:
         _check_release(spec, context, chosen, report)
     if spec.ami_id is None and spec.ami_release is None:
+        # Source: EKS API, UpdateNodegroupVersion: without a release the latest one is taken.
+        then = (
+            "it is looked up at every run, and each release of AWS replaces the nodes"
+            if spec.kind is Kind.SELF_MANAGED
+            else "EKS takes the newest one when it creates the group and at every change of its launch template"
+        )
         report(
             "ami-not-pinned",
             spec.path,
-            f"the {chosen.name} image is not pinned: AWS's recommended one of the day is used, and a "
-            "later release can replace nodes.",
+            f"the {chosen.name} image is not pinned: {then}.",
             hint="Run `multiarch stack pin`.",
             severity=Severity.WARNING,
         )

@@ -98,7 +98,7 @@ class Derived:
 class NodeGroupPlan:
     """A node group of one architecture. All parts agree about it, because it is derived once, from ``instance_types``.
 
-    ``key`` is the path in the stack file (``nodeGroups.api``), ``name`` the group's name in the plan.
+    ``path`` leads to it in the stack file (``nodeGroups``, ``api``), ``name`` is the group's name in the plan.
     ``name_prefix`` is how the EKS node group's (``NAME-``) or the Auto Scaling Group's (``CLUSTER-NAME-``) name
     begins, and ``launch_template_prefix`` (``CLUSTER-NAME-``) the launch template's: AWS names must differ between a
     group and its replacement, which is made before the old one goes. ``disk_size`` is in GiB. ``pre_bootstrap`` is a
@@ -106,7 +106,7 @@ class NodeGroupPlan:
     told so (written by the team, or not what the node would work out by itself).
     """
 
-    key: str
+    path: tuple[str, ...]
     name: str
     name_prefix: str
     launch_template_prefix: str
@@ -129,6 +129,11 @@ class NodeGroupPlan:
     pre_bootstrap: str
     kubelet_extra_args: tuple[str, ...]
     derived: tuple[Derived, ...]
+
+    @property
+    def key(self) -> str:
+        """Return the path as people read it: ``nodeGroups.api``."""
+        return ".".join(self.path)
 
     @property
     def family(self) -> AmiFamily:

@@ -11,7 +11,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, max_pods, recommended_max_pods
 from multiarch.nodes import checks, image
 from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, Kind, NodeGroupPlan, Update
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import Noting, Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import UserDataError, render
 
@@ -41,12 +41,13 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
         return None
     image.check_amazon_linux_2(spec, context, ami_type.family, report)
     ami = image.plan_ami(spec, context, ami_type, report)
-    checks.check_bootstrap(spec, case, ami_type.family, report)
+    bootstrap = Noting(report)
+    checks.check_bootstrap(spec, case, ami_type.family, bootstrap)
     pods, written = _max_pods(spec, context, types, case, report)
     # On AL2 EKS calls bootstrap.sh with a number of its own, prefixes considered, and user data can't overrule it.
     written = written and not (case is BootstrapCase.EKS and ami_type.family is AmiFamily.AL2)
     plan = NodeGroupPlan(
-        key=".".join(str(part) for part in spec.path),
+        path=spec.path,
         name=spec.name,
         name_prefix=f"{spec.name}-" if spec.kind is Kind.MANAGED else f"{context.name}-{spec.name}-",
         launch_template_prefix=f"{context.name}-{spec.name}-",
@@ -70,7 +71,8 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
         kubelet_extra_args=spec.kubelet_extra_args,
         derived=(),
     )
-    _check_user_data(plan, spec, report)
+    if not bootstrap.faulty:
+        _check_user_data(plan, spec, report)
     return _explained(plan, spec, context)
 
 

@@ -35,7 +35,7 @@ class NodeGroupSpec:
     means min; ``mode`` None means derived.
     """
 
-    path: Path
+    path: tuple[str, ...]
     types_path: Path
     ami_path: Path
     name: str

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from multiarch.errors import Severity
 from multiarch.facts.versions import Toleration, add_on
-from multiarch.nodes.checks import schedulable
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 from multiarch.nodes.taints import Effect, Taint
 from multiarch.stack.model import AddonPlan
 from multiarch.stack.schema import Addon, Addons
@@ -67,48 +66,58 @@ def toleration(taint: Taint) -> Toleration:
     return Toleration(taint.key, "Exists", effect=str(taint.effect))
 
 
-def check_coredns_has_a_node(
+def check_controllers_have_a_node(
     words: Addons, arm64_taint: Taint | None, groups: Sequence[NodeGroupPlan], report: Report
 ) -> None:
-    """A cluster whose every node repels coredns never becomes healthy."""
-    if not words.coredns.enabled or not groups:
+    """A cluster whose every node repels coredns or the EBS CSI controller never becomes healthy."""
+    if not groups:
         return
-    own = add_on("coredns").default_tolerations + ((toleration(arm64_taint),) if arm64_taint else ())
-    tolerated = frozenset(_pairs(own))
-    welcoming = [group for group in groups if schedulable(group.taints, tolerated)]
-    if not welcoming:
-        group = groups[0]
-        taint = next(t for t in group.taints if not schedulable((t,), tolerated))
-        report(
-            "coredns-has-no-node",
-            _path(group),
-            f"every node group is tainted, and coredns does not tolerate {taint}; the cluster would "
-            "never become healthy.",
-            hint="Add a group without that taint, or remove it from one.",
-            value=[str(t) for t in group.taints],
-        )
-    elif all(group.sizes.desired == 0 for group in welcoming):
-        report(
-            "coredns-waits",
-            _path(welcoming[0]),
-            "no group that coredns can use has a node at the start; it waits until an autoscaler adds one.",
-            hint="Give one of them minSize 1 or more.",
-            value=0,
-            severity=Severity.WARNING,
-        )
-
-
-def _pairs(tolerations: Iterable[Toleration]) -> Iterable[tuple[str, Effect]]:
-    """Key and effect of each toleration; one without effect tolerates all, one without key is not coredns' own."""
-    for each in tolerations:
-        if each.key is None:
+    for name, addon in (("coredns", words.coredns), ("aws-ebs-csi-driver", words.ebs_csi)):
+        if not addon.enabled:
             continue
-        for effect in [Effect(each.effect)] if each.effect else list(Effect):
-            yield each.key, effect
+        own = add_on(name).default_tolerations + ((toleration(arm64_taint),) if arm64_taint else ())
+        welcoming = [group for group in groups if not _repelling(group, own)]
+        if not welcoming:
+            group = groups[0]
+            report(
+                f"{'coredns' if name == 'coredns' else 'ebs-csi'}-has-no-node",
+                group.path,
+                f"every node group is tainted, and {name} does not tolerate {_repelling(group, own)[0]}; "
+                "the cluster would never become healthy.",
+                hint="Add a group without that taint, or remove it from one.",
+                value=[str(t) for t in group.taints],
+            )
+        elif name == "coredns" and all(group.sizes.desired == 0 for group in welcoming):
+            report(
+                "coredns-waits",
+                welcoming[0].path,
+                "no group that coredns can use has a node at the start; it waits until an autoscaler adds one.",
+                hint="Give one of them minSize 1 or more.",
+                value=0,
+                severity=Severity.WARNING,
+            )
 
 
-def _path(group: NodeGroupPlan) -> Path:
-    return tuple(group.key.split("."))
+def _repelling(group: NodeGroupPlan, tolerations: Iterable[Toleration]) -> list[Taint]:
+    """Taints of the group that keep a pod with these tolerations away; PreferNoSchedule keeps nobody away."""
+    own = tuple(tolerations)
+    return [
+        taint
+        for taint in group.taints
+        if taint.effect is not Effect.PREFER_NO_SCHEDULE and not any(_tolerates(each, taint) for each in own)
+    ]
+
+
+def _tolerates(each: Toleration, taint: Taint) -> bool:
+    """Whether one toleration matches one taint, by Kubernetes' rule: no key matches all, no effect matches all.
+
+    Source: Kubernetes, "Taints and Tolerations". A toleration for some seconds does not count: the pod has to go then.
+    """
+    if each.seconds is not None or each.effect not in {None, str(taint.effect)}:
+        return False
+    if each.key is None:
+        return each.operator == "Exists"
+    return each.key == taint.key and (each.operator == "Exists" or (each.value or "") == taint.value)
 
 
 def _configuration(name: str, words: Addons, tolerations: Sequence[Toleration]) -> str:

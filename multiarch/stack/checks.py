@@ -9,7 +9,7 @@ from ipaddress import IPv4Network
 
 from multiarch.errors import Severity, UnknownFactError
 from multiarch.facts import kubernetes
-from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
+from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, RULES, NameKind, check_name
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Path, Report
 from multiarch.stack.schema import Access, Addons, ApiEndpoint, StackWords
@@ -20,8 +20,8 @@ OWN_TAGS = ("team", "environment", "owner", "cost-center", "managed-by")
 SUFFIX = 26
 """Characters that AWS resource names get after a prefix, so that a replacement has another name."""
 _SOON = timedelta(days=60)
-_PRINCIPAL = re.compile(r"arn:aws(-cn|-us-gov)?:iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
-_KMS_KEY = re.compile(r"arn:aws(-cn|-us-gov)?:kms:[a-z0-9-]+:\d{12}:key/[\w-]+", re.ASCII)
+_PRINCIPAL = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
+_KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re.ASCII)
 _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
 _MAX_PUBLIC_CIDRS = 40
 # RFC 5737. Examples are written with them, and such a stack still goes into the sandbox.
@@ -44,6 +44,15 @@ def check_kubernetes(words: StackWords, today: date, report: Report) -> bool:
             f"EKS support for Kubernetes {version} ended on {status.ends}.",
             hint=f"Use {kubernetes.DEFAULT_VERSION}; an existing cluster is upgraded one minor at a time.",
             value=version,
+        )
+    elif status.tier == "extended" and status.ends is not None and status.ends - today <= _SOON:
+        report(
+            "kubernetes-forced-upgrade",
+            path,
+            f"support for Kubernetes {version} ends on {status.ends}; then EKS upgrades the cluster by itself.",
+            hint="Upgrade now, at a time of your choosing.",
+            value=version,
+            severity=Severity.WARNING,
         )
     elif status.tier == "extended":
         report(
@@ -97,7 +106,7 @@ def check_names(stack: str, words: StackWords, groups: Sequence[NodeGroupPlan], 
 
 
 def _check_group_name(group: NodeGroupPlan, report: Report) -> None:
-    path = tuple(group.key.split("."))
+    path: Path = group.path
     longest = 63 - SUFFIX - 1
     if fault := check_name(NameKind.NODE_GROUP, group.name):
         report("group-name", path, f"{fault}.", hint="Rename the group.", value=group.name)
@@ -122,10 +131,30 @@ def _check_group_name(group: NodeGroupPlan, report: Report) -> None:
         (NameKind.LAUNCH_TEMPLATE, group.launch_template_prefix),
         (NameKind.AUTO_SCALING_GROUP, group.name_prefix),
     ):
-        if fault := check_name(kind, prefix + "0" * SUFFIX):
+        # Other faults of the two names have been told where they stand.
+        if len(prefix) + SUFFIX > (longest := RULES[kind].longest):
             report(
-                "derived-name", path, f"{fault}.", hint="Shorten the group's or the cluster's name.", value=group.name
+                "derived-name",
+                path,
+                f"with the suffix that AWS adds, {prefix!r} passes {longest} characters, the most for a {kind}.",
+                hint="Shorten the group's or the cluster's name.",
+                value=group.name,
             )
+
+
+def check_zones(words: StackWords, report: Report) -> None:
+    """In production the zones are named: a list that AWS changes would move subnets, and with them all nodes."""
+    network = words.network
+    if words.environment in PRODUCTION and network.vpc_id is None and not isinstance(network.zones, list):
+        report(
+            "zones-not-named",
+            ("network", "zones"),
+            f"the zones of {words.environment} are the region's first ones of the day; where AWS's list changes, "
+            "subnets and nodes would be replaced.",
+            hint="Name them in network.zones, such as [eu-west-1a, eu-west-1b, eu-west-1c].",
+            value=network.zones,
+            severity=Severity.WARNING,
+        )
 
 
 def check_tags(words: StackWords, report: Report) -> None:
@@ -266,7 +295,7 @@ def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
             )
 
 
-def check_encryption(words: StackWords, report: Report) -> None:
+def check_encryption(words: StackWords, region: str | None, report: Report) -> None:
     """A key that is an ARN, and no key without encryption."""
     encryption, path = words.secrets_encryption, ("secretsEncryption", "kmsKeyArn")
     if encryption.kms_key_arn is None:
@@ -285,6 +314,14 @@ def check_encryption(words: StackWords, report: Report) -> None:
             path,
             f"{encryption.kms_key_arn!r} is no KMS key ARN.",
             hint="Write arn:aws:kms:REGION:ACCOUNT:key/ID (no alias).",
+            value=encryption.kms_key_arn,
+        )
+    elif region is not None and (of := encryption.kms_key_arn.split(":")[3]) != region:
+        report(
+            "kms-key-region",
+            path,
+            f"the key is in {of} and the stack in {region}; EKS takes a key of its own region.",
+            hint=f"Name a key of {region}.",
             value=encryption.kms_key_arn,
         )
 
@@ -326,9 +363,24 @@ def deletion_protection(words: StackWords, report: Report) -> bool:
 
 
 def storage_class(words: StackWords, report: Report) -> bool:
-    """Return what was written, or whether the EBS CSI driver is there to serve it."""
+    """Return what was written, or whether the EBS CSI driver is there to serve it and Pulumi can reach the API.
+
+    A new VPC has nobody inside when its cluster is created: with a private endpoint alone, nothing can be declared in
+    the cluster on the first run.
+    """
+    reachable = words.api_endpoint.public or words.network.vpc_id is not None
     if words.storage_class is None:
-        return words.addons.ebs_csi.enabled
+        return words.addons.ebs_csi.enabled and reachable
+    if words.storage_class and not reachable:
+        report(
+            "storage-class-unreachable",
+            ("storageClass",),
+            "the API server is reachable from within the VPC only, and this VPC is new: the first run can't declare "
+            "a StorageClass unless Pulumi reaches the VPC.",
+            hint="Turn it on once a build agent or a VPN is in the VPC, or open apiEndpoint.public to your address.",
+            value=True,
+            severity=Severity.WARNING,
+        )
     if words.storage_class and not words.addons.ebs_csi.enabled:
         report(
             "storage-class",

@@ -49,7 +49,6 @@ class ExistingNetwork:
 
     vpc_id: str
     private_subnet_ids: tuple[str, ...]
-    public_subnet_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ Source of the rules: EKS user guide, "Amazon EKS networking requirements for VPC
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network
 
 from multiarch.errors import Severity
+from multiarch.facts.instance_types import IPS_PER_PREFIX
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Path, Report
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
@@ -22,24 +23,33 @@ DEFAULT_ZONES = 2
 NEEDED_WITHOUT_NAT = ("ec2", "ec2messages", "ecr", "eks", "s3", "ssm", "ssmmessages", "sts")
 """What nodes must reach to join, pull images and answer Session Manager when there is no way out."""
 _RESERVED_PER_SUBNET = 5
-_SMALLEST_SUBNET = 28
+_CONTROL_PLANE_ADDRESSES = 6
+"""EKS user guide: at least six free addresses in each subnet that the cluster is given."""
+_HOST_NETWORK_PODS = 2
+_BLOCK_BITS = 3
 _PUBLIC_SUBNET = 24
-_VPC_PREFIXES = range(16, 25)
+# With a smaller VPC the public subnets would be smaller than AWS allows, /28.
+_VPC_PREFIXES = range(16, 23)
 _SERVICE_PREFIXES = range(12, 25)
 _MAX_ZONES = 6
 _MIN_ZONES = 2
 _PRIVATE_RANGES = tuple(IPv4Network(r) for r in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 _SHARED_RANGE = IPv4Network("100.64.0.0/10")
 _DOCKER_BRIDGE = IPv4Network("172.17.0.0/16")
-_ZONE = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")
+_ZONE = re.compile(r"([a-z]{2,}(?:-[a-z]+)+-\d+)[a-z]")
 _VPC_ID = re.compile(r"vpc-([0-9a-f]{8}|[0-9a-f]{17})")
 _SUBNET_ID = re.compile(r"subnet-([0-9a-f]{8}|[0-9a-f]{17})")
 _NETWORK: Path = ("network",)
 
 
-def plan_network(words: Network, region: str | None, report: Report) -> NewNetwork | ExistingNetwork | None:
-    """Plan the network; None when it can't be told, after reporting why."""
-    if words.vpc_id is not None or words.private_subnet_ids is not None or words.public_subnet_ids is not None:
+def plan_network(
+    words: Network, region: str | None, report: Report, *, also_needed: Iterable[str] = ()
+) -> NewNetwork | ExistingNetwork | None:
+    """Plan the network; None when it can't be told, after reporting why.
+
+    ``also_needed`` are endpoints that the stack's other words need when there is no way out.
+    """
+    if words.vpc_id is not None or words.private_subnet_ids is not None:
         return _existing(words, report)
     zones, count = _zones(words, region, report)
     cidr = _cidr(words.cidr or DEFAULT_CIDR, (*_NETWORK, "cidr"), _VPC_PREFIXES, report)
@@ -63,19 +73,9 @@ def plan_network(words: Network, region: str | None, report: Report) -> NewNetwo
             value=str(cidr),
             severity=Severity.WARNING,
         )
-    subnets = cut(cidr, count)
-    if not subnets:
-        report(
-            "vpc-too-small",
-            (*_NETWORK, "cidr"),
-            f"{cidr} is too small for {count} zones.",
-            hint="Use a /22 or larger.",
-            value=str(cidr),
-        )
-        return None
     nat = Nat(words.nat or Nat.SINGLE)
     endpoints = tuple(sorted(set(words.endpoints or ())))
-    missing = sorted(set(NEEDED_WITHOUT_NAT) - set(endpoints))
+    missing = sorted({*NEEDED_WITHOUT_NAT, *also_needed} - set(endpoints))
     if nat is Nat.NONE and missing:
         report(
             "no-way-out",
@@ -84,21 +84,17 @@ def plan_network(words: Network, region: str | None, report: Report) -> NewNetwo
             hint=f"Add {'it' if len(missing) == 1 else 'them'} to network.endpoints, or use nat: single.",
             value=list(endpoints),
         )
-    return NewNetwork(str(cidr), count, zones, subnets, nat, endpoints)
+    return NewNetwork(str(cidr), count, zones, cut(cidr, count), nat, endpoints)
 
 
 def cut(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:
-    """Cut a VPC's range: one large private subnet per zone, small public ones out of the last block.
+    """Cut a VPC's range (/22 or larger): one large private subnet per zone, a small public one each.
 
-    The range is divided into the smallest power of two above ``zones`` equal blocks; the first ones are the private
-    subnets, the last one holds the public subnets, /24 or smaller. Empty when a subnet would be smaller than /28.
+    The range is divided into eight equal blocks, whatever the number of zones, so that a further zone moves no subnet
+    that is there: the first six are the zones' private subnets, the last one holds the public subnets, /24 or smaller.
     """
-    blocks = list(cidr.subnets(prefixlen_diff=zones.bit_length()))
-    share = (zones - 1).bit_length()
-    prefix = max(_PUBLIC_SUBNET, blocks[-1].prefixlen + share)
-    if prefix > _SMALLEST_SUBNET:
-        return ()
-    public = list(blocks[-1].subnets(new_prefix=prefix))
+    blocks = list(cidr.subnets(new_prefix=cidr.prefixlen + _BLOCK_BITS))
+    public = list(blocks[-1].subnets(new_prefix=max(_PUBLIC_SUBNET, blocks[-1].prefixlen + _BLOCK_BITS)))
     return (
         *(SubnetPlan(f"private-{i}", public=False, cidr=str(blocks[i]), zone=i) for i in range(zones)),
         *(SubnetPlan(f"public-{i}", public=True, cidr=str(public[i]), zone=i) for i in range(zones)),
@@ -134,12 +130,15 @@ def plan_service_cidr(words: Network, network: NewNetwork | ExistingNetwork | No
 def check_room(
     network: NewNetwork, groups: Sequence[NodeGroupPlan], report: Report, *, prefix_delegation: bool
 ) -> None:
-    """Every pod of every node at maxSize needs an address: per zone, and for the groups that are bound to zones.
+    """Every node at maxSize needs its addresses: per zone, and for the groups that are bound to zones.
 
-    With prefix delegation a node takes whole /28s. The worst zone counts: Auto Scaling spreads a group evenly.
+    The worst zone counts: Auto Scaling spreads a group evenly. The control plane's and the endpoints' network
+    interfaces are in the same subnets.
     """
     room = {s.zone: IPv4Network(s.cidr).num_addresses - _RESERVED_PER_SUBNET for s in network.subnets if not s.public}
-    need = dict.fromkeys(room, 0)
+    # "ecr" is two endpoints, and S3's is a gateway without an address.
+    interfaces = len(network.endpoints) + ("ecr" in network.endpoints) - ("s3" in network.endpoints)
+    need = dict.fromkeys(room, _CONTROL_PLANE_ADDRESSES + interfaces)
     for group in groups:
         zones = [network.zones.index(z) for z in group.zones if z in network.zones] or sorted(room)
         nodes = -(-group.sizes.maximum // len(zones))
@@ -151,18 +150,27 @@ def check_room(
             report(
                 "subnets-too-small",
                 (*_NETWORK, "cidr"),
-                f"subnet {name.name} ({name.cidr}) has {room[zone]} addresses, and its nodes with all "
-                f"their pods need {need[zone]} at maxSize.",
-                hint="Use a larger network.cidr, fewer nodes (maxSize) or a smaller maxPods.",
+                f"subnet {name.name} ({name.cidr}) has {room[zone]} addresses, and its nodes with all their pods need "
+                f"{need[zone]} at maxSize.",
+                hint="Use a larger network.cidr, fewer nodes (maxSize), smaller instance types, or prefix delegation.",
                 value=network.cidr,
             )
             return
 
 
 def addresses(group: NodeGroupPlan, *, prefix_delegation: bool) -> int:
-    """Addresses that one full node takes: its own, and one per pod (two pods use the host's), or whole /28 prefixes."""
-    pods = max(group.max_pods - 2, 0)
-    return 1 + (-(-pods // 16) * 16 if prefix_delegation else pods)
+    """Addresses that one full node takes, of the group's instance type that takes the most.
+
+    The VPC CNI fills network interfaces whole, whatever maxPods says; with prefix delegation it takes /28 prefixes as
+    pods need them, beside one address per interface. Source: VPC CNI, "ENI and IP target".
+    """
+    if not prefix_delegation:
+        return max(instance.enis * instance.ipv4_per_eni for instance in group.instance_types)
+    prefixes = -(-max(group.max_pods - _HOST_NETWORK_PODS, 0) // IPS_PER_PREFIX)
+    return max(
+        -(-prefixes // max(instance.ipv4_per_eni - 1, 1)) + prefixes * IPS_PER_PREFIX
+        for instance in group.instance_types
+    )
 
 
 def _cidr(text: str, path: Path, prefixes: range, report: Report) -> IPv4Network | None:
@@ -245,27 +253,21 @@ def _existing(words: Network, report: Report) -> ExistingNetwork | None:
             "vpc-id", (*_NETWORK, "vpcId"), f"{what}.", hint="It looks like vpc-0123456789abcdef0.", value=words.vpc_id
         )
         fine = False
-    private, public = words.private_subnet_ids or [], words.public_subnet_ids or []
-    for key, ids in (("privateSubnetIds", private), ("publicSubnetIds", public)):
-        for index, subnet in enumerate(ids):
-            if not _SUBNET_ID.fullmatch(subnet):
-                report(
-                    "subnet-id",
-                    (*_NETWORK, key, index),
-                    f"{subnet!r} is no subnet ID.",
-                    hint="It looks like subnet-0123456789abcdef0.",
-                    value=subnet,
-                )
-                fine = False
-            elif subnet in ids[:index] or (ids is public and subnet in private):
-                report(
-                    "subnet-twice",
-                    (*_NETWORK, key, index),
-                    f"{subnet} is named twice.",
-                    hint="Remove one.",
-                    value=subnet,
-                )
-                fine = False
+    private = words.private_subnet_ids or []
+    for index, subnet in enumerate(private):
+        path = (*_NETWORK, "privateSubnetIds", index)
+        if not _SUBNET_ID.fullmatch(subnet):
+            report(
+                "subnet-id",
+                path,
+                f"{subnet!r} is no subnet ID.",
+                hint="It looks like subnet-0123456789abcdef0.",
+                value=subnet,
+            )
+            fine = False
+        elif subnet in private[:index]:
+            report("subnet-twice", path, f"{subnet} is named twice.", hint="Remove one.", value=subnet)
+            fine = False
     if len(private) < _MIN_ZONES:
         report(
             "subnets",
@@ -277,4 +279,4 @@ def _existing(words: Network, report: Report) -> ExistingNetwork | None:
         fine = False
     if not fine or words.vpc_id is None:
         return None
-    return ExistingNetwork(words.vpc_id, tuple(private), tuple(public))
+    return ExistingNetwork(words.vpc_id, tuple(private))

@@ -14,7 +14,7 @@ from multiarch.nodes.report import Path
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.stack import checks
-from multiarch.stack.addons import check_coredns_has_a_node, plan_addons
+from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ClusterPlan, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
@@ -61,7 +61,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
     words, report = stack.words, Findings(stack.origin)
     known = checks.check_kubernetes(words, today, report)
     taint = _arm64_taint(words, report)
-    network = plan_network(words.network, stack.region, report)
+    network = plan_network(words.network, stack.region, report, also_needed=_also_needed(words))
     service_cidr = plan_service_cidr(words.network, network, report)
     cluster_name = words.cluster_name or stack.name
     context = ClusterContext(
@@ -87,7 +87,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
         check_room(network, groups, report, prefix_delegation=context.prefix_delegation)
     # With a group missing, the one that coredns could use may be the missing one.
     if len(groups) == len(specs):
-        check_coredns_has_a_node(words.addons, taint, groups, report)
+        check_controllers_have_a_node(words.addons, taint, groups, report)
     _check_words(stack, groups, report)
     addons = plan_addons(words.addons, taint, report)
     protected, storage_class = checks.deletion_protection(words, report), checks.storage_class(words, report)
@@ -114,12 +114,21 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
 def _check_words(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Findings) -> None:
     words = stack.words
     checks.check_names(stack.name, words, groups, report)
+    checks.check_zones(words, report)
     checks.check_tags(words, report)
     checks.check_access(words.access, report)
     checks.check_api_endpoint(words.api_endpoint, report)
-    checks.check_encryption(words, report)
+    checks.check_encryption(words, stack.region, report)
     checks.check_addon_versions(words.addons, report)
     checks.check_session(words, report)
+
+
+def _also_needed(words: StackWords) -> Iterator[str]:
+    """Endpoints that a cluster without a way out needs for what else the team wants."""
+    if words.addons.pod_identity_agent.enabled:
+        yield "eks-auth"
+    if words.session.log_to_cloud_watch:
+        yield "logs"
 
 
 def _arm64_taint(words: StackWords, report: Findings) -> Taint | None:
@@ -175,7 +184,7 @@ def _session(cluster: str, words: Session) -> SessionPlan:
 def _specs(words: StackWords) -> Iterator[NodeGroupSpec]:
     """Yield one specification per node group; a multi-architecture group gives its two halves."""
     for name, group in sorted(words.node_groups.items()):
-        path: Path = ("nodeGroups", name)
+        path = ("nodeGroups", name)
         yield _spec(
             group,
             path=path,
@@ -209,7 +218,7 @@ def _specs(words: StackWords) -> Iterator[NodeGroupSpec]:
 def _spec(
     words: NodeGroupWords,
     *,
-    path: Path,
+    path: tuple[str, ...],
     types_path: Path,
     ami_path: Path,
     name: str,

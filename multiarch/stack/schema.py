@@ -57,7 +57,7 @@ class Network(Words):
     """A new VPC (``cidr``, ``zones``, ``nat``, ``endpoints``) or an existing one (``vpcId`` with its subnets)."""
 
     cidr: str | None = None
-    """IPv4 range of the new VPC, between /16 and /24. Default: 10.0.0.0/16."""
+    """IPv4 range of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
     zones: Annotated[int, Field(ge=2, le=6)] | list[str] | None = None
     """How many availability zones (2 to 6), or their names. Default: 2. EKS needs two."""
     nat: Literal["none", "single", "per-zone"] | None = None
@@ -65,15 +65,13 @@ class Network(Words):
     single.
     """
     endpoints: list[Endpoint] | None = None
-    """VPC endpoints. With ``nat: none`` nodes need at least ec2, ecr, eks, s3, ssm, ssmmessages, ec2messages and
-    sts.
+    """VPC endpoints. With ``nat: none`` nodes need ec2, ecr, eks, s3, ssm, ssmmessages, ec2messages and sts, and with
+    the defaults also eks-auth (Pod Identity) and logs (session logs).
     """
     vpc_id: str | None = None
     """An existing VPC. Then ``privateSubnetIds`` is needed too, and cidr, zones, nat and endpoints are not allowed."""
     private_subnet_ids: list[str] | None = None
     """The existing subnets that nodes and the control plane's network interfaces use; two zones at least."""
-    public_subnet_ids: list[str] | None = None
-    """The existing subnets for internet-facing load balancers."""
     service_cidr: str | None = None
     """IPv4 range of Kubernetes Services, /12 to /24 of a private range, apart from the VPC's. Default:
     172.20.0.0/16.
@@ -335,5 +333,5 @@ class StackWords(Words):
     """
     storage_class: TopLevelFlag | None = None
     """Declare an encrypted gp3 StorageClass as the default; needs a way to the Kubernetes API when Pulumi runs.
-    Default: as addons.ebsCsi.
+    Default: on where addons.ebsCsi is on and Pulumi can reach that API (a public endpoint, or an existing VPC).
     """

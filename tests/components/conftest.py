@@ -9,7 +9,7 @@ from tests.components import declared
 
 @pytest.fixture(scope="session")
 def small() -> declared.World:
-    return declared.world()
+    return declared.world({"storageClass": True})
 
 
 @pytest.fixture(scope="session")

@@ -42,6 +42,7 @@ FULL: Mapping[str, Any] = {
         "zones": 3,
         "endpoints": ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "s3", "ssm", "ssmmessages", "sts"],
     },
+    "storageClass": True,
     "access": {
         "admins": ["arn:aws:iam::111122223333:role/platform"],
         "readers": ["arn:aws:iam::111122223333:role/audit"],

@@ -13,22 +13,28 @@ from multiarch.stack.network import addresses, cut
 from tests.stack.words import plan, problems
 
 
-def test_a_16_with_three_zones_gives_each_a_quarter_and_small_public_subnets() -> None:
+def test_a_16_with_three_zones_gives_each_an_eighth_and_small_public_subnets() -> None:
     subnets = cut(IPv4Network("10.0.0.0/16"), 3)
     assert [(s.name, s.cidr, s.zone) for s in subnets if not s.public] == [
-        ("private-0", "10.0.0.0/18", 0),
-        ("private-1", "10.0.64.0/18", 1),
-        ("private-2", "10.0.128.0/18", 2),
+        ("private-0", "10.0.0.0/19", 0),
+        ("private-1", "10.0.32.0/19", 1),
+        ("private-2", "10.0.64.0/19", 2),
     ]
-    assert [s.cidr for s in subnets if s.public] == ["10.0.192.0/24", "10.0.193.0/24", "10.0.194.0/24"]
+    assert [s.cidr for s in subnets if s.public] == ["10.0.224.0/24", "10.0.225.0/24", "10.0.226.0/24"]
 
 
-@given(st.integers(16, 24), st.integers(2, 6))
+@given(st.integers(16, 22), st.integers(2, 5))
+def test_a_further_zone_moves_no_subnet(prefix: int, zones: int) -> None:
+    vpc = IPv4Network(f"10.0.0.0/{prefix}")
+    assert set(cut(vpc, zones)) < set(cut(vpc, zones + 1))
+
+
+@given(st.integers(16, 22), st.integers(2, 6))
 def test_subnets_lie_in_the_vpc_and_apart_from_each_other(prefix: int, zones: int) -> None:
     vpc = IPv4Network(f"10.0.0.0/{prefix}")
     subnets = cut(vpc, zones)
     networks = [IPv4Network(s.cidr) for s in subnets]
-    assert len(networks) in {0, 2 * zones}
+    assert len(networks) == 2 * zones
     assert all(n.subnet_of(vpc) and n.prefixlen <= 28 for n in networks)
     assert not any(a.overlaps(b) for a, b in combinations(networks, 2))
 
@@ -42,29 +48,29 @@ def test_a_new_network_has_defaults() -> None:
 def test_an_existing_network_is_taken_as_it_is() -> None:
     ids = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
     network = plan({"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ids}}).network
-    assert network == ExistingNetwork("vpc-0123456789abcdef0", tuple(ids), ())
+    assert network == ExistingNetwork("vpc-0123456789abcdef0", tuple(ids))
 
 
 def test_a_private_cluster_with_all_its_endpoints_is_accepted() -> None:
-    endpoints = ["ec2", "ec2messages", "ecr", "eks", "s3", "ssm", "ssmmessages", "sts"]
+    endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"]
     network = plan({"network": {"nat": "none", "endpoints": endpoints}}).network
     assert isinstance(network, NewNetwork)
     assert network.endpoints == tuple(endpoints)
 
 
-def test_a_full_node_takes_an_address_per_pod_and_whole_prefixes_with_prefix_delegation() -> None:
+def test_a_full_node_takes_its_interfaces_whole_and_whole_prefixes_with_prefix_delegation() -> None:
     web = plan().node_groups[0]
     # m7i.large: 3 interfaces of 10 addresses, 29 pods, two of them on the host's network.
     assert (web.name, web.max_pods) == ("web", 29)
-    assert addresses(web, prefix_delegation=False) == 1 + 27
+    assert addresses(web, prefix_delegation=False) == 30
     dense = plan({"addons": {"vpcCni": {"prefixDelegation": True}}}).node_groups[0]
     assert dense.max_pods == 110
     assert dense.max_pods_written
-    assert addresses(dense, prefix_delegation=True) == 1 + 112
+    assert addresses(dense, prefix_delegation=True) == 1 + 112  # seven /28 prefixes fit on one interface
 
 
 def test_groups_bound_to_one_zone_count_against_its_subnet_alone() -> None:
-    network = {"zones": ["eu-west-1a", "eu-west-1b"], "cidr": "10.0.0.0/21"}
+    network = {"zones": ["eu-west-1a", "eu-west-1b"], "cidr": "10.0.0.0/20"}
     spread = {"network": network, "nodeGroups": {"web": {"maxSize": 26}}}
     bound = {"network": network, "nodeGroups": {"web": {"maxSize": 26, "zones": ["eu-west-1b"]}}}
     assert "subnets-too-small" not in {p.rule for p in problems(spread)}
