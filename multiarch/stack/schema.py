@@ -110,7 +110,10 @@ class Logging(Words):
 
 
 class Access(Words):
-    """Access entries: which IAM principals may use the Kubernetes API. The stack's creator is always an admin."""
+    """Access entries: which IAM principals may use the Kubernetes API.
+
+    EKS makes whoever creates the cluster an admin by itself, and refuses a second entry: do not name that role here.
+    """
 
     admins: list[str] = []
     """ARNs of IAM roles or users with AmazonEKSClusterAdminPolicy."""

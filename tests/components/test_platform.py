@@ -164,7 +164,7 @@ def test_every_resource_has_a_component_of_ours_above_it(full: World) -> None:
 
 
 def test_logical_names_do_not_depend_on_the_stacks_name(small: World) -> None:
-    other = world({"team": "search"})
+    other = world({"team": "search", "storageClass": True})
     assert {(r.type, r.name) for r in small.resources if r.parent} == {
         (r.type, r.name) for r in other.resources if r.parent
     }
