@@ -11,32 +11,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from multiarch.errors import UnknownFactError
+from multiarch.facts.partitions import Partition, partition_of
+
 ACCOUNT = "111122223333"
 SUFFIX = "RENDERED"
 CERTIFICATE_AUTHORITY = base64.b64encode(b"rendered: EKS makes the certificate authority with the cluster\n").decode()
 _NO_REGION = "REGION"
+_COMMERCIAL = "us-east-1"  # any region of the partition aws
 _ZONES_OFFERED = 6
 
 Json = object
 Properties = Mapping[str, Json]
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """A partition of AWS. Source: botocore's partitions."""
-
-    name: str
-    dns_suffix: str
-    reverse_dns_prefix: str
-
-
-_PARTITIONS: Mapping[str, Partition] = MappingProxyType(
-    {
-        "cn-": Partition("aws-cn", "amazonaws.com.cn", "cn.com.amazonaws"),
-        "us-gov-": Partition("aws-us-gov", "amazonaws.com", "com.amazonaws"),
-        "": Partition("aws", "amazonaws.com", "com.amazonaws"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +34,13 @@ class Where:
 
     @classmethod
     def of(cls, region: str | None) -> Where:
-        """Take the partition from the region's name, as its first part tells it."""
-        found = next(partition for start, partition in _PARTITIONS.items() if (region or "").startswith(start))
+        """Take the partition from the region's name; without a region it is ``aws``.
+
+        Raises UnknownFactError for a region of no known partition.
+        """
+        found = partition_of(region or _COMMERCIAL)
+        if found is None:
+            raise UnknownFactError("AWS region", region or _COMMERCIAL)
         return cls(region or _NO_REGION, found)
 
     def arn(self, service: str, resource: str) -> str:

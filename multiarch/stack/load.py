@@ -24,6 +24,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from multiarch.errors import MultiarchError, Problem, Severity, StackError
+from multiarch.facts.partitions import is_region
 from multiarch.nodes.report import Path
 from multiarch.stack import wording, yaml_source
 from multiarch.stack.engine_config import (
@@ -46,7 +47,6 @@ NAME_LIMIT = 40
 _FILE_NAME = re.compile(r"Pulumi\.(?P<stack>.+)\.yaml")
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _OWN_NAME = re.compile(rb"^name:\s*[\"']?" + NAMESPACE.encode() + rb"[\"']?\s*(#|$)", re.MULTILINE)
-_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d+")
 # With one of these the value itself is already known to be wrong; what the schema says of it is noise.
 _VALUE_FAULTS = {"date", "not-a-number", "octal-number", "secure-value", "unknown-tag"}
 
@@ -75,7 +75,7 @@ def name_fault(value: str) -> str | None:
 
 def region_fault(value: str) -> str | None:
     """Say why ``value`` is no AWS region's name, or return None when it looks like one."""
-    return None if _REGION.fullmatch(value) else "Regions are written as in eu-west-1."
+    return None if is_region(value) else "Regions are written as in eu-west-1."
 
 
 def project_root(start: FilePath) -> FilePath:

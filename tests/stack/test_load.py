@@ -215,9 +215,15 @@ def test_a_file_of_another_kind_is_refused(project: Project, text: str, message:
     assert message in [problem.message for problem in project.problems(text)]
 
 
-def test_an_impossible_region_is_refused(project: Project) -> None:
-    (line,) = project.lines(CONFIG.replace("eu-west-1", "europe"))
-    assert line.startswith("Pulumi.shop-dev.yaml:2 aws:region: 'europe' is no AWS region.")
+@pytest.mark.parametrize("region", ["europe", "ue-west-1"])
+def test_an_impossible_region_is_refused(project: Project, region: str) -> None:
+    (line,) = project.lines(CONFIG.replace("eu-west-1", region))
+    assert line.startswith(f"Pulumi.shop-dev.yaml:2 aws:region: '{region}' is no AWS region.")
+
+
+@pytest.mark.parametrize("region", ["cn-north-1", "eusc-de-east-1", "us-gov-east-1", "us-isob-east-1"])
+def test_regions_of_every_partition_are_taken(project: Project, region: str) -> None:
+    assert project.load(CONFIG.replace("eu-west-1", region)).region == region
 
 
 def test_places_below_the_working_folder_are_relative(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
