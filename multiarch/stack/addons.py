@@ -80,7 +80,7 @@ def check_controllers_have_a_node(
         if not welcoming:
             group = groups[0]
             report(
-                f"{'coredns' if name == 'coredns' else 'ebs-csi'}-has-no-node",
+                "controller-has-no-node",
                 group.path,
                 f"every node group is tainted, and {name} does not tolerate {_repelling(group, own)[0]}; "
                 "the cluster would never become healthy.",

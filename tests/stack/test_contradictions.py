@@ -124,7 +124,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("zones-unknown", web(zones=["eu-west-1a"]), "nodeGroups.web.zones", "network.zones", ERROR),
     ("zone-not-in-network", web(zones=["eu-west-1c"]) | {"network": {"zones": ["eu-west-1a", "eu-west-1b"]}},
      "nodeGroups.web.zones[0]", "eu-west-1a, eu-west-1b", ERROR),
-    ("coredns-has-no-node", only("batch", taints=["dedicated=batch:NoSchedule"]), "nodeGroups.batch", "coredns",
+    ("controller-has-no-node", only("batch", taints=["dedicated=batch:NoSchedule"]), "nodeGroups.batch", "coredns",
      ERROR),
     ("coredns-waits", only("web", minSize=0), "nodeGroups.web", "autoscaler", WARNING),
     ("no-node-groups", {"nodeGroups": {"web": None, "web-arm": None}}, "nodeGroups", "Add one", ERROR),
@@ -144,8 +144,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("storage-class-unreachable", {"storageClass": True}, "storageClass", "new", WARNING),
     ("kms-key-region", {"secretsEncryption": {"kmsKeyArn": "arn:aws:kms:us-east-1:111122223333:key/1"}},
      "secretsEncryption.kmsKeyArn", "eu-west-1", ERROR),
-    ("coredns-has-no-node", only("web", taints=["arch=amd64:NoSchedule"]), "nodeGroups.web", "arch=amd64", ERROR),
-    ("ebs-csi-has-no-node", only("web", taints=["a=b:NoSchedule"]) | {"addons": {"coredns": {"enabled": False}}},
+    ("controller-has-no-node", only("web", taints=["arch=amd64:NoSchedule"]), "nodeGroups.web", "arch=amd64", ERROR),
+    ("controller-has-no-node", only("web", taints=["a=b:NoSchedule"]) | {"addons": {"coredns": {"enabled": False}}},
      "nodeGroups.web", "aws-ebs-csi-driver", ERROR),
     ("zone-count", {"network": {"zones": ["eu-west-1a"]}}, "network.zones", "two", ERROR),
     ("existing-network", {"network": {"vpcId": "vpc-0123456789abcdef0", "cidr": "10.0.0.0/16"}}, "network.cidr",
@@ -230,6 +230,6 @@ def test_support_dates_are_those_of_the_day_that_is_asked_about() -> None:
 def test_coredns_finds_a_node_in_a_cluster_of_arm64_groups_alone() -> None:
     arm_only = {"nodeGroups": {"web": None}}
     rules = {p.rule for p in problems(arm_only)}
-    assert "coredns-has-no-node" not in rules
+    assert "controller-has-no-node" not in rules
     coredns = next(a for a in plan(arm_only).addons if a.name == "coredns")
     assert '"key": "arch"' in coredns.configuration
