@@ -45,7 +45,10 @@ _REGION = re.compile(r"(?P<geography>[a-z]+(?:-[a-z]+)?)-[a-z]+-[0-9]+")
 
 
 def partition_of(region: str) -> Partition | None:
-    """The partition whose regions are named like ``region``, or None. Whether AWS has opened the region is not known."""
+    """The partition whose regions are named like ``region``, or None.
+
+    Only the form counts: whether there is such a region is not known here.
+    """
     match = _REGION.fullmatch(region)
     return _BY_GEOGRAPHY.get(match["geography"]) if match else None
 

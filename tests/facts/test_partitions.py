@@ -38,7 +38,7 @@ def test_every_region_of_botocore_is_in_its_partition(region: str, partition: st
 
 
 def geographies(pattern: str) -> list[str]:
-    """What stands before the word and the number: ``^(us|eu)\\-\\w+\\-\\d+$``, ``^eusc\\-(de)\\-\\w+\\-\\d+$``."""
+    """What a pattern has before the word and the number, spelt out: ``us|eu`` in brackets is ``us`` and ``eu``."""
     before = pattern.removeprefix("^").removesuffix(r"\-\w+\-\d+$").replace("\\", "")
     head, _, words = before.partition("(")
     return sorted(head + word for word in words.removesuffix(")").split("|"))
