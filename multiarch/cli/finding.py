@@ -58,7 +58,7 @@ def file(name: str) -> Path:
         return path
     root = project_root(Path.cwd())
     named = root / STACKS_FOLDER / f"Pulumi.{name}.yaml"
-    if named.is_file():
+    if os.path.lexists(named):  # also a link that leads nowhere: what is wrong with it is said on reading
         return named
     known = [path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in stack_files(root)]
     near = nearest(name, known)

@@ -94,9 +94,13 @@ def project_root(start: FilePath) -> FilePath:
 
 
 def stack_files(root: FilePath) -> list[FilePath]:
-    """Every stack file of the project at ``root``, sorted; ``.yml`` too, so that :func:`load_file` refuses it aloud."""
+    """Every stack file of the project at ``root``, sorted.
+
+    Also ``.yml``, and what bears such a name and is no file (a folder, a pipe, a link that leads nowhere): none is
+    passed over, :func:`load_file` refuses each aloud.
+    """
     folder = root / STACKS_FOLDER
-    return sorted(path for path in folder.glob("Pulumi.*") if path.suffix in {".yaml", ".yml"} and path.is_file())
+    return sorted(path for path in folder.glob("Pulumi.*") if path.suffix in {".yaml", ".yml"})
 
 
 def load_file(path: FilePath, *, project_file: FilePath | None = None) -> Stack:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
@@ -21,6 +22,7 @@ from multiarch.errors import Problem, StackError
 from multiarch.nodes.report import Path
 
 _TAG = "tag:yaml.org,2002:"
+_BYTES_LIMIT = 1_000_000
 _VALUES_LIMIT = 50_000
 _JSON_EXPONENT = 1e21
 """From here on Go writes a number into JSON with an exponent, and it stays a float."""
@@ -58,21 +60,37 @@ def shown(path: FilePath) -> str:
 def read(path: FilePath) -> Document:
     """Read the one document in ``path``.
 
-    Raises StackError with one problem when it can't be read, is not UTF-8, is not YAML, or holds several documents.
+    Raises StackError with one problem when :func:`read_text` does, when it is not YAML, or holds several documents.
     An empty file is a document whose value is None.
+    """
+    return parse(read_text(path), shown(path))
+
+
+def read_text(path: FilePath) -> str:
+    """Read a file of UTF-8, without the mark that some editors put first.
+
+    Raises StackError with one problem when it can't be read, is no regular file, is larger than a million bytes, or is
+    not UTF-8.
     """
     file = shown(path)
     try:
-        data = path.read_bytes()
+        # Asked first: to open a pipe can wait for ever, and a device may never end.
+        if not stat.S_ISREG(path.stat().st_mode):
+            message = "The file can't be read: it is a folder, a pipe or a device."
+            raise _refuse("unreadable-file", file, None, message)
+        with path.open("rb") as opened:
+            data = opened.read(_BYTES_LIMIT + 1)
     except OSError as error:
         reason = error.strerror or str(error)
         raise _refuse("unreadable-file", file, None, f"The file can't be read: {reason}.") from error
+    if len(data) > _BYTES_LIMIT:
+        message = f"The file is larger than {_BYTES_LIMIT // 1_000_000} MB, which no file of a stack is."
+        raise _refuse("unreadable-file", file, None, message)
     try:
-        text = data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise _refuse("not-utf-8", file, line, "The file is not UTF-8.", "Save it as UTF-8.") from error
-    return parse(text, file)
 
 
 def parse(text: str, file: str) -> Document:

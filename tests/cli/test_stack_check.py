@@ -122,6 +122,19 @@ def test_a_yml_file_is_not_overlooked(clone: Path, run: type_of_run) -> None:
     assert "Pulumi.checkout-dev.yml: Pulumi.checkout-dev.yml is no name of a stack file." in ran.err
 
 
+def test_links_that_lead_nowhere_and_pipes_are_not_overlooked(clone: Path, run: type_of_run) -> None:
+    folder = clone / "config" / "stacks"
+    (folder / "Pulumi.loop-dev.yaml").symlink_to("Pulumi.loop-dev.yaml")
+    (folder / "Pulumi.lost-dev.yaml").symlink_to("gone.yaml")
+    (folder / "Pulumi.folder-dev.yaml").mkdir()
+    os.mkfifo(folder / "Pulumi.pipe-dev.yaml")
+    ran = run("stack", "check")
+    assert ran.code == 2
+    refused = [line for line in ran.out.splitlines() if line.startswith("refused ")]
+    assert refused == [f"refused config/stacks/Pulumi.{name}-dev.yaml" for name in ("folder", "loop", "lost", "pipe")]
+    assert "Too many levels of symbolic links" in run("stack", "check", "loop-dev").err
+
+
 @pytest.mark.usefixtures("clone")
 @pytest.mark.parametrize("epoch", ["soon", "9" * 30])
 def test_a_day_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, run: type_of_run, epoch: str) -> None:

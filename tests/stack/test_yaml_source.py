@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.errors import StackError
-from multiarch.stack.yaml_source import parse, read
+from multiarch.stack.yaml_source import parse, read, read_text
 
 
 def test_every_key_and_list_item_has_its_line() -> None:
@@ -177,3 +178,36 @@ def test_no_text_makes_the_reader_fail_otherwise(text: str) -> None:
         assert len(error.problems) == 1  # noqa: PT017  (either outcome is right)
     else:
         assert all(line <= text.count("\n") + 1 for line in document.lines.values())
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(StackError) as caught:
+        read(path)
+    (problem,) = caught.value.problems
+    assert problem.rule == "unreadable-file"
+    return problem.message
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/full", "/dev"])
+def test_a_device_or_a_folder_is_refused_unread(path: str) -> None:
+    assert refusal(Path(path)) == "The file can't be read: it is a folder, a pipe or a device."
+
+
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "it is a folder, a pipe or a device" in refusal(tmp_path / "pipe")
+
+
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(link)
+    assert refusal(link) == "The file can't be read: Too many levels of symbolic links."
+
+
+def test_a_file_of_a_megabyte_is_read_and_a_larger_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "F"
+    path.write_bytes(b"a: 1\n" + b"#" * 999_995)
+    assert read(path).value == {"a": 1}
+    assert len(read_text(path)) == 1_000_000
+    path.write_bytes(path.read_bytes() + b"#")
+    assert refusal(path) == "The file is larger than 1 MB, which no file of a stack is."
