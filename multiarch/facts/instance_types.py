@@ -19,6 +19,8 @@ from types import MappingProxyType
 from multiarch.errors import UnknownFactError
 from multiarch.facts.architectures import Architecture
 
+# A type that a table lacks may exist: it is newer, or not offered in the region that was asked.
+_REFRESH = "If it is new, run `multiarch facts refresh`."
 DATA_FILE = Path(__file__).parent / "data" / "instance_types.csv"
 
 IPS_PER_PREFIX = 16
@@ -132,8 +134,8 @@ def instance_types() -> Mapping[str, InstanceType]:
 def instance_type(name: str) -> InstanceType:
     """Look one type up.
 
-    Raises :class:`UnknownFactError`; its hint names the nearest types, and tells an unknown family from an
-    unknown size of a known family.
+    Raises :class:`UnknownFactError`; its hint names the nearest types, tells an unknown family from an
+    unknown size of a known family, and how to add what is new.
     """
     table = instance_types()
     try:
@@ -143,7 +145,10 @@ def instance_type(name: str) -> InstanceType:
 
 
 def _hint(name: str, table: Mapping[str, InstanceType]) -> str:
-    """Say what is wrong with ``name``: its spelling, its size or its family."""
+    """Say what is wrong with ``name``: its spelling, or that the table lacks its size or its family.
+
+    That EC2 has no such type is not said: nobody here knows.
+    """
     plain = name.strip().lower()
     if plain in table:
         return f"Write it as {plain}."
@@ -155,22 +160,32 @@ def _hint(name: str, table: Mapping[str, InstanceType]) -> str:
 def _size_hint(family: str, size: str, sizes: Sequence[str]) -> str:
     if not size:
         return f"A type is FAMILY.SIZE; {family} has {', '.join(sizes)}."
+    missing = f"The table has no {family}.{size}"
     near = _nearest(size, sizes, most=3)
     if near:
-        return f"Family {family} has no size {size}. Did you mean {_either(f'{family}.{n}' for n in near)}?"
-    return f"Family {family} has no size {size}; it has {', '.join(sizes)}."
+        return f"{missing}. Did you mean {_either(f'{family}.{n}' for n in near)}? {_REFRESH}"
+    return f"{missing}; of {family} it has {', '.join(sizes)}. {_REFRESH}"
 
 
 def _family_hint(family: str, size: str, table: Mapping[str, InstanceType]) -> str:
-    near = _nearest(family, sorted({instance.family for instance in table.values()}), most=5)
-    meant = [f"{other}.{size}" for other in near if f"{other}.{size}" in table][:3]
-    if not meant and not size:  # the point is missing: m7glarge
+    if not family:
+        return "A type is FAMILY.SIZE, such as m7g.large."
+    if not size:  # the point is missing: m7glarge
         meant = _nearest(family, list(table), most=3, cutoff=0.8)
+        if meant:
+            return f"A type is FAMILY.SIZE. Did you mean {_either(meant)}?"
+    near = _nearest(family, _families(table), most=5)
+    meant = [f"{other}.{size}" for other in near if f"{other}.{size}" in table][:3]
+    missing = f"The table has no family {family}."
     if meant:
-        return f"There is no family {family}. Did you mean {_either(meant)}?"
+        return f"{missing} Did you mean {_either(meant)}? {_REFRESH}"
     if near:
-        return f"There is no family {family} in the table. Near families: {', '.join(near)}."
-    return f"There is no family {family} in the table; if it is new, run `multiarch facts refresh`."
+        return f"{missing} Near families: {', '.join(near)}. {_REFRESH}"
+    return f"{missing} {_REFRESH}"
+
+
+def _families(table: Mapping[str, InstanceType]) -> list[str]:
+    return sorted({instance.family for instance in table.values()})
 
 
 def _nearest(word: str, words: Sequence[str], *, most: int, cutoff: float = 0.6) -> list[str]:

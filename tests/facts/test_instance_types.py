@@ -215,18 +215,19 @@ def test_prefixes_never_push_the_recommended_number_down(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("m7g.larg", "Family m7g has no size larg. Did you mean m7g.large"),
-        ("m7g.metal-48xl", "Family m7g has no size metal-48xl. Did you mean m7g.metal?"),
-        ("m7g.zz", "Family m7g has no size zz; it has 12xlarge, 16xlarge, 2xlarge,"),
+        ("m7g.larg", "The table has no m7g.larg. Did you mean m7g.large"),
+        ("m7g.metal-48xl", "The table has no m7g.metal-48xl. Did you mean m7g.metal? If it is new, run"),
+        ("m7g.zz", "The table has no m7g.zz; of m7g it has 12xlarge, 16xlarge, 2xlarge,"),
         ("m7g", "A type is FAMILY.SIZE; m7g has"),
         ("m7g.", "A type is FAMILY.SIZE; m7g has"),
         ("M7G.Large", "Write it as m7g.large."),
         (" m7g.large ", "Write it as m7g.large."),
-        ("m7gg.large", "There is no family m7gg. Did you mean m7g.large"),
-        ("p6e-gb200.36xlarge", "There is no family p6e-gb200 in the table. Near families: p6-b200"),
-        ("m7glarge", "There is no family m7glarge. Did you mean m7g.large"),
-        ("zzz.large", "if it is new, run `multiarch facts refresh`"),
-        ("", "There is no family "),
+        ("m7gg.large", "The table has no family m7gg. Did you mean m7g.large"),
+        ("p6e-gb200.36xlarge", "The table has no family p6e-gb200. Near families: p6-b200"),
+        ("m7glarge", "A type is FAMILY.SIZE. Did you mean m7g.large"),
+        ("zzz.large", "If it is new, run `multiarch facts refresh`."),
+        ("zzz", "The table has no family zzz. If it is new"),
+        ("", "A type is FAMILY.SIZE, such as m7g.large."),
     ],
 )
 def test_an_unknown_type_is_an_error_that_says_what_is_wrong(name: str, hint: str) -> None:
@@ -234,6 +235,16 @@ def test_an_unknown_type_is_an_error_that_says_what_is_wrong(name: str, hint: st
         instance_type(name)
     assert hint in caught.value.hint
     assert (caught.value.kind, caught.value.value) == ("EC2 instance type", name)
+
+
+@pytest.mark.parametrize(
+    "name", ["i3.metal", "p6e-gb200.36xlarge", "m7g.zz", "m7g.metal-48xl", "m99g.large", "zzz.large"]
+)
+def test_a_type_that_may_exist_is_not_denied_but_missing_from_the_table(name: str) -> None:
+    with pytest.raises(UnknownFactError) as caught:
+        instance_type(name)
+    assert caught.value.hint.startswith("The table has no ")
+    assert caught.value.hint.endswith(" If it is new, run `multiarch facts refresh`.")
 
 
 @settings(deadline=None)  # comparing with 1,395 names takes its time on a busy machine
