@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pulumi
@@ -13,19 +11,18 @@ from components.platform import Platform, PlatformArgs
 from multiarch.errors import MultiarchError, StackError
 from multiarch.stack.load import from_engine
 from multiarch.stack.plan import make_plan
+from multiarch.today import today
 
 
 def main() -> None:
     """Declare the current stack; a refused one ends the run with its problems and without a traceback."""
     root, stack = Path(__file__).parent, pulumi.get_stack()
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    today = datetime.fromtimestamp(int(epoch), tz=UTC).date() if epoch else date.today()  # noqa: DTZ011
     file = root / "config" / "stacks" / f"Pulumi.{stack}.yaml"
     try:
         words = from_engine(
             stack, CONFIG.get(), file=file if file.is_file() else None, project_file=root / "Pulumi.yaml"
         )
-        plan = make_plan(words, today=today)
+        plan = make_plan(words, today=today())
     except StackError as refused:
         for problem in refused.problems:
             pulumi.log.error(str(problem))

@@ -1,10 +1,9 @@
-"""Which stacks a command is about, and which day it is."""
+"""Which stacks a command is about."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,22 +12,6 @@ from multiarch.errors import MultiarchError
 if TYPE_CHECKING:
     from multiarch.stack.load import Stack
     from multiarch.stack.model import Plan
-
-
-def today() -> date:
-    """Today's date, or the one that ``SOURCE_DATE_EPOCH`` says (https://reproducible-builds.org/specs/source-date-epoch/).
-
-    Raises MultiarchError when the variable holds no number of seconds.
-    """
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if not epoch:
-        return datetime.now().astimezone().date()
-    try:
-        return datetime.fromtimestamp(int(epoch), tz=UTC).date()
-    except (ValueError, OverflowError, OSError) as error:
-        raise MultiarchError(
-            f"SOURCE_DATE_EPOCH is {epoch!r}.", hint="It is a number of seconds since 1970-01-01."
-        ) from error
 
 
 def files(names: Iterable[str]) -> list[Path]:
@@ -70,6 +53,7 @@ def planned(path: Path) -> tuple[Stack, Plan]:
     """Load and plan one stack file. Raises StackError with every problem of it."""
     from multiarch.stack.load import load_file
     from multiarch.stack.plan import make_plan
+    from multiarch.today import today
 
     stack = load_file(path)
     return stack, make_plan(stack, today=today())

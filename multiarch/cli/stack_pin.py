@@ -63,9 +63,10 @@ def _find(path: Path, region: str | None, *, upgrade: bool) -> Pins:
     from multiarch.stack.load import load_file
     from multiarch.stack.pin import Clients, find_pins, without_releases
     from multiarch.stack.plan import make_plan
+    from multiarch.today import today
 
     stack = load_file(path)
-    plan = make_plan(without_releases(stack) if upgrade else stack, today=finding.today())
+    plan = make_plan(without_releases(stack) if upgrade else stack, today=today())
     where = region or plan.region
     clients = Clients(client("ssm", where), client("eks", where), client("ec2", where))
     with failures_as_errors():
