@@ -28,6 +28,7 @@ from tests.e2e.aws import instances
 
 STACKS = ("checkout-dev", "gke-parity", "legacy-al2", "payments-prod")
 TIMEOUT = 600.0  # seconds for one command; on an idle machine the longest takes 20
+_NO_CHANGE = frozenset({"read", "refresh", "same"})
 _PROJECT = ("Pulumi.yaml", "__main__.py", "components", "config", "multiarch")
 
 
@@ -168,9 +169,9 @@ class World:
         steps = [
             Step(step["op"], _what(step["urn"]), frozenset(step.get("detailedDiff") or ()))
             for step in told["steps"]
-            if step["op"] != "same"
+            if step["op"] not in _NO_CHANGE
         ]
-        counted = {op: number for op, number in told["changeSummary"].items() if op != "same"}
+        counted = {op: number for op, number in told["changeSummary"].items() if op not in _NO_CHANGE}
         assert bool(counted) == bool(steps), f"{counted} against {steps}"
         return steps
 
@@ -248,7 +249,7 @@ def make_world(root: Path) -> World:
 def done(said: Said) -> list[Step]:
     """The steps that a command finished, in that order, without what stayed the same."""
     told = (event["resOutputsEvent"]["metadata"] for event in said.events() if "resOutputsEvent" in event)
-    return [Step(step["op"], _what(step["urn"])) for step in told if step["op"] not in {"same", "read", "refresh"}]
+    return [Step(step["op"], _what(step["urn"])) for step in told if step["op"] not in _NO_CHANGE]
 
 
 def names(steps: Sequence[Step]) -> list[tuple[str, str]]:
