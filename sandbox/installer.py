@@ -21,7 +21,8 @@ from typing import BinaryIO
 
 from multiarch.errors import OutsideError
 
-VERSION = "v3.272.0"  # the Python SDK's, in requirements.txt
+# The version of the Python SDK in requirements.txt. tools/build.py says why an engine built with Go is older.
+VERSION = "v3.272.0"
 ARCHIVES = "https://get.pulumi.com/releases/sdk"
 CHECKSUMS = "https://github.com/pulumi/pulumi/releases/download"
 TIMEOUT = 5.0  # seconds to connect, and to wait for more: an unreachable host must not hold anybody up
