@@ -12,10 +12,13 @@ _NEW_FILE = 0o644
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write UTF-8 with the line ends of ``text``; a file that is there keeps its mode.
+    """Write UTF-8 with the line ends of ``text``; a file that is there keeps its mode, a link goes on leading to it.
 
-    Raises MultiarchError when the folder can't be written.
+    Raises MultiarchError when the folder can't be written, or something other than a file stands there.
     """
+    link, path = path, Path(os.path.realpath(path))
+    if os.path.lexists(path) and not path.is_file():
+        raise MultiarchError(f"{link} can't be written: it is no file, and leads to none.")
     try:
         mode = path.stat().st_mode & 0o777 if path.exists() else _NEW_FILE
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,4 +32,4 @@ def write_atomically(path: Path, text: str) -> None:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise MultiarchError(f"{path} can't be written: {error.strerror or error}.") from error
+        raise MultiarchError(f"{link} can't be written: {error.strerror or error}.") from error
