@@ -59,9 +59,9 @@ class Tool:
 
 
 _PULUMI = "github.com/pulumi/pulumi"
-# Older than the SDK in requirements.txt and than the release that sandbox/installer.py fetches: when this was pinned, the
-# Go module proxy had no newer pkg/v3 ("This module version is not available"), though it had newer sdk/v3. The tests
-# drive this engine with programs of the newer SDK.
+# Older than the SDK in requirements.txt and than the release that sandbox/installer.py fetches: when this was pinned,
+# the Go module proxy had no newer pkg/v3 ("This module version is not available"), though it had newer sdk/v3. The
+# tests drive this engine with programs of the newer SDK.
 PULUMI_VERSION = "v3.259.0"
 
 TOOLS_BY_NAME: Mapping[str, Tool] = {
