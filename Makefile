@@ -20,7 +20,7 @@ help: ## list the targets
 $(STAMP): requirements.txt requirements-dev.txt constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "$(PYTHON) is $$($(PYTHON) --version 2>&1 || echo missing); Python 3.11 or later is needed: make PYTHON=python3.12 …" >&2; exit 2; }
-	@echo "making $(VENV) (once, and when the requirements change)"
+	@echo "making $(VENV): about 800 MB of Python packages, a few minutes (once, and when the requirements change)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  -c constraints.txt -r requirements.txt -r requirements-dev.txt -e .

@@ -8,7 +8,7 @@ import pulumi
 from pulumi.runtime.config import CONFIG
 
 from components.platform import Platform, PlatformArgs
-from multiarch.errors import MultiarchError, StackError
+from multiarch.errors import MultiarchError, Severity, StackError
 from multiarch.stack.load import from_engine
 from multiarch.stack.plan import make_plan
 from multiarch.today import today
@@ -24,13 +24,14 @@ def main() -> None:
         )
         plan = make_plan(words, today=today())
     except StackError as refused:
-        for problem in refused.problems:
-            pulumi.log.error(str(problem))
+        for problem in sorted(refused.problems, key=lambda each: each.severity is Severity.ERROR):
+            tell = pulumi.log.error if problem.severity is Severity.ERROR else pulumi.log.warn
+            tell(f"{problem} [{problem.rule}]")
         raise pulumi.RunError(f"{stack} is refused: see the problems above.") from refused
     except MultiarchError as refused:
         raise pulumi.RunError(str(refused)) from refused
     for warning in plan.warnings:
-        pulumi.log.warn(str(warning))
+        pulumi.log.warn(f"{warning} [{warning.rule}]")
     for name, value in Platform("platform", PlatformArgs(plan)).exports().items():
         pulumi.export(name, value)
 

@@ -70,7 +70,7 @@ def print_next(console: Console, stack: str) -> None:
     console.print(f"""[bold]Next[/bold]
   make preview STACK={stack}    shows that nothing would change
   edit config/stacks/Pulumi.{stack}.yaml, then `make preview` and `make up` again
-  make up STACK=…    another stack beside this one; `python -m sandbox status` lists them
+  make up STACK=…    another stack beside this one; `make status` lists them
   eval "$(.venv/bin/python -m sandbox env {stack})"    then run `pulumi`, boto3 or `aws` by hand
   make down    destroys everything and stops what runs""", highlight=False, soft_wrap=True)  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Sequence
 
 from multiarch.errors import MultiarchError
@@ -16,6 +18,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from multiarch.cli.application import application
     from multiarch.cli.output import show_error
 
+    for stream in (sys.stdout, sys.stderr):
+        # What a file holds may have no place in the terminal's encoding, or in any: it is shown escaped.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         application(None if arguments is None else list(arguments), prog_name="multiarch")
     except SystemExit as done:

@@ -119,7 +119,7 @@ def _not_installed(error: ModuleNotFoundError) -> MultiarchError:
         return MultiarchError("There is no components/ here.", hint="Run this in a clone of the project.")
     return MultiarchError(
         f"The Python package {missing} is not installed, and rendering needs Pulumi's.",
-        hint="Use the project's own .venv (`make render`), or install multiarch-eks[pulumi].",
+        hint="Use .venv (`make render`), or `pipx install --force --editable '.[pulumi]'` in the clone.",
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import Any
 
 from multiarch.errors import Problem, Severity
@@ -28,6 +29,9 @@ _STACK_FILE_KEYS = ("config", "encryptedkey", "encryptionsalt", "environment", "
 _DECLARATION_KEYS = {"type", "description", "items", "default", "value", "secret"}
 _JSON_POSITIONAL = (1e-6, 1e21)
 _DEFAULTS_DEPTH = 3  # config, multiarch-eks:defaults, value
+
+
+_NEARLY = 0.75
 
 
 @dataclass(slots=True)
@@ -152,6 +156,9 @@ def _take_config(document: Document, layer: Layer, entries: Iterator[_Entry]) ->
             if f"{namespace}:{name}" == REGION:
                 layer.region = str(as_text(entry.value))
                 layer.places[REGION,] = Place(document.file, document.lines[written])
+            elif meant := _meant(namespace, name):
+                message = f"{entry.key} is not read by anybody."
+                layer.problems.append(_at(document, written, "misspelled-key", message, f"Did you mean {meant}?"))
             continue
         if name in layer.values:
             message = f"{name} stands here twice, with and without {NAMESPACE}: before it."
@@ -165,6 +172,18 @@ def _take_config(document: Document, layer: Layer, entries: Iterator[_Entry]) ->
             if path[: len(start)] == start and len(path) > len(start):
                 layer.places[(name, *path[len(start) :])] = Place(document.file, line)
         _refuse_secrets(document, layer, entry.value, written)
+
+
+def _meant(namespace: str, name: str) -> str | None:
+    """Return the key that was probably meant where a namespace, or ``region`` in AWS's, is nearly right.
+
+    Pulumi passes keys of any namespace through, so that a slip of the pen would count for nothing in silence.
+    """
+    if get_close_matches(namespace.lower().replace("_", "-"), [NAMESPACE], cutoff=_NEARLY):
+        return f"{NAMESPACE}:{name}"
+    if namespace.lower() == "aws" and get_close_matches(name.lower(), ["region"], cutoff=_NEARLY):
+        return REGION
+    return None
 
 
 def _split(key: str) -> tuple[str, str]:

@@ -150,11 +150,26 @@ def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
             return "Write it without quotes."
         case "list_type", str():
             return f"Write it as a list: [{written}]."
+        case "string_type", dict():
+            return _taint_hint(written)
+    return ""
+
+
+def _taint_hint(written: dict[str, Any]) -> str:
+    """For a taint as Kubernetes' manifests spell it, and for one that a space after the colon made a mapping."""
+    if {"key", "effect"} <= written.keys():
+        value = f"={written['value']}" if written.get("value") else ""
+        return f'Write "{written["key"]}{value}:{written["effect"]}".'
+    if len(written) == 1:
+        ((key, value),) = written.items()
+        return f'Write "{key}:{value}", in quotes and without a space.'
     return ""
 
 
 def _unknown_key(path: Path, _written: Any, _context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     key = str(path[-1])
+    if key in {"arch", "architecture"}:
+        return "unknown-key", f"{key} is unknown here.", "It follows from instanceTypes; leave the line out."
     model = model_at(path[:-1])
     known = list(fields(model)) if model else []
     if near := nearest(key, known):
