@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
 from multiarch.nodes.model import NodeGroupPlan, Pairs
 from multiarch.nodes.taints import Taint
@@ -119,5 +120,6 @@ class Plan:
     node_groups: tuple[NodeGroupPlan, ...]
     addons: tuple[AddonPlan, ...]
     session: SessionPlan
+    autoscaling: AutoscalingPlan
     storage_class: bool
     warnings: tuple[Problem, ...]
