@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 
+from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
+from multiarch.autoscaling.order import DEFAULT_ORDER
 from multiarch.errors import Problem, Severity, StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
@@ -106,6 +108,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
         node_groups=groups,
         addons=addons,
         session=_session(context.name, words.session),
+        autoscaling=AutoscalingPlan(Autoscaler.NONE, DEFAULT_ORDER, None, None),
         storage_class=storage_class,
         warnings=problems,
     )
