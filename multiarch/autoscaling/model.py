@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
-from multiarch.nodes.model import CapacityType, Pairs
+from multiarch.nodes.model import CapacityType, Derived, Pairs
 from multiarch.nodes.taints import Taint
 
 
@@ -55,9 +55,12 @@ class ScaleDown:
 
 @dataclass(frozen=True, slots=True)
 class ClusterAutoscalerPlan:
-    """The cluster autoscaler. ``image_tag`` has the cluster's minor; ``tags`` are per group, for its Auto Scaling Group.
+    """The cluster autoscaler. ``image_tag`` has the cluster's minor.
 
-    ``priorities`` are sorted, highest first; ``cordoned`` names groups that a migration takes out (lowest priority).
+    ``priorities`` are sorted, highest first; ``tags`` are per group (name), for its Auto Scaling Group. While a stack
+    leaves this autoscaler, ``cordoned`` names the groups that a migration takes out (lowest priority), and a pod has
+    to wait for ``scale_up_delay_seconds`` before this autoscaler looks at it (``--new-pod-scale-up-delay``), so that
+    the new one comes first; 0 otherwise.
     """
 
     chart_version: str
@@ -66,6 +69,8 @@ class ClusterAutoscalerPlan:
     tags: tuple[tuple[str, Pairs], ...]
     scale_down: ScaleDown
     service_monitor: bool
+    cordoned: tuple[str, ...] = ()
+    scale_up_delay_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """One disruption budget: ``nodes`` is a number or per cent; ``schedule`` (cron, UTC) and ``duration`` go together."""
+    """One disruption budget: ``nodes`` is a number or per cent; ``schedule`` (cron, UTC) goes with ``duration``."""
 
     nodes: str
     schedule: str | None
@@ -92,7 +97,8 @@ class NodePoolPlan:
 
     ``key`` is its path in the stack file; ``kinds`` are the capacities it may buy, one but for a multi-architecture
     pool; ``instance_types`` are the types of the table of facts that satisfy the requirements, sorted by name;
-    ``cpu_limit`` in vCPUs, ``memory_limit`` as a Kubernetes quantity; times are Go durations.
+    ``cpu_limit`` in vCPUs (0 while a migration takes the pool out: Karpenter adds no node, and leaves those that are
+    there), ``memory_limit`` as a Kubernetes quantity; times are Go durations.
     """
 
     key: str
@@ -138,10 +144,12 @@ class KarpenterPlan:
 class AutoscalingPlan:
     """Either autoscaler, both while a stack moves from one to the other, or neither.
 
-    ``use`` is where the stack is going; ``order`` the kinds of capacity, most wanted first.
+    ``use`` is where the stack is going; ``order`` the kinds of capacity, most wanted first; ``derived`` says for
+    ``stack explain`` what follows by which rule.
     """
 
     use: Autoscaler
     order: tuple[Kind, ...]
     cluster_autoscaler: ClusterAutoscalerPlan | None
     karpenter: KarpenterPlan | None
+    derived: tuple[Derived, ...] = ()
