@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
+from multiarch.facts.taints import Taint
 from multiarch.nodes.model import CapacityType, Derived, Pairs
-from multiarch.nodes.taints import Taint
 
 
 class Autoscaler(StrEnum):

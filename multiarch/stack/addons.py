@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 
 from multiarch.errors import Severity
+from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.versions import Toleration, add_on
 from multiarch.nodes.checks import schedulable
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Path, Report
-from multiarch.nodes.taints import Effect, Taint
 from multiarch.stack.model import AddonPlan
 from multiarch.stack.schema import Addon, Addons
 

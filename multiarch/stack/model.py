@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
+from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Pairs
-from multiarch.nodes.taints import Taint
 
 
 class Nat(StrEnum):

@@ -10,11 +10,11 @@ from multiarch.autoscaling.order import DEFAULT_ORDER
 from multiarch.errors import Problem, Severity, StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.model import CapacityType, Kind, NodeGroupPlan, Pairs
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import Path
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.nodes.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.stack import checks
 from multiarch.stack.addons import check_coredns_has_a_node, plan_addons
 from multiarch.stack.load import Stack
