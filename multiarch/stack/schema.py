@@ -345,7 +345,7 @@ class NodePoolWords(Words):
     weight: Annotated[int, Field(ge=1, le=100)] | None = None
     """The weight, where the order of capacities is not enough; only for one architecture and one capacity type."""
     replicas: Annotated[int, Field(ge=0)] | None = None
-    """A static number of nodes. Karpenter allows no weight beside it, so a preferred order can't hold: it is refused."""
+    """A static number of nodes: refused, because Karpenter allows no weight beside it, and so no preferred order."""
     cpu_limit: Annotated[int, Field(ge=1)] | None = None
     """The most vCPUs of each NodePool."""
     memory_limit: str | None = None
@@ -365,6 +365,8 @@ class NodePoolWords(Words):
 class Karpenter(Words):
     """Karpenter, where ``autoscaling.use`` is ``karpenter``."""
 
+    version: str | None = None
+    """The version of its charts, such as 1.14.1, where the pinned one is not wanted yet."""
     controller_group: str | None = None
     """The managed node group that runs the controller. Default: the only one that it can run on."""
     ami_alias: str | None = None
@@ -385,7 +387,9 @@ class Autoscaling(Words):
     prefer: Literal["arm64", "amd64"] = "arm64"
     """The architecture that is tried first: its spot, then its on-demand capacity, then the other's."""
     order: Annotated[list[KindName], Field(min_length=1)] | None = None
-    """All kinds of capacity in order, where ``prefer`` is not enough, such as [arm64-on-demand, amd64-on-demand]."""
+    """All kinds of capacity in order, where ``prefer`` is not enough, such as [arm64-on-demand, amd64-on-demand].
+    Karpenter buys no others; node groups of others come last.
+    """
     migrate_from: Literal["cluster-autoscaler", "karpenter"] | None = None
     """The autoscaler that is being left: both are installed, the old one's capacity is the last to be chosen."""
     cluster_autoscaler: ClusterAutoscaler = ClusterAutoscaler()
