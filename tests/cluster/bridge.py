@@ -1,8 +1,6 @@
 """The node bridge: a ready Node for every running instance, and the little of a kubelet that the API server waits for.
 
 It stands in for EC2 booting an image and for the kubelet on it; everything else in a test cluster is the real part.
-It also gives Karpenter's instances the security groups of their launch template, which moto's CreateFleet forgets:
-the controller would see SecurityGroupDrift and replace every node.
 """
 
 from __future__ import annotations
@@ -11,8 +9,6 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from threading import Event, Thread
 from typing import Any
-
-from botocore.exceptions import ClientError
 
 from tests.cluster import nodes
 from tests.cluster.aws import Aws, Instance
@@ -68,7 +64,7 @@ class Bridge:
 
     def _join(self, instance: Instance) -> None:
         tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags", ())}
-        joining = self._joining(instance, tags)
+        joining = self._joining(tags)
         if joining is None:
             return
         made = nodes.node(instance, joining)
@@ -77,28 +73,30 @@ class Bridge:
         except KubeError as error:
             if error.reason != "AlreadyExists":
                 raise
-        self._kube.patch(made, {"status": nodes.status(instance, joining)}, part="status")
+        with _unless_gone():
+            self._kube.patch(made, {"status": nodes.status(instance, joining)}, part="status")
         self._known[instance["InstanceId"]] = made["metadata"]["name"]
 
-    def _joining(self, instance: Instance, tags: Mapping[str, str]) -> nodes.Joining | None:
+    def _joining(self, tags: Mapping[str, str]) -> nodes.Joining | None:
         """What the instance was started for; None for one that is not to join this cluster."""
         if "karpenter.sh/nodepool" in tags:
             node_class = self._kube.get("karpenter.k8s.aws/v1", "EC2NodeClass", tags["karpenter.k8s.aws/ec2nodeclass"])
             template = self._template(tags["karpenter.k8s.aws/ec2nodeclass"])
             if node_class is None or template is None:
                 return None  # on its way out
-            self._set_groups(instance, template)
             pods = node_class["spec"].get("kubelet", {}).get("maxPods")
             return nodes.for_karpenter(_disk(template), pods)
         if "eks:nodegroup-name" in tags and tags.get("eks:cluster-name") == self._aws.cluster:
-            answer = self._aws.client("eks").describe_nodegroup(
-                clusterName=self._aws.cluster, nodegroupName=tags["eks:nodegroup-name"]
-            )
+            eks = self._aws.client("eks")
+            try:
+                answer = eks.describe_nodegroup(clusterName=self._aws.cluster, nodegroupName=tags["eks:nodegroup-name"])
+            except eks.exceptions.ResourceNotFoundException:
+                return None  # on its way out
             return nodes.for_managed_group(answer["nodegroup"])
         return None
 
     def _template(self, node_class: str) -> Mapping[str, Any] | None:
-        """A launch template that Karpenter made for a node class: its groups and disks are those of all of them."""
+        """A launch template that Karpenter made for a node class: its disks are those of all of them."""
         filters = [{"Name": "tag:karpenter.k8s.aws/ec2nodeclass", "Values": [node_class]}]
         found = self._ec2.describe_launch_templates(Filters=filters)["LaunchTemplates"]
         if not found:
@@ -106,13 +104,6 @@ class Bridge:
         versions = self._ec2.describe_launch_template_versions(LaunchTemplateId=found[0]["LaunchTemplateId"])
         data: Mapping[str, Any] = versions["LaunchTemplateVersions"][0]["LaunchTemplateData"]
         return data
-
-    def _set_groups(self, instance: Instance, template: Mapping[str, Any]) -> None:
-        interfaces = template.get("NetworkInterfaces") or [{}]
-        groups = template.get("SecurityGroupIds") or interfaces[0].get("Groups") or []
-        if {row["GroupId"] for row in instance.get("SecurityGroups", ())} != set(groups):
-            with contextlib.suppress(ClientError):  # terminated meanwhile
-                self._ec2.modify_instance_attribute(InstanceId=instance["InstanceId"], Groups=groups)
 
     def _leave(self, name: str) -> None:
         """Do as the cloud controller does with the Node of an instance that is gone."""
@@ -127,9 +118,19 @@ class Bridge:
             if "deletionTimestamp" in pod["metadata"]:
                 self._kube.delete(named, grace=0)
             elif pod.get("status", {}).get("phase") == "Pending":
-                with contextlib.suppress(KubeError):  # deleted meanwhile
+                with _unless_gone():
                     change = {"status": {"phase": "Running", "conditions": _READY}}
                     self._kube.patch(named, change, part="status")
+
+
+@contextlib.contextmanager
+def _unless_gone() -> Iterator[None]:
+    """Let an object go that somebody deleted meanwhile."""
+    try:
+        yield
+    except KubeError as error:
+        if error.reason != "NotFound":
+            raise
 
 
 def _disk(template: Mapping[str, Any]) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.cluster.kube import Kube, Object, condition
+from tests.cluster.kube import Kube, Object, condition, is_true
 from tests.cluster.programs import ClusterError
 
 MOST_PODS = 10
@@ -25,7 +25,8 @@ class Placement:
     """The node that Karpenter planned for a pod (or, where it had nothing to plan, the one that had room).
 
     ``pool`` is the NodePool's name, empty for a node that is not Karpenter's; ``claim`` the NodeClaim's. ``node`` is
-    the Node that kube-scheduler bound the pod to, which may be another one; see the module's text.
+    the Node that kube-scheduler bound the pod to, which may be another one (see the module's text), or empty where
+    binding was not waited for.
     """
 
     pool: str
@@ -46,10 +47,14 @@ class Refused:
 
 @dataclass(slots=True)
 class Watch:
-    """Follows pods, pairs of namespace and name, until each is placed or refused. Pods have different names."""
+    """Follows pods, pairs of namespace and name, until each is placed or refused. Pods have different names.
+
+    Without ``bound`` a pod is placed when the node that Karpenter planned for it has been launched.
+    """
 
     kube: Kube
     wanted: frozenset[tuple[str, str]]
+    bound: bool = True
     clock: Callable[[], float] = time.monotonic
     _first_refused: dict[str, float] = field(default_factory=dict)
     _pods: Mapping[str, Object] = field(default_factory=dict)
@@ -70,37 +75,34 @@ class Watch:
         refusals = {name: Refused(said) for name, said in self._said("FailedScheduling").items() if name in waiting}
         for name in refusals:
             self._first_refused.setdefault(name, now)
-        undecided = [n for n in waiting if now - self._first_refused.get(n, now) < REFUSAL_STANDS_SECONDS]
-        if undecided or len(self._pods) < len(self.wanted):
-            return None
         planned = self._said("Nominated", first=True)
         claims = {item["metadata"]["name"]: item for item in self.kube.list("karpenter.sh/v1", "NodeClaim")}
+        launched = set() if self.bound else {name for name in waiting if _launched(claims, planned.get(name, ""))}
+        refusals = {name: said for name, said in refusals.items() if name not in launched}
+        undecided = [n for n in waiting - launched if now - self._first_refused.get(n, now) < REFUSAL_STANDS_SECONDS]
+        if undecided or len(self._pods) < len(self.wanted):
+            return None
         nodes = {item["metadata"]["name"]: item for item in self.kube.list("v1", "Node")}
         placed: dict[str, Placement | Refused] = {**refusals}
-        for name in self._pods.keys() - waiting:
-            node = nodes.get(self._pods[name]["spec"]["nodeName"])
-            if node is None:
+        for name in self._pods.keys() - refusals.keys():
+            node = nodes.get(self._pods[name]["spec"].get("nodeName", ""))
+            if node is None and name not in launched:
                 return None  # on its way out, and the pod with it
             placed[name] = self._placement(name, node, planned.get(name, ""), claims)
         return {name: placed[name] for name in sorted(placed)}
 
-    def _placement(self, pod: str, node: Object, planned: str, claims: Mapping[str, Object]) -> Placement:
+    def _placement(self, pod: str, node: Object | None, planned: str, claims: Mapping[str, Object]) -> Placement:
+        on = node["metadata"]["name"] if node else ""
         of_node = next(
-            (
-                name
-                for name, item in claims.items()
-                if item.get("status", {}).get("nodeName") == node["metadata"]["name"]
-            ),
-            "",
+            (name for name, item in claims.items() if on and item.get("status", {}).get("nodeName") == on), ""
         )
         claim = _named(planned, "nodeclaim") or of_node
         if not planned and of_node and _made(claims[of_node]) > _made(self._pods[pod]):
-            raise ClusterError(
-                f"Karpenter's word on where it planned {pod} is missing; {MOST_PODS} pods at once is the most"
-            )
+            raise ClusterError(f"Karpenter's plan for {pod} is not told; at most {MOST_PODS} pods at once")
         if claim and claim not in claims:
             raise ClusterError(f"{pod} was planned for {claim}, which is gone: the rig changed under the scenario")
-        labels: Mapping[str, str] = (claims[claim] if claim else node)["metadata"]["labels"]
+        source = claims[claim] if claim else node or {"metadata": {"labels": {}}}
+        labels: Mapping[str, str] = source["metadata"]["labels"]
         return Placement(
             pool=labels.get("karpenter.sh/nodepool", ""),
             instance_type=labels.get("node.kubernetes.io/instance-type", ""),
@@ -108,7 +110,7 @@ class Watch:
             capacity_type=labels.get("karpenter.sh/capacity-type", ""),
             zone=labels.get("topology.kubernetes.io/zone", ""),
             claim=claim,
-            node=node["metadata"]["name"],
+            node=on,
         )
 
     def _said(self, reason: str, *, first: bool = False) -> dict[str, str]:
@@ -138,6 +140,11 @@ def _named(message: str, kind: str) -> str:
     """``x-1`` of ``Pod should schedule on: nodeclaim/x-1, node/ip-…``; empty when there is no such part."""
     parts: Sequence[str] = message.rpartition(": ")[2].split(", ")
     return next((part.partition("/")[2] for part in parts if part.startswith(f"{kind}/")), "")
+
+
+def _launched(claims: Mapping[str, Object], planned: str) -> bool:
+    claim = claims.get(_named(planned, "nodeclaim"))
+    return claim is not None and is_true(claim, "Launched")
 
 
 def _made(item: Mapping[str, Any]) -> str:

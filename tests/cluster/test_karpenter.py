@@ -63,6 +63,14 @@ def test_pools_are_used_in_the_order_of_their_weights_as_their_limits_are_reache
     assert pools(rig.run_pods(pods)) == {"p0": "arm-spot", "p1": "arm", "p2": "x86"}
 
 
+def test_what_is_planned_can_be_asked_without_waiting_until_pods_run(rig: Rig) -> None:
+    rig.apply(three_pools(rig))
+    pods = [pod("web", cpu="600m", tolerates_arm64=True), pod("legacy"), pod("huge", cpu="400")]
+    result = rig.run_pods(pods, bound=False)
+    assert isinstance(result.pop("huge"), Refused)
+    assert pools(result) == {"legacy": "x86", "web": "arm-spot"}
+
+
 def test_the_reason_is_told_when_no_pool_will_do(rig: Rig) -> None:
     rig.apply(three_pools(rig))
     result = rig.run_pods([pod("huge", cpu="400", tolerates_arm64=True), pod("picky", nodeSelector={"no": "such"})])
