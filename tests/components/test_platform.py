@@ -11,7 +11,7 @@ import pytest
 
 from components import component
 from components.recording import Recorded
-from tests.components import declared
+from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before, walk, world
 
 SSH = 22
@@ -42,6 +42,14 @@ def test_every_taggable_resource_has_all_tags_and_a_name(full: World) -> None:
         tags = tags_of(resource)
         assert dict(full.plan.tags).items() <= tags.items(), resource.urn
         assert str(tags["Name"]).startswith("shop-dev"), resource.urn
+
+
+def test_what_autoscalers_need_has_all_tags_too(migrating: World) -> None:
+    taggable = [r for r in migrating.resources if r.type.startswith("aws:") and takes_tags(r.type)]
+    kinds = {autoscaled.QUEUE, autoscaled.RULE, autoscaled.POLICY, autoscaled.ASSOCIATION}
+    assert kinds <= {resource.type for resource in taggable}
+    for resource in taggable:
+        assert dict(migrating.plan.tags).items() <= tags_of(resource).items(), resource.urn
 
 
 def opens_ssh(inputs: object) -> bool:
