@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from threading import Event, Thread
-from typing import Any
+from threading import Event, Lock, Thread
 
 from tests.cluster import nodes
 from tests.cluster.aws import Aws, Instance
@@ -25,8 +24,8 @@ class Bridge:
     def __init__(self, kube: Kube, aws: Aws, *, pause: float = PAUSE_SECONDS) -> None:
         """Nothing runs yet; see :meth:`running`."""
         self._kube, self._aws, self._pause = kube, aws, pause
-        self._ec2 = aws.client("ec2")
         self._known: dict[str, str] = {}  # instance id: name of its Node
+        self._lock = Lock()
         self._stop = Event()
         self._failure: BaseException | None = None
 
@@ -55,12 +54,20 @@ class Bridge:
 
     def step(self) -> None:
         """Bring Nodes and pods up to what EC2 and the scheduler say."""
-        instances = {row["InstanceId"]: row for row in self._aws.running_instances()}
-        for identifier in sorted(instances.keys() - self._known.keys()):
-            self._join(instances[identifier])
-        for identifier in sorted(self._known.keys() - instances.keys()):
-            self._leave(self._known.pop(identifier))
-        self._play_kubelet()
+        with self._lock:
+            instances = {row["InstanceId"]: row for row in self._aws.running_instances()}
+            # Those that leave come first: a new instance may have the address, and so the name, of an old one.
+            for identifier in sorted(self._known.keys() - instances.keys()):
+                self._leave(self._known.pop(identifier))
+            for identifier in sorted(instances.keys() - self._known.keys()):
+                self._join(instances[identifier])
+            self._play_kubelet()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Let the bridge do nothing for a while."""
+        with self._lock:
+            yield
 
     def _join(self, instance: Instance) -> None:
         tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags", ())}
@@ -81,11 +88,7 @@ class Bridge:
         """What the instance was started for; None for one that is not to join this cluster."""
         if "karpenter.sh/nodepool" in tags:
             node_class = self._kube.get("karpenter.k8s.aws/v1", "EC2NodeClass", tags["karpenter.k8s.aws/ec2nodeclass"])
-            template = self._template(tags["karpenter.k8s.aws/ec2nodeclass"])
-            if node_class is None or template is None:
-                return None  # on its way out
-            pods = node_class["spec"].get("kubelet", {}).get("maxPods")
-            return nodes.for_karpenter(_disk(template), pods)
+            return None if node_class is None else nodes.for_karpenter(node_class["spec"])  # None is on its way out
         if "eks:nodegroup-name" in tags and tags.get("eks:cluster-name") == self._aws.cluster:
             eks = self._aws.client("eks")
             try:
@@ -94,16 +97,6 @@ class Bridge:
                 return None  # on its way out
             return nodes.for_managed_group(answer["nodegroup"])
         return None
-
-    def _template(self, node_class: str) -> Mapping[str, Any] | None:
-        """A launch template that Karpenter made for a node class: its disks are those of all of them."""
-        filters = [{"Name": "tag:karpenter.k8s.aws/ec2nodeclass", "Values": [node_class]}]
-        found = self._ec2.describe_launch_templates(Filters=filters)["LaunchTemplates"]
-        if not found:
-            return None
-        versions = self._ec2.describe_launch_template_versions(LaunchTemplateId=found[0]["LaunchTemplateId"])
-        data: Mapping[str, Any] = versions["LaunchTemplateVersions"][0]["LaunchTemplateData"]
-        return data
 
     def _leave(self, name: str) -> None:
         """Do as the cloud controller does with the Node of an instance that is gone."""
@@ -131,8 +124,3 @@ def _unless_gone() -> Iterator[None]:
     except KubeError as error:
         if error.reason != "NotFound":
             raise
-
-
-def _disk(template: Mapping[str, Any]) -> int:
-    mappings = template.get("BlockDeviceMappings") or [{}]
-    return int(mappings[-1].get("Ebs", {}).get("VolumeSize", 20))

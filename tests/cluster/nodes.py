@@ -32,9 +32,14 @@ class Joining:
     max_pods: int | None = None
 
 
-def for_karpenter(disk_gib: int, pods: int | None) -> Joining:
-    """An instance of Karpenter's: its controller sets labels and taints, and takes this one away."""
-    return Joining({}, (UNREGISTERED,), disk_gib, pods)
+def for_karpenter(node_class: Mapping[str, Any]) -> Joining:
+    """An instance of Karpenter's, by its EC2NodeClass's spec: the controller sets labels, and takes this taint away.
+
+    The disk is the node class's first, 20 GiB where it names none.
+    """
+    mappings = node_class.get("blockDeviceMappings") or [{}]
+    disk = str(mappings[0].get("ebs", {}).get("volumeSize", "20Gi"))
+    return Joining({}, (UNREGISTERED,), int(disk.removesuffix("Gi")), node_class.get("kubelet", {}).get("maxPods"))
 
 
 def for_managed_group(group: Mapping[str, Any]) -> Joining:

@@ -148,11 +148,15 @@ class Rig:
         Raises:
             ClusterError: something would not go.
         """
-        for kind in WORKLOADS:
-            self._delete_all(kind, namespaces=True)
-        self._delete_all(NODE_POOLS)
-        self._delete_all(NODE_CLASSES)
+        self.check()
+        with self.bridge.held():
+            for kind in WORKLOADS:
+                self._delete_all(kind, namespaces=True)
+            self._delete_all(NODE_POOLS)
+            self._delete_all(NODE_CLASSES)
+            self._empty(timeout)
 
+    def _empty(self, timeout: float) -> None:
         def gone() -> bool:
             self.check()
             self._delete_all(("v1", "Pod"), namespaces=True)

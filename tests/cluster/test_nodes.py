@@ -20,7 +20,7 @@ def instance(kind: str, architecture: str) -> dict[str, Any]:
 
 
 def test_a_node_of_karpenters_is_unregistered_and_knows_its_instance() -> None:
-    made = node(instance("m7g.large", "arm64"), for_karpenter(20, None))
+    made = node(instance("m7g.large", "arm64"), for_karpenter({}))
     assert made["metadata"]["name"] == "ip-10-0-0-7.ec2.internal"
     assert made["spec"] == {"providerID": "aws:///us-east-1b/i-0123456789abcdef0", "taints": [UNREGISTERED]}
     labels = made["metadata"]["labels"]
@@ -43,15 +43,21 @@ def test_a_node_of_a_managed_group_has_the_groups_labels_and_taints_in_kubernete
 
 def test_an_image_of_the_other_architecture_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"m7g\.large is arm64, but an image for amd64"):
-        node(instance("m7g.large", "x86_64"), for_karpenter(20, None))
+        node(instance("m7g.large", "x86_64"), for_karpenter({}))
 
 
 def test_allocatable_is_capacity_less_what_eks_sets_aside() -> None:
-    made = status(instance("m7g.large", "arm64"), for_karpenter(20, None))
+    made = status(instance("m7g.large", "arm64"), for_karpenter({}))
     assert made["capacity"] == {"cpu": "2", "memory": "7577Mi", "pods": "29", "ephemeral-storage": "20480Mi"}
     assert made["allocatable"]["cpu"] == "1930m"
     assert made["allocatable"]["memory"] == f"{7577 - 255 - 11 * 29 - 100}Mi"
     assert made["nodeInfo"]["architecture"] == "arm64"
+
+
+def test_disk_and_pods_are_the_node_classs_where_it_says_so() -> None:
+    said = {"kubelet": {"maxPods": 17}, "blockDeviceMappings": [{"ebs": {"volumeSize": "50Gi"}}]}
+    capacity = status(instance("m7g.large", "arm64"), for_karpenter(said))["capacity"]
+    assert (capacity["pods"], capacity["ephemeral-storage"]) == ("17", "51200Mi")
 
 
 @pytest.mark.parametrize(("vcpus", "reserved"), [(1, 60), (2, 70), (4, 80), (8, 90), (96, 310)])
