@@ -112,11 +112,9 @@ def _plan(
 def _requirements(draft: _Draft) -> tuple[Requirement, ...]:
     """What Karpenter may choose from. Bare metal only where a size or a type names it."""
     spec = draft.spec
-    capacity_types = sorted({str(kind.capacity_type) for kind in draft.kinds})
     wanted = [
         _one_of(selection.OPERATING_SYSTEM, ["linux"]),
         _one_of(selection.ARCHITECTURE, [str(each) for each in draft.architectures]),
-        _one_of(selection.CAPACITY_TYPE, capacity_types),
     ]
     if spec.instance_types:
         wanted.append(_one_of(selection.INSTANCE_TYPE, spec.instance_types))
@@ -129,6 +127,8 @@ def _requirements(draft: _Draft) -> tuple[Requirement, ...]:
         wanted.append(
             _one_of(selection.SIZE, spec.sizes) if spec.sizes else _one_of(selection.HYPERVISOR, selection.VIRTUAL)
         )
+    # Behind the rest, so that spot and on-demand have the same reason where there is no type at all.
+    wanted.append(_one_of(selection.CAPACITY_TYPE, [str(kind.capacity_type) for kind in draft.kinds]))
     if spec.zones:
         wanted.append(_one_of(selection.ZONE, spec.zones))
     return tuple(wanted)

@@ -82,16 +82,12 @@ def select(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -
 
 
 def why_none(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> str:
-    """Say which requirement leaves no type, and what was left before it."""
+    """Say which of the requirements, in their order, leaves no type."""
     left = [each for each in types if each.eks]
-    said: list[str] = []
     for requirement in requirements:
-        kept = [each for each in left if satisfies(each, requirement)]
-        if not kept:
-            return f"{describe(requirement)} excludes the last of them{_before(said)}"
-        if len(kept) < len(left):
-            said.append(f"{describe(requirement)} leaves {len(kept)}")
-        left = kept
+        left = [each for each in left if satisfies(each, requirement)]
+        if not left:
+            return f"{describe(requirement)} excludes all that were left"
     return f"{len(left)} types are left"
 
 
@@ -99,7 +95,3 @@ def describe(requirement: Requirement) -> str:
     """Write a requirement as ``instance-generation Gt 5``, without the label's domain."""
     name = requirement.key.rpartition("/")[2]
     return f"{name} {requirement.operator} {', '.join(requirement.values)}".rstrip()
-
-
-def _before(said: Sequence[str]) -> str:
-    return f" ({', '.join(said)})" if said else ""
