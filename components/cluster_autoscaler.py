@@ -108,6 +108,8 @@ def values(
             "scale-down-unneeded-time": f"{down.unneeded_minutes}m",
             "scale-down-delay-after-add": f"{down.delay_after_add_minutes}m",
             "scale-down-utilization-threshold": f"{down.utilization_percent / 100:.2f}",
+            # While it is being left, the new autoscaler comes first.
+            **({"new-pod-scale-up-delay": f"{delay}s"} if (delay := plan.scale_up_delay_seconds) else {}),
         },
         "expanderPriorities": priorities_text(plan.priorities),
         "rbac": {"create": True, "serviceAccount": {"create": True, "name": NAME}},

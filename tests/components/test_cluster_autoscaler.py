@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -52,6 +53,14 @@ def test_scale_down_follows_the_plan_and_every_argument_is_text(with_cluster_aut
     assert arguments["scale-down-utilization-threshold"] == "0.45"
     assert arguments["balance-similar-node-groups"] == "true"
     assert {type(value) for value in arguments.values()} == {str}
+
+
+def test_an_autoscaler_that_is_being_left_looks_at_pods_later_than_the_new_one(with_cluster_autoscaler: World) -> None:
+    assert "new-pod-scale-up-delay" not in values(with_cluster_autoscaler)["extraArgs"]
+    leaving = replace(autoscaled.CLUSTER_AUTOSCALER, scale_up_delay_seconds=180)
+    both = autoscaled.autoscaling(cluster_autoscaler=True, karpenter=True)
+    found = autoscaled.world(replace(both, cluster_autoscaler=leaving))
+    assert values(found)["extraArgs"]["new-pod-scale-up-delay"] == "180s"
 
 
 def test_its_pods_run_on_arm64_nodes_too_and_have_no_rights(with_cluster_autoscaler: World) -> None:
