@@ -160,7 +160,7 @@ def event_pattern(name: str) -> Document:
 def _node_lifecycle(place: Place) -> Document:
     """Launch, tag and end instances, but only those that carry the cluster's tags or are being given them."""
     launch = ["ec2:CreateFleet", "ec2:RunInstances"]
-    # ARNs of capacity reservations and placement groups: Karpenter launches into them since 1.3 and 1.11.
+    # What an EC2NodeClass may select: launching into it changes nothing about it.
     given = [*place.images(), *place.ec2("security-group", "subnet", "capacity-reservation", "placement-group")]
     made = place.ec2("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")
     owned = _owned("aws:ResourceTag", place)
