@@ -19,6 +19,12 @@ _SYSTEM_PRIORITIES: Mapping[str, int] = MappingProxyType(
 )
 """The classes that every cluster has. https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/"""
 
+_NOT_READ = frozenset(("nodeName", "hostname", "ephemeralContainers", "serviceAccountName", "securityContext"))
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+_NOT_READ_OF_CONTAINERS = frozenset(
+    (*_PROBES, "args", "command", "env", "envFrom", "image", "name", "securityContext", "volumeMounts")
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PodSpec:
@@ -49,10 +55,33 @@ class PodSpec:
         return self._hash
 
 
-def pod_spec_from(value: Value, *, more_tolerations: tuple[Toleration, ...] = ()) -> PodSpec:
+class PodSpecs:
+    """Reads pods' specs so that equal ones are one object, and the pods of one workload are read once."""
+
+    def __init__(self) -> None:
+        """Start with nothing read."""
+        self._read: dict[str, PodSpec] = {}
+        self._shared: dict[PodSpec, PodSpec] = {}
+
+    def read(
+        self, value: Value, *, more_tolerations: tuple[Toleration, ...] = (), more_unmodelled: tuple[str, ...] = ()
+    ) -> PodSpec:
+        """Read a pod's ``spec`` like :func:`pod_spec_from`."""
+        added = (more_tolerations, more_unmodelled)
+        written = repr((_what_matters(value.raw), added))
+        if written not in self._read:
+            spec = pod_spec_from(value, more_tolerations=added[0], more_unmodelled=added[1])
+            self._read[written] = self._shared.setdefault(spec, spec)
+        return self._read[written]
+
+
+def pod_spec_from(
+    value: Value, *, more_tolerations: tuple[Toleration, ...] = (), more_unmodelled: tuple[str, ...] = ()
+) -> PodSpec:
     """Read a pod's ``spec``. Raises ManifestError, naming document, object and path, for what the API server refuses.
 
-    ``more_tolerations`` are those that a controller adds and the pod does not have yet.
+    ``more_tolerations`` are those that a controller adds and the pod does not have yet; ``more_unmodelled`` is what
+    the object around the pod asks for.
     """
     written = tolerations_from(value["tolerations"])
     tolerations = (*written, *(added for added in more_tolerations if added not in written))
@@ -68,8 +97,30 @@ def pod_spec_from(value: Value, *, more_tolerations: tuple[Toleration, ...] = ()
         pod_anti_affinity=anti_affinity,
         priority=_priority(value),
         priority_class=value["priorityClassName"].text(),
-        unmodelled=tuple(unmodelled_in(value, written, spread, (*affinity, *anti_affinity))),
+        unmodelled=(*unmodelled_in(value, written, spread, (*affinity, *anti_affinity)), *more_unmodelled),
     )
+
+
+def _what_matters(raw: object) -> object:
+    """What is written, without what differs between the pods of a workload and is not read here.
+
+    Whatever is left in makes two pods be read apart, which costs time; whatever is read must be left in.
+    """
+    if not isinstance(raw, dict):
+        return raw
+    kept = {key: part for key, part in raw.items() if key not in _NOT_READ}
+    for key in ("containers", "initContainers"):
+        if isinstance(containers := raw.get(key), list):
+            kept[key] = [_resources_and_ports(container) for container in containers]
+    if isinstance(volumes := raw.get("volumes"), list):
+        kept["volumes"] = [sorted(volume, key=str) if isinstance(volume, dict) else volume for volume in volumes]
+    return kept
+
+
+def _resources_and_ports(container: object) -> object:
+    if not isinstance(container, dict):
+        return container
+    return {key: part for key, part in container.items() if key not in _NOT_READ_OF_CONTAINERS}
 
 
 def _priority(value: Value) -> int | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from multiarch.workloads.kinds import DAEMON_SET, Embedded, daemon_tolerations, embedded
 from multiarch.workloads.manifest_values import ManifestError, Pairs, Place, Value
-from multiarch.workloads.pod_spec import PodSpec, pod_spec_from
+from multiarch.workloads.pod_spec import PodSpec, PodSpecs
 from multiarch.workloads.resources import Resources
 
 _VOLUME_CLAIMS = "volume claim templates: the zones of the volumes that exist already"
@@ -93,18 +93,12 @@ class _Object:
     kind: str
     name: str
     namespace: str
+    owner: Owner | None
     value: Value
 
     @property
     def key(self) -> _Key:
         return self.kind, self.namespace, self.name
-
-    @property
-    def owner(self) -> Owner | None:
-        """The controller, or the only owner there is."""
-        owners = list(self.value["metadata"]["ownerReferences"].items())
-        chosen = next((each for each in owners if each["controller"].truth()), owners[0] if owners else None)
-        return Owner(chosen["kind"].required_text(), chosen["name"].required_text()) if chosen else None
 
 
 def pods_from(documents: Iterable[object]) -> Iterator[Pod]:
@@ -125,17 +119,12 @@ def pods_from(documents: Iterable[object]) -> Iterator[Pod]:
 def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
     """Like :func:`pods_from`, with each workload as one template, of which there may be no pods at present."""
     objects = [each for number, document in enumerate(documents, start=1) for each in _objects(document, number)]
-    made_by = {(owner.kind, each.namespace, owner.name) for each in objects if (owner := each.owner)}
-    shared: dict[PodSpec, PodSpec] = {}
+    made_by = {(each.owner.kind, each.namespace, each.owner.name) for each in objects if each.owner}
+    specs = PodSpecs()
     for each in objects:
-        found = _pod(each) if each.kind == "Pod" else _workload(each, made_by)
+        found = _pod(each, specs) if each.kind == "Pod" else _workload(each, made_by, specs)
         if found is not None:
-            yield _with_shared_spec(found, shared)
-
-
-def _with_shared_spec(found: Workload | Pod, shared: dict[PodSpec, PodSpec]) -> Workload | Pod:
-    spec = shared.setdefault(found.spec, found.spec)
-    return found if spec is found.spec else replace(found, spec=spec)
+            yield found
 
 
 def _objects(document: object, number: int, kind_of_items: str = "", parent: Value | None = None) -> Iterator[_Object]:
@@ -160,7 +149,15 @@ def _objects(document: object, number: int, kind_of_items: str = "", parent: Val
         prefix = metadata["generateName"].text()
         name = f"{prefix}{number}" if prefix else ""
     named = Place(number, kind, f"{namespace}/{name}" if name else "")
-    yield _Object(kind, name, namespace, Value(document, named, value.parent, value.key))
+    there = Value(document, named, value.parent, value.key)
+    yield _Object(kind, name, namespace, _owner(there["metadata"]["ownerReferences"]), there)
+
+
+def _owner(references: Value) -> Owner | None:
+    """The controller, or the first owner if none is one."""
+    owners = list(references.items())
+    chosen = next((each for each in owners if each["controller"].truth()), owners[0] if owners else None)
+    return Owner(chosen["kind"].required_text(), chosen["name"].required_text()) if chosen else None
 
 
 def _named(each: _Object) -> str:
@@ -169,21 +166,21 @@ def _named(each: _Object) -> str:
     return each.name
 
 
-def _pod(each: _Object) -> Pod:
+def _pod(each: _Object, specs: PodSpecs) -> Pod:
     value = each.value
     return Pod(
         name=_named(each),
         namespace=each.namespace,
         labels=value["metadata"]["labels"].pairs(),
         owner=each.owner,
-        spec=pod_spec_from(value["spec"]),
+        spec=specs.read(value["spec"]),
         node_name=value["spec"]["nodeName"].text(),
         phase=value["status"]["phase"].text(),
         terminating=not value["metadata"]["deletionTimestamp"].missing,
     )
 
 
-def _workload(each: _Object, made_by: set[_Key]) -> Workload | None:
+def _workload(each: _Object, made_by: set[_Key], specs: PodSpecs) -> Workload | None:
     found = embedded(each.kind, each.value["spec"])
     if found is None or (each.key in made_by and each.kind != DAEMON_SET):
         return None
@@ -192,16 +189,14 @@ def _workload(each: _Object, made_by: set[_Key]) -> Workload | None:
         name=_named(each),
         namespace=each.namespace,
         labels=found.template["metadata"]["labels"].pairs(),
-        spec=_spec_of(each, found),
+        spec=_spec_of(each, found, specs),
         count=found.count,
         first=found.first,
     )
 
 
-def _spec_of(each: _Object, found: Embedded) -> PodSpec:
+def _spec_of(each: _Object, found: Embedded, specs: PodSpecs) -> PodSpec:
     value = found.template["spec"]
-    added = daemon_tolerations(value) if each.kind == DAEMON_SET else ()
-    spec = pod_spec_from(value, more_tolerations=added)
-    if not list(each.value["spec"]["volumeClaimTemplates"].items()):
-        return spec
-    return replace(spec, unmodelled=(*spec.unmodelled, _VOLUME_CLAIMS))
+    daemon = daemon_tolerations(value) if each.kind == DAEMON_SET else ()
+    claims = (_VOLUME_CLAIMS,) if list(each.value["spec"]["volumeClaimTemplates"].items()) else ()
+    return specs.read(value, more_tolerations=daemon, more_unmodelled=claims)
