@@ -53,14 +53,20 @@ class Component(pulumi.ComponentResource):
         ignore_changes: Sequence[str] = (),
         provider: pulumi.ProviderResource | None = None,
         protect: bool = False,
+        delete_within: str | None = None,
     ) -> pulumi.ResourceOptions:
-        """Options of the child called ``name``: this component is the parent, former names are aliases."""
+        """Options of the child called ``name``: this component is the parent, former names are aliases.
+
+        ``delete_within`` is how long its deletion may take, such as ``30m``, where that is more than the provider's
+        own limit.
+        """
         return pulumi.ResourceOptions(
             parent=self,
             depends_on=list(depends_on) or None,
             ignore_changes=list(ignore_changes) or None,
             provider=provider,
             protect=protect or None,  # None: as the parent
+            custom_timeouts=pulumi.CustomTimeouts(delete=delete_within) if delete_within else None,
             aliases=list(former_names(self._kind, name, name)) or None,
         )
 

@@ -103,6 +103,7 @@ _EXTRA: Mapping[str, Callable[[str, Properties], dict[str, Json]]] = MappingProx
         "aws:ec2/launchTemplate:LaunchTemplate": lambda _mark, _: {"latestVersion": 1},
         "aws:eks/nodeGroup:NodeGroup": _managed_group,
         "aws:kms/key:Key": lambda mark, _: {"keyId": mark},
+        "aws:sqs/queue:Queue": lambda mark, _: {"url": mark},
         "eks:index:Cluster": lambda _mark, _: {"oidcProviderArn": "<OpenIdConnectProvider:cluster>"},
     }
 )

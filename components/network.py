@@ -26,34 +26,40 @@ ANYWHERE = "0.0.0.0/0"
 
 @dataclass(frozen=True, slots=True)
 class NetworkArgs:
-    """``cluster`` is the cluster's name: subnets are tagged with it, so that load balancers find them."""
+    """``cluster`` is the cluster's name: subnets are tagged with it, so that load balancers find them.
+
+    ``node_tags`` go onto private subnets, so that whoever launches nodes finds these.
+    """
 
     cluster: str
     tags: Pairs
     account: Account
     plan: NewNetwork | ExistingNetwork
+    node_tags: Pairs = ()
 
 
 class Network(Component):
     """A VPC with its subnets.
 
     ``ready`` holds what nodes need to reach AWS (routes, NAT gateways, endpoints): node groups depend on it, so that
-    they come after it and go before it.
+    they come after it and go before it. ``node_tags`` are the tags that were put onto existing subnets.
     """
 
     vpc_id: pulumi.Output[str]
     private_subnet_ids: list[pulumi.Output[str]]
     public_subnet_ids: list[pulumi.Output[str]]
     ready: tuple[pulumi.Resource, ...]
+    node_tags: tuple[pulumi.Resource, ...]
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the plan's network."""
         super().__init__("Network", name, cluster=args.cluster, tags=args.tags, opts=opts)
         self.ready = ()
+        self.node_tags = ()
         if isinstance(args.plan, NewNetwork):
             self._declare(args, args.plan)
         else:
-            self._adopt(args.plan)
+            self._adopt(args, args.plan)
         self.register_outputs(
             {
                 "vpcId": self.vpc_id,
@@ -77,11 +83,17 @@ class Network(Component):
         named_subnets = zip(self._named_zones, self.private_subnet_ids, strict=True)
         return [subnet for zone, subnet in named_subnets if zone in group.zones]
 
-    def _adopt(self, plan: ExistingNetwork) -> None:
+    def _adopt(self, args: NetworkArgs, plan: ExistingNetwork) -> None:
         self._named_zones: tuple[str, ...] = ()
         self.vpc_id = pulumi.Output.from_input(plan.vpc_id)
         self.private_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.private_subnet_ids]
         self.public_subnet_ids = []
+        # Only these tags: the subnets and all else about them belong to somebody else.
+        self.node_tags = tuple(
+            ec2.Tag(f"{subnet}-{key}", resource_id=subnet, key=key, value=value, opts=self.child(f"{subnet}-{key}"))
+            for subnet in plan.private_subnet_ids
+            for key, value in args.node_tags
+        )
 
     def _declare(self, args: NetworkArgs, plan: NewNetwork) -> None:
         vpc = ec2.Vpc(
@@ -99,8 +111,8 @@ class Network(Component):
             "internet", vpc_id=vpc.id, tags=self.tags("internet"), opts=self.child("internet")
         )
         zones = self._zones(plan)
-        public = self._subnets(args.cluster, [s for s in plan.subnets if s.public], zones)
-        private = self._subnets(args.cluster, [s for s in plan.subnets if not s.public], zones)
+        public = self._subnets(args, [s for s in plan.subnets if s.public], zones)
+        private = self._subnets(args, [s for s in plan.subnets if not s.public], zones)
         table, ways = self._route_table("public", public)
         ways.append(self._default_route("public", table, gateway=gateway))
         nats = self._nats(plan.nat, public, ways)
@@ -132,7 +144,7 @@ class Network(Component):
         return [offered.apply(partial(_nth_zone, index)) for index in range(plan.zone_count)]
 
     def _subnets(
-        self, cluster: str, plans: Sequence[SubnetPlan], zones: Sequence[pulumi.Output[str]]
+        self, args: NetworkArgs, plans: Sequence[SubnetPlan], zones: Sequence[pulumi.Output[str]]
     ) -> list[ec2.Subnet]:
         return [
             ec2.Subnet(
@@ -146,8 +158,9 @@ class Network(Component):
                 tags=self.tags(
                     plan.name,
                     {
-                        f"kubernetes.io/cluster/{cluster}": "shared",
+                        f"kubernetes.io/cluster/{args.cluster}": "shared",
                         "kubernetes.io/role/elb" if plan.public else "kubernetes.io/role/internal-elb": "1",
+                        **({} if plan.public else dict(args.node_tags)),
                     },
                 ),
                 opts=self.child(plan.name),

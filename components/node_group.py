@@ -12,6 +12,7 @@ from pulumi_aws import autoscaling, ec2, eks
 from components import launch_template
 from components.component import Component
 from components.node_role import NodeRole
+from multiarch.errors import OutsideError
 from multiarch.nodes.model import BootstrapCase, CapacityType, ClusterFacts, Kind, NodeGroupPlan, Pairs
 
 CLUSTER_TAG = "multiarch-eks/cluster"
@@ -20,7 +21,11 @@ GROUP_TAG = "multiarch-eks/node-group"
 
 @dataclass(frozen=True, slots=True)
 class NodeGroupArgs:
-    """``ready`` holds what has to be there before the first node and until the last one is gone."""
+    """``ready`` holds what has to be there before the first node and until the last one is gone.
+
+    ``autoscaler_tags`` are for the Auto Scaling Group alone: the cluster autoscaler finds the group by them, and
+    learns from them what a node would be like while there is none.
+    """
 
     plan: NodeGroupPlan
     cluster: str
@@ -32,21 +37,25 @@ class NodeGroupArgs:
     role: NodeRole
     subnet_ids: Sequence[pulumi.Input[str]]
     ready: Sequence[pulumi.Resource]
+    autoscaler_tags: Pairs = ()
 
 
 class NodeGroup(Component):
     """A node group of one architecture. ``group`` is the EKS node group or Auto Scaling Group itself.
 
     ``auto_scaling_group`` is the Auto Scaling Group's name; of a managed group EKS makes it, None until it has.
+    ``resources`` are the group and the tags for the autoscaler that don't stand in it, for others to depend on.
     """
 
+    plan: NodeGroupPlan
     group: eks.NodeGroup | autoscaling.Group
     auto_scaling_group: pulumi.Output[str | None]
+    resources: tuple[pulumi.Resource, ...]
 
     def __init__(self, name: str, args: NodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare launch template and group."""
         super().__init__("NodeGroup", name, cluster=args.cluster, tags=args.tags, opts=opts)
-        plan = args.plan
+        self.plan = plan = args.plan
         own = plan.kind is Kind.SELF_MANAGED
         found_by = {CLUSTER_TAG: args.cluster, GROUP_TAG: plan.name}
         # EKS puts this tag on the instances of managed groups.
@@ -64,11 +73,23 @@ class NodeGroup(Component):
             scaling_group = self._self_managed(args, template, {**found_by, **owned})
             self.group = scaling_group
             self.auto_scaling_group = scaling_group.name.apply(lambda made: made)
+            self.resources = (scaling_group,)
         else:
             managed = self._managed(args, template, found_by)
             self.group = managed
             self.auto_scaling_group = managed.resources.apply(_first_auto_scaling_group)
+            self.resources = (managed, *self._autoscaler_tags(args))
         self.register_outputs({"autoScalingGroup": self.auto_scaling_group, "launchTemplateId": template.id})
+
+    @property
+    def eks_name(self) -> pulumi.Output[str]:
+        """The name of a managed group at EKS, which its nodes carry as label ``eks.amazonaws.com/nodegroup``.
+
+        Raises TypeError for a self-managed group, which EKS does not know.
+        """
+        if not isinstance(self.group, eks.NodeGroup):
+            raise TypeError(f"{self.plan.name} is no managed node group")
+        return self.group.node_group_name
 
     def _managed(self, args: NodeGroupArgs, template: ec2.LaunchTemplate, found_by: dict[str, str]) -> eks.NodeGroup:
         plan = args.plan
@@ -134,9 +155,30 @@ class NodeGroup(Component):
             tags=[
                 autoscaling.GroupTagArgs(key=key, value=value, propagate_at_launch=True)
                 for key, value in self.tags(plan.name, marks).items()
+            ]
+            + [
+                # Of no use on an instance, which has room for 50 tags.
+                autoscaling.GroupTagArgs(key=key, value=value, propagate_at_launch=False)
+                for key, value in args.autoscaler_tags
             ],
             opts=self.child(plan.name, depends_on=(*args.ready, *args.role.ready), ignore_changes=["desiredCapacity"]),
         )
+
+    def _autoscaler_tags(self, args: NodeGroupArgs) -> list[autoscaling.Tag]:
+        """Tag the Auto Scaling Group that EKS made: a managed group's own tags don't reach it.
+
+        Source: EKS user guide, "Simplify node lifecycle with managed node groups".
+        """
+        name = self.auto_scaling_group.apply(_made)
+        return [
+            autoscaling.Tag(
+                f"{args.plan.name}-{key}",
+                autoscaling_group_name=name,
+                tag=autoscaling.TagTagArgs(key=key, value=value, propagate_at_launch=False),
+                opts=self.child(f"{args.plan.name}-{key}"),
+            )
+            for key, value in args.autoscaler_tags
+        ]
 
 
 def min_healthy_percentage(plan: NodeGroupPlan) -> int:
@@ -179,3 +221,12 @@ def _first_auto_scaling_group(resources: object) -> str | None:
         for group in getattr(entry, "autoscaling_groups", None) or []:
             return str(group.name)
     return None
+
+
+def _made(auto_scaling_group: str | None) -> str:
+    """Insist on what EKS tells of every active group: without its tags the autoscaler would never see it."""
+    if not auto_scaling_group:
+        raise OutsideError(
+            "EKS names no Auto Scaling Group of a node group.", hint="Run pulumi refresh, and try again."
+        )
+    return auto_scaling_group

@@ -23,35 +23,40 @@ MANAGED_POLICIES = (
 
 @dataclass(frozen=True, slots=True)
 class NodeRoleArgs:
-    """``session_log_group`` is the log group that SSM sessions are written to, or None."""
+    """``kind`` is that of the groups, or None for nodes that Karpenter launches.
+
+    ``session_log_group`` is the log group that SSM sessions are written to, or None.
+    """
 
     cluster: str
     cluster_name: pulumi.Input[str]
     tags: Pairs
     account: Account
-    kind: Kind
+    kind: Kind | None
     session_log_group: str | None
 
 
 class NodeRole(Component):
-    """A role for all node groups of one kind.
+    """A role for all nodes that come up in one way.
 
-    The kinds don't share a role: EKS makes the access entry of a managed group's role itself, and takes it away with
-    the last managed group; a self-managed group's has to be declared. ``instance_profile_arn`` is set for self-managed
-    groups. ``ready`` holds what a node needs before it starts and until it is gone.
+    The ways don't share a role: EKS makes the access entry of a managed group's role itself, and takes it away with
+    the last managed group; others' have to be declared. ``instance_profile_arn`` is set for self-managed groups;
+    Karpenter makes profiles itself. ``ready`` holds what a node needs before it starts and until it is gone.
     """
 
     role_arn: pulumi.Output[str]
+    role_name: pulumi.Output[str]
     instance_profile_arn: pulumi.Output[str] | None
     ready: tuple[pulumi.Resource, ...]
 
     def __init__(self, name: str, args: NodeRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare the role, its policies, and for self-managed groups instance profile and access entry."""
+        """Declare the role and its policies; where EKS does not, also access entry and instance profile."""
         super().__init__("NodeRole", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        which = f"in {args.kind} groups" if args.kind else "that Karpenter launches"
         role = iam.Role(
             name,
             name_prefix=self.prefix(name, 38),
-            description=f"Nodes of {args.cluster} in {args.kind} groups",
+            description=f"Nodes of {args.cluster} {which}",
             assume_role_policy=policies.assumed_by_service(
                 pulumi.Output.concat("ec2.", args.account.dns_suffix), "Nodes"
             ),
@@ -78,6 +83,7 @@ class NodeRole(Component):
                 )
             )
         self.role_arn = role.arn
+        self.role_name = role.name
         self.instance_profile_arn = None
         if args.kind is Kind.SELF_MANAGED:
             profile = iam.InstanceProfile(
@@ -88,6 +94,7 @@ class NodeRole(Component):
                 opts=self.child(name),
             )
             self.instance_profile_arn = profile.arn
+        if args.kind is not Kind.MANAGED:
             entry = eks.AccessEntry(
                 name,
                 cluster_name=args.cluster_name,

@@ -1,35 +1,41 @@
 """The whole platform of one stack, in the order in which it comes up; it goes down in the reverse order.
 
 network, key, log groups → cluster → vpc-cni, kube-proxy, Pod Identity agent → node groups → coredns, EBS CSI driver
-→ StorageClass
+→ StorageClass, cluster autoscaler, Karpenter (CRDs → controller → EC2NodeClass → NodePools)
 
-Add-ons whose pods run on nodes, and the StorageClass, go before the nodes, so that nothing waits for a pod that can't
-be placed; node groups go while their roles, routes and the pods' network are still there, so that nodes can leave;
-the log group goes after the cluster, which would make it again.
+Add-ons whose pods run on nodes, the StorageClass and the autoscalers go before the nodes, so that nothing waits for a
+pod that can't be placed; Karpenter's nodes go while its controller is there to end them and to clear the finalizers
+that its CRDs would wait for; node groups go while their roles, routes and the pods' network are still there, so that
+nodes can leave; the log group goes after the cluster, which would make it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypedDict
 
 import pulumi
+import pulumi_kubernetes as kubernetes
 
 from components import access
 from components.account import Account, look_up
 from components.addons import Addons, AddonsArgs
+from components.cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerArgs
 from components.component import Component
 from components.control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
 from components.encryption import Encryption, EncryptionArgs
+from components.karpenter import Karpenter, KarpenterArgs
 from components.network import Network, NetworkArgs
 from components.node_group import NodeGroup, NodeGroupArgs
 from components.node_role import NodeRole, NodeRoleArgs
 from components.session import Session, SessionArgs
 from components.storage_class import DefaultStorageClass, DefaultStorageClassArgs
-from multiarch.nodes.model import BootstrapCase, Kind, NodeGroupPlan
-from multiarch.stack.model import Plan
+from multiarch.autoscaling.karpenter import discovery_tags
+from multiarch.autoscaling.model import KarpenterPlan
+from multiarch.nodes.model import BootstrapCase, Kind, NodeGroupPlan, Pairs
+from multiarch.stack.model import Nat, NewNetwork, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,13 @@ class Platform(Component):
         account = look_up(self)
         network = Network(
             "network",
-            NetworkArgs(cluster=plan.cluster.name, tags=plan.tags, account=account, plan=plan.network),
+            NetworkArgs(
+                cluster=plan.cluster.name,
+                tags=plan.tags,
+                account=account,
+                plan=plan.network,
+                node_tags=self._discovery(),
+            ),
             opts=self.child("network"),
         )
         encryption = self._encryption(account)
@@ -95,9 +107,9 @@ class Platform(Component):
         roles = self._roles(account)
         ready = (*network.ready, *session.ready, *early.resources)
         groups = {group.name: self._node_group(group, network, roles[group.kind], ready) for group in plan.node_groups}
-        nodes = [group.group for group in groups.values()]
+        nodes = [resource for group in groups.values() for resource in group.resources]
         late = self._addons("addons-after-nodes", account, before_nodes=False, ready=nodes)
-        self._storage_class((*nodes, *late.resources))
+        self._in_the_cluster(account, network, groups, (*nodes, *late.resources))
         self.node_groups = {group.name: _output(group, groups[group.name]) for group in plan.node_groups}
         known = pulumi.Output.all(session.document_name, account.region)
         self.sessions = {
@@ -174,7 +186,7 @@ class Platform(Component):
     def _node_group(
         self, group: NodeGroupPlan, network: Network, role: NodeRole, ready: Sequence[pulumi.Resource]
     ) -> NodeGroup:
-        plan = self._plan
+        plan, autoscaler = self._plan, self._plan.autoscaling.cluster_autoscaler
         return NodeGroup(
             group.name,
             NodeGroupArgs(
@@ -188,20 +200,78 @@ class Platform(Component):
                 role=role,
                 subnet_ids=network.subnets_of(group),
                 ready=ready,
+                autoscaler_tags=dict(autoscaler.tags).get(group.name, ()) if autoscaler else (),
             ),
             opts=self.child(group.name),
         )
 
-    def _storage_class(self, ready: Sequence[pulumi.Resource]) -> None:
+    def _in_the_cluster(
+        self, account: Account, network: Network, groups: Mapping[str, NodeGroup], ready: Sequence[pulumi.Resource]
+    ) -> None:
+        """Declare what the Kubernetes API is needed for; ``ready`` are nodes and add-ons."""
         plan = self._plan
+        autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
+        if not (plan.storage_class or autoscaler or karpenter):
+            return
+        provider = kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=self.child("cluster"))
         if plan.storage_class:
             DefaultStorageClass(
                 "storage-class",
-                DefaultStorageClassArgs(
-                    cluster=plan.cluster.name, tags=plan.tags, kubeconfig=self.kubeconfig, ready=ready
-                ),
+                DefaultStorageClassArgs(cluster=plan.cluster.name, tags=plan.tags, provider=provider, ready=ready),
                 opts=self.child("storage-class"),
             )
+        if autoscaler:
+            ClusterAutoscaler(
+                "cluster-autoscaler",
+                ClusterAutoscalerArgs(
+                    plan=autoscaler,
+                    cluster=plan.cluster.name,
+                    cluster_name=self.control_plane.name,
+                    tags=plan.tags,
+                    account=account,
+                    arm64_taint=plan.arm64_taint,
+                    provider=provider,
+                    ready=ready,
+                ),
+                opts=self.child("cluster-autoscaler"),
+            )
+        if karpenter:
+            self._karpenter(
+                karpenter, account, groups[karpenter.controller_group], provider, (*ready, *network.node_tags)
+            )
+
+    def _karpenter(
+        self,
+        karpenter: KarpenterPlan,
+        account: Account,
+        controller_group: NodeGroup,
+        provider: pulumi.ProviderResource,
+        ready: Sequence[pulumi.Resource],
+    ) -> None:
+        plan = self._plan
+        Karpenter(
+            "karpenter",
+            KarpenterArgs(
+                plan=karpenter,
+                cluster=plan.cluster.name,
+                cluster_name=self.control_plane.name,
+                tags=plan.tags,
+                account=account,
+                arm64_taint=plan.arm64_taint,
+                controller_group=controller_group,
+                security_group_id=self.control_plane.security_group_id,
+                discovery=self._discovery(),
+                session_log_group=plan.session.log_group_name,
+                isolated=isinstance(plan.network, NewNetwork) and plan.network.nat is Nat.NONE,
+                provider=provider,
+                ready=ready,
+            ),
+            opts=self.child("karpenter"),
+        )
+
+    def _discovery(self) -> Pairs:
+        """Return the tags by which Karpenter finds subnets and security groups; none without Karpenter."""
+        return discovery_tags(self._plan.cluster.name) if self._plan.autoscaling.karpenter else ()
 
 
 def _session(cluster: str, group: str, known: Sequence[str]) -> str:

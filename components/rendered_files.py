@@ -11,6 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ruamel.yaml import YAML
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import SafeRepresenter
 
 from components.marked_values import SUFFIX, Json, Properties
 from components.recording import Recorded
@@ -24,10 +26,14 @@ _ROLE = "aws:iam/role:Role"
 _INLINE_POLICY = "aws:iam/rolePolicy:RolePolicy"
 _ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 _ADDON = "aws:eks/addon:Addon"
+_RELEASE = "kubernetes:helm.sh/v3:Release"
 _DOCUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         _ROLE: ("iam/{name}/trust-policy.json", "assumeRolePolicy"),
+        "aws:cloudwatch/eventRule:EventRule": ("events/{name}.json", "eventPattern"),
+        "aws:iam/policy:Policy": ("iam/policies/{name}.json", "policy"),
         "aws:kms/key:Key": ("kms/{name}.json", "policy"),
+        "aws:sqs/queuePolicy:QueuePolicy": ("queues/{name}-policy.json", "policy"),
         "aws:ssm/document:Document": ("sessions/{name}.json", "content"),
     }
 )
@@ -71,9 +77,14 @@ def _files_of(resource: Recorded) -> dict[str, str]:
     if resource.type == _ADDON:
         configuration = json.loads(str(inputs.get("configurationValues") or "{}"))
         return {f"addons/{name}.json": _json({**inputs, "configurationValues": configuration})}
-    if resource.type.startswith("kubernetes:"):
-        return {f"kubernetes/{inputs['kind']}-{name}.yaml": _yaml(inputs)}
-    return {}
+    return _in_the_cluster(name, inputs, resource.type) if resource.type.startswith("kubernetes:") else {}
+
+
+def _in_the_cluster(name: str, inputs: Properties, type_: str) -> dict[str, str]:
+    """An object as a manifest; of a Helm release its values, as ``helm template --values`` takes them."""
+    if type_ == _RELEASE:
+        return {f"helm/{name}.yaml": f"# {inputs['chart']} {inputs['version']}\n{_yaml(inputs['values'])}"}
+    return {f"kubernetes/{inputs['kind']}-{name}.yaml": _yaml(inputs)}
 
 
 def _template(name: str, inputs: Properties) -> dict[str, str]:
@@ -109,9 +120,24 @@ def _json(value: Json) -> str:
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
+class _Representer(SafeRepresenter):
+    """Texts of several lines as such, and not as one long line with escapes in it."""
+
+    def represent_str(self, data: str) -> ScalarNode:
+        """Represent one text."""
+        node: ScalarNode = super().represent_str(data)
+        if "\n" in data:
+            node.style = "|"
+        return node
+
+
+_Representer.add_representer(str, _Representer.represent_str)
+
+
 def _yaml(value: Json) -> str:
     # The pure writer: the C one lays long lines out differently.
     yaml = YAML(typ="safe", pure=True)
+    yaml.Representer = _Representer
     yaml.default_flow_style = False
     text = StringIO()
     yaml.dump(value, text)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
+from components import kubernetes_api
 from components.component import Component
 from multiarch.nodes.model import Pairs
 
@@ -16,11 +16,11 @@ NAME = "gp3"
 
 @dataclass(frozen=True, slots=True)
 class DefaultStorageClassArgs:
-    """``kubeconfig`` is how the engine reaches the Kubernetes API; ``ready`` is what provisions volumes."""
+    """``provider`` reaches the Kubernetes API; ``ready`` is what provisions volumes."""
 
     cluster: str
     tags: Pairs
-    kubeconfig: pulumi.Input[str]
+    provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
 
 
@@ -32,14 +32,11 @@ class DefaultStorageClass(Component):
     """
 
     def __init__(self, name: str, args: DefaultStorageClassArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare a Kubernetes provider and the StorageClass."""
+        """Declare the StorageClass."""
         super().__init__("DefaultStorageClass", name, cluster=args.cluster, tags=args.tags, opts=opts)
-        provider = kubernetes.Provider("cluster", kubeconfig=args.kubeconfig, opts=self.child("cluster"))
-        # The SDK's class for it loads the types of all of Kubernetes' core API: 18 MB for seven properties.
-        pulumi.CustomResource(
-            "kubernetes:storage.k8s.io/v1:StorageClass",
+        kubernetes_api.declare_object(
             NAME,
-            props={
+            {
                 "apiVersion": "storage.k8s.io/v1",
                 "kind": "StorageClass",
                 "metadata": {
@@ -52,6 +49,6 @@ class DefaultStorageClass(Component):
                 "allowVolumeExpansion": True,
                 "reclaimPolicy": "Delete",
             },
-            opts=self.child(NAME, depends_on=args.ready, provider=provider),
+            self.child(NAME, depends_on=args.ready, provider=args.provider),
         )
         self.register_outputs({"name": NAME})

@@ -56,6 +56,8 @@ KINDS = (
     Kind("instance profiles", "iam", "list_instance_profiles", "InstanceProfiles[].InstanceProfileName"),
     Kind("OIDC providers", "iam", "list_open_id_connect_providers", "OpenIDConnectProviderList[].Arn"),
     Kind("KMS keys", "kms", "list_keys", "Keys[].KeyId"),
+    Kind("SQS queues", "sqs", "list_queues", "QueueUrls[]"),
+    Kind("EventBridge rules", "events", "list_rules", "Rules[].Name"),
     Kind("log groups", "logs", "describe_log_groups", "logGroups[].logGroupName"),
     Kind(
         "SSM documents",

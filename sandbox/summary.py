@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from ruamel.yaml import YAML
 
 from sandbox import backend, inventory, server, state
 from sandbox.layout import Layout
@@ -33,11 +35,25 @@ def print_world(console: Console, layout: Layout, url: str, stack: str) -> None:
     console.print("  " + (", ".join(_counted(number, label) for label, number in counts.items()) or "nothing"))
     if groups:
         console.print(_table(groups))
+    if recorded := releases(layout.manifests(stack)):
+        console.print("[bold]Helm releases[/bold], recorded and not installed: the sandbox runs no charts")
+        for line in recorded:
+            console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
     outputs = backend.checkpoint(layout, stack).outputs
     if outputs:
         console.print(f"[bold]Outputs of {stack}[/bold]")
         for name, value in sorted(outputs.items()):
             console.print(f"  {escape(name)}: {escape(_short(value))}", highlight=False, soft_wrap=True)
+
+
+def releases(manifests: Path) -> list[str]:
+    """Name, chart and version of each Helm release that the kubernetes stand-in has recorded, sorted by file."""
+    lines = []
+    for file in sorted(manifests.glob("multiarch-sandbox_helmrelease_*.yaml")):
+        told = YAML(typ="safe", pure=True).load(file)
+        where = f"{told['metadata']['namespace']}/{told['metadata']['name']}"
+        lines.append(f"{where}: {told['spec']['chart']} {told['spec'].get('version', '')}")
+    return lines
 
 
 def _counted(number: int, plural: str) -> str:

@@ -24,8 +24,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parent
@@ -44,10 +45,7 @@ class Borrowed:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One executable. Its module files lie in ``tools/NAME``; ``package`` is what ``go build`` is given.
-
-    ``seconds`` is a build with cold caches on two cores, for the message only.
-    """
+    """One executable, a table of ``tools.toml``, which says what the fields mean."""
 
     name: str
     purpose: str
@@ -56,58 +54,31 @@ class Tool:
     tags: str = ""
     ldflags: str = "-s -w"
     borrows: tuple[Borrowed, ...] = ()
+    # The key holds the folder with its files, so it is not part of the text that the key is made of.
+    folder: str = field(default="", repr=False)
+
+    @property
+    def module_folder(self) -> str:
+        """The folder of its go.mod, below ``tools``."""
+        return self.folder or self.name
 
 
-_PULUMI = "github.com/pulumi/pulumi"
-# Older than the SDK in requirements.txt and than the release that sandbox/installer.py fetches: when this was pinned,
-# the Go module proxy had no newer pkg/v3 ("This module version is not available"), though it had newer sdk/v3. The
-# tests drive this engine with programs of the newer SDK.
-PULUMI_VERSION = "v3.259.0"
+def _read_table(file: Path) -> dict[str, Tool]:
+    rows = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {
+        name: Tool(name=name, borrows=tuple(Borrowed(**part) for part in row.pop("borrows", ())), **row)
+        for name, row in rows.items()
+    }
 
-TOOLS_BY_NAME: Mapping[str, Tool] = {
-    tool.name: tool
-    for tool in (
-        Tool(
-            name="pulumi",
-            purpose="the Pulumi engine and command line",
-            package=f"{_PULUMI}/pkg/v3/cmd/pulumi",
-            seconds=240,
-            tags="osusergo,grpcnotrace",
-            ldflags=f"-s -w -X {_PULUMI}/sdk/v3/go/common/version.Version={PULUMI_VERSION}",
-        ),
-        Tool(
-            name="pulumi-language-python",
-            purpose="the engine's Python language host",
-            package=f"{_PULUMI}/sdk/v3/python/cmd/pulumi-language-python",
-            seconds=40,
-            # The host starts this script, which talks the engine's protocol: it is taken from the engine's SDK.
-            borrows=(
-                Borrowed(
-                    "pulumi",
-                    f"{_PULUMI}/sdk/v3",
-                    "python/cmd/pulumi-language-python-exec",
-                ),
-            ),
-        ),
-        Tool(
-            name="nodeconfig",
-            purpose="decodes a NodeConfig strictly with nodeadm's own types (tests)",
-            package=".",
-            seconds=40,
-        ),
-        Tool(
-            name="kubelet-taints",
-            purpose="hands node labels and taints to the kubelet's own command line (tests)",
-            package=".",
-            seconds=150,
-        ),
-    )
-}
+
+TOOLS_BY_NAME: Mapping[str, Tool] = _read_table(TOOLS / "tools.toml")
+PULUMI_VERSION = TOOLS_BY_NAME["pulumi"].ldflags.rpartition("=")[2]
+"""The version that the engine says it is (tools.toml says why it is not the SDK's)."""
 
 GO_MISSING = """\
 Go is not on PATH, and {names} must be built with it.
-  What for: the Pulumi engine where no `pulumi` is installed, and the programs that check generated
-            user data in the tests. Nothing that you deploy is written in Go.
+  What for: the Pulumi engine where no `pulumi` is installed, and the programs that the tests check
+            what is generated with. Nothing that you deploy is written in Go.
   How to get it: https://go.dev/doc/install, or your package manager (Go 1.26 or later).
   Without it: install `pulumi` (https://www.pulumi.com/docs/install/) for `make up`;
             `make render STACK=…` and `make check` need Python alone."""
@@ -167,7 +138,7 @@ def key(tool: Tool) -> str:
     """Hash everything the executable depends on: module files, sources, flags, this machine's kind."""
     digest = hashlib.sha256()
     parts = [LAYOUT, repr(tool), sys.platform, platform.machine()]
-    folders = sorted({tool.name, *(borrowed.pinned_in for borrowed in tool.borrows)})
+    folders = sorted({tool.module_folder, *(borrowed.pinned_in for borrowed in tool.borrows)})
     for part in parts:
         digest.update(f"{len(part)}:{part}".encode())
     for folder in folders:
@@ -249,12 +220,7 @@ def _build(tool: Tool, progress: Progress) -> Path:
         ]
         command += ["-tags", tool.tags] if tool.tags else []
         command += ["-o", str(output / tool.name), tool.package]
-        _go(
-            command,
-            tool.name,
-            log,
-            lambda seconds: progress.tick(f"{label} … {seconds:.0f} s"),
-        )
+        _go(command, tool, log, lambda seconds: progress.tick(f"{label} … {seconds:.0f} s"))
         for borrowed in tool.borrows:
             _borrow(borrowed, output)
         shutil.rmtree(target, ignore_errors=True)  # a folder without its executable
@@ -271,25 +237,34 @@ def _minutes(seconds: int) -> str:
 
 
 def _borrow(borrowed: Borrowed, output: Path) -> None:
-    arguments = ["go", "list", "-m", "-f", "{{.Dir}}", borrowed.module]
-    folder = TOOLS / borrowed.pinned_in
-    for prepare in (["go", "mod", "download", borrowed.module], arguments):
-        result = subprocess.run(
-            prepare,
-            cwd=folder,
-            env=_go_environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if result.returncode:
-            raise BuildError(f"{' '.join(prepare)} failed in {folder}:\n{result.stderr.strip()}")
-    source = Path(result.stdout.strip()) / borrowed.file
+    source = module_dir(borrowed.pinned_in, borrowed.module) / borrowed.file
     if not source.is_file():
-        raise BuildError(f"{borrowed.module}, pinned in {folder / 'go.mod'}, has no file {borrowed.file}")
+        raise BuildError(f"{borrowed.module}, pinned for {borrowed.pinned_in}, has no file {borrowed.file}")
     copy = output / source.name
     shutil.copyfile(source, copy)
     copy.chmod(0o755)  # files of the module cache are not executable
+
+
+def module_dir(folder: str, module: str) -> Path:
+    """Return the folder of a Go module's files in Go's module cache (read-only), downloading it when it is missing.
+
+    ``folder`` is the one below ``tools`` whose go.mod pins ``module``, as in
+    ``module_dir("karpenter", "sigs.k8s.io/karpenter")``.
+
+    Raises:
+        BuildError: Go is missing, or ``go`` does not find the module; the message says what it said.
+    """
+    if shutil.which("go") is None:
+        raise BuildError(GO_MISSING.format(names=f"files of {module}"))
+    where = ["go", "list", "-m", "-f", "{{.Dir}}", module]
+    result = subprocess.CompletedProcess[str]([], 0, "", "")
+    for command in (["go", "mod", "download", module], where):
+        result = subprocess.run(
+            command, cwd=TOOLS / folder, env=_go_environment(), capture_output=True, text=True, check=False
+        )
+        if result.returncode:
+            raise BuildError(f"{' '.join(command)} failed in {TOOLS / folder}:\n{result.stderr.strip()}")
+    return Path(result.stdout.strip())
 
 
 def _go_environment() -> dict[str, str]:
@@ -298,12 +273,12 @@ def _go_environment() -> dict[str, str]:
     return environ | {"CGO_ENABLED": "0", "GOWORK": "off"}
 
 
-def _go(command: Sequence[str], folder: str, log: Path, tick: Callable[[float], None]) -> None:
+def _go(command: Sequence[str], tool: Tool, log: Path, tick: Callable[[float], None]) -> None:
     """Run ``go`` in a process group of its own, so that stopping it stops the compilers it started."""
     started = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=TOOLS / folder, env=_go_environment(), stdin=subprocess.DEVNULL,
+            command, cwd=TOOLS / tool.module_folder, env=_go_environment(), stdin=subprocess.DEVNULL,
             stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         try:
@@ -318,7 +293,7 @@ def _go(command: Sequence[str], folder: str, log: Path, tick: Callable[[float], 
                 process.wait()
     if process.returncode:
         lines = log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
-        raise BuildError("\n".join([f"{folder} did not build; go said:", *(f"  {line}" for line in lines)]))
+        raise BuildError("\n".join([f"{tool.name} did not build; go said:", *(f"  {line}" for line in lines)]))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -34,7 +34,13 @@ def explain(
         ]
         warnings = [as_json(warning) for warning in plan.warnings]
         values = [{"key": key, "value": value, "rule": rule} for key, value, rule in cluster]
-        content = {"stack": plan.stack, "cluster": values, "nodeGroups": groups, "warnings": warnings}
+        content = {
+            "stack": plan.stack,
+            "cluster": values,
+            "nodeGroups": groups,
+            "autoscaling": [{"key": row.key, "value": row.value, "rule": row.rule} for row in plan.autoscaling.derived],
+            "warnings": warnings,
+        }
         print_json("stack-explanation", content)
         return
     typer.echo(plan.stack)
@@ -42,6 +48,10 @@ def explain(
     for group in plan.node_groups:
         typer.echo(f"\n{group.key}: {group.name}")
         print_table(("KEY", "VALUE", "RULE"), [(row.key, row.value, row.rule) for row in group.derived])
+    if plan.autoscaling.derived:
+        typer.echo(f"\nautoscaling: {plan.autoscaling.use}")
+        rows = [(row.key, row.value, row.rule) for row in plan.autoscaling.derived]
+        print_table(("KEY", "VALUE", "RULE"), rows)
     show_problems(plan.warnings)
 
 
@@ -71,6 +81,7 @@ def _cluster(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
         "on" if plan.storage_class else "off",
         _origin(stack, ("storageClass",), "addons.ebsCsi is on, and the API reachable"),
     )
+    yield "autoscaling.use", plan.autoscaling.use, _origin(stack, ("autoscaling", "use"))
     yield "session", f"idle for {session.idle_timeout_minutes} minutes at most", _origin(stack, ("session",))
     yield "tags", ", ".join(f"{key}={value}" for key, value in plan.tags), "the stack's words and tags"
 

@@ -6,10 +6,10 @@ from multiarch.errors import Severity, UnknownFactError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.instance_types import InstanceType, instance_type, why_not_eks
 from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_name, why_not_managed_taint
+from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.model import BootstrapCase, CapacityType, Kind, Pairs, Sizes
 from multiarch.nodes.report import Path, Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.nodes.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.user_data import (
     kubelet_flag_fault,
     pre_bootstrap_supported,

@@ -8,7 +8,7 @@ from enum import StrEnum
 from multiarch.facts.ami_families import AmiFamily, AmiType
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
-from multiarch.nodes.taints import Taint
+from multiarch.facts.taints import Taint
 
 Pairs = tuple[tuple[str, str], ...]
 """A mapping as sorted pairs: hashable, and the same bytes every time."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint
 from multiarch.nodes.model import CapacityType, Kind, Pairs
 from multiarch.nodes.report import Path
-from multiarch.nodes.taints import Taint
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Sequence
 
 from multiarch.errors import Severity
+from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.versions import Toleration, add_on
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
-from multiarch.nodes.taints import Effect, Taint
 from multiarch.stack.model import AddonPlan
 from multiarch.stack.schema import Addon, Addons
 

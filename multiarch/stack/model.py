@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
+from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Pairs
-from multiarch.nodes.taints import Taint
 
 
 class Nat(StrEnum):
@@ -118,5 +119,6 @@ class Plan:
     node_groups: tuple[NodeGroupPlan, ...]
     addons: tuple[AddonPlan, ...]
     session: SessionPlan
+    autoscaling: AutoscalingPlan
     storage_class: bool
     warnings: tuple[Problem, ...]

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 
+from multiarch.autoscaling.model import AutoscalingPlan
+from multiarch.autoscaling.plan import plan_autoscaling
+from multiarch.autoscaling.spec import AutoscalingContext
 from multiarch.errors import Problem, Severity, StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.model import CapacityType, Kind, NodeGroupPlan, Pairs
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import Path
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.nodes.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.stack import checks
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
+from multiarch.stack.autoscaling import autoscaling_spec
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ClusterPlan, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
@@ -85,14 +89,16 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
         )
     if isinstance(network, NewNetwork):
         check_room(network, groups, report, prefix_delegation=context.prefix_delegation)
-    # With a group missing, the one that coredns could use may be the missing one.
-    if len(groups) == len(specs):
+    autoscaling = None
+    # With a group missing, the one that coredns or a controller could use may be the missing one.
+    if known and len(groups) == len(specs):
         check_controllers_have_a_node(words.addons, taint, groups, report)
+        autoscaling = _autoscaling(words, groups, context, report)
     _check_words(stack, groups, report)
     addons = plan_addons(words.addons, taint, report)
     protected, storage_class = checks.deletion_protection(words, report), checks.storage_class(words, report)
     problems = (*stack.warnings, *report.sorted())
-    if network is None or any(problem.severity is Severity.ERROR for problem in problems):
+    if network is None or autoscaling is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(problems)
     return Plan(
         stack=stack.name,
@@ -106,8 +112,28 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
         node_groups=groups,
         addons=addons,
         session=_session(context.name, words.session),
+        autoscaling=autoscaling,
         storage_class=storage_class,
         warnings=problems,
+    )
+
+
+def _autoscaling(
+    words: StackWords, groups: tuple[NodeGroupPlan, ...], context: ClusterContext, report: Findings
+) -> AutoscalingPlan:
+    return plan_autoscaling(
+        autoscaling_spec(words.autoscaling),
+        groups,
+        AutoscalingContext(
+            cluster=context.name,
+            version=context.version,
+            ami_family=context.ami_family,
+            arm64_taint=context.arm64_taint,
+            prefix_delegation=context.prefix_delegation,
+            zones=context.zones,
+            tags=_tags(words),
+        ),
+        report,
     )
 
 

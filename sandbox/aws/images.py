@@ -52,13 +52,31 @@ def ensure_image(ec2: EC2Backend, ami_type: AmiType, minor: str, release: str) -
     return identifier
 
 
+def _pinned(ami_type: AmiType, base: str, minor: str, release: str) -> list[str]:
+    """Paths of one release, beside that of the recommended one: what Karpenter looks a pinned alias up by.
+
+    Shapes: ``…/standard/amazon-eks-node-al2023-arm64-standard-1.36-v20261106``; Bottlerocket's release is there with
+    and without its commit, ``…/arm64/1.48.0-0d4e8a1c`` and ``…/arm64/1.48.0``.
+    """
+    parent = base.rpartition("/")[0]
+    if ami_type.family == "bottlerocket":
+        return [f"{parent}/{release}", f"{parent}/{release.partition('-')[0]}"]
+    date = release.rpartition("-")[2]
+    if ami_type.family == "al2023":
+        architecture, variant = parent.split("/")[-2:]
+        return [f"{parent}/amazon-eks-node-al2023-{architecture}-{variant}-{minor}-v{date}"]
+    kind = parent.rpartition("amazon-linux-2")[2].strip("-")  # "", "arm64" or "gpu"
+    return [f"{parent}/amazon-eks-{kind + '-' if kind else ''}node-{minor}-v{date}"]
+
+
 def _seed(ec2: EC2Backend, ssm: SimpleSystemManagerBackend, ami_type: AmiType, minor: str) -> None:
     release = latest_release(ami_type, minor)
     base = ami_type.path.format(k=minor)
     image = ensure_image(ec2, ami_type, minor, release)
     kind = "image_version" if ami_type.family == "bottlerocket" else "release_version"
-    for leaf, value, data_type in (("image_id", image, "aws:ec2:image"), (kind, release, "text")):
-        name = f"{base}/{leaf}"
+    named = [(f"{base}/image_id", image, "aws:ec2:image"), (f"{base}/{kind}", release, "text")]
+    named += [(f"{path}/image_id", image, "aws:ec2:image") for path in _pinned(ami_type, base, minor, release)]
+    for name, value, data_type in named:
         if name in ssm._parameters:  # noqa: SLF001 (public parameters cannot be put through the API)
             continue
         ssm._parameters[name].append(  # noqa: SLF001 (as above)

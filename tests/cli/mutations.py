@@ -17,7 +17,7 @@ from multiarch.stack.yaml_source import read
 PREFIX = "multiarch-eks:"
 # Whatever the schema takes somewhere, it does not take this.
 _JUNK: tuple[tuple[str, Any], ...] = (
-    ("a-mapping", {"no-such-key": {}}),
+    ("a-mapping", {"no-such-key": {"nor-this": {}}}),
     ("a-list-in-a-list", [["x"]]),
     ("a-fraction", -0.5),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.components import declared
+from tests.components import autoscaled, declared
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +15,18 @@ def small() -> declared.World:
 @pytest.fixture(scope="session")
 def full() -> declared.World:
     return declared.world(declared.FULL)
+
+
+@pytest.fixture(scope="session")
+def with_cluster_autoscaler() -> declared.World:
+    return autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True))
+
+
+@pytest.fixture(scope="session")
+def with_karpenter() -> declared.World:
+    return autoscaled.world(autoscaled.autoscaling(karpenter=True))
+
+
+@pytest.fixture(scope="session")
+def migrating() -> declared.World:
+    return autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True, karpenter=True))

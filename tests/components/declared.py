@@ -90,6 +90,29 @@ def world(change: Mapping[str, Any] | None = None, *, region: str | None = "eu-w
     return World(plan, declared.resources, dict(declared.outputs))
 
 
+def goes_before(found: World, first: Recorded, second: Recorded) -> bool:
+    """Whether the engine deletes ``first`` before ``second``: ``first`` depends on it, by whatever way.
+
+    As the engine sees it: a dependency on a component is one on its children, and a child depends on its parent.
+    """
+    resources = found.by_urn()
+    children: dict[str, list[str]] = {}
+    for resource in found.resources:
+        children.setdefault(resource.parent, []).append(resource.urn)
+    seen: set[str] = set()
+    todo = [first.urn]
+    while todo:
+        urn = todo.pop()
+        if urn in seen or urn not in resources:
+            continue
+        seen.add(urn)
+        resource = resources[urn]
+        todo += [*resource.dependencies, resource.parent]
+        if urn != first.urn and not resource.custom and urn in {d for r in resources.values() for d in r.dependencies}:
+            todo += children.get(urn, [])
+    return second.urn in seen
+
+
 def walk(value: object) -> Iterator[Mapping[str, object]]:
     """Every mapping in a value, however deep."""
     if isinstance(value, Mapping):

@@ -11,8 +11,8 @@ import pytest
 
 from components import component
 from components.recording import Recorded
-from tests.components import declared
-from tests.components.declared import World, walk, world
+from tests.components import autoscaled, declared
+from tests.components.declared import World, goes_before, walk, world
 
 SSH = 22
 KEYS_AND_SSH = {"keyName", "keyPair", "publicKey", "remoteAccess", "ec2SshKey", "nodePublicKey"}
@@ -42,6 +42,14 @@ def test_every_taggable_resource_has_all_tags_and_a_name(full: World) -> None:
         tags = tags_of(resource)
         assert dict(full.plan.tags).items() <= tags.items(), resource.urn
         assert str(tags["Name"]).startswith("shop-dev"), resource.urn
+
+
+def test_what_autoscalers_need_has_all_tags_too(migrating: World) -> None:
+    taggable = [r for r in migrating.resources if r.type.startswith("aws:") and takes_tags(r.type)]
+    kinds = {autoscaled.QUEUE, autoscaled.RULE, autoscaled.POLICY, autoscaled.ASSOCIATION}
+    assert kinds <= {resource.type for resource in taggable}
+    for resource in taggable:
+        assert dict(migrating.plan.tags).items() <= tags_of(resource).items(), resource.urn
 
 
 def opens_ssh(inputs: object) -> bool:
@@ -74,29 +82,6 @@ def test_an_open_ssh_port_would_be_seen(inputs: Mapping[str, object]) -> None:
 def test_nothing_opens_port_22_or_brings_an_ssh_key(full: World) -> None:
     assert len(full.resources) > 80
     assert [resource.urn for resource in full.resources if opens_ssh(resource.inputs)] == []
-
-
-def goes_before(found: World, first: Recorded, second: Recorded) -> bool:
-    """Whether the engine deletes ``first`` before ``second``: ``first`` depends on it, by whatever way.
-
-    As the engine sees it: a dependency on a component is one on its children, and a child depends on its parent.
-    """
-    resources = found.by_urn()
-    children: dict[str, list[str]] = {}
-    for resource in found.resources:
-        children.setdefault(resource.parent, []).append(resource.urn)
-    seen: set[str] = set()
-    todo = [first.urn]
-    while todo:
-        urn = todo.pop()
-        if urn in seen or urn not in resources:
-            continue
-        seen.add(urn)
-        resource = resources[urn]
-        todo += [*resource.dependencies, resource.parent]
-        if urn != first.urn and not resource.custom and urn in {d for r in resources.values() for d in r.dependencies}:
-            todo += children.get(urn, [])
-    return second.urn in seen
 
 
 def of(found: World, *types: str) -> list[Recorded]:

@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from components import component, marked_values, rendering
 from components.recording import DuplicateResourceError
+from components.rendered_files import contents
 from components.rendering import declare, render
 from multiarch.errors import OutsideError
 from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
-from tests.components import declared
+from tests.components import autoscaled, declared
+from tests.components.declared import World
 from tests.stack.words import TODAY, plan
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +57,34 @@ def test_a_rendering_holds_what_reviewers_read(tmp_path: Path) -> None:
     } <= set(files)
     assert "user-data/web.mime" not in files
     assert all(text.endswith(b"\n") for text in files.values())
+
+
+def test_a_rendering_holds_what_autoscalers_are_given(migrating: World) -> None:
+    files = contents(migrating.resources, migrating.outputs)
+    assert {
+        "events/spot-interruption.json",
+        "helm/cluster-autoscaler.yaml",
+        "helm/karpenter-crd.yaml",
+        "helm/karpenter.yaml",
+        "iam/cluster-autoscaler/cluster-autoscaler.json",
+        "iam/karpenter-nodes/managed-policies.json",
+        "iam/karpenter/managed-policies.json",
+        "iam/karpenter/trust-policy.json",
+        "iam/policies/karpenter-node-lifecycle.json",
+        "kubernetes/EC2NodeClass-default.yaml",
+        "kubernetes/NodePool-general-arm64-spot.yaml",
+        "queues/interruption-policy.json",
+    } <= set(files)
+    assert len([path for path in files if path.startswith("iam/policies/")]) == 6
+    assert len([path for path in files if path.startswith("events/")]) == 5
+
+
+def test_values_of_a_release_are_values_and_a_text_of_several_lines_reads_well(migrating: World) -> None:
+    text = contents(migrating.resources, migrating.outputs)["helm/cluster-autoscaler.yaml"]
+    release: Any = migrating.inputs(autoscaled.RELEASE, "cluster-autoscaler")
+    assert text.startswith("# cluster-autoscaler 9.59.0\n")
+    assert YAML(typ="safe", pure=True).load(text) == release["values"]
+    assert "expanderPriorities: |\n  40:\n" in text
 
 
 def test_user_data_has_the_suffix_of_its_format(tmp_path: Path) -> None:

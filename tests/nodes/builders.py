@@ -8,6 +8,7 @@ from types import MappingProxyType
 from multiarch.facts.ami_families import AmiFamily, choose_ami_type
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import Accelerator, instance_type
+from multiarch.facts.taints import Taint, parse_taint
 from multiarch.nodes.model import (
     AmiSource,
     BootstrapCase,
@@ -18,7 +19,6 @@ from multiarch.nodes.model import (
     Sizes,
     Update,
 )
-from multiarch.nodes.taints import Taint, parse_taint
 
 CLUSTER = ClusterFacts(
     name="checkout-dev",

@@ -77,7 +77,7 @@ AT_TOP = [
     ("node-groups: {}", "node-groups: node-groups is unknown here. Did you mean nodeGroups?"),
     (
         "taints: []",
-        "taints: taints is unknown here. It belongs to multiArchitectureGroups.NAME.taints or nodeGroups.NAME",
+        "taints: taints is unknown here. It belongs to autoscaling.karpenter.nodePools.NAME.taints or multiArch",
     ),
     ("session: 3", "session: session is the number 3, and it takes a mapping: keys with values below it."),
     ("session: later", "session: session is the text 'later', and it takes a mapping: keys with values below it."),

@@ -57,7 +57,7 @@ def path_with(folder: Path) -> str:
 @pytest.fixture
 def copied_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "tools"
-    for name in build.TOOLS_BY_NAME:
+    for name in {tool.module_folder for tool in build.TOOLS_BY_NAME.values()}:
         (folder / name).mkdir(parents=True)
         for file in (build.TOOLS / name).iterdir():
             (folder / name / file.name).write_bytes(file.read_bytes())
@@ -90,12 +90,50 @@ def test_the_language_host_is_rebuilt_when_the_engine_it_borrows_a_script_from_c
     assert build.key(other) == before[1]
 
 
-def test_the_version_stamped_into_the_engine_is_the_one_its_module_file_pins() -> None:
-    pins = re.findall(
-        r"github\.com/pulumi/pulumi/(?:pkg|sdk)/v3 (\S+)", (build.TOOLS / "pulumi" / "go.mod").read_text()
-    )
-    assert pins == [build.PULUMI_VERSION] * 2
-    assert build.TOOLS_BY_NAME["pulumi"].ldflags.endswith(f"={build.PULUMI_VERSION}")
+def test_tools_of_one_folder_are_kept_apart_and_all_change_with_its_module_file(copied_tools: Path) -> None:
+    tools = [tool for tool in build.TOOLS_BY_NAME.values() if tool.module_folder == "kubernetes"]
+    before = [build.key(tool) for tool in tools]
+    assert len(set(before)) == len(tools) == 4
+    with (copied_tools / "kubernetes" / "go.mod").open("a") as handle:
+        handle.write("// changed\n")
+    assert not set(before) & {build.key(tool) for tool in tools}
+
+
+def pins(folder: str, module: str) -> set[str]:
+    """The versions that a go.mod requires of modules, or puts in their place; ``module`` is a pattern."""
+    text = (build.TOOLS / folder / "go.mod").read_text()
+    return set(re.findall(rf"^(?:\t|require |replace .* => ){module} (v\S+)", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "variables"),
+    [
+        ("pulumi", r"github\.com/pulumi/pulumi/(?:pkg|sdk)/v3", {"version.Version": "v{}"}),
+        ("karpenter", r"github\.com/aws/karpenter-provider-aws", {"operator.Version": "{}"}),
+        ("helm", r"helm\.sh/helm/v3", {"version.version": "v{}"}),
+        ("kube-apiserver", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
+        ("kube-controller-manager", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
+        ("kube-scheduler", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
+    ],
+)
+def test_the_version_stamped_into_a_tool_is_the_one_its_module_file_pins(
+    name: str, module: str, variables: dict[str, str]
+) -> None:
+    tool = build.TOOLS_BY_NAME[name]
+    (version,) = pins(tool.module_folder, module)
+    stamps = dict(re.findall(r"-X \S+/(\w+\.\w+)=(\S+)", tool.ldflags))
+    assert {variable: stamps[variable] for variable in variables} == {
+        variable: form.format(version.removeprefix("v")) for variable, form in variables.items()
+    }
+
+
+def test_karpenters_two_modules_and_kubernetes_staging_modules_are_of_one_release() -> None:
+    assert pins("karpenter", r"sigs\.k8s\.io/karpenter") >= pins("karpenter", r"github\.com/aws/karpenter-provider-aws")
+    (kubernetes,) = pins("kubernetes", r"k8s\.io/kubernetes")
+    text = (build.TOOLS / "kubernetes" / "go.mod").read_text()
+    staging = re.findall(r"^\t(k8s\.io/\S+) => \1 (\S+)$", text, re.MULTILINE)
+    assert len(staging) == 33
+    assert {version for _, version in staging} == {kubernetes.replace("v1.", "v0.", 1)}
 
 
 def test_a_relative_cache_folder_is_ignored_as_the_xdg_specification_asks() -> None:
@@ -217,3 +255,31 @@ def test_the_script_of_the_language_host_lies_beside_it_and_is_executable() -> N
     script = host.parent / "pulumi-language-python-exec"
     assert os.access(script, os.X_OK)
     assert script.read_text().startswith("#!")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("kube-apiserver", ["--version"], "Kubernetes v1.36.2"),
+        ("kube-controller-manager", ["--version"], "Kubernetes v1.36.2"),
+        ("kube-scheduler", ["--version"], "Kubernetes v1.36.2"),
+        ("helm", ["version", "--short"], "v3.22.0"),
+        ("etcd", ["--version"], "etcd Version: 3.6.8"),
+    ],
+)
+def test_what_the_cluster_tests_use_says_its_version(name: str, arguments: list[str], said: str) -> None:
+    result = subprocess.run([build.ensure(name), *arguments], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[0].removesuffix("+") == said
+
+
+def test_the_folder_of_a_module_holds_the_files_that_karpenter_installs() -> None:
+    core = build.module_dir("karpenter", "sigs.k8s.io/karpenter") / "pkg" / "apis" / "crds"
+    provider = build.module_dir("karpenter", "github.com/aws/karpenter-provider-aws")
+    assert {file.name for file in core.iterdir()} >= {"karpenter.sh_nodepools.yaml", "karpenter.sh_nodeclaims.yaml"}
+    assert (provider / "pkg" / "apis" / "crds" / "karpenter.k8s.aws_ec2nodeclasses.yaml").is_file()
+    assert (provider / "charts" / "karpenter" / "Chart.yaml").is_file()
+
+
+def test_a_module_that_nobody_pins_is_an_error_that_says_what_go_said() -> None:
+    with pytest.raises(build.BuildError, match=r"go mod download example\.invalid/nothing failed in"):
+        build.module_dir("karpenter", "example.invalid/nothing")

@@ -1,0 +1,151 @@
+"""The cluster autoscaler: its Helm release, and the role by which it changes this cluster's groups and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws import eks, iam
+
+from components import kubernetes_api, policies
+from components.account import Account
+from components.component import Component
+from components.kubernetes_api import NAMESPACE, Chart, Manifest
+from multiarch.autoscaling.expander import priorities_text
+from multiarch.autoscaling.iam import cluster_autoscaler_policy, text
+from multiarch.autoscaling.model import ClusterAutoscalerPlan
+from multiarch.facts.taints import Taint
+from multiarch.nodes.model import Pairs
+
+NAME = "cluster-autoscaler"
+REPOSITORY = "https://kubernetes.github.io/autoscaler"
+# The image's own user without rights.
+_NOBODY = 65532
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAutoscalerArgs:
+    """``provider`` reaches the Kubernetes API; ``ready`` is what the autoscaler runs on and what it looks at."""
+
+    plan: ClusterAutoscalerPlan
+    cluster: str
+    cluster_name: pulumi.Input[str]
+    tags: Pairs
+    account: Account
+    arm64_taint: Taint | None
+    provider: pulumi.ProviderResource
+    ready: Sequence[pulumi.Resource]
+
+
+class ClusterAutoscaler(Component):
+    """The cluster autoscaler. ``release`` is its Helm release."""
+
+    release: pulumi.CustomResource
+
+    def __init__(self, name: str, args: ClusterAutoscalerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare role, Pod Identity association and release."""
+        super().__init__("ClusterAutoscaler", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        before = self._identity(args)
+        self.release = kubernetes_api.declare_release(
+            NAME,
+            Chart(NAME, args.plan.chart_version, repository=REPOSITORY),
+            values(args.plan, cluster=args.cluster, region=args.account.region, arm64_taint=args.arm64_taint),
+            self.child(NAME, depends_on=(*args.ready, *before), provider=args.provider),
+        )
+        self.register_outputs({"chartVersion": args.plan.chart_version})
+
+    def _identity(self, args: ClusterAutoscalerArgs) -> list[pulumi.Resource]:
+        """Declare what the pods' credentials come from: it has to be there before they start."""
+        role = iam.Role(
+            NAME,
+            name_prefix=self.prefix(NAME, 38),
+            description=f"Cluster autoscaler of {args.cluster}",
+            assume_role_policy=policies.assumed_by_pods(
+                cluster=args.cluster, namespace=NAMESPACE, service_account=NAME
+            ),
+            tags=self.tags(NAME),
+            opts=self.child(NAME),
+        )
+        policy = iam.RolePolicy(
+            NAME,
+            name=NAME,
+            role=role.name,
+            policy=text(cluster_autoscaler_policy(args.cluster)),
+            opts=self.child(NAME),
+        )
+        association = eks.PodIdentityAssociation(
+            NAME,
+            cluster_name=args.cluster_name,
+            namespace=NAMESPACE,
+            service_account=NAME,
+            role_arn=role.arn,
+            tags=self.tags(NAME),
+            opts=self.child(NAME, depends_on=[policy]),
+        )
+        return [policy, association]
+
+
+def values(
+    plan: ClusterAutoscalerPlan, *, cluster: str, region: pulumi.Input[str], arm64_taint: Taint | None
+) -> Manifest:
+    """Return the chart's values.
+
+    Arguments are strings: the chart writes ``--KEY=VALUE``, and YAML's own types would be written in Go's way.
+    Source: https://github.com/kubernetes/autoscaler/tree/master/charts/cluster-autoscaler
+    """
+    down = plan.scale_down
+    return {
+        "fullnameOverride": NAME,
+        "cloudProvider": "aws",
+        "awsRegion": region,
+        "autoDiscovery": {"clusterName": cluster},
+        "image": {"tag": plan.image_tag},
+        "extraArgs": {
+            # The chart writes the priorities' ConfigMap only where one element is exactly ``priority``.
+            "expander": "priority,least-waste",
+            "balance-similar-node-groups": "true",
+            "scale-down-unneeded-time": f"{down.unneeded_minutes}m",
+            "scale-down-delay-after-add": f"{down.delay_after_add_minutes}m",
+            "scale-down-utilization-threshold": f"{down.utilization_percent / 100:.2f}",
+            # While it is being left, the new autoscaler comes first.
+            **({"new-pod-scale-up-delay": f"{delay}s"} if (delay := plan.scale_up_delay_seconds) else {}),
+        },
+        "expanderPriorities": priorities_text(plan.priorities),
+        "rbac": {"create": True, "serviceAccount": {"create": True, "name": NAME}},
+        **_pods(arm64_taint),
+        "serviceMonitor": {"enabled": plan.service_monitor, "namespace": NAMESPACE},
+    }
+
+
+def _pods(arm64_taint: Taint | None) -> dict[str, object]:
+    """How its pods run: two, of which one leads; on any node, whatever its architecture; without any right."""
+    return {
+        "replicaCount": 2,
+        "podDisruptionBudget": {"maxUnavailable": 1},
+        "priorityClassName": "system-cluster-critical",
+        # The node's resolver: coredns may be waiting for a node that only the autoscaler can add.
+        "dnsPolicy": "Default",
+        "tolerations": kubernetes_api.system_tolerations([arm64_taint] if arm64_taint else []),
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "kubernetes.io/hostname",
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": {"app.kubernetes.io/instance": NAME}},
+            }
+        ],
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _NOBODY,
+            "runAsGroup": _NOBODY,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containerSecurityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        # Memory as much as is asked for, so that a full node does not take it away.
+        "resources": {"requests": {"cpu": "100m", "memory": "600Mi"}, "limits": {"memory": "600Mi"}},
+    }

@@ -1,0 +1,77 @@
+"""The queue from which Karpenter learns that an instance is about to go, and the rules that fill it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws import cloudwatch, sqs
+
+from components.account import Account
+from components.component import Component
+from multiarch.autoscaling.iam import INTERRUPTION_EVENTS, event_pattern, interruption_queue_policy, text
+from multiarch.nodes.model import Pairs
+
+# Seconds: a spot instance is gone two minutes after its warning, so what is older than this is of no use.
+_RETENTION = 300
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptionQueueArgs:
+    """``queue`` is the queue's own name, which Karpenter is given."""
+
+    cluster: str
+    tags: Pairs
+    account: Account
+    queue: str
+
+
+class InterruptionQueue(Component):
+    """An SQS queue, encrypted, that only EventBridge and SQS may fill. ``resources`` is all of it."""
+
+    name: pulumi.Output[str]
+    arn: pulumi.Output[str]
+    resources: tuple[pulumi.Resource, ...]
+
+    def __init__(self, name: str, args: InterruptionQueueArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare the queue, its policy, and a rule with its target for each kind of event."""
+        super().__init__("InterruptionQueue", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        queue = sqs.Queue(
+            "interruption",
+            name=args.queue,
+            message_retention_seconds=_RETENTION,
+            sqs_managed_sse_enabled=True,
+            tags=self.tags("interruption"),
+            opts=self.child("interruption"),
+        )
+        # Known before the queue is there, so that a preview shows whom the policy lets in.
+        self.arn = args.account.arn("sqs", args.queue)
+        self.name = queue.name
+        policy = sqs.QueuePolicy(
+            "interruption",
+            queue_url=queue.url,
+            policy=self.arn.apply(lambda arn: text(interruption_queue_policy(arn))),
+            opts=self.child("interruption"),
+        )
+        rules = [self._rule(event, queue) for event in INTERRUPTION_EVENTS]
+        self.resources = (queue, policy, *(resource for pair in rules for resource in pair))
+        self.register_outputs({"name": self.name, "arn": self.arn})
+
+    def _rule(self, name: str, queue: sqs.Queue) -> tuple[cloudwatch.EventRule, cloudwatch.EventTarget]:
+        _, detail_type = INTERRUPTION_EVENTS[name]
+        rule = cloudwatch.EventRule(
+            name,
+            name_prefix=self.prefix(name, 38),
+            description=f"{detail_type}, for Karpenter in {self._cluster}",
+            event_pattern=text(event_pattern(name)),
+            tags=self.tags(name),
+            opts=self.child(name),
+        )
+        target = cloudwatch.EventTarget(
+            name,
+            rule=rule.name,
+            target_id="interruption-queue",
+            arn=self.arn,
+            opts=self.child(name, depends_on=[queue]),
+        )
+        return rule, target

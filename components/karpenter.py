@@ -1,0 +1,202 @@
+"""Karpenter: CRDs, controller, and what they need in AWS; node class and pools come in a component of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws import ec2
+
+from components import kubernetes_api
+from components.account import Account
+from components.component import Component
+from components.interruption_queue import InterruptionQueue, InterruptionQueueArgs
+from components.karpenter_role import SERVICE_ACCOUNT, KarpenterRole, KarpenterRoleArgs
+from components.kubernetes_api import Chart, Manifest
+from components.node_group import NodeGroup
+from components.node_pools import NodePools, NodePoolsArgs
+from components.node_role import NodeRole, NodeRoleArgs
+from multiarch.autoscaling.model import KarpenterPlan
+from multiarch.facts.taints import Taint
+from multiarch.nodes.model import Pairs
+
+NAME = "karpenter"
+CRDS = "karpenter-crd"
+REGISTRY = "oci://public.ecr.aws/karpenter"
+
+
+@dataclass(frozen=True, slots=True)
+class KarpenterArgs:
+    """What Karpenter is, and where.
+
+    ``controller_group`` is the managed node group that the controller runs on. ``discovery`` are the tags by which
+    subnets are found; the security group gets them here. ``isolated`` says that nothing but VPC endpoints leads out.
+    ``ready`` is what the controller's pods need.
+    """
+
+    plan: KarpenterPlan
+    cluster: str
+    cluster_name: pulumi.Input[str]
+    tags: Pairs
+    account: Account
+    arm64_taint: Taint | None
+    controller_group: NodeGroup
+    security_group_id: pulumi.Input[str]
+    discovery: Pairs
+    session_log_group: str | None
+    isolated: bool
+    provider: pulumi.ProviderResource
+    ready: Sequence[pulumi.Resource]
+
+
+class Karpenter(Component):
+    """Karpenter and the capacity that it may buy.
+
+    Comes up as CRDs → controller → EC2NodeClass → NodePools, and goes in the reverse order: Karpenter itself has to
+    end its nodes, and objects with its finalizers would keep their CRDs for ever once it is gone.
+    """
+
+    def __init__(self, name: str, args: KarpenterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare everything."""
+        super().__init__("Karpenter", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        nodes = NodeRole(
+            "karpenter-nodes",
+            NodeRoleArgs(
+                cluster=args.cluster,
+                cluster_name=args.cluster_name,
+                tags=args.tags,
+                account=args.account,
+                kind=None,
+                session_log_group=args.session_log_group,
+            ),
+            opts=self.child("karpenter-nodes"),
+        )
+        queue = InterruptionQueue(
+            "interruption-queue",
+            InterruptionQueueArgs(cluster=args.cluster, tags=args.tags, account=args.account, queue=args.plan.queue),
+            opts=self.child("interruption-queue"),
+        )
+        role = KarpenterRole(
+            NAME,
+            KarpenterRoleArgs(
+                cluster=args.cluster,
+                cluster_name=args.cluster_name,
+                tags=args.tags,
+                account=args.account,
+                node_role_arn=nodes.role_arn,
+                queue_arn=queue.arn,
+            ),
+            opts=self.child(NAME),
+        )
+        controller = self._charts(args, queue, role)
+        NodePools(
+            "node-pools",
+            NodePoolsArgs(
+                node_class=args.plan.node_class,
+                pools=args.plan.pools,
+                cluster=args.cluster,
+                tags=args.tags,
+                role=nodes.role_name,
+                provider=args.provider,
+                ready=(controller, *nodes.ready, *self._discovery(args)),
+            ),
+            opts=self.child("node-pools"),
+        )
+        self.register_outputs({"chartVersion": args.plan.chart_version, "queue": queue.name})
+
+    def _charts(self, args: KarpenterArgs, queue: InterruptionQueue, role: KarpenterRole) -> pulumi.CustomResource:
+        """Declare both releases.
+
+        CRDs have a chart of their own, because Helm never updates what lies in a chart's folder ``crds``. Both have
+        one version, and an upgrade brings the CRDs first, so that no controller meets objects older than itself.
+        Source: https://karpenter.sh/docs/upgrading/upgrade-guide/#crd-upgrades
+        """
+        version = args.plan.chart_version
+        crds = kubernetes_api.declare_release(
+            CRDS,
+            Chart(f"{REGISTRY}/{CRDS}", version),
+            {},
+            self.child(CRDS, depends_on=args.ready, provider=args.provider),
+        )
+        controller_values = values(
+            cluster=args.cluster,
+            queue=queue.name,
+            node_group=args.controller_group.eks_name,
+            taints=(*([args.arm64_taint] if args.arm64_taint else []), *args.controller_group.plan.taints),
+            isolated=args.isolated,
+        )
+        return kubernetes_api.declare_release(
+            NAME,
+            Chart(f"{REGISTRY}/{NAME}", version, skip_crds=True),
+            controller_values,
+            self.child(NAME, depends_on=(crds, *args.ready, *role.ready, *queue.resources), provider=args.provider),
+        )
+
+    def _discovery(self, args: KarpenterArgs) -> list[pulumi.Resource]:
+        """Tag the security group that EKS made; nothing else about it is ours."""
+        return [
+            ec2.Tag(
+                f"cluster-security-group-{key}",
+                resource_id=args.security_group_id,
+                key=key,
+                value=value,
+                opts=self.child(f"cluster-security-group-{key}"),
+            )
+            for key, value in args.discovery
+        ]
+
+
+def values(
+    *,
+    cluster: str,
+    queue: pulumi.Input[str],
+    node_group: pulumi.Input[str],
+    taints: Sequence[Taint],
+    isolated: bool,
+) -> Manifest:
+    """Return the controller chart's values; what it has right by itself is not repeated.
+
+    ``queue`` is the interruption queue's name (not its ARN or URL): with a wrong key or value Karpenter would start,
+    and handle no interruption. ``node_group`` is the EKS name of the group that the controller runs on, ``taints``
+    what its pods have to tolerate. Source: the chart's values.yaml.
+    """
+    spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+    return {
+        "settings": {
+            "clusterName": cluster,
+            "interruptionQueue": queue,
+            "eksControlPlane": True,
+            # Prices come from an API that has no VPC endpoint in most regions.
+            "isolatedVPC": isolated,
+        },
+        "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
+        "replicas": 2,
+        "podDisruptionBudget": {"name": NAME, "maxUnavailable": 1},
+        "priorityClassName": "system-cluster-critical",
+        # The node's resolver: coredns may be waiting for a node that only Karpenter can add.
+        "dnsPolicy": "Default",
+        "tolerations": kubernetes_api.system_tolerations(taints),
+        "affinity": _affinity(node_group),
+        "topologySpreadConstraints": [
+            {**spread, "topologyKey": "topology.kubernetes.io/zone"},
+            {**spread, "topologyKey": "kubernetes.io/hostname"},
+        ],
+        # Memory as much as is asked for, so that a full node does not take it away.
+        "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
+    }
+
+
+def _affinity(node_group: pulumi.Input[str]) -> Manifest:
+    """Keep the controller off the nodes that it manages, and on the group that is there for it."""
+    own = [
+        {"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"},
+        {"key": "eks.amazonaws.com/nodegroup", "operator": "In", "values": [node_group]},
+    ]
+    return {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": own}]}
+        },
+        # The chart's own rule would leave the second pod waiting for ever while the group has one node.
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []},
+    }

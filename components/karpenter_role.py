@@ -1,0 +1,97 @@
+"""The role of Karpenter's controller, with its six policies kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+import pulumi
+from pulumi_aws import eks, iam
+
+from components import policies
+from components.account import Account
+from components.component import Component
+from components.kubernetes_api import NAMESPACE
+from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, Place, karpenter_policies, text
+from multiarch.nodes.model import Pairs
+
+SERVICE_ACCOUNT = "karpenter"
+
+
+@dataclass(frozen=True, slots=True)
+class KarpenterRoleArgs:
+    """``node_role_arn`` is the role that nodes run under, ``queue_arn`` the interruption queue."""
+
+    cluster: str
+    cluster_name: pulumi.Input[str]
+    tags: Pairs
+    account: Account
+    node_role_arn: pulumi.Input[str]
+    queue_arn: pulumi.Input[str]
+
+
+class KarpenterRole(Component):
+    """The controller's role. ``ready`` is what its pods need before they start and until they are gone."""
+
+    ready: tuple[pulumi.Resource, ...]
+
+    def __init__(self, name: str, args: KarpenterRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare the role, its policies and the Pod Identity association."""
+        super().__init__("KarpenterRole", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        role = iam.Role(
+            name,
+            name_prefix=self.prefix(name, 38),
+            description=f"Karpenter's controller in {args.cluster}",
+            assume_role_policy=policies.assumed_by_pods(
+                cluster=args.cluster, namespace=NAMESPACE, service_account=SERVICE_ACCOUNT
+            ),
+            tags=self.tags(name),
+            opts=self.child(name),
+        )
+        documents = _documents(args)
+        attachments = [
+            self._policy(policy, documents.apply(itemgetter(policy)), role) for policy in KARPENTER_POLICY_NAMES
+        ]
+        association = eks.PodIdentityAssociation(
+            name,
+            cluster_name=args.cluster_name,
+            namespace=NAMESPACE,
+            service_account=SERVICE_ACCOUNT,
+            role_arn=role.arn,
+            tags=self.tags(name),
+            opts=self.child(name),
+        )
+        self.ready = (*attachments, association)
+        self.register_outputs({"roleArn": role.arn})
+
+    def _policy(self, name: str, document: pulumi.Output[str], role: iam.Role) -> iam.RolePolicyAttachment:
+        """Declare one policy, and attach it.
+
+        Managed policies, because IAM allows 6,144 characters for each, and 10,240 for all that stand in a role.
+        Source: IAM user guide, "IAM and AWS STS quotas".
+        """
+        full = f"karpenter-{name}"
+        policy = iam.Policy(
+            full,
+            name_prefix=self.prefix(full, 102),
+            description=f"Karpenter in {self._cluster}: {name}",
+            policy=document,
+            tags=self.tags(full),
+            opts=self.child(full),
+        )
+        return iam.RolePolicyAttachment(full, role=role.name, policy_arn=policy.arn, opts=self.child(full))
+
+
+def _documents(args: KarpenterRoleArgs) -> pulumi.Output[dict[str, str]]:
+    """All six documents as JSON by name."""
+    account = args.account
+    known = pulumi.Output.all(account.partition, account.region, account.id, args.node_role_arn, args.queue_arn)
+
+    def written(values: Sequence[str]) -> dict[str, str]:
+        partition, region, id_, node_role_arn, queue_arn = values
+        place = Place(partition, region, id_, args.cluster)
+        documents = karpenter_policies(place, node_role_arn=node_role_arn, queue_arn=queue_arn)
+        return {name: text(document) for name, document in documents.items()}
+
+    return known.apply(written)

@@ -1,0 +1,61 @@
+"""What Karpenter may launch: one EC2NodeClass, and the NodePools in the order that the plan gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+
+from components import kubernetes_api
+from components.component import Component
+from components.node_group import CLUSTER_TAG
+from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
+from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
+from multiarch.nodes.model import Pairs
+
+# A node goes when its pods have left, and these may have disruption budgets of their own.
+DRAIN_WITHIN = "30m"
+
+
+@dataclass(frozen=True, slots=True)
+class NodePoolsArgs:
+    """``role`` is the name of the role that nodes run under.
+
+    ``ready`` is what has to be there before the first node is launched and until the last one is gone: controller,
+    rights, and the tags by which subnets and security group are found.
+    """
+
+    node_class: NodeClassPlan
+    pools: Sequence[NodePoolPlan]
+    cluster: str
+    tags: Pairs
+    role: pulumi.Output[str]
+    provider: pulumi.ProviderResource
+    ready: Sequence[pulumi.Resource]
+
+
+class NodePools(Component):
+    """An EC2NodeClass and its NodePools. The pools go first: the class waits until no node of it is left."""
+
+    def __init__(self, name: str, args: NodePoolsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare class and pools."""
+        super().__init__("NodePools", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        node_class = kubernetes_api.declare_object(
+            args.node_class.name,
+            # Karpenter adds tags of its own: NodePool, NodeClaim, and the node's name as ``Name``.
+            node_class_manifest(
+                args.node_class,
+                cluster=args.cluster,
+                role=args.role,
+                tags=tuple(sorted((*args.tags, (CLUSTER_TAG, args.cluster)))),
+            ),
+            self.child(args.node_class.name, depends_on=args.ready, provider=args.provider, delete_within=DRAIN_WITHIN),
+        )
+        for pool in args.pools:
+            kubernetes_api.declare_object(
+                pool.name,
+                node_pool_manifest(pool, node_class=args.node_class.name),
+                self.child(pool.name, depends_on=[node_class], provider=args.provider, delete_within=DRAIN_WITHIN),
+            )
+        self.register_outputs({"nodePools": [pool.name for pool in args.pools]})

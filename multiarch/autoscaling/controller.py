@@ -1,0 +1,219 @@
+"""Karpenter's plan: its version, the nodes that its controller runs on, the image of the nodes that it launches."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+from multiarch.autoscaling.model import KarpenterPlan, Kind, NodeClassPlan
+from multiarch.autoscaling.pools import plan_pools
+from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
+from multiarch.errors import Severity, UnknownFactError
+from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
+from multiarch.facts.instance_types import POD_CEILING_SMALL
+from multiarch.facts.kubernetes import LAST_AL2_VERSION, supports_al2
+from multiarch.nodes.model import CapacityType, NodeGroupPlan
+from multiarch.nodes.model import Kind as GroupKind
+from multiarch.nodes.report import Path, Report
+from multiarch.workloads.tolerations import Toleration, TolerationOperator, first_untolerated
+
+PATH: Path = (*ROOT, "karpenter")
+NODE_CLASS = "default"
+REPLICAS = 2
+"""Controllers: one leads, on another node than the second."""
+_CRITICAL = "CriticalAddonsOnly"
+_LONGEST_QUEUE = 80
+_FAMILIES = {"al2": AmiFamily.AL2, "al2023": AmiFamily.AL2023, "bottlerocket": AmiFamily.BOTTLEROCKET}
+_ALIAS = re.compile(r"([a-z0-9]+)@(latest|v[0-9]{8}|v?[0-9]+\.[0-9]+\.[0-9]+)", re.ASCII)
+# Tags that Karpenter writes itself; its CRD refuses them.
+_KARPENTER_TAG = re.compile(
+    r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(?:pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
+)
+
+
+def plan_karpenter(
+    spec: KarpenterSpec,
+    groups: Sequence[NodeGroupPlan],
+    order: Sequence[Kind],
+    context: AutoscalingContext,
+    report: Report,
+    *,
+    cordoned: bool,
+) -> KarpenterPlan:
+    """Derive Karpenter's plan, reporting every problem. ``cordoned``: a migration is taking Karpenter out."""
+    version = _version(spec, context, report)
+    group = _controller_group(spec, groups, context, report)
+    alias, family = _image(spec, context, report)
+    for key, value in context.tags:
+        if _KARPENTER_TAG.fullmatch(key):
+            report(
+                "karpenter-tag",
+                ("tags", key),
+                f"Karpenter writes the tag {key} itself and refuses it from others.",
+                hint="Remove it.",
+                value=value,
+            )
+    return KarpenterPlan(
+        chart_version=version,
+        queue=queue_name(context.cluster),
+        controller_group=group,
+        node_class=NodeClassPlan(
+            name=NODE_CLASS,
+            ami_family=str(family),
+            ami_alias=alias,
+            disk_size=spec.disk_size,
+            imds_hop_limit=spec.imds_hop_limit,
+            # Karpenter knows nothing of prefixes and would count single addresses.
+            max_pods=POD_CEILING_SMALL if context.prefix_delegation else None,
+        ),
+        pools=plan_pools(spec.pools, order, context, family, report, cordoned=cordoned),
+    )
+
+
+def queue_name(cluster: str) -> str:
+    """Name the interruption queue; SQS takes 80 characters, so a long cluster name is cut and told apart by a hash."""
+    name = f"{cluster}-karpenter"
+    if len(name) <= _LONGEST_QUEUE:
+        return name
+    digest = hashlib.sha256(cluster.encode()).hexdigest()[:8]
+    return f"{cluster[: _LONGEST_QUEUE - 19]}-{digest}-karpenter"
+
+
+def _version(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -> str:
+    """Return the chart's version, refusing one that does not fit the cluster or this project's policies."""
+    version, path = spec.version or KARPENTER_CHART, (*PATH, "version")
+    try:
+        numbers, minimum = parse_chart_version(version), karpenter_minimum(context.version)
+    except UnknownFactError as error:
+        report("karpenter-version", path, error.message, hint=error.hint, value=version)
+        return version
+    if numbers < parse_chart_version(minimum):
+        report(
+            "karpenter-version",
+            path,
+            f"Karpenter {version} does not work with Kubernetes {context.version}, which needs {minimum} or later.",
+            hint=f"Leave version out for {KARPENTER_CHART}.",
+            value=version,
+        )
+    elif numbers[:2] > parse_chart_version(KARPENTER_CHART)[:2]:
+        report(
+            "karpenter-version",
+            path,
+            f"the IAM policies here are those of Karpenter {KARPENTER_CHART}; {version} may need others.",
+            hint=f"Leave version out for {KARPENTER_CHART}.",
+            value=version,
+        )
+    return version
+
+
+def _controller_group(
+    spec: KarpenterSpec, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: Report
+) -> str:
+    """Return the group that the controller runs on, or an empty name beside a reported problem."""
+    path = (*PATH, "controllerGroup")
+    faults = {group.name: _why_not(group, context) for group in groups}
+    able = [name for name, fault in faults.items() if fault is None]
+    hint = f"It can run on {', '.join(able)}." if able else "Add a managed on-demand group of two nodes."
+    if spec.controller_group is None:
+        if len(able) == 1:
+            return _with_room(able[0], groups, path, report)
+        if able:
+            report(
+                "controller-group",
+                path,
+                f"Karpenter's controller could run on any of {', '.join(able)}.",
+                hint="Name one; it must not run on nodes that it manages itself.",
+            )
+        else:
+            why = "; ".join(f"{name} {fault}" for name, fault in faults.items()) or "there is no node group"
+            report("controller-nowhere", path, f"Karpenter's controller has no node to run on: {why}.", hint=hint)
+        return ""
+    if spec.controller_group not in faults:
+        report(
+            "controller-group",
+            path,
+            f"there is no node group {spec.controller_group!r}; Karpenter's controller has nowhere to run.",
+            hint=hint,
+            value=spec.controller_group,
+        )
+        return ""
+    if fault := faults[spec.controller_group]:
+        report(
+            "controller-group",
+            path,
+            f"Karpenter's controller can't run on {spec.controller_group}: it {fault}.",
+            hint=hint,
+            value=spec.controller_group,
+        )
+        return spec.controller_group
+    return _with_room(spec.controller_group, groups, path, report)
+
+
+def _why_not(group: NodeGroupPlan, context: AutoscalingContext) -> str | None:
+    """Why the controller can't run on a group, or None; it tolerates the stack's arm64 taint and critical add-ons'."""
+    tolerated = [Toleration(_CRITICAL, TolerationOperator.EXISTS)]
+    if (taint := context.arm64_taint) is not None:
+        tolerated.append(Toleration(taint.key, TolerationOperator.EQUAL, taint.value, taint.effect))
+    if group.kind is not GroupKind.MANAGED:
+        return "is self-managed, and a change of its launch template would take all controllers at once"
+    if group.capacity_type is CapacityType.SPOT:
+        return "is spot capacity, which goes when it is needed most"
+    if group.sizes.desired == 0:
+        return "has no node at the start, and nobody would add one"
+    if repelled := first_untolerated(tolerated, group.taints):
+        return f"carries {repelled}, which the controller does not tolerate"
+    return None
+
+
+def _with_room(name: str, groups: Sequence[NodeGroupPlan], path: Path, report: Report) -> str:
+    group = next(each for each in groups if each.name == name)
+    if group.sizes.minimum < REPLICAS:
+        report(
+            "controller-single-node",
+            path,
+            f"{name} may have {group.sizes.minimum} node; Karpenter's {REPLICAS} controllers run on different nodes, "
+            "and one would wait.",
+            hint=f"Raise its minSize to {REPLICAS}.",
+            value=name,
+            severity=Severity.WARNING,
+        )
+    return name
+
+
+def _image(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -> tuple[str, AmiFamily]:
+    """Return the alias of the nodes' image and its family; one alias resolves both architectures."""
+    path = (*PATH, "amiAlias")
+    derived = next(name for name, family in _FAMILIES.items() if family is context.ami_family)
+    alias = spec.ami_alias or f"{derived}@latest"
+    match = _ALIAS.fullmatch(alias)
+    if match is None or match[1] not in _FAMILIES:
+        report(
+            "ami-alias",
+            path,
+            f"{alias!r} is no alias of an image; known are {', '.join(_FAMILIES)}, each with @ and a release.",
+            hint="It looks like al2023@v20260715.",
+            value=alias,
+        )
+        return alias, context.ami_family
+    family = _FAMILIES[match[1]]
+    if family is AmiFamily.AL2 and not supports_al2(context.version):
+        report(
+            "al2-too-new",
+            path if spec.ami_alias else ("amiFamily",),
+            f"the alias {alias} has no images for Kubernetes {context.version}; {LAST_AL2_VERSION} is the last with "
+            "Amazon Linux 2.",
+            hint="Use al2023.",
+            value=alias,
+        )
+    elif match[2] == "latest":
+        report(
+            "ami-not-pinned",
+            path,
+            f"{alias} follows AWS's releases: Karpenter replaces its nodes at each of them.",
+            hint="Write a release, such as al2023@v20260715.",
+            value=spec.ami_alias,
+            severity=Severity.WARNING,
+        )
+    return alias, family

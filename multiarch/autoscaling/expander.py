@@ -1,0 +1,155 @@
+"""The cluster autoscaler's priority expander: the map that it is given, and what it does with one.
+
+It matches names of Auto Scaling Groups, not of node groups. AWS makes them: a managed group's is
+``eks-NODEGROUP-UUID``, where NODEGROUP is our prefix with the suffix that makes it unique; a self-managed group's is
+its prefix with such a suffix. Source:
+https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/expander/priority/readme.md
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from multiarch.autoscaling.model import Kind, Priority
+from multiarch.autoscaling.order import rank
+from multiarch.errors import MultiarchError
+from multiarch.nodes.model import Kind as GroupKind
+from multiarch.nodes.model import NodeGroupPlan
+
+CONFIG_MAP = "cluster-autoscaler-priority-expander"
+CONFIG_KEY = "priorities"
+PRIORITIES = (90, 70, 50, 30)
+"""By place in the order of capacities; teams have room for their own between them."""
+UNORDERED_PRIORITY = 10
+"""Of kinds that the order leaves out."""
+CORDONED_PRIORITY = 1
+"""Of groups that a migration takes out: matched, so that they are still there when nothing else is."""
+
+# The provider's suffix is a time and a counter, 26 digits; a stand-in may write it in hexadecimal.
+_SUFFIX = "[0-9a-f]+"
+_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_SPECIAL = re.compile(r"[.^$*+?()\[\]{}|\\]")
+# RE2 refuses look-around, backreferences, conditionals, atomic groups, possessive quantifiers and comments.
+_NOT_RE2 = re.compile(r"\(\?(?:[=!>#(]|<[=!]|P=)|\\[1-9]|[*+?}]\+")
+# Of these Python knows nothing, or means something else.
+_ONLY_RE2 = re.compile(r"\\[pPzQEC]|\[\[:|\(\?[a-zA-Z]*U|\(\?<[a-zA-Z]")
+_LITERAL = re.compile(r"\\[^a-zA-Z0-9]")
+
+
+class RegexError(MultiarchError):
+    """A regular expression that only the autoscaler's own library can read."""
+
+
+def group_regex(group: NodeGroupPlan) -> str:
+    """Match the names of a group's Auto Scaling Group, before and after a replacement, and of no other group.
+
+    Anchored, and of the syntax that RE2 and Python's ``re`` share. Every part between two dashes is fixed but the
+    suffix and the UUID, whose number of parts is fixed: ``api`` does not match ``api-arm``'s names.
+    """
+    prefix = _SPECIAL.sub(lambda found: "\\" + found[0], group.name_prefix)
+    if group.kind is GroupKind.MANAGED:
+        return f"^eks-{prefix}{_SUFFIX}-{_UUID}$"
+    return f"^{prefix}{_SUFFIX}$"
+
+
+def plan_priorities(
+    groups: Sequence[NodeGroupPlan],
+    order: Sequence[Kind],
+    *,
+    written: Mapping[str, int],
+    cordoned: Iterable[str] = (),
+) -> tuple[Priority, ...]:
+    """Return one line per group, highest first, then by name.
+
+    ``written`` overrides single groups by name; ``cordoned`` groups come last, whatever was written.
+    """
+    last = set(cordoned)
+    rows = []
+    for group in groups:
+        place = rank(Kind(group.architecture, group.capacity_type), order)
+        derived = PRIORITIES[place] if place < len(order) else UNORDERED_PRIORITY
+        priority = CORDONED_PRIORITY if group.name in last else written.get(group.name, derived)
+        rows.append(Priority(priority, group.name, group_regex(group)))
+    return tuple(sorted(rows, key=lambda row: (-row.priority, row.group)))
+
+
+def priorities_text(priorities: Sequence[Priority]) -> str:
+    """Write the ConfigMap's value: YAML of priorities, highest first, each with its regular expressions."""
+    lines: list[str] = []
+    for priority in sorted({row.priority for row in priorities}, reverse=True):
+        lines.append(f"{priority}:")
+        quoted = sorted(row.regex.replace("'", "''") for row in priorities if row.priority == priority)
+        lines += [f"  - '{regex}'" for regex in quoted]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def config_map(priorities: Sequence[Priority], namespace: str) -> Mapping[str, object]:
+    """Return the ConfigMap as a manifest; it has to stand in the autoscaler's namespace."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": CONFIG_MAP, "namespace": namespace},
+        "data": {CONFIG_KEY: priorities_text(priorities)},
+    }
+
+
+def choose(priorities_yaml: str | None, asg_names: Sequence[str]) -> tuple[str, ...]:
+    """Return the groups that the expander keeps, in the order of ``asg_names``; the next expander picks among them.
+
+    The highest priority with a matching expression wins; groups that match nothing are dropped, unless none matches;
+    a map that is missing (None) or malformed filters nothing; negative priorities never win.
+
+    Raises RegexError for an expression outside the syntax that RE2 and Python share: what the autoscaler would do
+    can't be told here.
+    """
+    rules = _rules(priorities_yaml)
+    best: dict[str, int] = {}
+    for name in asg_names:
+        matching = [priority for priority, regexes in rules if any(each.search(name) for each in regexes)]
+        # The search for the highest starts at -1, which is below every priority that can win.
+        if matching and max(matching) >= 0:
+            best[name] = max(matching)
+    highest = max(best.values(), default=None)
+    if highest is None:
+        return tuple(asg_names)
+    return tuple(name for name in asg_names if best.get(name) == highest)
+
+
+def _rules(priorities_yaml: str | None) -> list[tuple[int, list[re.Pattern[str]]]]:
+    """Read the map; empty where the autoscaler would do without."""
+    try:
+        read = YAML(typ="safe", pure=True).load(io.StringIO(priorities_yaml or ""))
+    except YAMLError:
+        return []
+    if not isinstance(read, dict):
+        return []
+    rules = []
+    for priority, regexes in read.items():
+        if isinstance(priority, bool) or not isinstance(priority, int) or not isinstance(regexes, list | None):
+            return []
+        compiled = [_compiled(regex) for regex in regexes or []]
+        # One expression that does not compile spoils the whole map.
+        if None in compiled:
+            return []
+        rules.append((priority, [each for each in compiled if each is not None]))
+    return rules
+
+
+def _compiled(regex: object) -> re.Pattern[str] | None:
+    """Compile an expression as RE2 would; None for what RE2 refuses."""
+    if not isinstance(regex, str):
+        return None
+    syntax = _LITERAL.sub("", regex)
+    if _NOT_RE2.search(syntax):
+        return None
+    if _ONLY_RE2.search(syntax):
+        raise RegexError(f"{regex!r} is written for RE2 alone.", hint="Use what RE2 and Python's re share.")
+    try:
+        return re.compile(regex, re.ASCII)
+    except re.error:
+        return None

@@ -1,0 +1,84 @@
+"""The cluster autoscaler's plan: image, priorities and tags, from the node groups that the stack has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from multiarch.autoscaling.expander import plan_priorities
+from multiarch.autoscaling.model import ClusterAutoscalerPlan, Kind
+from multiarch.autoscaling.spec import ROOT, AutoscalingContext, ClusterAutoscalerSpec
+from multiarch.autoscaling.tags import autoscaler_tags, check_tags
+from multiarch.errors import Severity
+from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART, cluster_autoscaler_image
+from multiarch.nodes.model import NodeGroupPlan
+from multiarch.nodes.report import Path, Report
+
+PATH: Path = (*ROOT, "clusterAutoscaler")
+SCALE_UP_DELAY = 180
+"""Seconds that the autoscaler which is being left waits: the new one launches a node in about one minute."""
+
+
+def plan_cluster_autoscaler(
+    spec: ClusterAutoscalerSpec,
+    groups: Sequence[NodeGroupPlan],
+    order: Sequence[Kind],
+    context: AutoscalingContext,
+    report: Report,
+    *,
+    kept: str | None = None,
+    cordoned: bool,
+) -> ClusterAutoscalerPlan:
+    """Derive the plan, reporting every problem.
+
+    ``cordoned``: a migration is taking this autoscaler out; ``kept`` names the group that stays, because the new
+    one's controller runs on it.
+    """
+    _check_priorities(spec, groups, report)
+    tags = [(group.name, autoscaler_tags(group, context.cluster)) for group in groups]
+    for group, (_, pairs) in zip(groups, tags, strict=True):
+        check_tags(group, pairs, len(context.tags), report)
+    leaving = tuple(sorted(group.name for group in groups if cordoned and group.name != kept))
+    for group in groups:
+        if group.name in leaving and group.sizes.maximum > max(group.sizes.minimum, group.sizes.desired):
+            report(
+                "migration-sizes",
+                (*group.key.split("."), "maxSize"),
+                f"the cluster autoscaler, which is being left, may still add nodes to {group.name}, up to "
+                f"{group.sizes.maximum}.",
+                hint="Lower maxSize step by step while the new nodes take over.",
+                value=group.sizes.maximum,
+                severity=Severity.WARNING,
+            )
+    return ClusterAutoscalerPlan(
+        chart_version=CLUSTER_AUTOSCALER_CHART,
+        image_tag=cluster_autoscaler_image(context.version),
+        priorities=plan_priorities(groups, order, written=dict(spec.priorities), cordoned=leaving),
+        tags=tuple(tags),
+        scale_down=spec.scale_down,
+        service_monitor=spec.service_monitor,
+        cordoned=leaving,
+        scale_up_delay_seconds=SCALE_UP_DELAY if cordoned else 0,
+    )
+
+
+def _check_priorities(spec: ClusterAutoscalerSpec, groups: Sequence[NodeGroupPlan], report: Report) -> None:
+    names = sorted(group.name for group in groups)
+    for name, priority in spec.priorities:
+        path = (*PATH, "priorities", name)
+        if name not in names:
+            report(
+                "priority-names-no-group",
+                path,
+                f"there is no node group {name!r} to have a priority.",
+                hint=f"Groups are {', '.join(names) or 'none'}.",
+                value=name,
+            )
+        if priority < 1:
+            report(
+                "priority",
+                path,
+                f"priority {priority} is below 1; the priority expander never chooses a negative one, and 0 is what "
+                "a mistake looks like.",
+                hint="Write 1 or more; the highest wins.",
+                value=priority,
+            )

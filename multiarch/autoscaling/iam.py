@@ -1,0 +1,311 @@
+"""IAM policies of the autoscalers, as data: what each may do, and to what.
+
+Documents are plain mappings; :func:`text` writes them. Where an ARN is not known before an apply, the caller calls
+these functions once it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from multiarch.autoscaling.tags import cluster_tag
+
+Document = Mapping[str, object]
+"""A policy document: ``Version`` and ``Statement``."""
+_VERSION = "2012-10-17"
+_Conditions = Mapping[str, Mapping[str, str | list[str]]]
+
+KARPENTER_POLICY_NAMES = (
+    "node-lifecycle",
+    "iam-integration",
+    "eks-integration",
+    "interruption",
+    "zonal-shift",
+    "resource-discovery",
+)
+"""Karpenter's six policies. One policy of all would pass IAM's 6,144 characters with a long cluster name."""
+
+INTERRUPTION_EVENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "capacity-reservation": ("aws.ec2", "EC2 Capacity Reservation Instance Interruption Warning"),
+        "health": ("aws.health", "AWS Health Event"),
+        "rebalance": ("aws.ec2", "EC2 Instance Rebalance Recommendation"),
+        "spot-interruption": ("aws.ec2", "EC2 Spot Instance Interruption Warning"),
+        "state-change": ("aws.ec2", "EC2 Instance State-change Notification"),
+    }
+)
+"""Source and detail type of the events that Karpenter handles, one EventBridge rule each.
+
+Source: https://karpenter.sh/v1.14/reference/cloudformation/#interruption-handling
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What ARNs are made of: ``partition`` such as ``aws`` or ``aws-cn``, ``account`` of twelve digits."""
+
+    partition: str
+    region: str
+    account: str
+    cluster: str
+
+    @property
+    def cluster_arn(self) -> str:
+        """The EKS cluster's ARN."""
+        return f"arn:{self.partition}:eks:{self.region}:{self.account}:cluster/{self.cluster}"
+
+    @property
+    def instance_profiles(self) -> str:
+        """Every instance profile of the account: Karpenter's names are not known beforehand, its tags are."""
+        return f"arn:{self.partition}:iam::{self.account}:instance-profile/*"
+
+    def ec2(self, *kinds: str) -> list[str]:
+        """Every EC2 resource of these kinds in the region, whosever: who may touch which is what conditions say."""
+        return [f"arn:{self.partition}:ec2:{self.region}:*:{kind}/*" for kind in kinds]
+
+    def images(self) -> list[str]:
+        """Every image and snapshot of the region; these ARNs name no account."""
+        return [f"arn:{self.partition}:ec2:{self.region}::{kind}/*" for kind in ("image", "snapshot")]
+
+
+def text(document: Document) -> str:
+    """Write a document as JSON with sorted keys and no white space: the same document gives the same bytes."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def cluster_autoscaler_policy(cluster: str) -> Document:
+    """What the cluster autoscaler may do: read everything, change only Auto Scaling Groups tagged as this cluster's.
+
+    Describe actions take no resources. Source:
+    https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md
+    """
+    read = [
+        "autoscaling:DescribeAutoScalingGroups",
+        "autoscaling:DescribeAutoScalingInstances",
+        "autoscaling:DescribeLaunchConfigurations",
+        "autoscaling:DescribeScalingActivities",
+        "ec2:DescribeImages",
+        "ec2:DescribeInstanceTypes",
+        "ec2:DescribeLaunchTemplateVersions",
+        "ec2:GetInstanceTypesFromInstanceRequirements",
+        "eks:DescribeNodegroup",
+    ]
+    write = ["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"]
+    owned = {"StringEquals": {f"aws:ResourceTag/{cluster_tag(cluster)}": "owned"}}
+    return _document(_allow("Read", read, "*"), _allow("ChangeOwnGroups", write, "*", owned))
+
+
+def karpenter_policies(place: Place, *, node_role_arn: str, queue_arn: str) -> Mapping[str, Document]:
+    """Return Karpenter's six policies by their names, :data:`KARPENTER_POLICY_NAMES`.
+
+    Statement ids, actions, resources and conditions are those that Karpenter 1.14 documents.
+    Source: https://karpenter.sh/v1.14/reference/cloudformation/#controller-authorization
+    """
+    policies = {
+        "node-lifecycle": _node_lifecycle(place),
+        "iam-integration": _iam_integration(place, node_role_arn),
+        "eks-integration": _document(
+            _allow("AllowAPIServerEndpointDiscovery", ["eks:DescribeCluster"], place.cluster_arn)
+        ),
+        "interruption": _document(
+            _allow(
+                "AllowInterruptionQueueActions",
+                ["sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"],
+                queue_arn,
+            )
+        ),
+        "zonal-shift": _document(
+            _allow(
+                "AllowZonalShiftStatusReadOnly",
+                ["arc-zonal-shift:GetManagedResource"],
+                "*",
+                {"StringEquals": {"arc-zonal-shift:ResourceIdentifier": place.cluster_arn}},
+            )
+        ),
+        "resource-discovery": _resource_discovery(place),
+    }
+    return {name: policies[name] for name in KARPENTER_POLICY_NAMES}
+
+
+def interruption_queue_policy(queue_arn: str) -> Document:
+    """Who may use the interruption queue: EventBridge and SQS send to it, nobody without TLS."""
+    return _document(
+        {
+            "Sid": "AllowEvents",
+            "Effect": "Allow",
+            "Principal": {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]},
+            "Action": "sqs:SendMessage",
+            "Resource": queue_arn,
+        },
+        {
+            "Sid": "DenyHTTP",
+            "Effect": "Deny",
+            "Principal": "*",
+            "Action": "sqs:*",
+            "Resource": queue_arn,
+            "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+        },
+    )
+
+
+def event_pattern(name: str) -> Document:
+    """Return the EventBridge pattern of one of :data:`INTERRUPTION_EVENTS`. Raises KeyError for another name."""
+    source, detail_type = INTERRUPTION_EVENTS[name]
+    return {"source": [source], "detail-type": [detail_type]}
+
+
+def _node_lifecycle(place: Place) -> Document:
+    """Launch, tag and end instances, but only those that carry the cluster's tags or are being given them."""
+    launch = ["ec2:CreateFleet", "ec2:RunInstances"]
+    # What an EC2NodeClass may select: launching into it changes nothing about it.
+    given = [*place.images(), *place.ec2("security-group", "subnet", "capacity-reservation", "placement-group")]
+    made = place.ec2("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")
+    owned = _owned("aws:ResourceTag", place)
+    requested = _owned("aws:RequestTag", place, named=True)
+    return _document(
+        _allow("AllowScopedEC2InstanceAccessActions", launch, given),
+        _allow("AllowScopedEC2LaunchTemplateAccessActions", launch, place.ec2("launch-template"), owned),
+        _allow("AllowScopedEC2InstanceActionsWithTags", [*launch, "ec2:CreateLaunchTemplate"], made, requested),
+        _allow(
+            "AllowScopedResourceCreationTagging",
+            ["ec2:CreateTags"],
+            made,
+            _merged(
+                requested,
+                {"StringEquals": {"ec2:CreateAction": ["RunInstances", "CreateFleet", "CreateLaunchTemplate"]}},
+            ),
+        ),
+        _allow(
+            "AllowScopedResourceTagging",
+            ["ec2:CreateTags"],
+            place.ec2("instance"),
+            _merged(
+                owned,
+                {
+                    "StringEqualsIfExists": {"aws:RequestTag/eks:eks-cluster-name": place.cluster},
+                    "ForAllValues:StringEquals": {
+                        "aws:TagKeys": ["eks:eks-cluster-name", "karpenter.sh/nodeclaim", "Name"]
+                    },
+                },
+            ),
+        ),
+        _allow(
+            "AllowScopedDeletion",
+            ["ec2:DeleteLaunchTemplate", "ec2:TerminateInstances"],
+            place.ec2("instance", "launch-template"),
+            owned,
+        ),
+    )
+
+
+def _iam_integration(place: Place, node_role_arn: str) -> Document:
+    """Make instance profiles of the node role, and touch only those that it made for this cluster and region."""
+    any_class = "karpenter.k8s.aws/ec2nodeclass"
+    owned = _profile("aws:ResourceTag", place)
+    requested = _merged(
+        _profile("aws:RequestTag", place), {"StringEquals": {"aws:RequestTag/eks:eks-cluster-name": place.cluster}}
+    )
+    services = ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]
+    return _document(
+        _allow(
+            "AllowPassingInstanceRole",
+            ["iam:PassRole"],
+            node_role_arn,
+            {"StringEquals": {"iam:PassedToService": services}},
+        ),
+        _allow(
+            "AllowScopedInstanceProfileCreationActions",
+            ["iam:CreateInstanceProfile"],
+            place.instance_profiles,
+            _merged(requested, {"StringLike": {f"aws:RequestTag/{any_class}": "*"}}),
+        ),
+        _allow(
+            "AllowScopedInstanceProfileTagActions",
+            ["iam:TagInstanceProfile"],
+            place.instance_profiles,
+            _merged(
+                owned,
+                requested,
+                {"StringLike": {f"aws:RequestTag/{any_class}": "*", f"aws:ResourceTag/{any_class}": "*"}},
+            ),
+        ),
+        _allow(
+            "AllowScopedInstanceProfileActions",
+            ["iam:AddRoleToInstanceProfile", "iam:DeleteInstanceProfile", "iam:RemoveRoleFromInstanceProfile"],
+            place.instance_profiles,
+            _merged(owned, {"StringLike": {f"aws:ResourceTag/{any_class}": "*"}}),
+        ),
+    )
+
+
+def _resource_discovery(place: Place) -> Document:
+    described = (
+        "CapacityReservations",
+        "Images",
+        "InstanceStatus",
+        "InstanceTypeOfferings",
+        "InstanceTypes",
+        "Instances",
+        "LaunchTemplates",
+        "PlacementGroups",
+        "SecurityGroups",
+        "SpotPriceHistory",
+        "Subnets",
+    )
+    return _document(
+        _allow(
+            "AllowRegionalReadActions",
+            [f"ec2:Describe{what}" for what in described],
+            "*",
+            {"StringEquals": {"aws:RequestedRegion": place.region}},
+        ),
+        _allow(
+            "AllowSSMReadActions",
+            ["ssm:GetParameter"],
+            f"arn:{place.partition}:ssm:{place.region}::parameter/aws/service/*",
+        ),
+        _allow("AllowPricingReadActions", ["pricing:GetProducts"], "*"),
+        _allow("AllowUnscopedInstanceProfileListAction", ["iam:ListInstanceProfiles"], "*"),
+        _allow("AllowInstanceProfileReadActions", ["iam:GetInstanceProfile"], place.instance_profiles),
+    )
+
+
+def _owned(where: str, place: Place, *, named: bool = False) -> _Conditions:
+    """Tags of what Karpenter launches for a cluster; ``named`` adds the one that only requests carry."""
+    equals: dict[str, str | list[str]] = {f"{where}/kubernetes.io/cluster/{place.cluster}": "owned"}
+    if named:
+        equals[f"{where}/eks:eks-cluster-name"] = place.cluster
+    return {"StringEquals": equals, "StringLike": {f"{where}/karpenter.sh/nodepool": "*"}}
+
+
+def _profile(where: str, place: Place) -> _Conditions:
+    """Tags of the instance profiles that Karpenter makes: IAM knows no region, so the region is a tag too."""
+    return {
+        "StringEquals": {
+            f"{where}/kubernetes.io/cluster/{place.cluster}": "owned",
+            f"{where}/topology.kubernetes.io/region": place.region,
+        }
+    }
+
+
+def _merged(*conditions: _Conditions) -> _Conditions:
+    """Return all conditions together: a request has to meet each."""
+    merged: dict[str, dict[str, str | list[str]]] = {}
+    for each in conditions:
+        for operator, values in each.items():
+            merged.setdefault(operator, {}).update(values)
+    return merged
+
+
+def _allow(
+    sid: str, actions: Sequence[str], resources: str | list[str], conditions: _Conditions | None = None
+) -> Mapping[str, object]:
+    statement = {"Sid": sid, "Effect": "Allow", "Action": sorted(actions), "Resource": resources}
+    return statement | {"Condition": conditions} if conditions else statement
+
+
+def _document(*statements: Mapping[str, object]) -> Document:
+    return {"Version": _VERSION, "Statement": list(statements)}

@@ -1,0 +1,106 @@
+"""Karpenter's objects as manifests, as the API server takes them: karpenter.sh/v1 and karpenter.k8s.aws/v1.
+
+Source: https://karpenter.sh/v1.14/concepts/nodepools/ and https://karpenter.sh/v1.14/concepts/nodeclasses/
+"""
+
+from __future__ import annotations
+
+from multiarch.autoscaling.model import Budget, NodeClassPlan, NodePoolPlan
+from multiarch.facts.ami_families import AmiFamily, devices
+from multiarch.nodes.model import Pairs
+
+Manifest = dict[str, object]
+_CLASS_GROUP = "karpenter.k8s.aws"
+_DISCOVERY_TAG = "karpenter.sh/discovery"
+
+
+def discovery_tags(cluster: str) -> Pairs:
+    """Return the tags of subnets and security groups that Karpenter's nodes are to use."""
+    return ((_DISCOVERY_TAG, cluster),)
+
+
+def node_class_manifest(plan: NodeClassPlan, *, cluster: str, role: object, tags: Pairs) -> Manifest:
+    """Return the EC2NodeClass. ``role`` is the node role's name, or what will become it; ``tags`` go onto instances.
+
+    Pods reach the metadata service only when ``imds_hop_limit`` lets them; a session token is needed always (IMDSv2).
+    """
+    found_by = [{"tags": dict(discovery_tags(cluster))}]
+    spec: Manifest = {
+        "amiFamily": plan.ami_family,
+        "amiSelectorTerms": [{"alias": plan.ami_alias}],
+        "blockDeviceMappings": _volumes(plan),
+        "metadataOptions": {
+            "httpEndpoint": "enabled",
+            "httpProtocolIPv6": "disabled",
+            "httpPutResponseHopLimit": plan.imds_hop_limit,
+            "httpTokens": "required",
+        },
+        "role": role,
+        "securityGroupSelectorTerms": found_by,
+        "subnetSelectorTerms": found_by,
+        "tags": dict(tags),
+    }
+    if plan.max_pods is not None:
+        spec["kubelet"] = {"maxPods": plan.max_pods}
+    return {
+        "apiVersion": f"{_CLASS_GROUP}/v1",
+        "kind": "EC2NodeClass",
+        "metadata": {"name": plan.name},
+        "spec": spec,
+    }
+
+
+def node_pool_manifest(plan: NodePoolPlan, *, node_class: str = "default") -> Manifest:
+    """Return the NodePool; ``node_class`` is the name of its EC2NodeClass."""
+    node: Manifest = {
+        "expireAfter": plan.expire_after,
+        "nodeClassRef": {"group": _CLASS_GROUP, "kind": "EC2NodeClass", "name": node_class},
+        "requirements": [
+            {"key": each.key, "operator": each.operator, "values": list(each.values)} for each in plan.requirements
+        ],
+    }
+    if plan.taints:
+        node["taints"] = [
+            {"key": taint.key, "effect": str(taint.effect)} | ({"value": taint.value} if taint.value else {})
+            for taint in plan.taints
+        ]
+    template: Manifest = {"spec": node}
+    if plan.labels:
+        template["metadata"] = {"labels": dict(plan.labels)}
+    spec: Manifest = {
+        "disruption": {
+            "budgets": [_budget(each) for each in plan.budgets],
+            "consolidateAfter": plan.consolidate_after,
+            "consolidationPolicy": plan.consolidation_policy,
+        },
+        "template": template,
+        "weight": plan.weight,
+    }
+    limits: dict[str, str] = {}
+    if plan.cpu_limit is not None:
+        limits["cpu"] = str(plan.cpu_limit)
+    if plan.memory_limit is not None:
+        limits["memory"] = plan.memory_limit
+    if limits:
+        spec["limits"] = limits
+    return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": plan.name}, "spec": spec}
+
+
+def _budget(budget: Budget) -> dict[str, str]:
+    written = {"nodes": budget.nodes, "schedule": budget.schedule, "duration": budget.duration}
+    return {key: value for key, value in written.items() if value is not None}
+
+
+def _volumes(plan: NodeClassPlan) -> list[Manifest]:
+    """Encrypted gp3: the team's size for the volume that holds images and pods, the image's own for another root."""
+    disks = devices(AmiFamily(plan.ami_family))
+    sizes = [(disks.root, disks.root_gib or plan.disk_size)]
+    if disks.data is not None:
+        sizes.append((disks.data, plan.disk_size))
+    return [
+        {
+            "deviceName": device,
+            "ebs": {"deleteOnTermination": True, "encrypted": True, "volumeSize": f"{gib}Gi", "volumeType": "gp3"},
+        }
+        for device, gib in sizes
+    ]

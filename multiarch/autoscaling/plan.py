@@ -1,0 +1,178 @@
+"""Who adds nodes, and in which order: both autoscalers' plans from one set of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from multiarch.autoscaling.controller import plan_karpenter
+from multiarch.autoscaling.groups import plan_cluster_autoscaler
+from multiarch.autoscaling.model import (
+    Autoscaler,
+    AutoscalingPlan,
+    ClusterAutoscalerPlan,
+    KarpenterPlan,
+    Kind,
+    NodePoolPlan,
+)
+from multiarch.autoscaling.order import preferring
+from multiarch.autoscaling.spec import ROOT, AutoscalingContext, AutoscalingSpec
+from multiarch.errors import Severity
+from multiarch.nodes.model import Derived, NodeGroupPlan
+from multiarch.nodes.report import Report
+
+_KEYS = {Autoscaler.CLUSTER_AUTOSCALER: "clusterAutoscaler", Autoscaler.KARPENTER: "karpenter"}
+
+
+def plan_autoscaling(
+    spec: AutoscalingSpec, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: Report
+) -> AutoscalingPlan:
+    """Derive the autoscalers' plans, reporting every problem.
+
+    ``groups`` are all of the stack's node groups: with one missing, what is said of them would be wrong.
+    """
+    order = spec.order or preferring(spec.prefer)
+    installed = {spec.use, spec.migrate_from} - {Autoscaler.NONE, None}
+    _check_words(spec, report)
+    karpenter = autoscaler = None
+    if Autoscaler.KARPENTER in installed:
+        leaving = spec.use is not Autoscaler.KARPENTER
+        karpenter = plan_karpenter(spec.karpenter, groups, order, context, report, cordoned=leaving)
+    if Autoscaler.CLUSTER_AUTOSCALER in installed:
+        autoscaler = plan_cluster_autoscaler(
+            spec.cluster_autoscaler,
+            groups,
+            order,
+            context,
+            report,
+            kept=karpenter.controller_group if karpenter else None,
+            cordoned=spec.use is not Autoscaler.CLUSTER_AUTOSCALER,
+        )
+    pools = karpenter.pools if karpenter else ()
+    _check_order(spec, order, groups, pools, report)
+    derived = tuple(_explained(spec, order, autoscaler, karpenter, groups))
+    return AutoscalingPlan(spec.use, order, autoscaler, karpenter, derived)
+
+
+def _check_words(spec: AutoscalingSpec, report: Report) -> None:
+    """Words that exclude one another, and those that nobody reads."""
+    if {"prefer", "order"} <= spec.written:
+        report(
+            "prefer-and-order",
+            (*ROOT, "prefer"),
+            "order says all that prefer could.",
+            hint="Keep one.",
+            value=str(spec.prefer),
+        )
+    if spec.order:
+        for index, kind in enumerate(spec.order):
+            if kind in spec.order[:index]:
+                path = (*ROOT, "order", index)
+                report("order-twice", path, f"{kind} is named twice.", hint="Remove one.", value=str(kind))
+    path = (*ROOT, "migrateFrom")
+    if spec.migrate_from is not None and spec.use is Autoscaler.NONE:
+        report(
+            "migration",
+            path,
+            f"{spec.migrate_from} is to be left, and autoscaling.use names no other.",
+            hint="Set use to the new autoscaler, or remove migrateFrom to have none.",
+            value=str(spec.migrate_from),
+        )
+    elif spec.migrate_from is spec.use:
+        report(
+            "migration",
+            path,
+            f"{spec.use} can't be left for itself.",
+            hint="Remove migrateFrom.",
+            value=str(spec.migrate_from),
+        )
+    for each, key in _KEYS.items():
+        if key in spec.written and each not in {spec.use, spec.migrate_from}:
+            report(
+                "autoscaler-not-used",
+                (*ROOT, key),
+                f"settings of {each}, and autoscaling.use is {spec.use}.",
+                hint=f"Set use: {each}, or remove them.",
+                severity=Severity.WARNING,
+            )
+
+
+def _check_order(
+    spec: AutoscalingSpec,
+    order: Sequence[Kind],
+    groups: Sequence[NodeGroupPlan],
+    pools: Sequence[NodePoolPlan],
+    report: Report,
+) -> None:
+    """Refuse a written preference for what the autoscaler in use can't add."""
+    if spec.use is Autoscaler.NONE:
+        return
+    if spec.use is Autoscaler.KARPENTER:
+        kinds, which = {kind for pool in pools for kind in pool.kinds}, "NodePool"
+    else:
+        kinds, which = {Kind(group.architecture, group.capacity_type) for group in groups}, "node group"
+    if spec.order and "order" in spec.written:
+        for index, kind in enumerate(order):
+            if kind not in kinds:
+                report(
+                    "order-names-no-group",
+                    (*ROOT, "order", index),
+                    f"no {which} is {kind}.",
+                    hint=f"Remove it; there are {_listed(kinds)}.",
+                    value=str(kind),
+                )
+    elif "prefer" in spec.written and spec.prefer not in {kind.architecture for kind in kinds}:
+        report(
+            "prefer-names-no-group",
+            (*ROOT, "prefer"),
+            f"no {which} is {spec.prefer}.",
+            hint=f"Add one, or leave prefer out; there are {_listed(kinds)}.",
+            value=str(spec.prefer),
+        )
+
+
+def _listed(kinds: Iterable[Kind]) -> str:
+    return ", ".join(str(kind) for kind in sorted(kinds)) or "none"
+
+
+def _explained(
+    spec: AutoscalingSpec,
+    order: Sequence[Kind],
+    autoscaler: ClusterAutoscalerPlan | None,
+    karpenter: KarpenterPlan | None,
+    groups: Sequence[NodeGroupPlan],
+) -> Iterator[Derived]:
+    """Yield, for ``stack explain``, each priority and weight with the rule that it came from."""
+    if spec.use is Autoscaler.NONE:
+        return
+    rule = "written as autoscaling.order" if spec.order else f"{spec.prefer} first; of each architecture spot first"
+    yield Derived("order", " > ".join(map(str, order)), rule)
+    kinds = {group.name: Kind(group.architecture, group.capacity_type) for group in groups}
+    if autoscaler:
+        yield Derived("image", autoscaler.image_tag, "the cluster autoscaler's minor is the cluster's")
+        written = dict(spec.cluster_autoscaler.priorities)
+        for row in autoscaler.priorities:
+            if row.group in autoscaler.cordoned:
+                rule = "being left: last of all"
+            elif row.group in written:
+                rule = "written as clusterAutoscaler.priorities"
+            else:
+                rule = _place(kinds[row.group], order)
+            yield Derived(f"priority of {row.group}", str(row.priority), rule)
+    if karpenter:
+        yield Derived("controller", karpenter.controller_group, "a group that Karpenter does not manage")
+        yield Derived("image", karpenter.node_class.ami_alias, "one alias has images for both architectures")
+        weighted = {".".join(map(str, pool.path)) for pool in spec.karpenter.pools if pool.weight is not None}
+        for pool in karpenter.pools:
+            if spec.use is not Autoscaler.KARPENTER:
+                rule = "being left: the lowest weights, and no new nodes"
+            elif pool.key in weighted:
+                rule = "written"
+            else:
+                rule = _place(min(pool.kinds, key=list(order).index), order)
+            yield Derived(f"weight of {pool.name}", f"{pool.weight} ({len(pool.instance_types)} types)", rule)
+
+
+def _place(kind: Kind, order: Sequence[Kind]) -> str:
+    if kind not in order:
+        return f"{kind} is not in the order: after all that are"
+    return f"{kind} is number {list(order).index(kind) + 1} of the order"

@@ -1,0 +1,245 @@
+"""What a NodePool may not be: words that Karpenter or the API server refuses, or that contradict one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+
+from multiarch.autoscaling import selection, syntax
+from multiarch.autoscaling.model import Kind
+from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
+from multiarch.autoscaling.weights import MOST_WISHES
+from multiarch.errors import Severity, UnknownFactError
+from multiarch.facts.instance_types import instance_type, instance_types
+from multiarch.facts.limits import NameKind, check_name
+from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.nodes.report import Path, Report
+from multiarch.nodes.user_data import restricted_label
+
+LONGEST_NAME = 63 - len("-arm64-on-demand")
+"""A NodePool's name becomes a label's value."""
+_KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
+
+
+def check_number(specs: Sequence[PoolSpec], report: Report) -> None:
+    """Refuse more wishes than the weights between two kinds have room for."""
+    if len(specs) > MOST_WISHES:
+        report(
+            "too-many-pools",
+            specs[0].path[:-1],
+            f"{len(specs)} node pools; their weights leave room for {MOST_WISHES}.",
+            hint="Merge some: one pool may have many instance types.",
+            value=len(specs),
+        )
+
+
+def check_pool(spec: PoolSpec, order: Sequence[Kind], context: AutoscalingContext, report: Report) -> None:
+    """Check one wish by itself."""
+    _check_name(spec, report)
+    _check_kinds(spec, order, report)
+    _check_selection(spec, report)
+    _check_zones(spec, context, report)
+    _check_labels(spec, report)
+    _check_taints(spec, context, report)
+    _check_weight(spec, report)
+    _check_syntax(spec, report)
+
+
+def check_weights(specs: Sequence[PoolSpec], report: Report) -> None:
+    """Refuse the same weight twice: Karpenter would go by the names, backwards."""
+    first: dict[int, PoolSpec] = {}
+    for spec in specs:
+        if spec.weight is None:
+            continue
+        if spec.weight in first:
+            report(
+                "weight-tie",
+                (*spec.path, "weight"),
+                f"weight {spec.weight} is also that of {first[spec.weight].name}; Karpenter would try the one whose "
+                "name comes last in the alphabet first.",
+                hint="Give them different weights.",
+                value=spec.weight,
+            )
+        first.setdefault(spec.weight, spec)
+
+
+def parse_taints(spec: PoolSpec) -> list[Taint]:
+    """Return the taints that can be read; the others are reported by :func:`check_pool`."""
+    taints = []
+    for text in spec.taints:
+        try:
+            taints.append(parse_taint(text))
+        except TaintSyntaxError:
+            continue
+    return taints
+
+
+def _check_name(spec: PoolSpec, report: Report) -> None:
+    fault = check_name(NameKind.LABEL_VALUE, spec.name)
+    if fault is None and (spec.name != spec.name.lower() or "_" in spec.name or not spec.name):
+        fault = f"{spec.name!r} is not made of lower-case letters, digits, '-' and '.'"
+    if fault is None and len(spec.name) > LONGEST_NAME:
+        fault = f"{spec.name!r} has {len(spec.name)} characters; with the kind behind it, {LONGEST_NAME} fit"
+    if fault:
+        report("pool-name", spec.path, f"{fault}.", hint="Rename the pool.", value=spec.name)
+
+
+def _check_kinds(spec: PoolSpec, order: Sequence[Kind], report: Report) -> None:
+    wanted = [Kind(a, c) for a in spec.architectures for c in spec.capacity_types]
+    if not set(wanted) & set(order):
+        report(
+            "pool-not-in-order",
+            spec.path,
+            f"{spec.name} may be {', '.join(map(str, wanted))}, of which autoscaling.order names none.",
+            hint="Add one to the order, or remove the pool.",
+            value=[str(kind) for kind in wanted],
+        )
+    if spec.multi_architecture and len(set(spec.architectures)) == 1:
+        report(
+            "multi-architecture-of-one",
+            (*spec.path, "architectures"),
+            f"{spec.name} is multiArchitecture and has {spec.architectures[0]} alone.",
+            hint="Name both architectures, or leave multiArchitecture out.",
+            value=[str(each) for each in spec.architectures],
+        )
+
+
+def _check_selection(spec: PoolSpec, report: Report) -> None:
+    replaced = {
+        "instanceTypes": ("categories", "families", "minGeneration", "sizes"),
+        "families": ("categories", "minGeneration"),
+    }
+    for key, others in replaced.items():
+        idle = [other for other in others if other in spec.selected_by]
+        if key in spec.selected_by and idle:
+            report(
+                "selection-twice",
+                (*spec.path, key),
+                f"{key} stands in place of {', '.join(idle)}, which would have no effect.",
+                hint=f"Keep {key} or the others.",
+                value=key,
+            )
+    for index, name in enumerate(spec.instance_types):
+        try:
+            instance_type(name)
+        except UnknownFactError as error:
+            path = (*spec.path, "instanceTypes", index)
+            report("unknown-instance-type", path, error.message, hint=error.hint, value=name)
+    table = [(each, selection.labels(each)) for each in instance_types().values()]
+    for key, label, names in (
+        ("families", selection.FAMILY, spec.families),
+        ("categories", selection.CATEGORY, spec.categories),
+        ("sizes", selection.SIZE, spec.sizes),
+    ):
+        known = sorted({value for _, labels in table for value in labels.get(label, ())})
+        for index, name in enumerate(names):
+            if name not in known:
+                near = get_close_matches(name, known, n=3)
+                hint = f"Did you mean {' or '.join(near)}?" if near else "See `multiarch facts`."
+                report(
+                    "unknown-selection",
+                    (*spec.path, key, index),
+                    f"no instance type has {label.rpartition('/')[2]} {name!r}.",
+                    hint=hint,
+                    value=name,
+                )
+
+
+def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: Report) -> None:
+    for index, zone in enumerate(spec.zones):
+        if context.zones and zone not in context.zones:
+            report(
+                "zone-not-in-network",
+                (*spec.path, "zones", index),
+                f"{zone} is not one of the network's zones.",
+                hint=f"They are {', '.join(context.zones)}.",
+                value=zone,
+            )
+
+
+def _check_labels(spec: PoolSpec, report: Report) -> None:
+    for key, value in spec.labels:
+        path: Path = (*spec.path, "labels", key)
+        domain = key.partition("/")[0] if "/" in key else ""
+        if fault := check_name(NameKind.LABEL_KEY, key):
+            report("label-key", path, f"{fault}.", hint="Write it as in example.com/tier.", value=key)
+        elif any(domain == own or domain.endswith(f".{own}") for own in _KARPENTER_DOMAINS):
+            reason = f"{domain} is Karpenter's own domain"
+            report("restricted-label", path, f"{reason}.", hint="Use a key of your own domain.", value=key)
+        elif reason_or_none := restricted_label(key):
+            report(
+                "restricted-label",
+                path,
+                f"a node can't label itself {key}: {reason_or_none}.",
+                hint="Use a key of your own domain.",
+                value=key,
+            )
+        if fault := check_name(NameKind.LABEL_VALUE, value):
+            report("label-value", path, f"{fault}.", hint="Shorten or rewrite it.", value=value)
+
+
+def _check_taints(spec: PoolSpec, context: AutoscalingContext, report: Report) -> None:
+    by_itself = [context.arm64_taint] if spec.arm64_taint and context.arm64_taint else []
+    seen = {(taint.key, taint.effect): taint for taint in by_itself}
+    for index, text in enumerate(spec.taints):
+        path = (*spec.path, "taints", index)
+        try:
+            taint = parse_taint(text)
+        except TaintSyntaxError as error:
+            report("taint", path, error.message, hint=error.hint, value=text)
+            continue
+        same = seen.setdefault((taint.key, taint.effect), taint)
+        if same is not taint:
+            own = same == context.arm64_taint
+            hint = "The arm64 taint comes by itself; remove this one." if own else "Remove one."
+            report("duplicate-taint", path, f"{text} repeats key and effect of {same}.", hint=hint, value=text)
+
+
+def _check_weight(spec: PoolSpec, report: Report) -> None:
+    if spec.replicas is not None:
+        also = " and a weight" if spec.weight is not None else ""
+        report(
+            "static-replicas",
+            (*spec.path, "replicas"),
+            f"{spec.name} has replicas{also}: Karpenter knows no weight on a pool of a fixed size, so it has no place "
+            "in the order.",
+            hint="Leave replicas out; for a fixed number of nodes use nodeGroups.",
+            value=spec.replicas,
+        )
+    elif spec.weight is not None and (len(spec.architectures) > 1 or len(spec.capacity_types) > 1):
+        report(
+            "weight-of-several",
+            (*spec.path, "weight"),
+            f"{spec.name} becomes several pools, which can't all have weight {spec.weight}.",
+            hint="Name one architecture and one capacity type, or leave weight out.",
+            value=spec.weight,
+        )
+
+
+def _check_syntax(spec: PoolSpec, report: Report) -> None:
+    schedule, duration = spec.quiet_hours or (None, None)
+    rows: list[tuple[str, tuple[str, ...], str | None, Callable[[str], str | None], str]] = [
+        (
+            "schedule",
+            ("quietHours", "schedule"),
+            schedule,
+            syntax.schedule_fault,
+            "Write cron in UTC: 0 8 * * mon-fri.",
+        ),
+        ("duration", ("quietHours", "duration"), duration, syntax.quiet_duration_fault, "Write 10h or 8h30m."),
+        ("budget", ("budget",), spec.budget, syntax.budget_fault, "Write 2 or 10%."),
+        ("quantity", ("memoryLimit",), spec.memory_limit, syntax.memory_fault, "Write it as in 512Gi."),
+        ("duration", ("consolidateAfter",), spec.consolidate_after, syntax.period_fault, "Write 30s, 5m or Never."),
+        ("duration", ("expireAfter",), spec.expire_after, syntax.period_fault, "Write 720h or Never."),
+    ]
+    for rule, key, value, fault_of, hint in rows:
+        if value is not None and (fault := fault_of(value)):
+            report(rule, (*spec.path, *key), f"{fault}.", hint=hint, value=value)
+    if spec.cpu_limit is None and spec.memory_limit is None:
+        report(
+            "pool-without-limit",
+            spec.path,
+            f"nothing limits what {spec.name} may cost.",
+            hint="Set cpuLimit.",
+            severity=Severity.WARNING,
+        )

@@ -1,0 +1,209 @@
+"""NodePools: from a team's wish for capacity to one pool per architecture and capacity type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from multiarch.autoscaling import pool_checks as checks
+from multiarch.autoscaling import selection
+from multiarch.autoscaling.model import Budget, Kind, NodePoolPlan, Requirement
+from multiarch.autoscaling.order import rank
+from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
+from multiarch.autoscaling.weights import Wish, cordon, weigh
+from multiarch.errors import Severity
+from multiarch.facts.ami_families import AmiFamily, why_not_on
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import InstanceType, instance_types, why_not_eks
+from multiarch.facts.taints import Taint
+from multiarch.nodes.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """One pool before it has a weight."""
+
+    spec: PoolSpec
+    index: int
+    name: str
+    kinds: tuple[Kind, ...]
+
+    @property
+    def architectures(self) -> tuple[Architecture, ...]:
+        return tuple(sorted({kind.architecture for kind in self.kinds}))
+
+
+def plan_pools(
+    specs: Sequence[PoolSpec],
+    order: Sequence[Kind],
+    context: AutoscalingContext,
+    family: AmiFamily,
+    report: Report,
+    *,
+    cordoned: bool,
+) -> tuple[NodePoolPlan, ...]:
+    """Return the pools of all wishes, the highest weight first, reporting every problem.
+
+    Only kinds that the order names are bought. ``cordoned`` pools, which a migration takes out, get the lowest
+    weights and a limit of no vCPU.
+    """
+    ordered = sorted(specs, key=lambda spec: spec.name)
+    drafts = [draft for index, spec in enumerate(ordered) for draft in _drafts(spec, index, order)]
+    checks.check_number(ordered, report)
+    for spec in ordered:
+        checks.check_pool(spec, order, context, report)
+    checks.check_weights(ordered, report)
+    wishes = [
+        Wish(draft.name, draft.kinds, draft.index, draft.spec.weight if _single(draft.spec) else None)
+        for draft in drafts
+    ]
+    weights = cordon(wishes, order) if cordoned else weigh(wishes, order)
+    plans = [_plan(draft, weights[draft.name], context, family, cordoned=cordoned) for draft in drafts]
+    _check_instance_types(plans, ordered, family, report)
+    return tuple(sorted(plans, key=lambda plan: (-plan.weight, plan.name)))
+
+
+def _single(spec: PoolSpec) -> bool:
+    return len(spec.architectures) == 1 and len(spec.capacity_types) == 1
+
+
+def _drafts(spec: PoolSpec, index: int, order: Sequence[Kind]) -> Iterable[_Draft]:
+    """Yield a wish's pools in the order of capacities."""
+    kinds = sorted(
+        (
+            kind
+            for kind in order
+            if kind.architecture in spec.architectures and kind.capacity_type in spec.capacity_types
+        ),
+        key=lambda kind: rank(kind, order),
+    )
+    if not spec.multi_architecture:
+        yield from (_Draft(spec, index, f"{spec.name}-{kind}", (kind,)) for kind in kinds)
+        return
+    for capacity_type in dict.fromkeys(kind.capacity_type for kind in kinds):
+        both = tuple(kind for kind in kinds if kind.capacity_type is capacity_type)
+        yield _Draft(spec, index, f"{spec.name}-{capacity_type}", both)
+
+
+def _plan(
+    draft: _Draft, weight: int, context: AutoscalingContext, family: AmiFamily, *, cordoned: bool
+) -> NodePoolPlan:
+    spec = draft.spec
+    requirements = _requirements(draft)
+    quiet = [Budget("0", *spec.quiet_hours)] if spec.quiet_hours else []
+    return NodePoolPlan(
+        key=".".join(str(part) for part in spec.path),
+        name=draft.name,
+        weight=weight,
+        kinds=draft.kinds,
+        requirements=requirements,
+        instance_types=selection.select(_bootable(family), requirements),
+        labels=spec.labels,
+        taints=_taints(draft, context),
+        cpu_limit=0 if cordoned else spec.cpu_limit,
+        memory_limit=None if cordoned else spec.memory_limit,
+        budgets=(Budget(spec.budget, None, None), *quiet),
+        consolidation_policy=spec.consolidation,
+        consolidate_after=spec.consolidate_after,
+        expire_after=spec.expire_after,
+    )
+
+
+def _requirements(draft: _Draft) -> tuple[Requirement, ...]:
+    """What Karpenter may choose from. Bare metal only where a size or a type names it."""
+    spec = draft.spec
+    wanted = [
+        _one_of(selection.OPERATING_SYSTEM, ["linux"]),
+        _one_of(selection.ARCHITECTURE, [str(each) for each in draft.architectures]),
+    ]
+    if spec.instance_types:
+        wanted.append(_one_of(selection.INSTANCE_TYPE, spec.instance_types))
+    else:
+        if spec.families:
+            wanted.append(_one_of(selection.FAMILY, spec.families))
+        else:
+            wanted.append(_one_of(selection.CATEGORY, spec.categories))
+            wanted.append(Requirement(selection.GENERATION, "Gt", (str(spec.min_generation - 1),)))
+        wanted.append(
+            _one_of(selection.SIZE, spec.sizes) if spec.sizes else _one_of(selection.HYPERVISOR, selection.VIRTUAL)
+        )
+    # Behind the rest, so that spot and on-demand have the same reason where there is no type at all.
+    wanted.append(_one_of(selection.CAPACITY_TYPE, [str(kind.capacity_type) for kind in draft.kinds]))
+    if spec.zones:
+        wanted.append(_one_of(selection.ZONE, spec.zones))
+    return tuple(wanted)
+
+
+def _one_of(key: str, values: Iterable[str]) -> Requirement:
+    return Requirement(key, "In", tuple(sorted(set(values))))
+
+
+def _taints(draft: _Draft, context: AutoscalingContext) -> tuple[Taint, ...]:
+    """The pool's own taints, and the stack's arm64 taint: in a pool of both architectures on all of its nodes."""
+    spec = draft.spec
+    carries = spec.arm64_taint and (Architecture.ARM64 in draft.architectures or spec.multi_architecture)
+    own = checks.parse_taints(spec)
+    return tuple(sorted({*own, *([context.arm64_taint] if carries and context.arm64_taint else [])}))
+
+
+def _bootable(family: AmiFamily) -> list[InstanceType]:
+    """All types on which an image of the family starts; on the others a node would never join."""
+    return [each for each in instance_types().values() if why_not_on(family, each) is None]
+
+
+def _check_instance_types(
+    plans: Sequence[NodePoolPlan], specs: Sequence[PoolSpec], family: AmiFamily, report: Report
+) -> None:
+    """Report pools that could never buy a node, each reason once, and types that no pool can use."""
+    for spec in specs:
+        key = ".".join(str(part) for part in spec.path)
+        own = [plan for plan in plans if plan.key == key]
+        reasons: dict[str, list[str]] = {}
+        for plan in own:
+            if not plan.instance_types:
+                reasons.setdefault(selection.why_none(_bootable(family), plan.requirements), []).append(plan.name)
+        for why, names in reasons.items():
+            report(
+                "no-instance-type",
+                (*spec.path, _culprit(spec)),
+                f"no EC2 instance type satisfies {' and '.join(names)}: {why}.",
+                hint="Name families of that architecture, or leave it out of architectures.",
+                value=list(_chosen(spec)[_culprit(spec)]),
+            )
+        used = {each.name for plan in own for each in plan.instance_types}
+        _check_unused(spec, used, family, report)
+
+
+def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Report) -> None:
+    """Say of each type that was named and can't be bought why not."""
+    table = instance_types()
+    for index, name in enumerate(spec.instance_types):
+        if name in used or name not in table:
+            continue
+        found = table[name]
+        reason = why_not_eks(found) or why_not_on(family, found)
+        if reason is None:
+            sold = "on-demand alone" if not found.spot else "spot and on-demand"
+            reason = f"{name} is {found.architecture} and sold {sold}; no pool of {spec.name} is"
+        report(
+            "instance-type-unused",
+            (*spec.path, "instanceTypes", index),
+            f"{reason}.",
+            hint="Remove it, or change architectures or capacityTypes.",
+            value=name,
+            severity=Severity.WARNING,
+        )
+
+
+def _culprit(spec: PoolSpec) -> str:
+    """Return the key whose change is most likely to help."""
+    return next((key for key in ("instanceTypes", "families", "sizes") if _chosen(spec)[key]), "categories")
+
+
+def _chosen(spec: PoolSpec) -> Mapping[str, Sequence[str]]:
+    return {
+        "instanceTypes": spec.instance_types,
+        "families": spec.families,
+        "sizes": spec.sizes,
+        "categories": spec.categories,
+    }

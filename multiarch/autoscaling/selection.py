@@ -1,0 +1,97 @@
+"""Which instance types satisfy a NodePool's requirements.
+
+Karpenter gives each type labels and compares them with the requirements; so does this, for the labels that our pools
+use. Categories and generations come from a type's name, by Karpenter's own rule, since they are nothing but that;
+architectures never do. Source: karpenter-provider-aws, ``pkg/providers/instancetype/types.go``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from multiarch.autoscaling.model import Requirement
+from multiarch.facts.instance_types import InstanceType
+
+ARCHITECTURE = "kubernetes.io/arch"
+OPERATING_SYSTEM = "kubernetes.io/os"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+ZONE = "topology.kubernetes.io/zone"
+CAPACITY_TYPE = "karpenter.sh/capacity-type"
+_AWS = "karpenter.k8s.aws/"
+CATEGORY = f"{_AWS}instance-category"
+FAMILY = f"{_AWS}instance-family"
+GENERATION = f"{_AWS}instance-generation"
+SIZE = f"{_AWS}instance-size"
+HYPERVISOR = f"{_AWS}instance-hypervisor"
+VIRTUAL = ("nitro", "xen")
+"""Hypervisors: bare metal has none, whatever its size is called."""
+
+# Letters, for the old high-memory types also their memory, then the generation: m of m7g, u of u-12tb1, inf of inf2.
+_NAME = re.compile(r"^([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.")
+
+
+def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
+    """Return the labels of a type's nodes, those that our pools use; one may take several values.
+
+    A label that Karpenter does not give is missing: names such as ``mac-m4.metal`` have no category.
+    """
+    hypervisor = "" if instance.bare_metal else "nitro" if instance.nitro else "xen"
+    made = {
+        ARCHITECTURE: {str(instance.architecture)},
+        OPERATING_SYSTEM: {"linux"},
+        INSTANCE_TYPE: {instance.name},
+        CAPACITY_TYPE: {"on-demand", "spot"} if instance.spot else {"on-demand"},
+        FAMILY: {instance.family},
+        SIZE: {instance.size},
+        HYPERVISOR: {hypervisor},
+    }
+    if name := _NAME.match(instance.name):
+        made |= {CATEGORY: {name[1]}, GENERATION: {name[2]}}
+    return {key: frozenset(values) for key, values in made.items()}
+
+
+def satisfies(instance: InstanceType, requirement: Requirement) -> bool:
+    """Whether a node of this type can meet a requirement. Zones are not a type's own, so every type meets them.
+
+    Raises ValueError for an operator that Kubernetes does not know.
+    """
+    if requirement.key == ZONE:
+        return True
+    values = labels(instance).get(requirement.key, frozenset())
+    named = frozenset(requirement.values)
+    if requirement.operator in {"Gt", "Lt"}:
+        limit = int(requirement.values[0])
+        numbers = [int(value) for value in values if value.isdecimal()]
+        return any(number > limit if requirement.operator == "Gt" else number < limit for number in numbers)
+    met = {
+        "In": bool(values & named),
+        "NotIn": not values or bool(values - named),
+        "Exists": bool(values),
+        "DoesNotExist": not values,
+    }
+    if requirement.operator not in met:
+        raise ValueError(requirement.operator)
+    return met[requirement.operator]
+
+
+def select(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> tuple[InstanceType, ...]:
+    """Return the types that satisfy all requirements and can be EKS nodes, sorted by name."""
+    chosen = [each for each in types if each.eks and all(satisfies(each, wanted) for wanted in requirements)]
+    return tuple(sorted(chosen, key=lambda each: each.name))
+
+
+def why_none(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> str:
+    """Say which of the requirements, in their order, leaves no type."""
+    left = [each for each in types if each.eks]
+    for requirement in requirements:
+        left = [each for each in left if satisfies(each, requirement)]
+        if not left:
+            return f"{describe(requirement)} excludes all that were left"
+    return f"{len(left)} types are left"
+
+
+def describe(requirement: Requirement) -> str:
+    """Write a requirement as ``instance-generation Gt 5``, without the label's domain."""
+    name = requirement.key.rpartition("/")[2]
+    return f"{name} {requirement.operator} {', '.join(requirement.values)}".rstrip()

@@ -1,0 +1,99 @@
+"""What an autoscaling plan is derived from: the team's words, free of the file's shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from multiarch.autoscaling.model import Autoscaler, Kind, ScaleDown
+from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint
+from multiarch.nodes.model import CapacityType, Pairs
+from multiarch.nodes.report import Path
+
+ROOT: Path = ("autoscaling",)
+
+
+@dataclass(frozen=True, slots=True)
+class AutoscalingContext:
+    """What an autoscaler inherits from its stack.
+
+    ``zones`` holds the network's zone names, or is empty where only their number is known. ``tags`` are the stack's,
+    the plan's own among them.
+    """
+
+    cluster: str
+    version: str
+    ami_family: AmiFamily
+    arm64_taint: Taint | None
+    prefix_delegation: bool
+    zones: tuple[str, ...]
+    tags: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAutoscalerSpec:
+    """``priorities`` of single groups, by name."""
+
+    priorities: tuple[tuple[str, int], ...]
+    scale_down: ScaleDown
+    service_monitor: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSpec:
+    """One wish for capacity. ``path`` is where it stands; empty selections mean: any.
+
+    ``selected_by`` names the keys of a selection that were written, where they could contradict one another.
+    ``quiet_hours`` is schedule and duration.
+    """
+
+    path: Path
+    name: str
+    architectures: tuple[Architecture, ...]
+    capacity_types: tuple[CapacityType, ...]
+    multi_architecture: bool
+    selected_by: frozenset[str]
+    categories: tuple[str, ...]
+    families: tuple[str, ...]
+    instance_types: tuple[str, ...]
+    min_generation: int
+    sizes: tuple[str, ...]
+    zones: tuple[str, ...]
+    labels: Pairs
+    taints: tuple[str, ...]
+    arm64_taint: bool
+    weight: int | None
+    replicas: int | None
+    cpu_limit: int | None
+    memory_limit: str | None
+    budget: str
+    quiet_hours: tuple[str, str] | None
+    consolidation: str
+    consolidate_after: str
+    expire_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class KarpenterSpec:
+    """``version`` None means the pinned chart, ``controller_group`` None the only group that can hold it."""
+
+    version: str | None
+    controller_group: str | None
+    ami_alias: str | None
+    disk_size: int
+    imds_hop_limit: int
+    pools: tuple[PoolSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AutoscalingSpec:
+    """``order`` as written, or None; ``written`` holds the names of the keys that the team wrote under autoscaling."""
+
+    use: Autoscaler
+    migrate_from: Autoscaler | None
+    prefer: Architecture
+    order: tuple[Kind, ...] | None
+    written: frozenset[str]
+    cluster_autoscaler: ClusterAutoscalerSpec
+    karpenter: KarpenterSpec

@@ -1,0 +1,78 @@
+"""The notations in a NodePool: schedules, durations, quantities, budgets. Each function says what is wrong, or None.
+
+Patterns are no wider than those of the NodePool's CRD, so that what passes here passes the API server.
+"""
+
+from __future__ import annotations
+
+import re
+
+_QUIET = re.compile(r"(?=.*[1-9])(?:[0-9]+[hm]|[0-9]+h[0-9]+m)(?:0s)?", re.ASCII)
+_PERIOD = re.compile(r"(?:[0-9]+[smh])+|Never", re.ASCII)
+_BUDGET = re.compile(r"(?:100|[0-9]{1,2})%|[0-9]+", re.ASCII)
+_QUANTITY = re.compile(r"(?=.*[1-9])[0-9]+(?:\.[0-9]+)?(?:[KMGTPE]i|[kMGTPE])?", re.ASCII)
+_MACROS = ("@annually", "@yearly", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
+    ("minute", 0, 59, ()),
+    ("hour", 0, 23, ()),
+    ("day of the month", 1, 31, ()),
+    ("month", 1, 12, _MONTHS),
+    ("day of the week", 0, 6, _DAYS),
+)
+
+
+def schedule_fault(text: str) -> str | None:
+    """A cron schedule of five fields, or one of cron's words; Karpenter reads it in UTC."""
+    if text in _MACROS:
+        return None
+    fields = text.split(" ")
+    if len(fields) != len(_FIELDS):
+        return f"{text!r} is no cron schedule; it has {len(fields)} fields, and cron has {len(_FIELDS)}"
+    for field, (name, lowest, highest, words) in zip(fields, _FIELDS, strict=True):
+        for part in field.split(","):
+            if not _in_range(part.lower(), lowest, highest, words):
+                return f"{text!r} is no cron schedule; {part!r} is no {name} from {lowest} to {highest}"
+    return None
+
+
+def _in_range(part: str, lowest: int, highest: int, words: tuple[str, ...]) -> bool:
+    """One item of a field: ``*``, a value or a range, each with an optional step."""
+    values, slash, step = part.partition("/")
+    if slash and not (step.isdecimal() and int(step) > 0):
+        return False
+    if values == "*":
+        return True
+    first, dash, last = values.partition("-")
+    numbers = [_number(each, lowest, words) for each in ((first, last) if dash else (first,))]
+    if None in numbers:
+        return False
+    known = [number for number in numbers if number is not None]
+    return all(lowest <= number <= highest for number in known) and known == sorted(known)
+
+
+def _number(text: str, lowest: int, words: tuple[str, ...]) -> int | None:
+    if text in words:
+        return words.index(text) + lowest
+    return int(text) if text.isdecimal() and text.isascii() else None
+
+
+def quiet_duration_fault(text: str) -> str | None:
+    """How long quiet hours last: hours and minutes, no seconds."""
+    return None if _QUIET.fullmatch(text) else f"{text!r} is no duration of hours and minutes"
+
+
+def period_fault(text: str) -> str | None:
+    """A Go duration in s, m and h, or ``Never``."""
+    return None if _PERIOD.fullmatch(text) else f"{text!r} is neither a duration nor Never"
+
+
+def budget_fault(text: str) -> str | None:
+    """A number of nodes or per cent."""
+    return None if _BUDGET.fullmatch(text) else f"{text!r} is neither a number of nodes nor per cent"
+
+
+def memory_fault(text: str) -> str | None:
+    """A Kubernetes quantity of bytes that is more than nothing."""
+    return None if _QUANTITY.fullmatch(text) else f"{text!r} is no quantity of memory"

@@ -1,0 +1,94 @@
+"""Tags on Auto Scaling Groups: how the cluster autoscaler finds a group, and what a node of it would be like.
+
+While a group has no node, these tags are all that the autoscaler knows of its labels, taints and special resources;
+a key that is misspelled means that the group never grows from zero. Source:
+https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md
+"""
+
+from __future__ import annotations
+
+from multiarch.facts.instance_types import Accelerator
+from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
+from multiarch.nodes.model import Kind, NodeGroupPlan, Pairs
+from multiarch.nodes.report import Path, Report
+
+_PREFIX = "k8s.io/cluster-autoscaler/"
+ENABLED_TAG = f"{_PREFIX}enabled"
+"""The autoscaler looks at groups that carry this tag; its value does not matter."""
+LABEL_TAG = f"{_PREFIX}node-template/label/"
+TAINT_TAG = f"{_PREFIX}node-template/taint/"
+RESOURCE_TAG = f"{_PREFIX}node-template/resources/"
+CAPACITY_TYPE_LABEL = "eks.amazonaws.com/capacityType"
+"""EKS labels the nodes of managed groups with ``SPOT`` or ``ON_DEMAND``."""
+_DEVICES = {Accelerator.NVIDIA: "nvidia.com/gpu", Accelerator.NEURON: "aws.amazon.com/neuron"}
+"""The resources that device plugins announce; a node only has them once the plugin runs."""
+_RESERVED_TAGS = 12
+"""What EKS, Auto Scaling and the plan put onto a group besides: names, owner, discovery by EKS."""
+
+
+def cluster_tag(cluster: str) -> str:
+    """Return the key of the tag that says whose a group is; its value is ``owned``."""
+    return f"{_PREFIX}{cluster}"
+
+
+def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Pairs:
+    """Return the tags of a group's Auto Scaling Group, sorted by key."""
+    tags = {ENABLED_TAG: "true", cluster_tag(cluster): "owned"}
+    if group.kind is Kind.MANAGED:
+        tags[f"{LABEL_TAG}{CAPACITY_TYPE_LABEL}"] = group.capacity_type.eks
+    tags |= {f"{LABEL_TAG}{key}": value for key, value in group.labels}
+    # VALUE:EFFECT, with the colon where there is no value. A second taint with the same key is refused below.
+    tags |= {f"{TAINT_TAG}{taint.key}": f"{taint.value}:{taint.effect}" for taint in group.taints}
+    tags |= {f"{RESOURCE_TAG}{name}": value for name, value in _resources(group)}
+    return tuple(sorted(tags.items()))
+
+
+def check_tags(group: NodeGroupPlan, tags: Pairs, own: int, report: Report) -> None:
+    """Report keys and values that AWS refuses, and more tags than a group takes; ``own`` is the stack's number."""
+    path: Path = tuple(group.key.split("."))
+    for key, value in tags:
+        where = _written(group, key, path)
+        fault = check_name(NameKind.ASG_TAG_KEY, key) or check_name(NameKind.ASG_TAG_VALUE, value)
+        if fault:
+            report(
+                "autoscaler-tag",
+                where,
+                f"{fault}: the cluster autoscaler would never learn of it while the group has no node.",
+                hint="Shorten the key of the label or taint.",
+                value=key,
+            )
+    most = MAX_TAGS_PER_RESOURCE - _RESERVED_TAGS - own
+    if len(tags) > most:
+        report(
+            "too-many-autoscaler-tags",
+            path,
+            f"the labels and taints of {group.name} make {len(tags)} tags for the cluster autoscaler; beside the "
+            f"stack's own, an Auto Scaling Group has room for {most}.",
+            hint="Use fewer labels or tags.",
+            value=len(tags),
+        )
+    keys = [taint.key for taint in group.taints]
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        report(
+            "taint-key-twice",
+            (*path, "taints"),
+            f"{group.name} has several taints with the key {key}; a tag for the cluster autoscaler holds one.",
+            hint="Use one key per taint.",
+            value=key,
+        )
+
+
+def _written(group: NodeGroupPlan, key: str, path: Path) -> Path:
+    """Where the label behind a tag stands; a taint's and the others' place is the group."""
+    label = key.removeprefix(LABEL_TAG)
+    return (*path, "labels", label) if key.startswith(LABEL_TAG) and label in dict(group.labels) else path
+
+
+def _resources(group: NodeGroupPlan) -> list[tuple[str, str]]:
+    """What the autoscaler can't read from an instance type, and never more than every type of the group has."""
+    # Of the disk the kubelet keeps 10 per cent free for evictions, and EKS images reserve 1 GiB.
+    resources = [("ephemeral-storage", f"{group.disk_size * 9 // 10 - 1}Gi")]
+    device = _DEVICES.get(group.instance_types[0].accelerator)
+    if device:
+        resources.append((device, str(min(each.accelerator_count for each in group.instance_types))))
+    return resources

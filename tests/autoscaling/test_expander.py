@@ -1,0 +1,183 @@
+"""The priority expander: what it is given for any set of groups, and every sentence of its documentation."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from multiarch.autoscaling.expander import (
+    CORDONED_PRIORITY,
+    RegexError,
+    choose,
+    config_map,
+    group_regex,
+    plan_priorities,
+    priorities_text,
+)
+from multiarch.autoscaling.model import Kind as Capacity
+from multiarch.autoscaling.model import Priority
+from multiarch.autoscaling.order import DEFAULT_ORDER, parse_kind
+from multiarch.facts.architectures import Architecture
+from multiarch.nodes.model import CapacityType, Kind, NodeGroupPlan
+from tests.nodes.builders import node_group
+from tests.stack.words import plan
+
+# Names that are each other's beginnings and ends, look like suffixes or like parts of a UUID, come first.
+NEAR = ["api", "api-arm", "api-arm64", "arm", "eks", "eks-api", "api-0", "api-beef", "api-2026", "a",
+        "api-20260715093000123400000001", "api-0-11111111-1111-1111-1111"]  # fmt: skip
+NAMES = st.one_of(
+    st.sampled_from(NEAR), st.from_regex(r"[a-z][a-z0-9]{0,6}(-[a-f0-9]{1,8}){0,4}", fullmatch=True)
+).filter(lambda name: len(name) <= 36)
+KINDS = st.tuples(st.sampled_from(list(Kind)), st.sampled_from(list(CapacityType)), st.sampled_from(list(Architecture)))
+GROUPS = st.dictionaries(NAMES, KINDS, min_size=1, max_size=6)
+CLUSTERS = st.sampled_from(["eks", "shop-dev", "eks-api", "a", "Shop_1"])
+UUID = "2cc8f0b5-5c5d-4a1b-9d35-0a1b2c3d4e5f"
+SUFFIXES = st.sampled_from(["20260715093000123400000001", "20261121000000000000000abc", "3f9a2c1"])
+
+
+def asg_name(group: NodeGroupPlan, suffix: str) -> str:
+    """The name that AWS and the provider give a group's Auto Scaling Group."""
+    own = f"{group.name_prefix}{suffix}"
+    return f"eks-{own}-{UUID}" if group.kind == "managed" else own
+
+
+def group(name: str, cluster: str, kind: Kind, capacity: CapacityType, architecture: Architecture) -> NodeGroupPlan:
+    """A group's plan with the name's prefix as planning makes it; a test below holds the two together."""
+    prefix = f"{name}-" if kind is Kind.MANAGED else f"{cluster}-{name}-"
+    made = node_group(architecture=architecture)
+    return replace(made, name=name, name_prefix=prefix, kind=kind, capacity_type=capacity)
+
+
+def groups_of(words: dict[str, tuple[Kind, CapacityType, Architecture]], cluster: str) -> tuple[NodeGroupPlan, ...]:
+    return tuple(group(name, cluster, *row) for name, row in sorted(words.items()))
+
+
+def test_these_groups_are_named_as_planned_ones_are() -> None:
+    planned = plan({"nodeGroups": {"web": {"kind": "self-managed"}}}).node_groups
+    rows = {"web": (Kind.SELF_MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64),
+            "web-arm": (Kind.MANAGED, CapacityType.ON_DEMAND, Architecture.ARM64)}  # fmt: skip
+    assert [each.name_prefix for each in groups_of(rows, "shop-dev")] == [each.name_prefix for each in planned]
+
+
+@settings(max_examples=500, deadline=None)
+@given(GROUPS, CLUSTERS, SUFFIXES)
+def test_every_group_is_matched_by_its_own_expression_and_no_other(
+    words: dict[str, tuple[Kind, CapacityType, Architecture]], cluster: str, suffix: str
+) -> None:
+    groups = groups_of(words, cluster)
+    for each in groups:
+        name = asg_name(each, suffix)
+        assert [other.name for other in groups if re.search(group_regex(other), name, re.ASCII)] == [each.name]
+
+
+@settings(max_examples=300, deadline=None)
+@given(GROUPS, CLUSTERS, SUFFIXES)
+def test_the_expander_keeps_exactly_the_groups_of_the_most_wanted_kind(
+    words: dict[str, tuple[Kind, CapacityType, Architecture]], cluster: str, suffix: str
+) -> None:
+    groups = groups_of(words, cluster)
+    priorities = plan_priorities(groups, DEFAULT_ORDER, written={})
+    places = [DEFAULT_ORDER.index(Capacity(each.architecture, each.capacity_type)) for each in groups]
+    names = [asg_name(each, suffix) for each in groups]
+    wanted = tuple(name for name, place in zip(names, places, strict=True) if place == min(places))
+    assert choose(priorities_text(priorities), names) == wanted
+
+
+API = group("api", "shop-dev", Kind.MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64)
+A = group("a", "shop-dev", Kind.MANAGED, CapacityType.ON_DEMAND, Architecture.ARM64)
+B = group("b", "shop-dev", Kind.MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64)
+
+
+def test_an_expression_is_anchored_and_ends_where_the_name_does() -> None:
+    regex = group_regex(API)
+    assert regex == "^eks-api-[0-9a-f]+-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+    assert re.search(regex, f"eks-api-20260715093000123400000001-{UUID}")
+    assert not re.search(regex, f"eks-api-arm-20260715093000123400000001-{UUID}")
+    assert not re.search(regex, f"my-eks-api-20260715093000123400000001-{UUID}")
+    assert not re.search(regex, f"eks-api-20260715093000123400000001-{UUID}-x")
+
+
+def test_special_characters_of_a_name_mean_themselves() -> None:
+    dotted = replace(API, name_prefix="a.p+i-", kind=Kind.SELF_MANAGED)
+    assert group_regex(dotted) == r"^a\.p\+i-[0-9a-f]+$"
+    assert re.search(group_regex(dotted), "a.p+i-20260715093000123400000001")
+    assert not re.search(group_regex(dotted), "axpi-20260715093000123400000001")
+
+
+MAP = """\
+90:
+  - '^eks-arm-spot-'
+50:
+  - '^eks-arm-'
+  - 'graviton'
+10:
+  - '^eks-amd-'
+"""
+CASES: list[tuple[str, str | None, tuple[str, ...], tuple[str, ...]]] = [
+    ("the highest matching priority wins", MAP, ("eks-amd-1", "eks-arm-1", "eks-arm-spot-1"), ("eks-arm-spot-1",)),
+    ("a group counts with the highest of its matches", MAP, ("eks-arm-spot-1", "eks-arm-1"), ("eks-arm-spot-1",)),
+    ("groups of the same priority stay together", MAP, ("eks-arm-1", "eks-amd-1", "eks-arm-2"),
+     ("eks-arm-1", "eks-arm-2")),
+    ("expressions are not anchored by themselves", MAP, ("eks-amd-1", "my-graviton-group"), ("my-graviton-group",)),
+    ("an unmatched group is dropped", MAP, ("other", "eks-amd-1"), ("eks-amd-1",)),
+    ("an unmatched group is dropped, whatever its place", MAP, ("eks-amd-1", "other"), ("eks-amd-1",)),
+    ("when none matches all stay", MAP, ("other", "another"), ("other", "another")),
+    ("a missing map skips the filter", None, ("eks-amd-1", "eks-arm-1"), ("eks-amd-1", "eks-arm-1")),
+    ("an empty map skips the filter", "", ("eks-amd-1", "eks-arm-1"), ("eks-amd-1", "eks-arm-1")),
+    ("YAML that can't be read skips the filter", "90: [", ("eks-amd-1", "eks-arm-1"), ("eks-amd-1", "eks-arm-1")),
+    ("a list in place of a map skips the filter", "- a\n", ("eks-amd-1", "eks-arm-1"), ("eks-amd-1", "eks-arm-1")),
+    ("a word as a priority skips the filter", "high: [arm]\n", ("eks-amd-1", "eks-arm-1"),
+     ("eks-amd-1", "eks-arm-1")),
+    ("a word in place of a list skips the filter", "90: arm\n", ("eks-amd-1", "eks-arm-1"),
+     ("eks-amd-1", "eks-arm-1")),
+    ("one broken expression skips the whole filter", "90: ['arm']\n10: ['(']\n", ("eks-amd-1", "eks-arm-1"),
+     ("eks-amd-1", "eks-arm-1")),
+    ("what Python's library takes and RE2 refuses is broken", "90: ['arm(?=-)']\n10: ['amd']\n",
+     ("eks-amd-1", "eks-arm-1"), ("eks-amd-1", "eks-arm-1")),
+    ("a priority without expressions is allowed", "90:\n10: ['amd']\n", ("eks-arm-1", "eks-amd-1"), ("eks-amd-1",)),
+    ("a negative priority never wins", "-5: ['arm']\n10: ['amd']\n", ("eks-arm-1", "eks-amd-1"), ("eks-amd-1",)),
+    ("negative priorities alone leave all", "-5: ['arm']\n", ("eks-arm-1", "eks-amd-1"), ("eks-arm-1", "eks-amd-1")),
+    ("zero is a priority", "0: ['arm']\n", ("eks-arm-1", "eks-amd-1"), ("eks-arm-1",)),
+    ("no groups, no choice", MAP, (), ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "written", "names", "kept"), CASES, ids=[case[0] for case in CASES])
+def test_the_expander_does_what_its_documentation_says(
+    sentence: str, written: str | None, names: tuple[str, ...], kept: tuple[str, ...]
+) -> None:
+    assert choose(written, names) == kept, sentence
+
+
+@pytest.mark.parametrize("regex", [r"\pL+", "[[:alpha:]]", "(?U)a+", "(?<name>a)"])
+def test_an_expression_that_only_re2_knows_is_refused_and_not_guessed_at(regex: str) -> None:
+    with pytest.raises(RegexError, match="RE2"):
+        choose(f"90: ['{regex}']\n", ["a"])
+
+
+def test_the_map_is_yaml_of_priorities_and_expressions_the_highest_first() -> None:
+    rows = (Priority(10, "c", "^it's$"), Priority(90, "a", "^a$"), Priority(10, "b", "^b$"))
+    text = priorities_text(rows)
+    assert YAML(typ="safe", pure=True).load(text) == {90: ["^a$"], 10: ["^b$", "^it's$"]}
+    assert text.index("90:") < text.index("10:")
+    assert config_map(rows, "kube-system") == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "cluster-autoscaler-priority-expander", "namespace": "kube-system"},
+        "data": {"priorities": text},
+    }
+
+
+def test_written_priorities_replace_derived_ones_and_cordoned_groups_come_last() -> None:
+    rows = plan_priorities([A, B], DEFAULT_ORDER, written={"a": 12, "b": 99}, cordoned=["b"])
+    assert [(row.group, row.priority) for row in rows] == [("a", 12), ("b", CORDONED_PRIORITY)]
+
+
+def test_a_kind_that_the_order_leaves_out_comes_after_all_that_it_names() -> None:
+    rows = plan_priorities([A, B], [parse_kind("amd64-on-demand")], written={})
+    assert [row.group for row in rows] == ["b", "a"]

@@ -1,0 +1,99 @@
+"""One set of words for both autoscalers, and the way from one to the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from multiarch.autoscaling.expander import CORDONED_PRIORITY
+from multiarch.autoscaling.groups import SCALE_UP_DELAY
+from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
+from tests.stack.words import merged, plan
+
+GROUPS: dict[str, Any] = {
+    "nodeGroups": {
+        "web": {"minSize": 2},
+        "web-arm": {"minSize": 0},
+        "batch-arm": {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"], "minSize": 0},
+    }
+}
+
+
+def autoscaling(**words: object) -> AutoscalingPlan:
+    return plan(merged(GROUPS, {"autoscaling": words})).autoscaling
+
+
+def test_without_an_autoscaler_there_is_nothing() -> None:
+    made = autoscaling()
+    assert (made.use, made.cluster_autoscaler, made.karpenter, made.derived) == (Autoscaler.NONE, None, None, ())
+
+
+def test_the_same_preference_orders_groups_and_pools() -> None:
+    groups = autoscaling(use="cluster-autoscaler").cluster_autoscaler
+    pools = autoscaling(use="karpenter").karpenter
+    assert groups is not None
+    assert pools is not None
+    assert [(row.group, row.priority) for row in groups.priorities] == [("batch-arm", 90), ("web-arm", 70), ("web", 30)]
+    assert [pool.weight for pool in pools.pools] == [90, 70, 50, 30]
+    other = autoscaling(use="cluster-autoscaler", prefer="amd64").cluster_autoscaler
+    assert other is not None
+    assert [row.group for row in other.priorities] == ["web", "batch-arm", "web-arm"]
+
+
+def test_the_autoscalers_image_has_the_clusters_minor() -> None:
+    for version in ("1.32", "1.35", "1.36"):
+        made = plan({"kubernetesVersion": version, "autoscaling": {"use": "cluster-autoscaler"}}).autoscaling
+        assert made.cluster_autoscaler is not None
+        assert made.cluster_autoscaler.image_tag.startswith(f"v{version}.")
+
+
+def test_an_autoscaler_alone_cordons_nothing() -> None:
+    groups = autoscaling(use="cluster-autoscaler").cluster_autoscaler
+    pools = autoscaling(use="karpenter").karpenter
+    assert groups is not None
+    assert pools is not None
+    assert (groups.cordoned, groups.scale_up_delay_seconds) == ((), 0)
+    assert all(pool.cpu_limit is None for pool in pools.pools)
+
+
+def test_on_the_way_to_karpenter_the_old_groups_come_last_but_the_controllers_own() -> None:
+    made = autoscaling(use="karpenter", migrateFrom="cluster-autoscaler")
+    assert made.use is Autoscaler.KARPENTER
+    assert made.karpenter is not None
+    assert made.cluster_autoscaler is not None
+    assert made.karpenter.controller_group == "web"
+    assert made.cluster_autoscaler.cordoned == ("batch-arm", "web-arm")
+    priorities = {row.group: row.priority for row in made.cluster_autoscaler.priorities}
+    assert priorities == {"web": 30, "batch-arm": CORDONED_PRIORITY, "web-arm": CORDONED_PRIORITY}
+    assert made.cluster_autoscaler.scale_up_delay_seconds == SCALE_UP_DELAY
+    assert [pool.weight for pool in made.karpenter.pools] == [90, 70, 50, 30]
+
+
+def test_on_the_way_from_karpenter_its_pools_come_last_and_get_no_new_nodes() -> None:
+    made = autoscaling(
+        use="cluster-autoscaler",
+        migrateFrom="karpenter",
+        karpenter={"nodePools": {"general": {"cpuLimit": 64, "memoryLimit": "1Ti"}}},
+    )
+    assert made.karpenter is not None
+    assert made.cluster_autoscaler is not None
+    assert [(pool.weight, pool.cpu_limit, pool.memory_limit) for pool in made.karpenter.pools] == [
+        (4, 0, None), (3, 0, None), (2, 0, None), (1, 0, None),
+    ]  # fmt: skip
+    assert made.cluster_autoscaler.cordoned == ()
+
+
+def test_every_priority_and_weight_is_explained() -> None:
+    rows = {row.key: row for row in autoscaling(use="karpenter", migrateFrom="cluster-autoscaler").derived}
+    assert rows["priority of web-arm"].rule == "being left: last of all"
+    assert rows["priority of web"].rule == "amd64-on-demand is number 4 of the order"
+    assert rows["weight of general-arm64-spot"].value.startswith("90 (")
+    written = autoscaling(use="cluster-autoscaler", clusterAutoscaler={"priorities": {"web": 95}})
+    assert {row.key: row for row in written.derived}[
+        "priority of web"
+    ].rule == "written as clusterAutoscaler.priorities"
+
+
+def test_planning_twice_gives_the_same_plan() -> None:
+    words: dict[str, Any] = {"use": "karpenter", "karpenter": {"nodePools": {"b": {}, "a": {}}}}
+    turned: dict[str, Any] = {"karpenter": {"nodePools": {"a": {}, "b": {}}}, "use": "karpenter"}
+    assert autoscaling(**words) == autoscaling(**turned)

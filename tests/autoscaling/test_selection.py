@@ -1,0 +1,93 @@
+"""Which instance types satisfy requirements; the names that are hard to read are all here."""
+
+from __future__ import annotations
+
+import pytest
+
+from multiarch.autoscaling import selection
+from multiarch.autoscaling.model import Requirement
+from multiarch.autoscaling.selection import labels, satisfies, select, why_none
+from multiarch.facts.instance_types import instance_type, instance_types
+
+
+@pytest.mark.parametrize(
+    ("name", "category", "generation", "family", "size"),
+    [
+        ("m7g.large", "m", "7", "m7g", "large"),
+        ("c6gn.16xlarge", "c", "6", "c6gn", "16xlarge"),
+        ("i4g.large", "i", "4", "i4g", "large"),
+        ("x2iedn.metal", "x", "2", "x2iedn", "metal"),
+        ("inf2.xlarge", "inf", "2", "inf2", "xlarge"),
+        ("hpc7g.4xlarge", "hpc", "7", "hpc7g", "4xlarge"),
+        ("u-6tb1.56xlarge", "u", "1", "u-6tb1", "56xlarge"),
+        ("u7i-12tb.224xlarge", "u", "7", "u7i-12tb", "224xlarge"),
+        ("m8g.metal-24xl", "m", "8", "m8g", "metal-24xl"),
+        ("p6-b200.48xlarge", "p", "6", "p6-b200", "48xlarge"),
+        ("t4g.nano", "t", "4", "t4g", "nano"),
+    ],
+)
+def test_a_name_is_taken_apart_as_karpenter_does(
+    name: str, category: str, generation: str, family: str, size: str
+) -> None:
+    found = labels(instance_type(name))
+    assert found[selection.CATEGORY] == {category}
+    assert found[selection.GENERATION] == {generation}
+    assert found[selection.FAMILY] == {family}
+    assert found[selection.SIZE] == {size}
+
+
+def test_every_type_that_eks_takes_has_category_and_generation() -> None:
+    without = [t.name for t in instance_types().values() if t.eks and selection.CATEGORY not in labels(t)]
+    assert without == []
+
+
+def test_architectures_come_from_the_table_and_never_from_the_name() -> None:
+    for each in instance_types().values():
+        assert labels(each)[selection.ARCHITECTURE] == {str(each.architecture)}
+
+
+def test_bare_metal_has_no_hypervisor_and_a_type_that_is_not_sold_as_spot_is_on_demand_alone() -> None:
+    assert labels(instance_type("m7g.metal"))[selection.HYPERVISOR] == {""}
+    assert labels(instance_type("m4.large"))[selection.HYPERVISOR] == {"xen"}
+    assert labels(instance_type("u7i-12tb.224xlarge"))[selection.CAPACITY_TYPE] == {"on-demand"}
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "met"),
+    [
+        ("In", ("7",), True), ("In", ("6",), False), ("NotIn", ("6",), True), ("NotIn", ("7",), False),
+        ("Exists", (), True), ("DoesNotExist", (), False), ("Gt", ("6",), True), ("Gt", ("7",), False),
+        ("Lt", ("8",), True), ("Lt", ("7",), False),
+    ],
+)  # fmt: skip
+def test_each_operator_means_what_it_does_in_kubernetes(operator: str, values: tuple[str, ...], met: bool) -> None:  # noqa: FBT001
+    assert satisfies(instance_type("m7g.large"), Requirement(selection.GENERATION, operator, values)) is met
+
+
+def test_a_missing_label_meets_notin_and_doesnotexist_alone() -> None:
+    def wanted(operator: str) -> Requirement:
+        return Requirement("example.com/unknown", operator, ("1",))
+
+    met = {
+        o
+        for o in ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+        if satisfies(instance_type("m7g.large"), wanted(o))
+    }
+    assert met == {"NotIn", "DoesNotExist"}
+
+
+def test_an_operator_that_nobody_knows_is_an_error() -> None:
+    with pytest.raises(ValueError, match="Near"):
+        satisfies(instance_type("m7g.large"), Requirement(selection.FAMILY, "Near", ("m7g",)))
+
+
+def test_selection_is_sorted_and_says_what_excluded_the_last_type() -> None:
+    family = Requirement(selection.FAMILY, "In", ("m7g",))
+    virtual = Requirement(selection.HYPERVISOR, "In", selection.VIRTUAL)
+    amd64 = Requirement(selection.ARCHITECTURE, "In", ("amd64",))
+    chosen = [each.name for each in select(instance_types().values(), [family, virtual])]
+    assert chosen == sorted(chosen)
+    assert "m7g.large" in chosen
+    assert "m7g.metal" not in chosen
+    assert select(instance_types().values(), [amd64, family]) == ()
+    assert why_none(instance_types().values(), [amd64, family]) == "instance-family In m7g excludes all that were left"

@@ -1,0 +1,133 @@
+"""The sandbox's AWS for a test cluster, with what Karpenter looks up there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.aws.inventory import client
+from tests.cluster.programs import ROOT, Programs, wait_for
+
+REGION = "us-east-1"
+ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")
+DISCOVERY = "karpenter.sh/discovery"
+INTERRUPTION_SOURCE = "EC2 Spot Instance Interruption Warning"
+Instance = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Aws:
+    """A running AWS server that holds one EKS cluster and its surroundings.
+
+    Subnets (one per zone of :data:`ZONES`) and the security group carry the tag :data:`DISCOVERY` with the cluster's
+    name; the queue for interruptions has that name too.
+    """
+
+    url: str
+    cluster: str
+    node_role: str
+    security_group: str
+    subnets: tuple[str, ...]
+    queue_url: str
+
+    def client(self, service: str) -> Any:  # noqa: ANN401 (botocore makes its clients at run time)
+        """A boto3 client."""
+        return client(service, self.url, REGION)
+
+    def environ(self) -> dict[str, str]:
+        """What leads an AWS program here, and nowhere else."""
+        return {
+            "AWS_ACCESS_KEY_ID": "tests",
+            "AWS_SECRET_ACCESS_KEY": "tests",
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "AWS_PROFILE": "",
+            "AWS_SESSION_TOKEN": "",
+        }
+
+    def running_instances(self) -> list[Instance]:
+        """Instances that run, sorted by id."""
+        pages = (
+            self.client("ec2")
+            .get_paginator("describe_instances")
+            .paginate(Filters=[{"Name": "instance-state-name", "Values": ["pending", "running"]}])
+        )
+        found = [row for page in pages for reservation in page["Reservations"] for row in reservation["Instances"]]
+        return sorted(found, key=lambda row: str(row["InstanceId"]))
+
+    def ensure_node_role(self, name: str) -> None:
+        """Make a role that nodes may take, unless it is there: an EC2NodeClass names one."""
+        iam = self.client("iam")
+        pages = iam.get_paginator("list_roles").paginate()
+        if name not in {row["RoleName"] for page in pages for row in page["Roles"]}:
+            iam.create_role(RoleName=name, AssumeRolePolicyDocument=_trust("ec2.amazonaws.com"))
+
+    def tag_network(self, tags: Mapping[str, str]) -> None:
+        """Put more tags on the subnets and the security group, for selectors other than :data:`DISCOVERY`."""
+        rows = [{"Key": key, "Value": tags[key]} for key in sorted(tags)]
+        self.client("ec2").create_tags(Resources=[*self.subnets, self.security_group], Tags=rows)
+
+    def send_interruption_warning(self, instance_id: str) -> None:
+        """Put into the queue what EventBridge sends two minutes before EC2 takes a spot instance back.
+
+        Shape: EC2 user guide, "Spot Instance interruption notices".
+        """
+        event = {
+            "version": "0",
+            "id": "12345678-1234-1234-1234-123456789012",
+            "detail-type": INTERRUPTION_SOURCE,
+            "source": "aws.ec2",
+            "account": "123456789012",
+            "time": "2026-11-21T09:00:00Z",
+            "region": REGION,
+            "resources": [f"arn:aws:ec2:{REGION}:123456789012:instance/{instance_id}"],
+            "detail": {"instance-id": instance_id, "instance-action": "terminate"},
+        }
+        self.client("sqs").send_message(QueueUrl=self.queue_url, MessageBody=json.dumps(event))
+
+
+def start(programs: Programs, *, cluster: str, kubernetes: str) -> Aws:
+    """Start the sandbox's AWS and make the cluster; ``kubernetes`` is the minor, as in ``1.36``.
+
+    Raises:
+        ClusterError: the server ended, or did not answer in time.
+    """
+    program = programs.start("aws", [sys.executable, "-m", "sandbox.aws", "--port", "0"], {"PYTHONPATH": str(ROOT)})
+
+    def address() -> str | None:
+        program.still_running()
+        said = re.search(r"^listening (\S+)$", program.log.read_text(), re.MULTILINE)
+        return said[1] if said else None
+
+    url = wait_for(address, "the AWS server", timeout=60)
+    ec2, iam = client("ec2", url, REGION), client("iam", url, REGION)
+    discovery = [{"Key": DISCOVERY, "Value": cluster}]
+    rows = ec2.describe_subnets(Filters=[{"Name": "availability-zone", "Values": list(ZONES)}])["Subnets"]
+    subnets = tuple(row["SubnetId"] for row in sorted(rows, key=lambda row: str(row["AvailabilityZone"])))
+    group = ec2.create_security_group(GroupName=f"{cluster}-node", Description="nodes", VpcId=rows[0]["VpcId"])
+    ec2.create_tags(Resources=[*subnets, group["GroupId"]], Tags=discovery)
+    role = iam.create_role(RoleName=f"{cluster}-control-plane", AssumeRolePolicyDocument=_trust("eks.amazonaws.com"))
+    client("eks", url, REGION).create_cluster(
+        name=cluster,
+        version=kubernetes,
+        roleArn=role["Role"]["Arn"],
+        resourcesVpcConfig={"subnetIds": list(subnets), "securityGroupIds": [group["GroupId"]]},
+    )
+    queue = client("sqs", url, REGION).create_queue(QueueName=cluster)
+    made = Aws(url, cluster, f"{cluster}-node", group["GroupId"], subnets, queue["QueueUrl"])
+    made.ensure_node_role(made.node_role)
+    return made
+
+
+def _trust(service: str) -> str:
+    statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})

@@ -1,0 +1,126 @@
+"""The node bridge: a ready Node for every running instance, and the little of a kubelet that the API server waits for.
+
+It stands in for EC2 booting an image and for the kubelet on it; everything else in a test cluster is the real part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from threading import Event, Lock, Thread
+
+from tests.cluster import nodes
+from tests.cluster.aws import Aws, Instance
+from tests.cluster.kube import Kube, KubeError, Object
+from tests.cluster.programs import ClusterError
+
+PAUSE_SECONDS = 0.3
+_READY = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
+
+
+class Bridge:
+    """Looks at AWS and the API server several times a second. ``pause`` in seconds."""
+
+    def __init__(self, kube: Kube, aws: Aws, *, pause: float = PAUSE_SECONDS) -> None:
+        """Nothing runs yet; see :meth:`running`."""
+        self._kube, self._aws, self._pause = kube, aws, pause
+        self._known: dict[str, str] = {}  # instance id: name of its Node
+        self._lock = Lock()
+        self._stop = Event()
+        self._failure: BaseException | None = None
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Bridge]:
+        """Run in a thread; on leaving, end it."""
+        thread = Thread(target=self._run, name="node bridge", daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._stop.set()
+            thread.join(timeout=30)
+
+    def still_running(self) -> None:
+        """Raise ClusterError if the bridge broke down."""
+        if self._failure is not None:
+            raise ClusterError(f"the node bridge broke down: {self._failure!r}") from self._failure
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.wait(self._pause):
+                self.step()
+        except Exception as error:  # noqa: BLE001 (told by still_running, in the tests' own thread)
+            self._failure = error
+
+    def step(self) -> None:
+        """Bring Nodes and pods up to what EC2 and the scheduler say."""
+        with self._lock:
+            instances = {row["InstanceId"]: row for row in self._aws.running_instances()}
+            # Those that leave come first: a new instance may have the address, and so the name, of an old one.
+            for identifier in sorted(self._known.keys() - instances.keys()):
+                self._leave(self._known.pop(identifier))
+            for identifier in sorted(instances.keys() - self._known.keys()):
+                self._join(instances[identifier])
+            self._play_kubelet()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Let the bridge do nothing for a while."""
+        with self._lock:
+            yield
+
+    def _join(self, instance: Instance) -> None:
+        tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags", ())}
+        joining = self._joining(tags)
+        if joining is None:
+            return
+        made = nodes.node(instance, joining)
+        try:
+            self._kube.create(made)
+        except KubeError as error:
+            if error.reason != "AlreadyExists":
+                raise
+        with _unless_gone():
+            self._kube.patch(made, {"status": nodes.status(instance, joining)}, part="status")
+        self._known[instance["InstanceId"]] = made["metadata"]["name"]
+
+    def _joining(self, tags: Mapping[str, str]) -> nodes.Joining | None:
+        """What the instance was started for; None for one that is not to join this cluster."""
+        if "karpenter.sh/nodepool" in tags:
+            node_class = self._kube.get("karpenter.k8s.aws/v1", "EC2NodeClass", tags["karpenter.k8s.aws/ec2nodeclass"])
+            return None if node_class is None else nodes.for_karpenter(node_class["spec"])  # None is on its way out
+        if "eks:nodegroup-name" in tags and tags.get("eks:cluster-name") == self._aws.cluster:
+            eks = self._aws.client("eks")
+            try:
+                answer = eks.describe_nodegroup(clusterName=self._aws.cluster, nodegroupName=tags["eks:nodegroup-name"])
+            except eks.exceptions.ResourceNotFoundException:
+                return None  # on its way out
+            return nodes.for_managed_group(answer["nodegroup"])
+        return None
+
+    def _leave(self, name: str) -> None:
+        """Do as the cloud controller does with the Node of an instance that is gone."""
+        self._kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+
+    def _play_kubelet(self) -> None:
+        """Start pods that were bound to a node; let go of those that are to end."""
+        for pod in self._kube.list("v1", "Pod"):
+            if not pod["spec"].get("nodeName"):
+                continue
+            named: Object = {"apiVersion": "v1", "kind": "Pod", **pod}
+            if "deletionTimestamp" in pod["metadata"]:
+                self._kube.delete(named, grace=0)
+            elif pod.get("status", {}).get("phase") == "Pending":
+                with _unless_gone():
+                    change = {"status": {"phase": "Running", "conditions": _READY}}
+                    self._kube.patch(named, change, part="status")
+
+
+@contextlib.contextmanager
+def _unless_gone() -> Iterator[None]:
+    """Let an object go that somebody deleted meanwhile."""
+    try:
+        yield
+    except KubeError as error:
+        if error.reason != "NotFound":
+            raise

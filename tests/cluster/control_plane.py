@@ -1,0 +1,158 @@
+"""A Kubernetes control plane of real parts on free ports of the loopback address, ready in about five seconds.
+
+etcd, kube-apiserver, kube-controller-manager and kube-scheduler, as ``tools/kubernetes`` pins them. There is no
+kubelet and no network: nodes are whatever is written to the API.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from urllib3.exceptions import HTTPError
+
+from tests.cluster.kube import Access, Kube, KubeError
+from tests.cluster.programs import Program, Programs, free_ports, wait_for
+from tools import build
+
+TOKEN = "administrator"  # noqa: S105 (of an API server on loopback that lives as long as the tests)
+START_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlane:
+    """A running control plane. ``kubeconfig`` is a file of an administrator's."""
+
+    kube: Kube
+    kubeconfig: Path
+    version: str
+
+
+def start(programs: Programs) -> ControlPlane:
+    """Start it, and return when the API server is ready and the default service account is there.
+
+    Raises:
+        ClusterError: a part ended, or was not ready in time.
+        BuildError: a tool could not be built.
+    """
+    names = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+    tools = {name: build.ensure(name) for name in names}
+    etcd_port, peer_port, api_port, controllers_port, scheduler_port = free_ports(5)
+    keys = _write_keys(programs.folder / "keys")
+    etcd = programs.start("etcd", _etcd(tools["etcd"], programs.folder / "etcd", etcd_port, peer_port))
+    api = programs.start("kube-apiserver", _api_server(tools["kube-apiserver"], keys, etcd_port, api_port))
+    kube = Kube(Access(f"https://127.0.0.1:{api_port}", keys / "apiserver.crt", TOKEN))
+    wait_for(lambda: _ready(kube, (etcd, api)), "the API server", timeout=START_SECONDS)
+    kubeconfig = _write_kubeconfig(keys / "kubeconfig", kube.access)
+    controllers = programs.start(
+        "kube-controller-manager", _controllers(tools["kube-controller-manager"], keys, kubeconfig, controllers_port)
+    )
+    scheduler = programs.start(
+        "kube-scheduler", [tools["kube-scheduler"], *_component(keys, kubeconfig, scheduler_port)]
+    )
+
+    def account() -> bool:
+        controllers.still_running()
+        scheduler.still_running()
+        return kube.get("v1", "ServiceAccount", "default", "default") is not None
+
+    wait_for(account, "the default service account", timeout=START_SECONDS)
+    return ControlPlane(kube, kubeconfig, str(kube.request("GET", "/version")["gitVersion"]))
+
+
+def _ready(kube: Kube, parts: tuple[Program, ...]) -> bool:
+    for part in parts:
+        part.still_running()
+    if not kube.access.certificate.is_file():
+        return False
+    try:
+        return bool(kube.request("GET", "/readyz")["text"] == "ok")
+    except (HTTPError, KubeError, OSError):
+        return False
+
+
+def _write_keys(folder: Path) -> Path:
+    folder.mkdir()
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    (folder / "accounts.key").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    (folder / "accounts.pub").write_bytes(
+        key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
+    (folder / "tokens.csv").write_text(f'{TOKEN},administrator,administrator,"system:masters"\n')
+    return folder
+
+
+def _write_kubeconfig(file: Path, access: Access) -> Path:
+    cluster = {"server": access.url, "certificate-authority": str(access.certificate)}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "tests", "cluster": cluster}],
+        "users": [{"name": "tests", "user": {"token": access.token}}],
+        "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "tests"}}],
+        "current-context": "tests",
+    }
+    file.write_text(json.dumps(config))  # JSON is YAML
+    return file
+
+
+def _etcd(tool: Path, data: Path, port: int, peer_port: int) -> list[str | Path]:
+    clients = f"http://127.0.0.1:{port}"
+    return [
+        tool,
+        f"--data-dir={data}",
+        f"--listen-client-urls={clients}",
+        f"--advertise-client-urls={clients}",
+        f"--listen-peer-urls=http://127.0.0.1:{peer_port}",
+        "--unsafe-no-fsync",
+        "--log-level=warn",
+    ]
+
+
+def _api_server(tool: Path, keys: Path, etcd_port: int, port: int) -> list[str | Path]:
+    return [
+        tool,
+        f"--etcd-servers=http://127.0.0.1:{etcd_port}",
+        f"--cert-dir={keys}",
+        f"--secure-port={port}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        "--endpoint-reconciler-type=none",
+        "--service-cluster-ip-range=10.96.0.0/24",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={keys / 'accounts.pub'}",
+        f"--service-account-signing-key-file={keys / 'accounts.key'}",
+        f"--token-auth-file={keys / 'tokens.csv'}",
+        "--authorization-mode=RBAC",
+        "--allow-privileged=true",
+        "--enable-aggregator-routing=true",
+        "--profiling=false",
+    ]
+
+
+def _component(keys: Path, kubeconfig: Path, port: int) -> list[str | Path]:
+    return [
+        f"--kubeconfig={kubeconfig}",
+        f"--authentication-kubeconfig={kubeconfig}",
+        f"--authorization-kubeconfig={kubeconfig}",
+        "--leader-elect=false",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--cert-dir={keys}",
+    ]
+
+
+def _controllers(tool: Path, keys: Path, kubeconfig: Path, port: int) -> list[str | Path]:
+    return [
+        tool,
+        *_component(keys, kubeconfig, port),
+        f"--service-account-private-key-file={keys / 'accounts.key'}",
+        f"--root-ca-file={keys / 'apiserver.crt'}",
+        # Nobody renews the nodes' leases: a node is ready until it is gone.
+        "--node-monitor-grace-period=24h",
+    ]

@@ -1,0 +1,88 @@
+"""The real Karpenter controller, its CustomResourceDefinitions and its charts, as ``tools/karpenter`` pins them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from ruamel.yaml import YAML
+
+from tests.cluster.aws import Aws
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kube import Kube, is_true
+from tests.cluster.programs import Program, Programs, free_ports, wait_for
+from tools import build
+
+PROVIDER = "github.com/aws/karpenter-provider-aws"
+CORE = "sigs.k8s.io/karpenter"
+NAMESPACE = "kube-system"
+START_SECONDS = 120.0
+
+
+def charts() -> Path:
+    """The folder of the charts ``karpenter`` and ``karpenter-crd``, in Go's module cache (read-only)."""
+    return build.module_dir("karpenter", PROVIDER) / "charts"
+
+
+@cache
+def crds() -> tuple[Mapping[str, Any], ...]:
+    """The CustomResourceDefinitions that the provider's release installs, sorted by file name."""
+    folder = build.module_dir("karpenter", PROVIDER) / "pkg" / "apis" / "crds"
+    reader = YAML(typ="safe")
+    return tuple(reader.load(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.yaml")))
+
+
+def install_crds(kube: Kube) -> None:
+    """Apply the definitions, and return when the API server serves them."""
+    for definition in crds():
+        kube.apply(definition)
+    for definition in crds():
+        name = definition["metadata"]["name"]
+
+        def served(name: str = name) -> bool:
+            found = kube.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
+            return found is not None and is_true(found, "Established")
+
+        wait_for(served, f"the definition {name}", timeout=30)
+
+
+def start(programs: Programs, plane: ControlPlane, aws: Aws) -> Program:
+    """Start the controller, and return when it says that it is ready.
+
+    Raises:
+        ClusterError: it ended, or was not ready in time; the message shows the end of its log.
+        BuildError: it could not be built.
+    """
+    metrics_port, health_port = free_ports(2)
+    environ = aws.environ() | {
+        "CLUSTER_ENDPOINT": plane.kube.access.url,
+        "CLUSTER_NAME": aws.cluster,
+        "DISABLE_LEADER_ELECTION": "true",
+        "EKS_CONTROL_PLANE": "true",
+        "HEALTH_PROBE_PORT": str(health_port),
+        "INTERRUPTION_QUEUE": aws.cluster,
+        # On-demand prices come with the controller, and moto has no pricing API. An isolated controller also leaves
+        # the instance profiles of deleted node classes behind, as it would not in an ordinary VPC.
+        "ISOLATED_VPC": "true",
+        "KUBECONFIG": str(plane.kubeconfig),
+        "METRICS_PORT": str(metrics_port),
+        "NO_PROXY": ",".join(["127.0.0.1", *filter(None, [os.environ.get("NO_PROXY")])]),
+        "SYSTEM_NAMESPACE": NAMESPACE,
+    }
+    program = programs.start("karpenter", [build.ensure("karpenter")], environ)
+
+    def ready() -> bool:
+        program.still_running()
+        try:
+            with urlopen(f"http://127.0.0.1:{health_port}/readyz", timeout=2) as answer:
+                return int(answer.status) == 200
+        except (URLError, OSError):
+            return False
+
+    wait_for(ready, "Karpenter's controller", timeout=START_SECONDS)
+    return program

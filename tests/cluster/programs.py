@@ -1,0 +1,135 @@
+"""The programs of a test cluster: started in sessions of their own, logged, and ended together."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from sandbox import processes
+
+ROOT = Path(__file__).resolve().parents[2]
+LOG_LINES_SHOWN = 25
+T = TypeVar("T")
+
+
+class ClusterError(Exception):
+    """A part of the test cluster did not do what it should: the message names it and shows the end of its log."""
+
+
+def wait_for(check: Callable[[], T | None], what: str, *, timeout: float, pause: float = 0.1) -> T:
+    """Return the first result of ``check`` that is neither None nor False; ``timeout`` in seconds.
+
+    Raises:
+        ClusterError: there was none in time.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        found = check()
+        if found is not None and found is not False:
+            return found
+        if time.monotonic() > deadline:
+            raise ClusterError(f"waited {timeout:.0f} s for {what}")
+        time.sleep(pause)
+
+
+def free_ports(count: int) -> list[int]:
+    """Take ``count`` different ports of the loopback address that nobody listens on now."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A running program and where its output goes."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def tail(self) -> str:
+        """The end of the log."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:])
+
+    def still_running(self) -> None:
+        """Raise ClusterError, with the end of the log, if the program has ended."""
+        if self.process.poll() is not None:
+            raise ClusterError(f"{self.name} ended with {self.process.returncode}:\n{self.tail()}")
+
+
+class Programs:
+    """Starts programs, remembers them, ends them in reverse order. ``folder`` is theirs and goes away with them."""
+
+    def __init__(self, folder: Path, guard: subprocess.Popen[bytes]) -> None:
+        """Use ``running`` instead: it ends what it starts."""
+        self.folder = folder
+        self._guard = guard
+        self._running: list[Program] = []
+
+    @classmethod
+    @contextlib.contextmanager
+    def running(cls) -> Iterator[Programs]:
+        """Give a place for programs; leaving it, by whatever way, ends them and removes the folder."""
+        folder = Path(tempfile.mkdtemp(prefix="multiarch-cluster-"))
+        guard = subprocess.Popen(
+            [sys.executable, "-m", "tests.cluster.guard", str(folder)],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C goes to the terminal's process group, and the guard is to outlive it
+        )
+        programs = cls(folder, guard)
+        try:
+            yield programs
+        finally:
+            programs.stop_all()
+            if guard.stdin is not None:
+                guard.stdin.close()
+            guard.wait(timeout=60)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def start(self, name: str, command: Sequence[str | Path], environ: Mapping[str, str] | None = None) -> Program:
+        """Start a program; what it says goes to ``NAME.log``. ``environ`` is added to the caller's environment."""
+        log = self.folder / f"{name}.log"
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                [str(part) for part in command],
+                cwd=self.folder,
+                env={**os.environ, **(environ or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        program = Program(name, process, log)
+        self._running.append(program)
+        if self._guard.stdin is not None:
+            self._guard.stdin.write(f"{process.pid}\n".encode())
+            self._guard.stdin.flush()
+        return program
+
+    def stop(self, program: Program, *, grace: float = 5.0) -> None:
+        """End a program and all it started; after ``grace`` seconds without mercy."""
+        self._running.remove(program)
+        leader = processes.identify(program.process.pid)
+        if leader is not None:
+            processes.stop_session(leader, grace=grace)
+        program.process.wait(timeout=10)
+
+    def stop_all(self) -> None:
+        """End everything, last started first."""
+        for program in reversed(self._running.copy()):
+            # What they hold is thrown away: nobody needs to end in good order.
+            self.stop(program, grace=1.0)

@@ -1,0 +1,199 @@
+"""The test rig: a control plane, the sandbox's AWS, the real Karpenter controller and the node bridge, together.
+
+One rig serves many scenarios: ``apply`` pools, ``run_pods``, look, ``reset``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.cluster import aws as aws_module
+from tests.cluster import control_plane, karpenter
+from tests.cluster.aws import Aws
+from tests.cluster.bridge import Bridge
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kube import Kube, KubeError, Object, condition, is_true
+from tests.cluster.placements import MOST_PODS, Placement, Refused, Watch
+from tests.cluster.programs import ClusterError, Program, Programs, wait_for
+
+KARPENTER_V1 = "karpenter.sh/v1"
+NODE_CLASSES = ("karpenter.k8s.aws/v1", "EC2NodeClass")
+NODE_POOLS = (KARPENTER_V1, "NodePool")
+NODE_CLAIMS = (KARPENTER_V1, "NodeClaim")
+WORKLOADS = (
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "StatefulSet"),
+    ("apps/v1", "DaemonSet"),
+    ("apps/v1", "ReplicaSet"),
+    ("batch/v1", "CronJob"),
+    ("batch/v1", "Job"),
+    ("policy/v1", "PodDisruptionBudget"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rig:
+    """A running rig. ``aws.cluster`` is the cluster's name, ``aws.node_role`` a role that nodes may take."""
+
+    plane: ControlPlane
+    aws: Aws
+    controller: Program
+    bridge: Bridge
+
+    @property
+    def kube(self) -> Kube:
+        """The API server's client."""
+        return self.plane.kube
+
+    def check(self) -> None:
+        """Raise ClusterError if a part has broken down."""
+        self.controller.still_running()
+        self.bridge.still_running()
+
+    def apply(self, objects: Iterable[Mapping[str, Any]], *, timeout: float = 60.0) -> None:
+        """Apply objects in their order, then wait until node classes and pools among them are ready.
+
+        The role that a node class names is made if AWS does not have it.
+
+        Raises:
+            KubeError: the API server refuses an object; what its rules say is in ``message``.
+            ClusterError: Karpenter did not find one ready in time; its conditions say why.
+        """
+        applied = []
+        for item in objects:
+            if item["kind"] == "EC2NodeClass" and "role" in item["spec"]:
+                self.aws.ensure_node_role(item["spec"]["role"])
+            self.kube.apply(item)
+            applied.append((item["apiVersion"], item["kind"], item["metadata"]["name"]))
+        for api_version, kind, name in applied:
+            if (api_version, kind) in (NODE_CLASSES, NODE_POOLS):
+                self._wait_ready(api_version, kind, name, timeout)
+
+    def _wait_ready(self, api_version: str, kind: str, name: str, timeout: float) -> None:
+        found: Object = {}
+
+        def ready() -> bool:
+            nonlocal found
+            self.check()
+            found = self.kube.get(api_version, kind, name) or {}
+            return is_true(found, "Ready")
+
+        try:
+            wait_for(ready, f"{kind} {name} to be ready", timeout=timeout)
+        except ClusterError as error:
+            raise ClusterError(f"{error}: {condition(found, 'Ready')}\n{self.controller.tail()}") from error
+
+    def run_pods(
+        self, pods: Iterable[Mapping[str, Any]], *, bound: bool = True, timeout: float = 60.0
+    ) -> dict[str, Placement | Refused]:
+        """Create pods and return, sorted by name, what Karpenter planned for each, once all run or are refused.
+
+        Without ``bound`` it is enough that the planned nodes are launched, which saves half of the time.
+        Karpenter takes them by size: CPU, then memory, the largest first; pods of one size that were created within
+        a second in an order of its own. A scenario that is to go the same way every time gives them different sizes.
+
+        Raises:
+            ValueError: there are more than :data:`placements.MOST_PODS`, or two have one name.
+            KubeError: the API server refuses a pod.
+            ClusterError: nothing was decided in time; the message holds what is known of each.
+        """
+        manifests = [{"apiVersion": "v1", "kind": "Pod", **each} for each in pods]
+        names = frozenset(
+            (each["metadata"].get("namespace") or "default", each["metadata"]["name"]) for each in manifests
+        )
+        if len({name for _, name in names}) < len(manifests) or len(manifests) > MOST_PODS:
+            raise ValueError(f"at most {MOST_PODS} pods, of different names: {sorted(names)}")
+        for each in manifests:
+            self.kube.create(each)
+        return self.placements(names, bound=bound, timeout=timeout)
+
+    def placements(
+        self, names: Iterable[tuple[str, str]], *, bound: bool = True, timeout: float = 60.0
+    ) -> dict[str, Placement | Refused]:
+        """Wait for pods that exist already, named by namespace and name; see :meth:`run_pods`."""
+        watch = Watch(self.kube, frozenset(names), bound)
+
+        def decided() -> dict[str, Placement | Refused] | None:
+            self.check()
+            return watch.look()
+
+        try:
+            return wait_for(decided, "pods to be placed", timeout=timeout, pause=0.2)
+        except ClusterError as error:
+            raise ClusterError(f"{error}\n{watch.summary()}\n{self.controller.tail()}") from error
+
+    def interrupt(self, node: str) -> str:
+        """Send a spot interruption warning for a node's instance; return the instance's id."""
+        found = self.kube.get("v1", "Node", node)
+        if found is None:
+            raise ClusterError(f"there is no node {node}")
+        instance = str(found["spec"]["providerID"].rpartition("/")[2])
+        self.aws.send_interruption_warning(instance)
+        return instance
+
+    def nodes(self) -> list[str]:
+        """Names of all Nodes, sorted."""
+        return [item["metadata"]["name"] for item in self.kube.list("v1", "Node")]
+
+    def reset(self, *, timeout: float = 30.0) -> None:
+        """Take away all workloads, pools, node classes, nodes and instances; what is left is a rig as good as new.
+
+        It does not ask politely (instances are terminated under Karpenter's hands, finalizers of its claims and nodes
+        are taken off), because it is no test of deletion. What the controller keeps in memory stays: after an
+        interruption it avoids that instance type in that zone as spot for three minutes.
+
+        Raises:
+            ClusterError: something would not go.
+        """
+        self.check()
+        with self.bridge.held():
+            for kind in WORKLOADS:
+                self._delete_all(kind, namespaces=True)
+            self._delete_all(NODE_POOLS)
+            self._delete_all(NODE_CLASSES)
+            self._empty(timeout)
+
+    def _empty(self, timeout: float) -> None:
+        def gone() -> bool:
+            self.check()
+            self._delete_all(("v1", "Pod"), namespaces=True)
+            instances = [row["InstanceId"] for row in self.aws.running_instances()]
+            if instances:
+                self.aws.client("ec2").terminate_instances(InstanceIds=instances)
+            for kind in (NODE_CLAIMS, ("v1", "Node")):
+                self._delete_all(kind, force=True)
+            return not instances and not any(
+                self.kube.list(*kind) for kind in (NODE_CLAIMS, ("v1", "Node"), NODE_POOLS, NODE_CLASSES, ("v1", "Pod"))
+            )
+
+        wait_for(gone, "the rig to be empty", timeout=timeout, pause=0.2)
+
+    def _delete_all(self, kind: tuple[str, str], *, namespaces: bool = False, force: bool = False) -> None:
+        for item in self.kube.list(*kind):
+            named = {"apiVersion": kind[0], "kind": kind[1], **item}
+            if "deletionTimestamp" not in item["metadata"] or namespaces:
+                self.kube.delete(named, grace=0)
+            if force and item["metadata"].get("finalizers"):
+                with contextlib.suppress(KubeError):  # gone meanwhile
+                    self.kube.patch(named, {"metadata": {"finalizers": None}})
+
+
+@contextlib.contextmanager
+def running(programs: Programs, plane: ControlPlane, *, cluster: str = "rig") -> Iterator[Rig]:
+    """Complete a control plane to a rig; leaving it ends the bridge, the programs are ended by their owner."""
+    karpenter.install_crds(plane.kube)
+    minor = ".".join(plane.version.removeprefix("v").split(".")[:2])
+    aws = aws_module.start(programs, cluster=cluster, kubernetes=minor)
+    controller = karpenter.start(programs, plane, aws)
+    with Bridge(plane.kube, aws).running() as bridge:
+        yield Rig(plane, aws, controller, bridge)
+
+
+@contextlib.contextmanager
+def complete() -> Iterator[Rig]:
+    """Start everything, and end it on leaving."""
+    with Programs.running() as programs, running(programs, control_plane.start(programs)) as rig:
+        yield rig

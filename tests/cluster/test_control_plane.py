@@ -1,0 +1,68 @@
+"""The control plane is a real one, and the small client says what the API server says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kube import Kube, KubeError, Object
+from tests.cluster.objects import pod, replica_set
+from tests.cluster.programs import wait_for
+from tools import build
+
+
+@pytest.fixture
+def kube(control_plane: ControlPlane) -> Kube:
+    return control_plane.kube
+
+
+def config_map(**data: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "words", "namespace": "default"},
+        "data": data,
+    }
+
+
+def test_the_api_server_is_the_pinned_one(control_plane: ControlPlane) -> None:
+    assert f"k8s.io/kubernetes {control_plane.version}" in (build.TOOLS / "kubernetes" / "go.mod").read_text()
+
+
+def test_an_object_is_applied_changed_listed_and_deleted(kube: Kube) -> None:
+    kube.apply(config_map(a="1", b="2"))
+    kube.apply(config_map(a="3"))
+    found = kube.get("v1", "ConfigMap", "words", "default")
+    assert found is not None
+    assert found["data"] == {"a": "3"}  # server-side apply takes away what is no longer said
+    assert "words" in [item["metadata"]["name"] for item in kube.list("v1", "ConfigMap", "default")]
+    kube.delete(config_map())
+    kube.delete(config_map())
+    assert kube.get("v1", "ConfigMap", "words", "default") is None
+
+
+def test_what_the_api_server_refuses_comes_with_its_reason(kube: Kube) -> None:
+    wrong = pod("wrong")
+    wrong["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "-1"
+    with pytest.raises(KubeError, match="must be greater than or equal to 0") as raised:
+        kube.create(wrong)
+    assert (raised.value.code, raised.value.reason) == (422, "Invalid")
+
+
+def test_a_kind_that_the_api_server_does_not_know_is_an_error(kube: Kube) -> None:
+    with pytest.raises(KubeError, match="has no Podd"):
+        kube.list("v1", "Podd")
+
+
+def test_controllers_make_pods_and_the_scheduler_says_that_there_is_no_node(kube: Kube) -> None:
+    owner = replica_set("copies", 2, pod("copies"))
+    kube.apply(owner)
+
+    def said() -> str:
+        pods = kube.list("v1", "Pod", "default", selector="app=copies")
+        reasons = [each.get("message", "") for item in pods for each in item["status"].get("conditions", ())]
+        return reasons[0] if len(pods) == 2 and reasons else ""
+
+    assert "no nodes available" in wait_for(lambda: said() or None, "the scheduler", timeout=20)
+    kube.delete(owner)
+    wait_for(lambda: not kube.list("v1", "Pod", "default", selector="app=copies"), "pods to go", timeout=20)

@@ -1,0 +1,92 @@
+"""Nothing of a test cluster outlives its tests, however they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sandbox import processes
+from tests.cluster.programs import ROOT, ClusterError, Program, Programs, free_ports, wait_for
+
+OWNER = """
+import sys, time
+from tests.cluster.programs import Programs
+with Programs.running() as programs:
+    # A shell that starts another program: both are of the session.
+    shell = programs.start("shell", ["sh", "-c", "sleep 600 & echo $! ; wait"])
+    time.sleep(0.3)
+    print(programs.folder, shell.process.pid, shell.log.read_text().strip(), flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_programs_and_folder_are_gone_when_their_owner_is(number: signal.Signals) -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert owner.stdout is not None
+    with owner.stdout:
+        folder, *pids = owner.stdout.readline().rsplit(maxsplit=2)
+    started = [processes.identify(int(pid)) for pid in pids]
+    assert None not in started
+    assert Path(folder).is_dir()
+    owner.send_signal(number)
+    owner.wait(timeout=20)
+
+    def gone() -> bool:
+        return not Path(folder).exists() and not any(processes.identify(int(pid)) for pid in pids)
+
+    assert wait_for(gone, "programs to end", timeout=20)
+
+
+def test_a_failing_test_leaves_nothing() -> None:
+    started: list[Program] = []
+    with pytest.raises(ZeroDivisionError):
+        _fail_with_a_program(started)
+    assert started[0].process.poll() is not None
+    assert not started[0].log.parent.exists()
+
+
+def _fail_with_a_program(started: list[Program]) -> None:
+    with Programs.running() as programs:
+        started.append(programs.start("sleeper", ["sleep", "600"]))
+        raise ZeroDivisionError
+
+
+def test_a_program_that_ends_by_itself_is_told_with_the_end_of_its_log() -> None:
+    with Programs.running() as programs:
+        program = programs.start("grumbler", ["sh", "-c", "echo no such luck; exit 7"])
+        program.process.wait(timeout=10)
+        with pytest.raises(ClusterError, match=r"grumbler ended with 7:\nno such luck"):
+            program.still_running()
+
+
+def test_a_program_can_be_stopped_before_the_others() -> None:
+    with Programs.running() as programs:
+        first, second = (programs.start(name, ["sleep", "600"]) for name in ("first", "second"))
+        programs.stop(first)
+        assert first.process.poll() is not None
+        second.still_running()
+
+
+def test_ports_taken_at_once_differ() -> None:
+    assert len(set(free_ports(20))) == 20
+
+
+def test_waiting_in_vain_says_for_what() -> None:
+    began = time.monotonic()
+    with pytest.raises(ClusterError, match="waited 0 s for the moon"):
+        wait_for(lambda: False, "the moon", timeout=0.2, pause=0.05)
+    assert time.monotonic() - began < 5

@@ -1,0 +1,149 @@
+"""The cluster autoscaler: chart and values, role and rights, tags on Auto Scaling Groups, order."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from tests.components import autoscaled, declared
+from tests.components.declared import World, goes_before
+
+NAME = "cluster-autoscaler"
+
+
+def values(found: World) -> dict[str, Any]:
+    release: Any = found.inputs(autoscaled.RELEASE, NAME)
+    return dict(release["values"])
+
+
+def test_chart_and_image_are_pinned(with_cluster_autoscaler: World) -> None:
+    release = with_cluster_autoscaler.inputs(autoscaled.RELEASE, NAME)
+    assert (release["chart"], release["version"]) == ("cluster-autoscaler", "9.59.0")
+    assert release["repositoryOpts"] == {"repo": "https://kubernetes.github.io/autoscaler"}
+    assert (release["name"], release["namespace"]) == ("cluster-autoscaler", "kube-system")
+    assert values(with_cluster_autoscaler)["image"] == {"tag": "v1.35.0"}
+
+
+def test_it_finds_this_clusters_groups_in_this_region(with_cluster_autoscaler: World) -> None:
+    found = values(with_cluster_autoscaler)
+    assert found["autoDiscovery"] == {"clusterName": "shop-dev"}
+    assert (found["cloudProvider"], found["awsRegion"]) == ("aws", "eu-west-1")
+
+
+def test_the_expander_is_one_that_the_chart_writes_priorities_for(with_cluster_autoscaler: World) -> None:
+    expander = values(with_cluster_autoscaler)["extraArgs"]["expander"]
+    assert expander == "priority,least-waste"
+    assert "priority" in expander.split(",")
+
+
+def test_the_priorities_are_the_plans(with_cluster_autoscaler: World) -> None:
+    text = values(with_cluster_autoscaler)["expanderPriorities"]
+    assert YAML(typ="safe", pure=True).load(text) == {
+        priority.priority: [priority.regex] for priority in autoscaled.CLUSTER_AUTOSCALER.priorities
+    }
+
+
+def test_scale_down_follows_the_plan_and_every_argument_is_text(with_cluster_autoscaler: World) -> None:
+    arguments = values(with_cluster_autoscaler)["extraArgs"]
+    assert arguments["scale-down-unneeded-time"] == "12m"
+    assert arguments["scale-down-delay-after-add"] == "7m"
+    assert arguments["scale-down-utilization-threshold"] == "0.45"
+    assert arguments["balance-similar-node-groups"] == "true"
+    assert {type(value) for value in arguments.values()} == {str}
+
+
+def test_an_autoscaler_that_is_being_left_looks_at_pods_later_than_the_new_one(with_cluster_autoscaler: World) -> None:
+    assert "new-pod-scale-up-delay" not in values(with_cluster_autoscaler)["extraArgs"]
+    leaving = replace(autoscaled.CLUSTER_AUTOSCALER, scale_up_delay_seconds=180)
+    both = autoscaled.autoscaling(cluster_autoscaler=True, karpenter=True)
+    found = autoscaled.world(replace(both, cluster_autoscaler=leaving))
+    assert values(found)["extraArgs"]["new-pod-scale-up-delay"] == "180s"
+
+
+def test_its_pods_run_on_arm64_nodes_too_and_have_no_rights(with_cluster_autoscaler: World) -> None:
+    found = values(with_cluster_autoscaler)
+    assert {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"} in found["tolerations"]
+    assert found["securityContext"]["runAsNonRoot"] is True
+    assert found["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert found["containerSecurityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert found["priorityClassName"] == "system-cluster-critical"
+    assert found["podDisruptionBudget"] == {"maxUnavailable": 1}
+    assert found["replicaCount"] == 2
+    assert found["resources"]["requests"]["memory"] == found["resources"]["limits"]["memory"]
+
+
+def test_without_an_arm64_taint_nothing_of_it_is_tolerated() -> None:
+    found = autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True), {"arm64Taint": "none"})
+    assert values(found)["tolerations"] == [{"key": "CriticalAddonsOnly", "operator": "Exists"}]
+
+
+def test_a_service_monitor_is_declared_where_the_plan_wants_one(with_cluster_autoscaler: World) -> None:
+    assert values(with_cluster_autoscaler)["serviceMonitor"] == {"enabled": True, "namespace": "kube-system"}
+
+
+def test_the_role_is_for_its_service_account_and_changes_tagged_groups_alone(with_cluster_autoscaler: World) -> None:
+    role = with_cluster_autoscaler.inputs(declared.ROLE, NAME)
+    trust = json.loads(role["assumeRolePolicy"])["Statement"][0]
+    assert trust["Principal"] == {"Service": "pods.eks.amazonaws.com"}
+    assert trust["Condition"]["StringEquals"]["aws:RequestTag/kubernetes-service-account"] == NAME
+    association = with_cluster_autoscaler.inputs(autoscaled.ASSOCIATION, NAME)
+    assert (association["namespace"], association["serviceAccount"]) == ("kube-system", NAME)
+    assert association["roleArn"].endswith("<Role:cluster-autoscaler>")
+    assert values(with_cluster_autoscaler)["rbac"]["serviceAccount"]["name"] == NAME
+    policy = json.loads(with_cluster_autoscaler.inputs(declared.ROLE_POLICY, NAME)["policy"])
+    writes = [s for s in policy["Statement"] if "autoscaling:SetDesiredCapacity" in s["Action"]]
+    assert len(writes) == 1
+    assert "k8s.io/cluster-autoscaler/shop-dev" in json.dumps(writes[0]["Condition"])
+    attached = [a for a in with_cluster_autoscaler.all(declared.ATTACHMENT) if a.name == NAME]
+    assert attached == []
+
+
+def test_ekss_auto_scaling_groups_are_tagged_one_by_one(with_cluster_autoscaler: World) -> None:
+    tags: list[Any] = [tag.inputs for tag in with_cluster_autoscaler.all(autoscaled.GROUP_TAG)]
+    found = {(tag["autoscalingGroupName"], tag["tag"]["key"], tag["tag"]["value"]) for tag in tags}
+    assert found == {
+        *((("eks-web-RENDERED-RENDERED"), *pair) for pair in autoscaled.FOUND_BY),
+        *((("eks-web-arm-RENDERED-RENDERED"), *pair) for pair in autoscaled.FOUND_BY),
+        ("eks-web-arm-RENDERED-RENDERED", *autoscaled.ARM64_TAINT_TAG),
+    }
+    assert len(tags) == len(found)
+    assert {tag["tag"]["propagateAtLaunch"] for tag in tags} == {False}
+
+
+def test_a_group_of_our_own_carries_its_tags_itself_and_its_instances_do_not(with_cluster_autoscaler: World) -> None:
+    group: Any = with_cluster_autoscaler.inputs(declared.SCALING_GROUP, "own-arm")
+    tags = {tag["key"]: tag for tag in group["tags"]}
+    for key, value in (*autoscaled.FOUND_BY, autoscaled.ARM64_TAINT_TAG):
+        assert tags[key] == {"key": key, "value": value, "propagateAtLaunch": False}
+    assert tags["kubernetes.io/cluster/shop-dev"]["propagateAtLaunch"] is True
+
+
+def test_without_an_autoscaler_nothing_of_one_is_declared(small: World) -> None:
+    types = {resource.type for resource in small.resources}
+    assert not types & {autoscaled.RELEASE, autoscaled.GROUP_TAG, autoscaled.ASSOCIATION, autoscaled.QUEUE}
+
+
+def test_it_comes_after_nodes_coredns_its_rights_and_the_groups_tags_and_goes_before_them(
+    with_cluster_autoscaler: World,
+) -> None:
+    release = with_cluster_autoscaler.one(autoscaled.RELEASE, NAME)
+    needed = [
+        *with_cluster_autoscaler.all(declared.MANAGED),
+        *with_cluster_autoscaler.all(declared.SCALING_GROUP),
+        *with_cluster_autoscaler.all(autoscaled.GROUP_TAG),
+        with_cluster_autoscaler.one(declared.ADDON, "coredns"),
+        with_cluster_autoscaler.one(declared.ADDON, "eks-pod-identity-agent"),
+        with_cluster_autoscaler.one(autoscaled.ASSOCIATION),
+        with_cluster_autoscaler.one(declared.ROLE_POLICY, NAME),
+    ]
+    assert len(needed) == 2 + 1 + 5 + 4
+    for thing in needed:
+        assert goes_before(with_cluster_autoscaler, release, thing), thing.urn
+        assert not goes_before(with_cluster_autoscaler, thing, release), thing.urn

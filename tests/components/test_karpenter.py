@@ -1,0 +1,312 @@
+"""Karpenter: charts and values, rights, queue and rules, what it finds by tags, and an order that does not hang."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from components.recording import Recorded
+from multiarch.autoscaling.model import Autoscaler
+from tests.components import autoscaled, declared
+from tests.components.declared import World, goes_before
+
+CRDS, CONTROLLER = "karpenter-crd", "karpenter"
+SUBNETS = ["subnet-0aaaaaaaaaaaaaaa1", "subnet-0aaaaaaaaaaaaaaa2"]
+EXISTING = {"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": SUBNETS}}
+ARM64_TOLERATION = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
+
+
+def values(found: World) -> dict[str, Any]:
+    release: Any = found.inputs(autoscaled.RELEASE, CONTROLLER)
+    return dict(release["values"])
+
+
+def test_both_charts_are_pinned_to_one_version_and_crds_have_their_own(with_karpenter: World) -> None:
+    crds, controller = (with_karpenter.inputs(autoscaled.RELEASE, name) for name in (CRDS, CONTROLLER))
+    assert crds["chart"] == "oci://public.ecr.aws/karpenter/karpenter-crd"
+    assert controller["chart"] == "oci://public.ecr.aws/karpenter/karpenter"
+    assert crds["version"] == controller["version"] == "1.14.1"
+    assert controller["skipCrds"] is True
+    assert "skipCrds" not in crds
+    assert {crds["namespace"], controller["namespace"]} == {"kube-system"}
+
+
+def test_an_upgrade_brings_the_crds_before_the_controller(with_karpenter: World) -> None:
+    controller = with_karpenter.one(autoscaled.RELEASE, CONTROLLER)
+    assert with_karpenter.one(autoscaled.RELEASE, CRDS).urn in controller.dependencies
+
+
+def test_the_interruption_queue_is_given_by_name_under_the_key_that_the_chart_reads(with_karpenter: World) -> None:
+    settings = values(with_karpenter)["settings"]
+    assert settings["interruptionQueue"] == "shop-dev-karpenter"
+    assert settings["interruptionQueue"] == with_karpenter.inputs(autoscaled.QUEUE)["name"]
+    assert settings["clusterName"] == "shop-dev"
+
+
+@pytest.mark.parametrize(("nat", "isolated"), [("none", True), ("single", False)])
+def test_without_a_nat_gateway_karpenter_asks_for_no_prices(nat: str, isolated: bool) -> None:  # noqa: FBT001
+    endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "s3", "sqs", "ssm", "ssmmessages", "sts"]
+    found = autoscaled.world(autoscaled.autoscaling(karpenter=True), {"network": {"nat": nat, "endpoints": endpoints}})
+    assert values(found)["settings"]["isolatedVPC"] is isolated
+
+
+def test_the_controller_runs_on_its_group_and_never_on_its_own_nodes(with_karpenter: World) -> None:
+    affinity = values(with_karpenter)["affinity"]
+    terms = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert len(terms) == 1
+    assert {"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"} in terms[0]["matchExpressions"]
+    group = {"key": "eks.amazonaws.com/nodegroup", "operator": "In", "values": ["web-RENDERED"]}
+    assert group in terms[0]["matchExpressions"]
+
+
+def test_the_controller_tolerates_the_arm64_taint_and_those_of_its_group(with_karpenter: World) -> None:
+    assert values(with_karpenter)["tolerations"] == [
+        {"key": "CriticalAddonsOnly", "operator": "Exists"},
+        ARM64_TOLERATION,
+    ]
+    tainted = {"nodeGroups": {"web": {"taints": ["dedicated=system:NoSchedule"]}}}
+    found = autoscaled.world(autoscaled.autoscaling(karpenter=True), tainted)
+    assert {
+        "key": "dedicated",
+        "operator": "Equal",
+        "value": "system",
+        "effect": "NoSchedule",
+    } in values(found)["tolerations"]
+
+
+def test_two_controllers_spread_and_go_one_by_one(with_karpenter: World) -> None:
+    found = values(with_karpenter)
+    assert found["replicas"] == 2
+    assert found["podDisruptionBudget"] == {"name": "karpenter", "maxUnavailable": 1}
+    assert [spread["topologyKey"] for spread in found["topologySpreadConstraints"]] == [
+        "topology.kubernetes.io/zone",
+        "kubernetes.io/hostname",
+    ]
+
+
+def test_six_policies_are_kept_apart_and_each_fits_iams_limit(with_karpenter: World) -> None:
+    policies = {policy.name: str(policy.inputs["policy"]) for policy in with_karpenter.all(autoscaled.POLICY)}
+    assert len(policies) == 6
+    for name, text in policies.items():
+        assert len("".join(text.split())) <= 6144, name
+    role = f"{with_karpenter.inputs(declared.ROLE, CONTROLLER)['namePrefix']}RENDERED"
+    attached = {a.inputs["policyArn"] for a in with_karpenter.all(declared.ATTACHMENT) if a.inputs["role"] == role}
+    assert attached == {f"arn:aws:iam::111122223333:<Policy:{name}>" for name in policies}
+
+
+def test_the_policies_name_this_cluster_its_queue_and_its_node_role(with_karpenter: World) -> None:
+    everything = "\n".join(str(policy.inputs["policy"]) for policy in with_karpenter.all(autoscaled.POLICY))
+    assert "arn:aws:sqs:eu-west-1:111122223333:shop-dev-karpenter" in everything
+    assert "<Role:karpenter-nodes>" in everything
+    assert "ec2:DescribeInstanceStatus" in everything
+
+
+def test_the_controllers_role_is_for_its_service_account_alone(with_karpenter: World) -> None:
+    trust = json.loads(with_karpenter.inputs(declared.ROLE, CONTROLLER)["assumeRolePolicy"])["Statement"][0]
+    assert trust["Action"] == ["sts:AssumeRole", "sts:TagSession"]
+    assert trust["Condition"]["StringEquals"] == {
+        "aws:RequestTag/eks-cluster-name": "shop-dev",
+        "aws:RequestTag/kubernetes-namespace": "kube-system",
+        "aws:RequestTag/kubernetes-service-account": "karpenter",
+    }
+    association = with_karpenter.inputs(autoscaled.ASSOCIATION, CONTROLLER)
+    assert (association["namespace"], association["serviceAccount"]) == ("kube-system", "karpenter")
+    assert values(with_karpenter)["serviceAccount"] == {"create": True, "name": "karpenter"}
+
+
+def test_nodes_join_pull_images_answer_ssm_and_write_session_logs(with_karpenter: World) -> None:
+    role = f"{with_karpenter.inputs(declared.ROLE, 'karpenter-nodes')['namePrefix']}RENDERED"
+    attached = {
+        str(a.inputs["policyArn"]).rpartition("/")[2]
+        for a in with_karpenter.all(declared.ATTACHMENT)
+        if a.inputs["role"] == role
+    }
+    assert attached == {
+        "AmazonEC2ContainerRegistryPullOnly",
+        "AmazonEKSWorkerNodePolicy",
+        "AmazonEKS_CNI_Policy",
+        "AmazonSSMManagedInstanceCore",
+    }
+    assert with_karpenter.one(declared.ROLE_POLICY, "karpenter-nodes-session-logs").inputs["role"] == role
+    entry = with_karpenter.inputs(declared.ACCESS_ENTRY, "karpenter-nodes")
+    assert entry["type"] == "EC2_LINUX"
+    assert entry["principalArn"].endswith("<Role:karpenter-nodes>")
+    assert "karpenter-nodes" not in {profile.name for profile in with_karpenter.all(declared.PROFILE)}
+
+
+def test_the_queue_is_encrypted_and_keeps_messages_for_five_minutes(with_karpenter: World) -> None:
+    queue = with_karpenter.inputs(autoscaled.QUEUE)
+    assert queue["messageRetentionSeconds"] == 300
+    assert queue["sqsManagedSseEnabled"] is True
+
+
+def test_only_eventbridge_and_sqs_may_send_and_nobody_without_tls(with_karpenter: World) -> None:
+    policy = json.loads(with_karpenter.inputs(autoscaled.QUEUE_POLICY)["policy"])
+    allow, deny = policy["Statement"]
+    assert (allow["Effect"], allow["Action"]) == ("Allow", "sqs:SendMessage")
+    assert allow["Principal"] == {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]}
+    assert (deny["Effect"], deny["Principal"], deny["Action"]) == ("Deny", "*", "sqs:*")
+    assert deny["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    arn = "arn:aws:sqs:eu-west-1:111122223333:shop-dev-karpenter"
+    assert {allow["Resource"], deny["Resource"]} == {arn}
+
+
+def test_five_rules_send_to_the_queue(with_karpenter: World) -> None:
+    rules = {rule.name: json.loads(str(rule.inputs["eventPattern"])) for rule in with_karpenter.all(autoscaled.RULE)}
+    assert {(*pattern["source"], *pattern["detail-type"]) for pattern in rules.values()} == {
+        ("aws.health", "AWS Health Event"),
+        ("aws.ec2", "EC2 Spot Instance Interruption Warning"),
+        ("aws.ec2", "EC2 Instance Rebalance Recommendation"),
+        ("aws.ec2", "EC2 Instance State-change Notification"),
+        ("aws.ec2", "EC2 Capacity Reservation Instance Interruption Warning"),
+    }
+    assert len(rules) == 5
+    targets = with_karpenter.all(autoscaled.TARGET)
+    assert {target.name for target in targets} == set(rules)
+    assert {target.inputs["arn"] for target in targets} == {"arn:aws:sqs:eu-west-1:111122223333:shop-dev-karpenter"}
+    for target in targets:
+        prefix = with_karpenter.inputs(autoscaled.RULE, target.name)["namePrefix"]
+        assert target.inputs["rule"] == f"{prefix}RENDERED"
+
+
+def test_private_subnets_of_a_new_network_and_the_security_group_can_be_found(with_karpenter: World) -> None:
+    for subnet in with_karpenter.all(declared.SUBNET):
+        tags: Any = subnet.inputs["tags"]
+        assert tags.get("karpenter.sh/discovery") == ("shop-dev" if subnet.name.startswith("private") else None)
+    tags = [tag.inputs for tag in with_karpenter.all(autoscaled.EC2_TAG)]
+    assert tags == [
+        {
+            "resourceId": "<SecurityGroup:cluster, made by EKS>",
+            "key": "karpenter.sh/discovery",
+            "value": "shop-dev",
+        }
+    ]
+
+
+def test_private_subnets_of_an_existing_network_get_the_tag_and_nothing_else() -> None:
+    found = autoscaled.world(autoscaled.autoscaling(karpenter=True), EXISTING)
+    tagged = {tag.inputs["resourceId"]: tag.inputs["value"] for tag in found.all(autoscaled.EC2_TAG)}
+    assert tagged == {
+        **dict.fromkeys(SUBNETS, "shop-dev"),
+        "<SecurityGroup:cluster, made by EKS>": "shop-dev",
+    }
+    node_class = found.one(autoscaled.NODE_CLASS)
+    for tag in found.all(autoscaled.EC2_TAG):
+        assert goes_before(found, node_class, tag), tag.urn
+
+
+def test_without_karpenter_nothing_is_tagged_for_it(small: World) -> None:
+    assert not small.all(autoscaled.EC2_TAG)
+    for subnet in small.all(declared.SUBNET):
+        assert "karpenter.sh/discovery" not in subnet.inputs["tags"]  # type: ignore[operator]
+
+
+def test_the_node_class_launches_with_the_declared_role_where_the_tags_are(with_karpenter: World) -> None:
+    node_class = with_karpenter.inputs(autoscaled.NODE_CLASS)
+    spec = node_class["spec"]
+    assert spec["role"] == f"{with_karpenter.inputs(declared.ROLE, 'karpenter-nodes')['namePrefix']}RENDERED"
+    wanted = [{"tags": {"karpenter.sh/discovery": "shop-dev"}}]
+    assert spec["subnetSelectorTerms"] == spec["securityGroupSelectorTerms"] == wanted
+    assert dict(with_karpenter.plan.tags).items() <= spec["tags"].items()
+
+
+def test_there_is_a_node_pool_for_each_of_the_plans_with_its_weight(with_karpenter: World) -> None:
+    pools: list[Any] = [pool.inputs for pool in with_karpenter.all(autoscaled.NODE_POOL)]
+    assert {pool["metadata"]["name"]: pool["spec"]["weight"] for pool in pools} == {
+        "general-arm64-spot": 90,
+        "general-amd64-on-demand": 10,
+    }
+    name = with_karpenter.inputs(autoscaled.NODE_CLASS)["metadata"]["name"]
+    for pool in pools:
+        reference = pool["spec"]["template"]["spec"]["nodeClassRef"]
+        assert reference == {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": name}
+
+
+def chain(found: World) -> list[list[Recorded]]:
+    """What goes first, then second, and so on, when a stack is destroyed."""
+    return [
+        found.all(autoscaled.NODE_POOL),
+        found.all(autoscaled.NODE_CLASS),
+        [found.one(autoscaled.RELEASE, CONTROLLER)],
+        [found.one(autoscaled.RELEASE, CRDS)],
+        [*found.all(declared.MANAGED), *found.all(declared.SCALING_GROUP)],
+        [found.one(declared.CLUSTER)],
+    ]
+
+
+def test_destroy_takes_pools_then_class_then_controller_then_crds_then_nodes(with_karpenter: World) -> None:
+    steps = chain(with_karpenter)
+    assert [len(step) for step in steps] == [2, 1, 1, 1, 3, 1]
+    for earlier, later in pairwise(steps):
+        for first in earlier:
+            for second in later:
+                assert goes_before(with_karpenter, first, second), (first.urn, second.urn)
+                assert not goes_before(with_karpenter, second, first), (first.urn, second.urn)
+
+
+def test_destroy_leaves_the_controller_what_it_ends_nodes_with(with_karpenter: World) -> None:
+    controller = with_karpenter.one(autoscaled.RELEASE, CONTROLLER)
+    role = f"{with_karpenter.inputs(declared.ROLE, CONTROLLER)['namePrefix']}RENDERED"
+    rights = [a for a in with_karpenter.all(declared.ATTACHMENT) if a.inputs["role"] == role]
+    assert len(rights) == 6
+    events = [r for type_ in (autoscaled.RULE, autoscaled.TARGET) for r in with_karpenter.all(type_)]
+    assert len(events) == 10
+    needed = [
+        *rights,
+        *with_karpenter.all(autoscaled.POLICY),
+        *events,
+        with_karpenter.one(autoscaled.ASSOCIATION, CONTROLLER),
+        with_karpenter.one(autoscaled.QUEUE),
+        with_karpenter.one(autoscaled.QUEUE_POLICY),
+        with_karpenter.one(declared.ADDON, "coredns"),
+        with_karpenter.one(declared.ADDON, "eks-pod-identity-agent"),
+        *with_karpenter.all(declared.ROUTE),
+    ]
+    for thing in needed:
+        assert goes_before(with_karpenter, controller, thing), thing.urn
+
+
+def test_destroy_leaves_karpenters_nodes_their_rights_until_they_are_gone(with_karpenter: World) -> None:
+    node_class = with_karpenter.one(autoscaled.NODE_CLASS)
+    rights = [
+        *(a for a in with_karpenter.all(declared.ATTACHMENT) if a.name.startswith("karpenter-nodes-")),
+        with_karpenter.one(declared.ROLE_POLICY, "karpenter-nodes-session-logs"),
+        with_karpenter.one(declared.ACCESS_ENTRY, "karpenter-nodes"),
+        *with_karpenter.all(autoscaled.EC2_TAG),
+    ]
+    assert len(rights) == 4 + 1 + 1 + 1
+    for thing in rights:
+        assert goes_before(with_karpenter, node_class, thing), thing.urn
+
+
+def test_while_a_stack_moves_both_are_there_and_neither_waits_for_the_other(migrating: World) -> None:
+    assert migrating.plan.autoscaling.use is Autoscaler.KARPENTER
+    releases = {release.name: release for release in migrating.all(autoscaled.RELEASE)}
+    assert set(releases) == {"cluster-autoscaler", CRDS, CONTROLLER}
+    old = releases["cluster-autoscaler"]
+    for new in (releases[CRDS], releases[CONTROLLER], *migrating.all(autoscaled.NODE_POOL)):
+        assert not goes_before(migrating, old, new)
+        assert not goes_before(migrating, new, old)
+
+
+def test_the_old_autoscaler_goes_without_touching_the_new_ones_resources(
+    migrating: World, with_karpenter: World
+) -> None:
+    def custom(found: World) -> dict[str, Any]:
+        return {resource.urn: resource.inputs for resource in found.resources if resource.custom}
+
+    before, after = custom(migrating), custom(with_karpenter)
+    changed = {urn for urn in after if before.get(urn) != after[urn]}
+    # A self-managed group carries its tags itself.
+    assert changed == {with_karpenter.one(declared.SCALING_GROUP, "own-arm").urn}
+    gone = {urn.split("$")[-1].split("::")[0] for urn in set(before) - set(after)}
+    assert gone == {
+        autoscaled.RELEASE,
+        autoscaled.ASSOCIATION,
+        autoscaled.GROUP_TAG,
+        declared.ROLE,
+        declared.ROLE_POLICY,
+    }

@@ -1,0 +1,109 @@
+"""Karpenter's own chart, rendered by the real Helm with the values that a stack gives it."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from components.rendered_files import contents
+from tests.components.declared import World
+from tools import build
+
+CHARTS = ("karpenter", "github.com/aws/karpenter-provider-aws")
+Objects = dict[tuple[str, str], dict[str, Any]]
+
+
+def template(chart: str, found: World, folder: Path) -> Objects:
+    """Objects of a chart by kind and name, with the values as a rendering of the stack shows them."""
+    values = folder / f"{chart}.yaml"
+    values.write_text(contents(found.resources, {"kubeconfig": ""})[f"helm/{chart}.yaml"])
+    source = build.module_dir(*CHARTS) / "charts" / chart
+    # A home of its own: no repository or plugin of whoever runs the test has a say.
+    homes = {f"HELM_{name}_HOME": str(folder / name) for name in ("CACHE", "CONFIG", "DATA")}
+    command = [str(build.ensure("helm")), "template", chart, str(source), "--namespace", "kube-system"]
+    command += ["--values", str(values)]
+    printed = subprocess.run(command, env=os.environ | homes, capture_output=True, text=True, check=True).stdout
+    objects = [each for each in YAML(typ="safe", pure=True).load_all(io.StringIO(printed)) if each]
+    return {(each["kind"], each["metadata"]["name"]): each for each in objects}
+
+
+@pytest.fixture(scope="module")
+def objects(with_karpenter: World, tmp_path_factory: pytest.TempPathFactory) -> Objects:
+    return template("karpenter", with_karpenter, tmp_path_factory.mktemp("helm"))
+
+
+@pytest.fixture(scope="module")
+def pod(objects: Objects) -> dict[str, Any]:
+    deployment = objects["Deployment", "karpenter"]
+    assert deployment["spec"]["replicas"] == 2
+    return dict(deployment["spec"]["template"]["spec"])
+
+
+def test_every_value_that_is_given_is_one_that_the_chart_has(with_karpenter: World) -> None:
+    known = YAML(typ="safe", pure=True).load(build.module_dir(*CHARTS) / "charts" / "karpenter" / "values.yaml")
+    text = contents(with_karpenter.resources, {"kubeconfig": ""})["helm/karpenter.yaml"]
+    given = YAML(typ="safe", pure=True).load(text)
+    assert set(given) <= set(known)
+    for key in ("settings", "serviceAccount", "podDisruptionBudget", "controller", "affinity"):
+        assert set(given[key]) <= set(known[key]), key
+
+
+def test_the_controller_learns_cluster_and_queue(pod: dict[str, Any], with_karpenter: World) -> None:
+    environment = {each["name"]: each.get("value") for each in pod["containers"][0]["env"]}
+    assert environment["CLUSTER_NAME"] == with_karpenter.plan.cluster.name
+    karpenter = with_karpenter.plan.autoscaling.karpenter
+    assert karpenter is not None
+    assert environment["INTERRUPTION_QUEUE"] == karpenter.queue
+    assert environment["EKS_CONTROL_PLANE"] == "true"
+    assert "ISOLATED_VPC" not in environment
+
+
+def test_the_controller_goes_to_its_group_and_not_to_nodes_of_its_own(pod: dict[str, Any]) -> None:
+    rule = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    (term,) = rule["nodeSelectorTerms"]
+    assert sorted((each["key"], each["operator"]) for each in term["matchExpressions"]) == [
+        ("eks.amazonaws.com/nodegroup", "In"),
+        ("karpenter.sh/nodepool", "DoesNotExist"),
+    ]
+    assert {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"} in pod["tolerations"]
+
+
+def test_both_controllers_find_room_on_one_node_and_spread_over_two(pod: dict[str, Any]) -> None:
+    assert not pod["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    spreads = pod["topologySpreadConstraints"]
+    assert {each["whenUnsatisfiable"] for each in spreads} == {"ScheduleAnyway"}
+    assert all(each["labelSelector"]["matchLabels"]["app.kubernetes.io/name"] == "karpenter" for each in spreads)
+
+
+def test_the_controllers_container_is_restricted_and_its_image_is_pinned_by_digest(pod: dict[str, Any]) -> None:
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    (container,) = pod["containers"]
+    assert container["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert re.search(r"@sha256:[0-9a-f]{64}$", container["image"])
+    assert pod["priorityClassName"] == "system-cluster-critical"
+
+
+def test_pods_take_the_service_account_that_the_role_trusts(objects: Objects, pod: dict[str, Any]) -> None:
+    assert pod["serviceAccountName"] == "karpenter"
+    assert objects["ServiceAccount", "karpenter"]["metadata"]["namespace"] == "kube-system"
+    assert objects["PodDisruptionBudget", "karpenter"]["spec"]["maxUnavailable"] == 1
+
+
+def test_the_crd_chart_brings_the_kinds_that_are_declared(with_karpenter: World, tmp_path: Path) -> None:
+    brought = template("karpenter-crd", with_karpenter, tmp_path)
+    assert {kind for kind, _ in brought} == {"CustomResourceDefinition"}
+    names = {name for _, name in brought}
+    assert {"nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws"} <= names
+
+
+def test_the_controllers_chart_brings_no_crds(objects: Objects) -> None:
+    assert "CustomResourceDefinition" not in {kind for kind, _ in objects}

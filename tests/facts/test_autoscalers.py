@@ -1,0 +1,39 @@
+"""Versions of the autoscalers, for every Kubernetes version that the calendar has."""
+
+from __future__ import annotations
+
+import pytest
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts.autoscalers import (
+    KARPENTER_CHART,
+    cluster_autoscaler_image,
+    karpenter_minimum,
+    parse_chart_version,
+)
+from multiarch.facts.kubernetes import known_versions
+
+
+@pytest.mark.parametrize("version", known_versions())
+def test_every_known_kubernetes_has_an_image_of_its_minor_and_a_karpenter_that_works(version: str) -> None:
+    assert cluster_autoscaler_image(version).startswith(f"v{version}.")
+    assert parse_chart_version(karpenter_minimum(version)) <= parse_chart_version(KARPENTER_CHART)
+
+
+@pytest.mark.parametrize(("version", "minimum"), [("1.34", "1.6"), ("1.35", "1.9"), ("1.36", "1.13")])
+def test_newer_kubernetes_needs_newer_karpenter(version: str, minimum: str) -> None:
+    assert karpenter_minimum(version) == minimum
+
+
+def test_an_unknown_version_is_an_error() -> None:
+    with pytest.raises(UnknownFactError, match=r"1\.99"):
+        cluster_autoscaler_image("1.99")
+    with pytest.raises(UnknownFactError, match=r"1\.99"):
+        karpenter_minimum("1.99")
+
+
+def test_chart_versions_are_compared_as_numbers() -> None:
+    assert parse_chart_version("1.9") < parse_chart_version("1.13.0") < parse_chart_version("1.14.1")
+    for text in ("v1.14.1", "1", "1.14.x", "1.14.1-rc.1"):
+        with pytest.raises(UnknownFactError, match="chart version"):
+            parse_chart_version(text)

@@ -1,0 +1,31 @@
+"""What a person is told after `make up`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sandbox import summary
+from sandbox.providers.kubernetes.manifests import Manifests
+
+
+def record(folder: Path, name: str, version: str) -> None:
+    """A release as the kubernetes stand-in records it."""
+    metadata = {"name": name, "namespace": "kube-system"}
+    spec = {"chart": f"oci://charts.example.com/{name}", "version": version, "values": {"replicas": 2}}
+    Manifests(folder).put(
+        {"apiVersion": "multiarch-sandbox/v1", "kind": "HelmRelease", "metadata": metadata, "spec": spec}
+    )
+
+
+def test_releases_are_listed_with_chart_and_version_and_other_objects_are_not(tmp_path: Path) -> None:
+    record(tmp_path, "karpenter", "1.14.1")
+    record(tmp_path, "autoscaler", "9.59.0")
+    Manifests(tmp_path).put({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "karpenter"}})
+    assert summary.releases(tmp_path) == [
+        "kube-system/autoscaler: oci://charts.example.com/autoscaler 9.59.0",
+        "kube-system/karpenter: oci://charts.example.com/karpenter 1.14.1",
+    ]
+
+
+def test_a_stack_without_releases_has_none(tmp_path: Path) -> None:
+    assert summary.releases(tmp_path / "missing") == []

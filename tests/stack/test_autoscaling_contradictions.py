@@ -1,0 +1,200 @@
+"""Each contradiction about autoscaling that is refused before any AWS call: its rule, its key, and what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.errors import Severity, StackError
+from tests.stack.files import CONFIG, Project
+from tests.stack.words import merged, plan, problems
+
+ERROR, WARNING = Severity.ERROR, Severity.WARNING
+SPOT = {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"]}
+# One group that Karpenter's controller can run on, and one that it can't.
+KARPENTER: dict[str, Any] = {
+    "nodeGroups": {"web": {"minSize": 2}, "web-arm": {"minSize": 0}},
+    "autoscaling": {
+        "use": "karpenter",
+        "karpenter": {"amiAlias": "al2023@v20260715", "nodePools": {"general": {"cpuLimit": 64}}},
+    },
+}
+
+
+def groups(**autoscaling: object) -> dict[str, Any]:
+    return {"autoscaling": {"use": "cluster-autoscaler", **autoscaling}}
+
+
+def priorities(**of: int) -> dict[str, Any]:
+    return groups(clusterAutoscaler={"priorities": of})
+
+
+def karpenter(**words: object) -> dict[str, Any]:
+    return merged(KARPENTER, {"autoscaling": {"karpenter": words}})
+
+
+def pool(**words: object) -> dict[str, Any]:
+    return karpenter(nodePools={"general": words})
+
+
+def on(name: str, **group: object) -> dict[str, Any]:
+    """The controller on one group, which is changed."""
+    return merged(karpenter(controllerGroup=name), {"nodeGroups": {name: group}})
+
+
+ROOT, POOL = "autoscaling", "autoscaling.karpenter.nodePools.general"
+CONTROLLER = "autoscaling.karpenter.controllerGroup"
+ARM_SPOT = {"architectures": ["arm64"], "capacityTypes": ["spot"]}
+UNPINNED = {("ami-not-pinned", "nodeGroups.web"), ("ami-not-pinned", "nodeGroups.web-arm")}
+CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
+    ("priority", priorities(web=0), f"{ROOT}.clusterAutoscaler.priorities.web", "priority 0 is below 1", ERROR),
+    ("priority", priorities(web=-3), f"{ROOT}.clusterAutoscaler.priorities.web", "never chooses a negative", ERROR),
+    ("priority-names-no-group", priorities(wbe=5), f"{ROOT}.clusterAutoscaler.priorities.wbe", "web, web-arm", ERROR),
+    ("order-names-no-group", groups(order=["arm64-spot", "arm64-on-demand", "amd64-on-demand"]), f"{ROOT}.order[0]",
+     "no node group is arm64-spot", ERROR),
+    ("order-names-no-group",
+     merged(pool(capacityTypes=["on-demand"]), {"autoscaling": {"order": ["arm64-spot", "arm64-on-demand"]}}),
+     f"{ROOT}.order[0]", "no NodePool is arm64-spot", ERROR),
+    ("prefer-names-no-group", groups(prefer="arm64") | {"nodeGroups": {"web-arm": None}}, f"{ROOT}.prefer",
+     "no node group is arm64", ERROR),
+    ("prefer-names-no-group", merged(pool(architectures=["amd64"]), {"autoscaling": {"prefer": "arm64"}}),
+     f"{ROOT}.prefer", "no NodePool is arm64", ERROR),
+    ("prefer-and-order", groups(prefer="amd64", order=["amd64-on-demand"]), f"{ROOT}.prefer", "Keep one", ERROR),
+    ("order-twice", groups(order=["amd64-on-demand", "amd64-on-demand"]), f"{ROOT}.order[1]", "twice", ERROR),
+    ("migration", {"autoscaling": {"migrateFrom": "karpenter"}}, f"{ROOT}.migrateFrom", "Set use", ERROR),
+    ("migration", groups(migrateFrom="cluster-autoscaler"), f"{ROOT}.migrateFrom", "for itself", ERROR),
+    ("migration-sizes", merged(KARPENTER, {"autoscaling": {"migrateFrom": "cluster-autoscaler"}}),
+     "nodeGroups.web-arm.maxSize", "up to 3", WARNING),
+    ("autoscaler-not-used", {"autoscaling": {"karpenter": {"diskSize": 60}}}, f"{ROOT}.karpenter", "use is none",
+     WARNING),
+    ("taint-key-twice",
+     merged(groups(), {"nodeGroups": {"web": {"taints": ["a=b:NoSchedule", "a=b:NoExecute"]}}}),
+     "nodeGroups.web.taints", "a tag", ERROR),
+    ("autoscaler-tag",
+     merged(groups(), {"nodeGroups": {"web": {"kind": "self-managed", "labels": {f"{'x' * 40}.{'y' * 40}/z": "1"}}}}),
+     f"nodeGroups.web.labels.{'x' * 40}.{'y' * 40}/z", "128", ERROR),
+    ("too-many-autoscaler-tags",
+     merged(groups(), {"nodeGroups": {"web": {"labels": {f"example.com/l{n}": "1" for n in range(40)}}}}),
+     "nodeGroups.web", "has room for", ERROR),
+    ("weight-tie",
+     karpenter(nodePools={"a": {**ARM_SPOT, "weight": 40, "cpuLimit": 1}, "b": {**ARM_SPOT, "weight": 40},
+                          "general": None}),
+     f"{ROOT}.karpenter.nodePools.b.weight", "also that of a", ERROR),
+    ("static-replicas", pool(**ARM_SPOT, weight=40, replicas=3), f"{POOL}.replicas", "and a weight", ERROR),
+    ("static-replicas", pool(replicas=3), f"{POOL}.replicas", "nodeGroups", ERROR),
+    ("weight-of-several", pool(weight=40), f"{POOL}.weight", "several pools", ERROR),
+    ("too-many-pools", karpenter(nodePools={f"p{n}": {} for n in range(21)}), f"{ROOT}.karpenter.nodePools", "20",
+     ERROR),
+    ("no-instance-type", pool(families=["m7i"]), f"{POOL}.families",
+     "general-arm64-spot and general-arm64-on-demand: instance-family In m7i excludes all", ERROR),
+    ("no-instance-type", pool(families=["m7g"], architectures=["arm64"], sizes=["112xlarge"]), f"{POOL}.families",
+     "instance-size In 112xlarge", ERROR),
+    ("no-instance-type", pool(minGeneration=20), f"{POOL}.categories", "instance-generation Gt 19", ERROR),
+    ("instance-type-unused", pool(instanceTypes=["m7g.large", "m7i.large", "a1.large"]), f"{POOL}.instanceTypes[2]",
+     "Graviton2", WARNING),
+    ("instance-type-unused", pool(instanceTypes=["m7g.large", "m7i.large"], architectures=["arm64"]),
+     f"{POOL}.instanceTypes[1]", "amd64", WARNING),
+    ("unknown-instance-type", pool(instanceTypes=["m7g.larg"]), f"{POOL}.instanceTypes[0]", "m7g.large", ERROR),
+    ("unknown-selection", pool(families=["m7gg"]), f"{POOL}.families[0]", "m7g", ERROR),
+    ("selection-twice", pool(families=["m7g"], categories=["m"]), f"{POOL}.families", "categories", ERROR),
+    ("selection-twice", pool(instanceTypes=["m7g.large"], sizes=["large"]), f"{POOL}.instanceTypes", "sizes", ERROR),
+    ("pool-not-in-order", merged(pool(**ARM_SPOT), {"autoscaling": {"order": ["amd64-on-demand"]}}), POOL,
+     "names none", ERROR),
+    ("multi-architecture-of-one", pool(multiArchitecture=True, architectures=["arm64"]), f"{POOL}.architectures",
+     "arm64 alone", ERROR),
+    ("pool-name", karpenter(nodePools={"General_1": {}, "general": None}), f"{ROOT}.karpenter.nodePools.General_1",
+     "lower-case", ERROR),
+    ("pool-name", karpenter(nodePools={"g" * 48: {}, "general": None}), f"{ROOT}.karpenter.nodePools.{'g' * 48}",
+     "47 fit", ERROR),
+    ("pool-without-limit", pool(cpuLimit=None), POOL, "cost", WARNING),
+    ("schedule", pool(quietHours={"schedule": "0 25 * * *", "duration": "8h"}), f"{POOL}.quietHours.schedule",
+     "'25' is no hour", ERROR),
+    ("schedule", pool(quietHours={"schedule": "0 8 * *", "duration": "8h"}), f"{POOL}.quietHours.schedule",
+     "4 fields", ERROR),
+    ("duration", pool(quietHours={"schedule": "@daily", "duration": "8 hours"}), f"{POOL}.quietHours.duration", "10h",
+     ERROR),
+    ("duration", pool(quietHours={"schedule": "@daily", "duration": "0h"}), f"{POOL}.quietHours.duration", "0h",
+     ERROR),
+    ("duration", pool(expireAfter="30d"), f"{POOL}.expireAfter", "720h", ERROR),
+    ("duration", pool(consolidateAfter="never"), f"{POOL}.consolidateAfter", "Never", ERROR),
+    ("budget", pool(budget="110%"), f"{POOL}.budget", "10%", ERROR),
+    ("quantity", pool(memoryLimit="512GB"), f"{POOL}.memoryLimit", "512Gi", ERROR),
+    ("quantity", pool(memoryLimit="0Gi"), f"{POOL}.memoryLimit", "512Gi", ERROR),
+    ("restricted-label", pool(labels={"karpenter.sh/x": "1"}), f"{POOL}.labels.karpenter.sh/x", "own domain", ERROR),
+    ("restricted-label", pool(labels={"kubernetes.io/arch": "arm64"}), f"{POOL}.labels.kubernetes.io/arch",
+     "overrule", ERROR),
+    ("label-value", pool(labels={"tier": "a b"}), f"{POOL}.labels.tier", "a b", ERROR),
+    ("duplicate-taint", pool(taints=["arch=arm64:NoSchedule"]), f"{POOL}.taints[0]", "comes by itself", ERROR),
+    ("taint", pool(taints=["dedicated=batch"]), f"{POOL}.taints[0]", "effect", ERROR),
+    ("zone-not-in-network",
+     merged(pool(zones=["eu-west-1c"]), {"network": {"zones": ["eu-west-1a", "eu-west-1b"]}}), f"{POOL}.zones[0]",
+     "eu-west-1a, eu-west-1b", ERROR),
+    ("karpenter-version", karpenter(version="1.8.2"), f"{ROOT}.karpenter.version", "needs 1.9 or later", ERROR),
+    ("karpenter-version", karpenter(version="1.15.0"), f"{ROOT}.karpenter.version", "policies", ERROR),
+    ("karpenter-version", karpenter(version="v1.14.1"), f"{ROOT}.karpenter.version", "1.14.1", ERROR),
+    ("al2-too-new", karpenter(amiAlias="al2@v20250701"), f"{ROOT}.karpenter.amiAlias", "1.32 is the last", ERROR),
+    ("ami-alias", karpenter(amiAlias="al2023"), f"{ROOT}.karpenter.amiAlias", "al2023@v20260715", ERROR),
+    ("ami-alias", karpenter(amiAlias="windows2022@latest"), f"{ROOT}.karpenter.amiAlias", "known are", ERROR),
+    ("ami-not-pinned", karpenter(amiAlias="al2023@latest"), f"{ROOT}.karpenter.amiAlias", "replaces its nodes",
+     WARNING),
+    ("ami-not-pinned", karpenter(amiAlias=None), f"{ROOT}.karpenter.amiAlias", "al2023@latest", WARNING),
+    ("controller-group", karpenter(controllerGroup="nowhere"), CONTROLLER, "nowhere to run", ERROR),
+    ("controller-group", on("web", kind="self-managed"), CONTROLLER, "self-managed", ERROR),
+    ("controller-group", on("web", capacityType="spot"), CONTROLLER, "spot", ERROR),
+    ("controller-group", on("web", minSize=0), CONTROLLER, "no node at the start", ERROR),
+    ("controller-group", on("web", taints=["dedicated=batch:NoSchedule"]), CONTROLLER, "dedicated=batch", ERROR),
+    ("controller-group", merged(KARPENTER, {"nodeGroups": {"web-arm": {"minSize": 2}}}), CONTROLLER,
+     "any of web, web-arm", ERROR),
+    ("controller-nowhere", merged(KARPENTER, {"nodeGroups": {"web": {"minSize": 0}}}), CONTROLLER,
+     "web has no node at the start", ERROR),
+    ("controller-single-node", on("web", minSize=1), CONTROLLER, "Raise its minSize", WARNING),
+    ("karpenter-tag", merged(KARPENTER, {"tags": {"karpenter.sh/nodepool": "x"}}), "tags.karpenter.sh/nodepool",
+     "writes the tag", ERROR),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "change", "key", "says", "severity"), CASES, ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_a_contradiction_is_named_with_its_key_and_the_way_out(
+    rule: str, change: dict[str, Any], key: str, says: str, severity: Severity
+) -> None:
+    found = [p for p in problems(change) if (p.rule, p.key) not in UNPINNED and p.rule == rule]
+    assert [p.key for p in found] == [key], [str(p) for p in problems(change)]
+    assert found[0].severity is severity
+    assert says in str(found[0])
+    assert found[0].hint
+
+
+def test_a_sound_stack_of_either_autoscaler_has_nothing_but_unpinned_images() -> None:
+    assert {p.rule for p in plan(groups()).warnings} == {"ami-not-pinned"}
+    assert {p.rule for p in plan(KARPENTER).warnings} == {"ami-not-pinned"}
+
+
+def test_settings_of_an_absent_autoscaler_are_not_checked_further() -> None:
+    change = {"autoscaling": {"karpenter": {"amiAlias": "al2@latest"}}}
+    assert {p.rule for p in plan(change).warnings} == {"ami-not-pinned", "autoscaler-not-used"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("{use: karpenter, karpenter: {nodePools: {a: {weight: 101}}}}", "weight"),
+        ("{use: karpenter, karpenter: {nodePools: {a: {weight: 0}}}}", "weight"),
+        ("{use: karpentr}", "karpenter"),
+        ("{order: [arm64]}", "arm64-spot"),
+    ],
+)
+def test_numbers_and_words_out_of_range_are_refused_with_file_and_line(project: Project, words: str, says: str) -> None:
+    lines = project.lines(f"{CONFIG}  multiarch-eks:autoscaling: {words}\n")
+    assert len(lines) == 1
+    assert lines[0].startswith("Pulumi.shop-dev.yaml:10 autoscaling.")
+    assert says in lines[0]
+
+
+def test_every_fault_of_a_pool_is_found_at_once() -> None:
+    with pytest.raises(StackError) as refused:
+        plan(pool(replicas=1, budget="x", expireAfter="x", families=["nope"]))
+    rules = {p.rule for p in refused.value.problems if p.severity is ERROR}
+    assert {"static-replicas", "budget", "duration", "unknown-selection", "no-instance-type"} <= rules
