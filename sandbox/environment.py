@@ -44,7 +44,7 @@ def build(
     ``url`` is the AWS server's. ``by_hand`` puts the sandbox's own ``pulumi`` first on PATH (see ``write_shim``).
     """
     python = Path(sys.executable)  # not resolved: a virtual environment is known by the link's place
-    region = layout.region(stack)
+    region = layout.region(stack, copied=not by_hand)  # by hand, the copy is brought up to date afterwards
     set_ = {
         "AWS_ACCESS_KEY_ID": "sandbox",
         "AWS_DEFAULT_REGION": region,

@@ -11,7 +11,8 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from multiarch.errors import MultiarchError
+from multiarch.errors import MultiarchError, StackError
+from multiarch.stack import yaml_source
 
 CLONE = Path(__file__).resolve().parent.parent
 """The checkout this package lies in. The project that is brought up may be another folder (in tests)."""
@@ -120,9 +121,18 @@ class Layout:
         hint = f"There are: {', '.join(near)}." if near else "There is none yet: `multiarch stack new` writes one."
         raise SandboxUsageError(f"{self.stacks_folder()} has no Pulumi.{stack}.yaml.", hint=hint)
 
-    def region(self, stack: str) -> str:
-        """Return the AWS region of a stack: ``aws:region`` of its file, else of ``Pulumi.yaml``, else us-east-1."""
-        own = read_yaml(self.stacks_folder() / f"Pulumi.{stack}.yaml").get("config")
+    def copy(self, stack: str) -> Path:
+        """Pulumi's own copy of a stack's settings file; see ``sandbox.project``."""
+        return self.project / str(self.settings().get("stackConfigDir", ".")) / f"Pulumi.{stack}.yaml"
+
+    def region(self, stack: str, *, copied: bool = False) -> str:
+        """Return the AWS region of a stack: ``aws:region`` of its file, else of ``Pulumi.yaml``, else us-east-1.
+
+        The sandbox's copy counts in place of a file that is gone; with ``copied`` it counts wherever there is one: that
+        is the region Pulumi worked in last, whatever became of the file.
+        """
+        file, copy = self.stacks_folder() / f"Pulumi.{stack}.yaml", self.copy(stack)
+        own = read_yaml(copy if copy.is_file() and (copied or not file.is_file()) else file).get("config")
         for config in (own, self.settings().get("config")):
             value = config.get("aws:region") if isinstance(config, dict) else None
             # In Pulumi.yaml a value may stand as such, or under `value` or `default`.
@@ -140,8 +150,10 @@ def read_yaml(file: Path) -> dict[str, Any]:
         SandboxUsageError: it cannot be read, or holds something else.
     """
     try:
-        content = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        content = YAML(typ="safe", pure=True).load(yaml_source.read_text(file))
+    except StackError as error:
+        raise SandboxUsageError(str(error)) from error
+    except YAMLError as error:
         raise SandboxUsageError(f"{file} cannot be read: {error}") from error
     if content is None:
         return {}

@@ -11,13 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from multiarch.errors import MultiarchError, OutsideError
-from sandbox import backend, engine, environment, inventory, processes, project, runner, server, state
+from sandbox import backend, display, engine, environment, inventory, processes, project, runner, server, state
 from sandbox.layout import Layout, SandboxUsageError
 
 Say = Callable[[str], None]
 
-# The engine says this of every program it finds on PATH, several times; `up` says it once in its own words.
-_AMBIENT = re.compile(r"warning: using pulumi-(?:resource|language)-\S+ from \$PATH")
 _NO_CHANGE = re.compile(r"\d+ unchanged|> ?\d+ ")
 
 
@@ -28,7 +26,7 @@ class PulumiFailedError(OutsideError):
         """``what`` names the command and the stack."""
         super().__init__(f"pulumi {what} failed (exit code {outcome.returncode}).", hint=f"All it said is in {log}.")
         told = outcome.section("Diagnostics") or outcome.lines[-20:]
-        self.lines = tuple(line for line in told if not _AMBIENT.search(line))
+        self.lines = tuple(line for line in told if not display.is_ambient(line))
 
 
 class StoppedError(MultiarchError):
@@ -239,7 +237,8 @@ class Sandbox:
         if names:
             known = state.load(self.layout)
             state.save(self.layout, replace(known, engine=engine.find(self._say), run=None))
-            self.sync()
+            for remark in project.sync(self.layout, destroying=True):
+                self._say(remark)
         for cluster in (name for aws in regions for name in aws.unprotect_clusters()):
             self._say(f"cluster {cluster} has deletion protection; this is a sandbox: switching it off")
         for stack in names:
@@ -268,10 +267,6 @@ class Sandbox:
 
     # -- Pulumi -----------------------------------------------------------------------------------------------------
 
-    def _show_line(self, line: str) -> None:
-        if not _AMBIENT.search(runner.plain(line)):
-            self._show(line)
-
     def _pulumi(self, verb: str, stack: str, arguments: Sequence[str]) -> runner.Outcome:
         """Run ``pulumi VERB … --stack STACK``; the words among ``arguments`` come before their options."""
         known = state.load(self.layout)
@@ -286,6 +281,7 @@ class Sandbox:
         def started(process: processes.ProcessId) -> None:
             state.save(self.layout, replace(known, run=state.Run(process, f"{what} {stack}")))
 
+        screen = display.Display(self._show)
         outcome = runner.run(
             [known.engine.path, *words, "--stack", stack, *options, "--non-interactive", "--color", colour],
             environ=environment.build(self.layout, known.engine, known.server.url, stack, os.environ).applied_to(
@@ -293,10 +289,11 @@ class Sandbox:
             ),
             folder=self.layout.project,
             log=log,
-            echo=self._show_line if shown else None,
+            echo=screen if shown else None,
             say=self._say,
             started=started,
         )
+        screen.end()
         state.save(self.layout, replace(known, run=None))
         if outcome.interrupted:
             raise StoppedError("Stopped.")

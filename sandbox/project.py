@@ -13,7 +13,11 @@ import re
 import shutil
 from pathlib import Path
 
-from sandbox.layout import Layout, SandboxUsageError, read_yaml
+from multiarch.errors import MultiarchError, StackError
+from multiarch.stack import yaml_source
+from multiarch.stack.engine_config import as_text
+from sandbox import backend
+from sandbox.layout import Layout, SandboxUsageError
 from sandbox.state import write_atomically
 
 # What Pulumi keeps in a stack file about its secrets provider: one line each, at the top level.
@@ -22,11 +26,15 @@ _SECRETS_LINE = re.compile(rf"^(?:{'|'.join(_SECRETS_KEYS)}):.*$", re.MULTILINE)
 _SECRET_VALUE = re.compile(r"^\s+(?:-\s+)?secure:\s", re.MULTILINE)
 
 
-def sync(layout: Layout) -> list[str]:
+def sync(layout: Layout, *, destroying: bool = False) -> list[str]:
     """Bring the folder up to date with the user's project; return what should be said about it.
 
+    ``destroying`` leaves the copies of files that are no good as they are: what exists came about with those copies,
+    and nothing that is wrong with a file now may be in the way of taking it down.
+
     Raises:
-        SandboxUsageError: a stack file cannot be read, or holds values encrypted for another backend.
+        SandboxUsageError: a stack file holds values encrypted for another backend.
+        StackError: a stack file cannot be read.
     """
     settings = layout.settings()
     stacks = Path(str(settings.get("stackConfigDir", ".")))
@@ -45,7 +53,7 @@ def sync(layout: Layout) -> list[str]:
         there.mkdir(exist_ok=True)
         _link_entries(here, there, keep=stacks.parts[depth + 1 : depth + 2])
     write_atomically(layout.project / "Pulumi.yaml", (layout.root / "Pulumi.yaml").read_text(encoding="utf-8"))
-    return _sync_stacks(layout, layout.root / stacks, layout.project / stacks)
+    return _sync_stacks(layout, layout.root / stacks, layout.project / stacks, destroying=destroying)
 
 
 def _wanted(root: Path, keep: tuple[str, ...]) -> dict[str, Path]:
@@ -71,24 +79,28 @@ def _link_entries(root: Path, folder: Path, keep: tuple[str, ...]) -> None:
             link.symlink_to(target)
 
 
-def _sync_stacks(layout: Layout, source: Path, target: Path) -> list[str]:
+def _sync_stacks(layout: Layout, source: Path, target: Path, *, destroying: bool) -> list[str]:
     remarks = []
     written = layout.folder / "synced"  # the user's files as they were copied last
     names = {file.name for file in source.glob("Pulumi.*.yaml")}
+    # A stack that is up goes on needing its settings, even when their file is gone: it must be destroyed with them.
+    up = {f"Pulumi.{stack}.yaml" for stack in backend.stacks(layout)}
     for copy in target.glob("Pulumi.*.yaml"):
-        if copy.name not in names:
+        if copy.name not in names | up:
             copy.unlink()
     for name in sorted(names):
         original, copy, before = source / name, target / name, written / name
-        text = original.read_text(encoding="utf-8")
-        if _SECRET_VALUE.search(text):
-            raise SandboxUsageError(
-                f"{original} holds values encrypted for another backend; the sandbox cannot decrypt them.",
-                hint="Bring up another stack, or a copy of this one without them.",
-            )
+        try:
+            text = _read(original, parse=destroying)
+        except MultiarchError as error:
+            if not destroying:
+                raise
+            if copy.is_file():
+                remarks.append(f"{error} The settings of the last command count.")
+            continue
         salt = ""
         if copy.is_file():
-            remarks += _keep_changes(copy, before, original)
+            remarks += _keep_changes(copy, before, original, layout.settings()["name"])
             salt = "".join(f"{line}\n" for line in _SECRETS_LINE.findall(copy.read_text(encoding="utf-8")))
         # Lines stay where they are, so that an error's line number is right for the user's own file.
         own = _SECRETS_LINE.sub("", text)
@@ -97,9 +109,22 @@ def _sync_stacks(layout: Layout, source: Path, target: Path) -> list[str]:
     return remarks
 
 
-def _keep_changes(copy: Path, before: Path, original: Path) -> list[str]:
+def _read(original: Path, *, parse: bool) -> str:
+    """Read a stack file; only to ``parse`` it shows whether it is YAML, which else is Pulumi's to say."""
+    text = yaml_source.read_text(original)
+    if _SECRET_VALUE.search(text):
+        raise SandboxUsageError(
+            f"{original} holds values encrypted for another backend; the sandbox cannot decrypt them.",
+            hint="Bring up another stack, or a copy of this one without them.",
+        )
+    if parse:
+        yaml_source.parse(text, yaml_source.shown(original))
+    return text
+
+
+def _keep_changes(copy: Path, before: Path, original: Path, project: str) -> list[str]:
     """Put aside what somebody changed in a copy (``pulumi config set`` does), for it is about to be written anew."""
-    if not before.is_file() or _settings(copy) == _settings(before):
+    if not before.is_file() or _settings(copy, project) == _settings(before, project):
         return []
     kept = copy.with_suffix(".changed")
     shutil.copyfile(copy, kept)
@@ -110,5 +135,24 @@ def _keep_changes(copy: Path, before: Path, original: Path) -> list[str]:
     return [remark]
 
 
-def _settings(file: Path) -> dict[str, object]:
-    return {key: value for key, value in read_yaml(file).items() if key not in _SECRETS_KEYS}
+def _settings(file: Path, project: str) -> object:
+    """What a file says to the engine, which writes the same in other words: ``false`` as ``"false"``, keys in full.
+
+    A file that is no YAML is its text: what Pulumi cannot read, it does not rewrite.
+    """
+    try:
+        content = yaml_source.read(file).value
+    except StackError:
+        return _SECRETS_LINE.sub("", file.read_text(encoding="utf-8")).strip()
+    if not isinstance(content, dict):
+        return content
+    kept = {key: value for key, value in content.items() if key not in _SECRETS_KEYS}
+    config = kept.pop("config", None) or {}
+    if isinstance(config, dict):
+        config = {_full_key(key, project): as_text(value) for key, value in config.items()}
+    return kept, config
+
+
+def _full_key(key: str, project: str) -> str:
+    namespace, colon, name = key.partition(":")
+    return f"{namespace}:{name.removeprefix('config:')}" if colon else f"{project}:{key}"

@@ -28,7 +28,7 @@ def world(layout: Layout, url: str, region: str) -> tuple[dict[str, int], list[i
 
 def print_world(console: Console, layout: Layout, url: str, stack: str) -> None:
     """Print counts and node groups of the stack's region, and the stack's outputs."""
-    region = layout.region(stack)
+    region = layout.region(stack, copied=True)
     counts, groups = world(layout, url, region)
     console.print(f"[bold]In the sandbox's AWS now[/bold] ({region}, all stacks)")
     # Where several stacks are up, groups of all of them are listed.

@@ -51,7 +51,7 @@ def node_group(
     wishes = wishes or Wishes()
     image = choose_ami_type(family, architecture, Accelerator.NONE)
     return NodeGroupPlan(
-        key="nodeGroups.batch",
+        path=("nodeGroups", "batch"),
         name="batch",
         name_prefix="batch-",
         launch_template_prefix=f"{CLUSTER.name}-batch-",

@@ -77,7 +77,9 @@ def test_a_second_up_uses_the_server_that_runs(project: Project) -> None:
 
 
 def test_a_preview_needs_no_up_and_shows_everything_as_new(project: Project) -> None:
-    assert "+ 3 to create" in project.run("preview", "shop-dev").stdout
+    shown = project.run("preview", "shop-dev").stdout
+    assert "+ 3 to create" in shown
+    assert "warning" not in shown  # those about the sandbox's own programs are neither shown nor counted
 
 
 def test_two_sandboxes_do_not_meet(project: Project, second_project: Project) -> None:
@@ -223,6 +225,31 @@ def test_several_stacks_live_side_by_side_and_go_together(project: Project) -> N
     down = project.run("down").stderr
     assert "destroying shop-dev" in down
     assert "destroying shop-prod" in down
+
+
+def test_a_stack_whose_file_is_gone_is_shown_and_destroyed_all_the_same(project: Project) -> None:
+    project.stack_file("shop-prod").write_text("config: {'fixture:parts': [big], 'aws:region': eu-west-1}\n")
+    project.run("up", "shop-prod")
+    project.run("up", "shop-dev")
+    project.stack_file("shop-prod").unlink()
+    project.run("preview", "shop-dev")
+    assert "shop-prod: 2 resources" in project.run("status").stdout
+    down = project.run("down")
+    assert "destroying shop-prod" in down.stderr
+    assert "nothing is left" in down.stderr
+
+
+@pytest.mark.parametrize("text", ["config: [", "config:\n  fixture:token:\n    secure: v1:abc\n"])
+def test_a_file_that_was_broken_meanwhile_does_not_hinder_the_destroy(project: Project, text: str) -> None:
+    project.run("up", "shop-dev")
+    project.stack_file().write_text(text)
+    assert "nothing is left" in project.run("down").stderr
+
+
+def test_a_flag_is_no_change_of_the_copy(project: Project) -> None:
+    project.set(protect="false")
+    for command in ("up", "preview", "up"):
+        assert "was changed" not in project.run(command, "shop-dev").stderr
 
 
 def test_down_takes_protection_away_and_says_so(project: Project) -> None:

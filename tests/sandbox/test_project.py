@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from multiarch.errors import StackError
 from sandbox.layout import SandboxUsageError
 from sandbox.project import sync
 from tests.sandbox.shop import Project
@@ -72,6 +74,48 @@ def test_a_change_made_in_the_copy_is_put_aside_and_said(project: Project) -> No
     assert str(project.stack_file()) in remark
     assert copied(project).with_suffix(".changed").read_text() == "config:\n  fixture:parts: []\n"
     assert sync(project.layout) == []
+
+
+def test_what_pulumi_only_writes_differently_is_no_change(project: Project) -> None:
+    written = (
+        "config:\n  fixture:flag: false\n  count: 3\n  fixture:version: 1.30\n  fixture:none:\n  fixture:list: [true]\n"
+    )
+    project.stack_file().write_text(written)
+    sync(project.layout)
+    copied(project).write_text(
+        'config:\n  fixture:count: "3"\n  fixture:flag: "false"\n  fixture:list:\n    - true\n'
+        '  fixture:none: ""\n  fixture:version: "1.3"\nencryptionsalt: v1:abc\n'
+    )
+    assert sync(project.layout) == []
+    copied(project).write_text(copied(project).read_text().replace("flag: false", 'flag: "true"'))
+    assert len(sync(project.layout)) == 1
+
+
+def test_a_file_that_was_broken_once_is_in_nobodys_way_when_it_is_mended(project: Project) -> None:
+    before = project.stack_file().read_text()
+    project.stack_file().write_text("config: [\n")
+    sync(project.layout)
+    project.stack_file().write_text(before)
+    assert sync(project.layout) == []
+    assert copied(project).read_text() == before
+
+
+def test_a_pipe_in_place_of_a_stack_file_is_refused_and_not_waited_for(project: Project) -> None:
+    os.mkfifo(project.stack_file("shop-pipe"))
+    with pytest.raises(StackError, match=r"Pulumi\.shop-pipe\.yaml: The file can't be read: it is a folder, a pipe"):
+        sync(project.layout)
+
+
+def test_the_copy_of_a_stack_that_is_up_stays_when_its_file_goes(project: Project) -> None:
+    project.stack_file().write_text("config:\n  aws:region: eu-north-1\n")
+    sync(project.layout)
+    state = project.layout.backend / ".pulumi" / "stacks" / "fixture" / "shop-dev.json"
+    state.parent.mkdir(parents=True)
+    state.write_text("{}")
+    project.stack_file().unlink()
+    sync(project.layout)
+    assert copied(project).is_file()
+    assert project.layout.region("shop-dev") == "eu-north-1"
 
 
 def test_a_value_encrypted_elsewhere_is_refused(project: Project) -> None:

@@ -1,0 +1,94 @@
+"""What is shown of Pulumi's lines agrees with what they count."""
+
+from __future__ import annotations
+
+from sandbox.display import Display
+
+AMBIENT = "    warning: using pulumi-resource-aws from $PATH at /somewhere/pulumi-resource-aws"
+ROW = "    pulumi:pulumi:Stack shop-shop-dev  "
+
+
+def shown(*lines: str) -> list[str]:
+    out: list[str] = []
+    display = Display(out.append)
+    for line in lines:
+        display(line)
+    display.end()
+    return out
+
+
+def preview(*warnings: str, count: str) -> list[str]:
+    return shown(
+        "Previewing update (shop-dev):",
+        f"{ROW}{AMBIENT.strip()}",
+        f"{ROW}{count}",
+        "Diagnostics:",
+        "  pulumi:pulumi:Stack (shop-shop-dev):",
+        *warnings,
+        "",
+        "Resources:",
+        "    3 unchanged",
+    )
+
+
+def test_the_count_is_of_the_warnings_that_are_shown() -> None:
+    one = "    warning: the image is not pinned"
+    assert preview(AMBIENT, one, AMBIENT, count="3 warnings") == [
+        "Previewing update (shop-dev):",
+        f"{ROW}1 warning",
+        "Diagnostics:",
+        "  pulumi:pulumi:Stack (shop-shop-dev):",
+        one,
+        "",
+        "Resources:",
+        "    3 unchanged",
+    ]
+
+
+def test_without_other_warnings_nothing_is_counted_and_no_heading_stands_alone() -> None:
+    assert preview(AMBIENT, AMBIENT, count="2 warnings") == [
+        "Previewing update (shop-dev):",
+        ROW.rstrip(),
+        "Resources:",
+        "    3 unchanged",
+    ]
+
+
+def test_errors_in_the_same_row_stay() -> None:
+    assert preview(AMBIENT, count="**failed** 1 error; 1 warning")[1] == f"{ROW}**failed** 1 error"
+    assert preview(AMBIENT, count="**failed** 1 error; 3 warnings")[1] == f"{ROW}**failed** 1 error; 2 warnings"
+
+
+def test_headings_of_other_resources_stay() -> None:
+    (*_, heading, error) = shown(
+        f"{ROW}1 warning",
+        "Diagnostics:",
+        "  pulumi:pulumi:Stack (shop-shop-dev):",
+        AMBIENT,
+        "",
+        "  aws:ec2:Vpc (vpc):",
+        "    error: no",
+    )
+    assert (heading, error) == ("  aws:ec2:Vpc (vpc):", "    error: no")
+
+
+def test_colours_stay_and_are_seen_through() -> None:
+    row = f" \x1b[0m   {ROW.strip()} \x1b[0m\x1b[93m2 warnings\x1b[0m"
+    coloured = [row, "\x1b[38;5;13mDiagnostics:\x1b[0m", "  \x1b[1mpulumi:pulumi:Stack (x):\x1b[0m"]
+    warning = "    \x1b[93mwarning: \x1b[0mreal"
+    assert shown(*coloured, f"\x1b[93m{AMBIENT}\x1b[0m", warning) == [
+        row.replace("2 warnings", "1 warning"),
+        *coloured[1:],
+        warning,
+    ]
+
+
+def test_lines_come_at_once_when_there_is_nothing_to_count() -> None:
+    out: list[str] = []
+    display = Display(out.append)
+    display(" +  fixture:index:Part one create")
+    assert out == [" +  fixture:index:Part one create"]
+
+
+def test_what_was_held_back_is_shown_when_pulumi_is_cut_off() -> None:
+    assert shown(f"{ROW}11 warnings") == [f"{ROW}11 warnings"]
