@@ -42,7 +42,7 @@ def plan_cluster_autoscaler(
         if group.name in leaving and group.sizes.maximum > max(group.sizes.minimum, group.sizes.desired):
             report(
                 "migration-sizes",
-                (*group.key.split("."), "maxSize"),
+                (*group.path, "maxSize"),
                 f"the cluster autoscaler, which is being left, may still add nodes to {group.name}, up to "
                 f"{group.sizes.maximum}.",
                 hint="Lower maxSize step by step while the new nodes take over.",

@@ -45,7 +45,7 @@ def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Pairs:
 
 def check_tags(group: NodeGroupPlan, tags: Pairs, own: int, report: Report) -> None:
     """Report keys and values that AWS refuses, and more tags than a group takes; ``own`` is the stack's number."""
-    path: Path = tuple(group.key.split("."))
+    path: Path = group.path
     for key, value in tags:
         where = _written(group, key, path)
         fault = check_name(NameKind.ASG_TAG_KEY, key) or check_name(NameKind.ASG_TAG_VALUE, value)

@@ -362,16 +362,34 @@ def deletion_protection(words: StackWords, report: Report) -> bool:
     return words.deletion_protection
 
 
+def reachable(words: StackWords) -> bool:
+    """Whether Pulumi can reach the Kubernetes API on the first run: a new private VPC has nobody inside."""
+    return words.api_endpoint.public or words.network.vpc_id is not None
+
+
+def check_autoscaler_reachable(words: StackWords, report: Report) -> None:
+    """An autoscaler is installed through the Kubernetes API."""
+    if words.autoscaling.use != "none" and not reachable(words):
+        report(
+            "autoscaler-unreachable",
+            ("autoscaling", "use"),
+            "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
+            f"{words.autoscaling.use} unless Pulumi reaches the VPC.",
+            hint="Begin with autoscaling.use none, or open apiEndpoint.public to your address.",
+            value=words.autoscaling.use,
+            severity=Severity.WARNING,
+        )
+
+
 def storage_class(words: StackWords, report: Report) -> bool:
     """Return what was written, or whether the EBS CSI driver is there to serve it and Pulumi can reach the API.
 
     A new VPC has nobody inside when its cluster is created: with a private endpoint alone, nothing can be declared in
     the cluster on the first run.
     """
-    reachable = words.api_endpoint.public or words.network.vpc_id is not None
     if words.storage_class is None:
-        return words.addons.ebs_csi.enabled and reachable
-    if words.storage_class and not reachable:
+        return words.addons.ebs_csi.enabled and reachable(words)
+    if words.storage_class and not reachable(words):
         report(
             "storage-class-unreachable",
             ("storageClass",),

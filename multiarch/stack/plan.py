@@ -147,6 +147,7 @@ def _check_words(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Findin
     checks.check_encryption(words, stack.region, report)
     checks.check_addon_versions(words.addons, report)
     checks.check_session(words, report)
+    checks.check_autoscaler_reachable(words, report)
 
 
 def _also_needed(words: StackWords) -> Iterator[str]:
