@@ -14,6 +14,7 @@ from fractions import Fraction
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.autoscaling.simulate_claims import Karpenter
+from multiarch.autoscaling.simulate_batches import batches_of, mentioned
 from multiarch.autoscaling.simulate_groups import Growing, Reasons, Waiting, asg_name, grow
 from multiarch.autoscaling.simulate_model import Batch, GroupOutcome, Simulation, WorkloadOutcome
 from multiarch.autoscaling.simulate_nodes import Nodes
@@ -25,7 +26,6 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.node_resources import allocatable
 from multiarch.nodes.model import Kind, NodeGroupPlan
 from multiarch.workloads.fit import Fit, unmodelled
-from multiarch.workloads.pod_spec import PodSpec
 from multiarch.workloads.pods import Pod
 from multiarch.workloads.resources import Resources
 from multiarch.workloads.shapes import NodeShape
@@ -49,14 +49,14 @@ def simulate(
     """
     everything = list(pods)
     daemons = [pod for pod in everything if pod.per_node]
-    batches = _batches(pod for pod in everything if pod.waiting and not pod.daemon)
+    batches = batches_of(pod for pod in everything if pod.waiting and not pod.daemon)
     fit, reasons = Fit(), Reasons()
     nodes = Nodes(batches, daemons, fit)
     shapes = {group.name: group_shape(group, around.zones) for group in groups}
     for group in groups:
         for _ in range(group.sizes.desired):
             nodes.make(group.name, shapes[group.name], new=False, instance_type=group.instance_types[0].name)
-    pools = _pools(plan, around.zones, [*batches, *_batches(daemons)])
+    pools = _pools(plan, around.zones, [*batches, *batches_of(daemons)])
     for pool in pools:
         pool.reserve(daemons)
     waiting = _bind(nodes, batches)
@@ -103,23 +103,6 @@ def _turns(plan: AutoscalingPlan) -> list[Autoscaler]:
     return sorted(installed, key=lambda each: each is not plan.use)
 
 
-def _batches(pods: Iterable[Pod]) -> list[Batch]:
-    """Pods by what they ask for, in the order in which the first of each comes."""
-    found: dict[tuple[object, ...], list[Pod]] = {}
-    for pod in pods:
-        found.setdefault((pod.namespace, pod.owner, pod.labels, pod.spec), []).append(pod)
-    made = []
-    for number, alike in enumerate(found.values()):
-        sample = alike[0]
-        name = str(sample.owner) if sample.owner else f"Pod/{sample.name}"
-        if sample.owner is None and len(alike) > 1:
-            name = f"{name} and {len(alike) - 1} like it"
-        spec = sample.spec
-        ruled = bool(spec.spread or spec.pod_affinity or spec.pod_anti_affinity)
-        made.append(Batch(number, name, tuple(alike), ruled))
-    return made
-
-
 def _pools(plan: AutoscalingPlan, zones: tuple[str, ...], batches: Sequence[Batch]) -> list[Pool]:
     """Karpenter's pools, the highest weight first."""
     if plan.karpenter is None:
@@ -127,14 +110,6 @@ def _pools(plan: AutoscalingPlan, zones: tuple[str, ...], batches: Sequence[Batc
     keys = frozenset(key for batch in batches for key in mentioned(batch.sample.spec))
     ordered = sorted(plan.karpenter.pools, key=lambda pool: (-pool.weight, pool.name))
     return [Pool(each, plan.karpenter, zones, keys) for each in ordered if each.instance_types]
-
-
-def mentioned(spec: PodSpec) -> Iterable[str]:
-    """Yield the labels that a spec asks of its node."""
-    affinity = spec.affinity
-    yield from (key for key, _ in affinity.selector)
-    terms = [*(affinity.required or ()), *(wish.term for wish in affinity.preferred)]
-    yield from (expression.key for term in terms for expression in term.expressions)
 
 
 def _bind(nodes: Nodes, batches: Sequence[Batch]) -> Waiting:

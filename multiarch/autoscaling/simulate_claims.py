@@ -159,8 +159,9 @@ class Karpenter:
         if batch.number not in self._asks:
             asks = []
             for spec, shuns in relaxations(batch.sample.spec, wishes_on_taints=self._wishes):
-                keys = {each.topology_key for each in (*spec.spread, *spec.pod_anti_affinity)} - {HOSTNAME}
-                lasting = not (spec.pod_affinity or {each.topology_key for each in spec.spread} - {HOSTNAME})
+                spread = {each.topology_key for each in spec.spread} - {HOSTNAME}
+                keys = spread | {each.topology_key for each in spec.pod_anti_affinity} - {HOSTNAME}
+                lasting = not (spec.pod_affinity or spread)
                 offers = [pool.offer(spec, shuns_wishes=shuns) for pool in self._pools]
                 asks.append(_Ask(replace(batch.sample, spec=spec), offers, bool(keys or spec.pod_affinity), lasting))
             self._asks[batch.number] = asks
@@ -259,7 +260,7 @@ class Karpenter:
             claim.turn = -self._turn
         zone = claim.zones[0] if len(claim.zones) == 1 else None
         self._tally[batch.number, zone] += 1
-        if self._placements is not None:
+        if self._placements is not None and batch.counted:
             self._placements.place(pod, claim.node(claim.types, zone))
 
     def _explain(self, batch: Batch, ask: _Ask, offer: Offer, claim: _Claim) -> None:

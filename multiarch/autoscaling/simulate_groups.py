@@ -146,7 +146,7 @@ class _Maker:
                 return
             taken.free -= pod.requests
             taken.pods.append((batch, pod))
-            if self._placements is not None:
+            if self._placements is not None and batch.counted:
                 self._placements.place(pod, taken.node)
 
     def _first(self, able: list[_Bin], batch: Batch, pod: Pod) -> _Bin | None:
@@ -160,17 +160,20 @@ class _Maker:
     def _another(self, bins: list[_Bin], able: list[_Bin], batch: Batch, pod: Pod) -> _Bin | None:
         if self._there + len(bins) >= self._group.most or not self._empty.covers(pod.requests):
             return None
-        for zone, node in self._candidates(len(bins)):
-            if batch.sample.spec.affinity.allows(node.labels) and self._why_not(batch, node) is None:
-                break
-        else:
+        allows = batch.sample.spec.affinity.allows
+        good = (
+            _Bin(node, zone, self._empty)
+            for zone, node in self._candidates(len(bins))
+            if allows(node.labels) and self._why_not(batch, node) is None
+        )
+        made = next(good, None)
+        if made is None:
             return None
-        self._zones[zone] += 1
-        made = _Bin(node, zone, self._empty)
+        self._zones[made.zone] += 1
         bins.append(made)
         able.append(made)
         if self._placements is not None:
-            self._placements.add(node)
+            self._placements.add(made.node)
         return made
 
     def _candidates(self, more: int) -> Iterator[tuple[str | None, Node]]:

@@ -104,13 +104,14 @@ class Simulation:
 class Batch:
     """Pods that nothing tells apart but their names: judged once, placed one by one.
 
-    ``ruled`` tells whether other pods' places matter to them.
+    ``ruled`` tells whether other pods' places matter to them, ``counted`` whether theirs matter to any.
     """
 
     number: int
     name: str
     pods: tuple[Pod, ...]
     ruled: bool
+    counted: bool
 
     @property
     def sample(self) -> Pod:

@@ -113,16 +113,16 @@ class Nodes:
         for node in self.all:
             placements.add(node.node)
         for number, places in self.where.items():
-            sample = self._batches[number].sample
-            for _, node in places:
-                placements.place(sample, node.node)
+            batch = self._batches[number]
+            for _, node in places if batch.counted else ():
+                placements.place(batch.sample, node.node)
 
     def put(self, batch: Batch, pod: Pod, node: SimNode) -> None:
         """Place a pod; whether it fits is not asked."""
         node.free -= pod.requests
         node.pods += 1
         self.where[batch.number].append((pod.name, node))
-        if self._ruled:
+        if self._ruled and batch.counted:
             self.placements.place(pod, node.node)
 
     def why_not(self, batch: Batch, node: Node) -> Reason | None:

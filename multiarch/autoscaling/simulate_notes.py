@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
+from multiarch.autoscaling.simulate_batches import mentioned
 from multiarch.autoscaling.simulate_model import Batch
 from multiarch.autoscaling.simulate_pools import unknown_labels
 from multiarch.nodes.model import NodeGroupPlan
@@ -23,23 +24,14 @@ def notes_on(
     zones_assumed: str,
 ) -> tuple[str, ...]:
     """Return one sentence for each thing that could make the cluster behave otherwise, those that apply."""
-    keys = {key for batch in batches for key in _keys(batch)}
-    return tuple(
-        (
-            *_about_nodes(groups, daemons),
-            *_about_zones(batches, keys, assumed=zones_assumed),
-            *_about_pods(batches, keys),
-            *_about_cluster_autoscaler(plan),
-            *_about_karpenter(plan),
-        )
+    keys = {key for batch in batches for key in mentioned(batch.sample.spec)}
+    return (
+        *_about_nodes(groups, daemons),
+        *_about_zones(batches, keys, assumed=zones_assumed),
+        *_about_pods(batches, keys),
+        *_about_cluster_autoscaler(plan),
+        *_about_karpenter(plan),
     )
-
-
-def _keys(batch: Batch) -> Iterator[str]:
-    affinity = batch.sample.spec.affinity
-    yield from (key for key, _ in affinity.selector)
-    for term in (*(affinity.required or ()), *(wish.term for wish in affinity.preferred)):
-        yield from (expression.key for expression in term.expressions)
 
 
 def _about_nodes(groups: Sequence[NodeGroupPlan], daemons: Sequence[Pod]) -> Iterator[str]:
@@ -64,7 +56,7 @@ def _about_zones(batches: Sequence[Batch], keys: set[str], *, assumed: str) -> I
         return
     yield assumed
     if ZONE in keys:
-        names = sorted(batch.name for batch in batches if ZONE in set(_keys(batch)))
+        names = sorted(batch.name for batch in batches if ZONE in set(mentioned(batch.sample.spec)))
         yield f"{', '.join(names)} name zones, and are judged wrongly until the stack names its own (network.zones)."
 
 
@@ -82,10 +74,10 @@ def _about_cluster_autoscaler(plan: AutoscalingPlan) -> Iterator[str]:
     if plan.cluster_autoscaler is None:
         return
     yield (
-        "The cluster autoscaler: groups that are alike are not balanced (--balance-similar-node-groups); of groups that "
-        "tie in priority and waste it takes any, here the first by name, and of zones that are "
-        "equally full one that helps; while a group has no node it takes an "
-        "instance's whole capacity for allocatable and its first zone for all."
+        "The cluster autoscaler: groups that are alike are not balanced (--balance-similar-node-groups); of groups "
+        "that tie in priority and waste it takes any, here the first by name, and of zones that are equally full one "
+        "that helps; while a group has no node it takes an instance's whole capacity for allocatable and its first "
+        "zone for all."
     )
     yield "Scale-down, unfulfilled spot requests and instances that EC2 does not have are not simulated."
 

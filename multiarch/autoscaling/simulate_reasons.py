@@ -116,15 +116,20 @@ def _why_unused(batch: Batch, view: GroupView, used: list[GroupView], known: Kno
     said = known.reasons.get((batch.number, view.name))
     if view.scaled_by is None:
         count = known.nodes.count(view.name)
-        if not used and not unplaced:
-            return "the pods found room on other nodes that are there"
-        return f"no room left on its {count} nodes, and no autoscaler adds one" if count else "it has no node"
+        full = f"no room left on its {count} nodes" if count else "it has no node"
+        content = "the pods found room on other nodes that are there"
+        return f"{full}, and no autoscaler adds one" if used or unplaced else content
     better = [each for each in used if each.scaled_by is view.scaled_by]
-    if not better:
-        if used:
-            return f"{used[0].scaled_by} found room for the pods first"
-        return said or "the pods found room on nodes that are there"
-    best, word = better[0], "weight" if view.pool else "priority"
+    if better:
+        return _why_not_before(batch, view, better[0], said)
+    if used:
+        return f"{used[0].scaled_by} found room for the pods first"
+    return said or "the pods found room on nodes that are there"
+
+
+def _why_not_before(batch: Batch, view: GroupView, best: GroupView, said: str | None) -> str:
+    """Why another group of the same autoscaler was chosen."""
+    word = "weight" if view.pool else "priority"
     if (view.preference or 0) < (best.preference or 0):
         return f"{word} {view.preference} below {best.name}'s {best.preference}"
     if said:
