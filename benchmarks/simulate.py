@@ -1,0 +1,122 @@
+"""``multiarch simulate`` of 2,500, 5,000 and 10,000 pods on 20 node groups, and on 20 NodePools; a new process each.
+
+Limits for 10,000 pods: 3 s of processor time on one core, 300 MB; linear growth: four times as many pods take at most
+4 x 1.25 times as long.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from benchmarks.measure import BIN, Run, median, run, show
+
+COUNTS = (2_500, 5_000, 10_000)
+LIMIT_S = 3.0
+MEMORY_LIMIT_MB = 300
+GROWTH_LIMIT = 5.0
+RUNS = 3
+WORKLOADS = 100
+ARM64 = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
+STACK = """\
+config:
+  aws:region: eu-west-1
+  multiarch-eks:team: bench
+  multiarch-eks:owner: bench@example.com
+  multiarch-eks:costCenter: "1"
+  multiarch-eks:network:
+    vpcId: vpc-0123456789abcdef0
+    privateSubnetIds: [subnet-0123456789abcdef0, subnet-0123456789abcdef1, subnet-0123456789abcdef2]
+  multiarch-eks:nodeGroups:
+"""
+
+
+def _group(name: str, types: str, capacity: str, size: str) -> str:
+    return f"    {name}: {{instanceTypes: [{types}], capacityType: {capacity}, {size}}}\n"
+
+
+def _stack(folder: Path, autoscaler: str) -> Path:
+    """A stack of 20 node groups or, with one group for its controller, of 20 NodePools: five wishes, four kinds."""
+    words = STACK.replace("team: bench\n", f"team: bench\n  multiarch-eks:environment: {autoscaler}\n")
+    if autoscaler == "karpenter":
+        words += _group("base", "m7i.large", "on-demand", "minSize: 2")
+        wishes = "".join(
+            f"        w{number}: {{minGeneration: {number + 4}, sizes: [large, xlarge, 2xlarge]}}\n"
+            for number in range(5)
+        )
+        words += "  multiarch-eks:autoscaling:\n    use: karpenter\n    karpenter:\n      nodePools:\n" + wishes
+    else:
+        for number, size in enumerate(("large", "xlarge", "2xlarge", "4xlarge", "8xlarge")):
+            for family in ("m7g", "m7i"):
+                for capacity in ("spot", "on-demand"):
+                    name = f"g{number}-{family}-{capacity}"
+                    words += _group(name, f"{family}.{size}", capacity, "minSize: 1, maxSize: 1000")
+        words += "  multiarch-eks:autoscaling: {use: cluster-autoscaler}\n"
+    file = folder / f"Pulumi.bench-{autoscaler}.yaml"
+    file.write_text(words, encoding="utf-8")
+    return file
+
+
+def _spec(number: int) -> dict[str, object]:
+    """One workload in three tolerates arm64's taint, one in five is spread over zones."""
+    requests = {"cpu": f"{100 + 50 * (number % 20)}m", "memory": f"{128 * (1 + number % 16)}Mi"}
+    spec: dict[str, object] = {"containers": [{"name": "a", "image": "a", "resources": {"requests": requests}}]}
+    if number % 3:
+        spec["tolerations"] = [ARM64]
+    if number % 5 == 0:
+        spec["topologySpreadConstraints"] = [
+            {
+                "maxSkew": 1,
+                "topologyKey": "topology.kubernetes.io/zone",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": {"app": f"w{number}"}},
+            }
+        ]
+    return spec
+
+
+def _pods(folder: Path, count: int) -> Path:
+    """As ``kubectl get pods -o json`` prints them: one object per pod, of a hundred workloads."""
+    items = [
+        {
+            "kind": "Pod",
+            "metadata": {
+                "name": f"w{number % WORKLOADS}-{number}",
+                "namespace": "bench",
+                "labels": {"app": f"w{number % WORKLOADS}"},
+                "ownerReferences": [{"kind": "ReplicaSet", "name": f"w{number % WORKLOADS}", "controller": True}],
+            },
+            "spec": _spec(number % WORKLOADS),
+            "status": {"phase": "Pending"},
+        }
+        for number in range(count)
+    ]
+    file = folder / f"pods-{count}.json"
+    file.write_text(json.dumps({"kind": "List", "items": items}), encoding="utf-8")
+    return file
+
+
+def _simulate(stack: Path, pods: Path) -> Run:
+    return run([str(BIN / "multiarch"), "simulate", str(stack), "--pods", str(pods), "--output", "json"])
+
+
+def main() -> None:
+    """Print each time and the peak memory against the limits, and the growth."""
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        files = {count: _pods(folder, count) for count in COUNTS}
+        for autoscaler in ("cluster-autoscaler", "karpenter"):
+            stack = _stack(folder, autoscaler)
+            runs = {count: [_simulate(stack, file) for _ in range(RUNS)] for count, file in files.items()}
+            times = {count: median(each, lambda r: r.cpu) for count, each in runs.items()}
+            for count, seconds in times.items():
+                print(f"simulate {count} pods, {autoscaler}: {seconds:.2f} s", flush=True)
+            few, many = COUNTS[0], COUNTS[-1]
+            show(f"simulate {many} pods, {autoscaler}", times[many], LIMIT_S, "s of processor time")
+            show(f"simulate {many} pods, peak memory", max(r.peak_mb for r in runs[many]), MEMORY_LIMIT_MB, "MB")
+            show(f"growth from {few} to {many} pods", times[many] / times[few], GROWTH_LIMIT, "times the time")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""What of an instance pods can have: its capacity, less what the kubelet keeps for the system and for evictions.
+
+Sources: amazon-eks-ami, nodeadm's and ``bootstrap.sh``'s kube-reserved and eviction settings; karpenter-provider-aws
+1.14, ``pkg/providers/instancetype/types.go``, which computes the same for instances that it has not seen yet.
+"""
+
+from __future__ import annotations
+
+from multiarch.facts.instance_types import Accelerator, InstanceType, max_pods
+
+MIB = 2**20
+GIB = 2**30
+UNUSABLE_MEMORY_PER_MILLE = 75
+"""Memory that EC2 names and Linux does not see; the part is Karpenter's default (``vmMemoryOverheadPercent``)."""
+ARM64_CMA_MIB = 64
+"""Memory that arm64 kernels set apart."""
+EVICTION_MIB = 100
+"""``memory.available<100Mi``, EKS's hard eviction threshold."""
+_RESERVED_MIB_PER_POD, _RESERVED_MIB = 11, 255
+_RESERVED_DISK_GIB = 1
+# Millicores from, millicores to, reserved part of those in units of 1/10,000.
+_CPU_STEPS = ((0, 1000, 600), (1000, 2000, 100), (2000, 4000, 50), (4000, 2**31, 25))
+_DEVICES = {Accelerator.NVIDIA: "nvidia.com/gpu", Accelerator.NEURON: "aws.amazon.com/neuron"}
+
+
+def reserved_cpu(vcpus: int) -> int:
+    """Millicores kept for the kubelet: 6 % of the first core, 1 % of the second, 0.5 % of two more, then 0.25 %."""
+    millicores = vcpus * 1000
+    parts = sum((min(millicores, end) - start) * part for start, end, part in _CPU_STEPS if millicores > start)
+    return parts // 10_000
+
+
+def reserved_memory(pods: int) -> int:
+    """Bytes kept for the kubelet on a node that takes ``pods`` pods: 255 MiB and 11 MiB for each."""
+    return (_RESERVED_MIB_PER_POD * pods + _RESERVED_MIB) * MIB
+
+
+def usable_memory(instance: InstanceType) -> int:
+    """Bytes that a node of this type reports as its capacity, estimated as Karpenter does, on the low side."""
+    mib = instance.memory_mib - (ARM64_CMA_MIB if instance.architecture == "arm64" else 0)
+    return (mib + -mib * UNUSABLE_MEMORY_PER_MILLE // 1000) * MIB
+
+
+def allocatable(instance: InstanceType, *, pods: int, disk_gib: int, reserve_for: int | None = None) -> dict[str, int]:
+    """What an empty node gives to pods, by Kubernetes' resource names: millicores, bytes, numbers.
+
+    ``pods`` is the kubelet's max pods, ``disk_gib`` the volume for images and pods. Memory is reserved for
+    ``reserve_for`` pods, by default as many as the instance's interfaces have addresses for: so do the Amazon Linux
+    images, whatever max pods is. A tenth of the disk is kept free for evictions.
+    """
+    reserve = max_pods(instance) if reserve_for is None else reserve_for
+    given = {
+        "cpu": instance.vcpus * 1000 - reserved_cpu(instance.vcpus),
+        "memory": usable_memory(instance) - reserved_memory(reserve) - EVICTION_MIB * MIB,
+        "ephemeral-storage": disk_gib * GIB - disk_gib * GIB // 10 - _RESERVED_DISK_GIB * GIB,
+        "pods": pods,
+    }
+    if instance.accelerator in _DEVICES:
+        given[_DEVICES[instance.accelerator]] = instance.accelerator_count
+    return given
