@@ -15,12 +15,19 @@ from sandbox.runner import plain
 _AMBIENT = re.compile(r"warning: using pulumi-(?:resource|language)-\S+ from \$PATH")
 _COUNTED = re.compile(r"(?P<before>; )?(?P<count>\d+) warnings?\b")
 _ROW = re.compile(r"^.{0,4}\s*pulumi:pulumi:Stack .*\b\d+ warnings?\s*$")
+# Every command looks at AWS first (options.refresh in Pulumi.yaml): a line and another for each resource, all alike.
+_LOOKED_AT = re.compile(r"^ ~  \S+ \S+ refresh(?:ing)?(?: warning: .*)?\s*$")
 _DIAGNOSTICS = "Diagnostics:"
 
 
 def is_ambient(line: str) -> bool:
     """Whether a line, coloured or not, is the engine's remark on a program that it found on PATH."""
     return bool(_AMBIENT.search(plain(line)))
+
+
+def is_look(line: str) -> bool:
+    """Whether a line only says that a resource was looked at, and found as it was."""
+    return bool(_LOOKED_AT.search(plain(line)))
 
 
 class Display:
@@ -41,6 +48,8 @@ class Display:
         self._in_diagnostics = self._in_diagnostics or text == _DIAGNOSTICS
         if is_ambient(line):
             self._hidden += self._in_diagnostics
+        elif is_look(line):
+            return
         elif self._held or self._in_diagnostics or _ROW.search(text):
             self._held.append(line)
         else:

@@ -92,3 +92,20 @@ def test_lines_come_at_once_when_there_is_nothing_to_count() -> None:
 
 def test_what_was_held_back_is_shown_when_pulumi_is_cut_off() -> None:
     assert shown(f"{ROW}11 warnings") == [f"{ROW}11 warnings"]
+
+
+def test_resources_that_were_only_looked_at_are_not_listed() -> None:
+    shown: list[str] = []
+    display = Display(shown.append)
+    for line in (
+        " ~  aws:eks:NodeGroup general refreshing ",
+        " ~  aws:eks:NodeGroup general refresh ",
+        " ~  aws:eks:NodeGroup graviton refresh [diff: ~scalingConfig]",
+        " ~  aws:eks:NodeGroup graviton update [diff: ~taints]",
+    ):
+        display(line)
+    display.end()
+    assert shown == [
+        " ~  aws:eks:NodeGroup graviton refresh [diff: ~scalingConfig]",
+        " ~  aws:eks:NodeGroup graviton update [diff: ~taints]",
+    ]
