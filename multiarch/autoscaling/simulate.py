@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
-from multiarch.autoscaling.simulate_claims import Karpenter
 from multiarch.autoscaling.simulate_batches import batches_of, mentioned
+from multiarch.autoscaling.simulate_claims import Karpenter
 from multiarch.autoscaling.simulate_groups import Growing, Reasons, Waiting, asg_name, grow
 from multiarch.autoscaling.simulate_model import Batch, GroupOutcome, Simulation, WorkloadOutcome
 from multiarch.autoscaling.simulate_nodes import Nodes

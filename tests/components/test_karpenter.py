@@ -48,7 +48,7 @@ def test_the_interruption_queue_is_given_by_name_under_the_key_that_the_chart_re
 
 @pytest.mark.parametrize(("nat", "isolated"), [("none", True), ("single", False)])
 def test_without_a_nat_gateway_karpenter_asks_for_no_prices(nat: str, isolated: bool) -> None:  # noqa: FBT001
-    endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "s3", "sqs", "ssm", "ssmmessages", "sts"]
+    endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "sqs", "ssm", "ssmmessages", "sts"]
     found = autoscaled.world(autoscaled.autoscaling(karpenter=True), {"network": {"nat": nat, "endpoints": endpoints}})
     assert values(found)["settings"]["isolatedVPC"] is isolated
 
