@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
-from multiarch.autoscaling.simulate_claims import Karpenter
 from multiarch.autoscaling.simulate_batches import batches_of, mentioned
+from multiarch.autoscaling.simulate_claims import Karpenter
 from multiarch.autoscaling.simulate_groups import Growing, Reasons, Waiting, asg_name, grow
 from multiarch.autoscaling.simulate_model import Batch, GroupOutcome, Simulation, WorkloadOutcome
 from multiarch.autoscaling.simulate_nodes import Nodes
@@ -130,7 +130,7 @@ def _left_out(pods: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
         if pod.daemon:
             counts["of DaemonSets"] += 1
         elif not pod.waiting:
-            counts["that have a node or are done"] += 1
+            counts["with a node already, or finished"] += 1
     return tuple(sorted(counts.items()))
 
 
