@@ -13,8 +13,8 @@ from tests.workloads.manifests import ARM64_TOLERATION, ZONES, container, worklo
 
 NONE: dict[str, Any] = {"nodeGroups": {"web": None, "web-arm": None}}
 """Removes the groups of the smallest stack."""
-CONTROLLER = {"nodeGroups": {"web": {"instanceTypes": ["t3.medium"], "minSize": 2, "maxSize": 2}, "web-arm": None}}
-TOLERANT = {"tolerations": [ARM64_TOLERATION]}
+CONTROLLER: dict[str, Any] = {"nodeGroups": {"web": {"instanceTypes": ["t3.medium"], "minSize": 2, "maxSize": 2}, "web-arm": None}}
+TOLERANT: dict[str, Any] = {"tolerations": [ARM64_TOLERATION]}
 
 
 def grown(groups: Mapping[str, Any], **words: object) -> dict[str, Any]:

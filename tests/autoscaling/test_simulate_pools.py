@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.autoscaling.simulated import TOLERANT, answer, got, group, of, pods, pooled, run
 from tests.workloads.manifests import expression, required
 
-XLARGE = {"general": {"sizes": ["xlarge"]}}
+XLARGE: dict[str, Any] = {"general": {"sizes": ["xlarge"]}}
 KINDS = ("general-arm64-spot", "general-arm64-on-demand", "general-amd64-spot", "general-amd64-on-demand")
 ARCHITECTURE, CAPACITY = "kubernetes.io/arch", "karpenter.sh/capacity-type"
-BIG = {"cpu": "3", "memory": "4Gi"}
+BIG: dict[str, Any] = {"cpu": "3", "memory": "4Gi"}
 """More than the controller's nodes have."""
 
 
@@ -184,7 +184,7 @@ SIZES = st.lists(
 def test_no_pod_is_lost_no_node_overfull_and_the_same_input_gives_the_same(
     wanted: list[tuple[int, int, bool]], limit: int | None
 ) -> None:
-    pool = {"sizes": ["xlarge", "2xlarge"], **({"cpuLimit": limit} if limit else {})}
+    pool: dict[str, Any] = {"sizes": ["xlarge", "2xlarge"], **({"cpuLimit": limit} if limit else {})}
     documents = [
         pods(f"w{number}", count, cpu=f"{cpu}m", memory="512Mi", **(TOLERANT if tolerant else {}))
         for number, (count, cpu, tolerant) in enumerate(wanted)
