@@ -13,7 +13,9 @@ from tests.workloads.manifests import ARM64_TOLERATION, ZONES, container, worklo
 
 NONE: dict[str, Any] = {"nodeGroups": {"web": None, "web-arm": None}}
 """Removes the groups of the smallest stack."""
-CONTROLLER: dict[str, Any] = {"nodeGroups": {"web": {"instanceTypes": ["t3.medium"], "minSize": 2, "maxSize": 2}, "web-arm": None}}
+CONTROLLER: dict[str, Any] = {
+    "nodeGroups": {"web": {"instanceTypes": ["t3.medium"], "minSize": 2, "maxSize": 2}, "web-arm": None}
+}
 TOLERANT: dict[str, Any] = {"tolerations": [ARM64_TOLERATION]}
 
 

@@ -62,7 +62,10 @@ def test_nodes_that_are_there_are_filled_before_any_group_grows() -> None:
 
 def test_preferred_affinity_moves_pods_between_nodes_that_are_there_and_makes_no_other_group_grow() -> None:
     wish = {"weight": 100, "preference": {"matchExpressions": [expression(ARCHITECTURE, "In", "amd64")]}}
-    liking: dict[str, Any] = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}}, **TOLERANT}
+    liking: dict[str, Any] = {
+        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}},
+        **TOLERANT,
+    }
     assert got(run(grown(LARGE), pods(**liking))) == {"arm-spot": 1}
     there = grown({name: {**words, "minSize": 1} for name, words in LARGE.items() if name in ("arm", "amd")})
     assert got(run(there, pods(**liking))) == {"amd": 1}
@@ -123,7 +126,9 @@ def test_spread_over_zones_counts_only_zones_that_have_a_node_unless_a_number_is
 
 def test_anti_affinity_by_zone_stops_where_zones_end() -> None:
     term = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"app": "api"}}}
-    apart: dict[str, Any] = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    apart: dict[str, Any] = {
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    }
     result = run(grown({"amd": {"instanceTypes": ["m7i.xlarge"]}}), pods(count=5, cpu="100m", **apart))
     assert (group(result, "amd").new, result.unplaced) == (3, 2)
     assert answer(result, "amd").reason.startswith("pod anti-affinity term 1: a pod with app=api is in")
@@ -131,7 +136,9 @@ def test_anti_affinity_by_zone_stops_where_zones_end() -> None:
 
 def test_pods_that_are_placed_keep_others_out_by_their_own_anti_affinity() -> None:
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "noisy"}}}
-    alone: dict[str, Any] = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    alone: dict[str, Any] = {
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    }
     result = run(
         grown({"amd": {"instanceTypes": ["m7i.4xlarge"]}}),
         pods("quiet", cpu="2", **alone),
