@@ -130,7 +130,7 @@ def _left_out(pods: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
         if pod.daemon:
             counts["of DaemonSets"] += 1
         elif not pod.waiting:
-            counts["that have a node or are done"] += 1
+            counts["with a node already, or finished"] += 1
     return tuple(sorted(counts.items()))
 
 

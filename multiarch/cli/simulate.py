@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from multiarch.autoscaling.simulate import Surroundings
     from multiarch.autoscaling.simulate_model import GroupOutcome, Simulation, WorkloadOutcome
     from multiarch.stack.model import Plan
+    from multiarch.workloads.manifest_values import ManifestError
 
 
 def simulate(
@@ -34,11 +35,16 @@ def simulate(
     `kubectl get pods -A -o json` writes them to a file.
     """
     from multiarch.autoscaling.simulate import simulate as run
+    from multiarch.workloads.manifest_values import ManifestError
     from multiarch.workloads.pods import pods_from
 
     plan = finding.planned(finding.file(stack))[1]
-    documents = [document for path in pods for document in _documents(path)]
-    result = run(plan.autoscaling, plan.node_groups, surroundings(plan), pods_from(documents))
+    documents = [(path, document) for path in pods for document in _documents(path)]
+    try:
+        found = list(pods_from(document for _, document in documents))
+    except ManifestError as error:
+        raise _placed(error, [path for path, _ in documents]) from error
+    result = run(plan.autoscaling, plan.node_groups, surroundings(plan), found)
     if output is Output.JSON:
         print_json("simulation", _as_json(plan.stack, result))
     else:
@@ -61,6 +67,14 @@ def surroundings(plan: Plan) -> Surroundings:
         count, why = network.zone_count, "The stack does not name its zones"
     names = tuple(f"zone-{number}" for number in range(1, count + 1))
     return Surroundings(names, f"{why}; {', '.join(names)} stand for them.")
+
+
+def _placed(error: ManifestError, files: list[Path]) -> MultiarchError:
+    """The error with its file, and the document's number in that file."""
+    file = files[error.document - 1]
+    number = error.document - files.index(file)
+    rest = error.message.removeprefix(f"document {error.document}")
+    return MultiarchError(f"{file}, document {number}{rest}", hint=error.hint)
 
 
 def _documents(path: Path) -> Iterator[object]:

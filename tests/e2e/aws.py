@@ -86,7 +86,8 @@ def _of_ec2(aws: Aws, row: Row) -> dict[str, str]:
 
 
 def _of_eks(aws: Aws, row: Row) -> dict[str, str]:
-    arn = row["outputs"].get("arn") or row["outputs"]["accessEntryArn"]
+    outputs = row["outputs"]
+    arn = outputs.get("arn") or outputs.get("associationArn") or outputs["accessEntryArn"]
     tags: dict[str, str] = aws.client("eks").list_tags_for_resource(resourceArn=arn)["tags"]
     return tags
 
@@ -104,6 +105,13 @@ def _of_log_group(aws: Aws, row: Row) -> dict[str, str]:
 _READERS: Mapping[str, Callable[[Aws, Row], dict[str, str]]] = {
     "aws:autoscaling/group:Group": _of_scaling_group,
     "aws:cloudwatch/logGroup:LogGroup": _of_log_group,
+    "aws:cloudwatch/eventRule:EventRule": lambda aws, row: pairs(
+        aws.client("events").list_tags_for_resource(ResourceARN=row["outputs"]["arn"])["Tags"]
+    ),
+    "aws:iam/policy:Policy": lambda aws, row: pairs(
+        aws.client("iam").list_policy_tags(PolicyArn=row["outputs"]["arn"])["Tags"]
+    ),
+    "aws:sqs/queue:Queue": lambda aws, row: dict(aws.client("sqs").list_queue_tags(QueueUrl=row["id"]).get("Tags", {})),
     "aws:iam/instanceProfile:InstanceProfile": lambda aws, row: pairs(
         aws.client("iam").get_instance_profile(InstanceProfileName=row["id"])["InstanceProfile"].get("Tags", [])
     ),

@@ -26,6 +26,17 @@ TOLERATIONS = [
 ]
 
 
+AUTOSCALER_TAG = "aws:autoscaling/tag:Tag"
+RELEASE = "kubernetes:helm.sh/v3:Release"
+TAINT_TAG = "k8s.io/cluster-autoscaler/node-template/taint"
+
+
+def without_autoscaler(steps: list[Step]) -> tuple[list[Step], list[str]]:
+    """Steps apart from those of the cluster autoscaler, and what these are about."""
+    own = (f"{AUTOSCALER_TAG} ", f"{RELEASE} ")
+    return [s for s in steps if not s.what.startswith(own)], [s.what for s in steps if s.what.startswith(own)]
+
+
 def in_order(steps: list[Step]) -> list[Step]:
     return sorted(steps, key=lambda step: step.what)
 
@@ -89,7 +100,10 @@ def test_a_new_arm64_taint_goes_to_managed_arm64_groups_and_to_what_tolerates_it
     stack = "checkout-dev"
     with platform.changed(stack, "arm64Taint", value="arch=graviton:NoSchedule") as previewed:
         taint = Step("update", f"{MANAGED} graviton", frozenset({"taints[0].value"}))
-        assert in_order(previewed) == in_order([taint, *TOLERATIONS])
+        apart, autoscalers = without_autoscaler(previewed)
+        assert in_order(apart) == in_order([taint, *TOLERATIONS])
+        # The cluster autoscaler tolerates the taint too, and learns of it from a tag while the group has no node.
+        assert sorted(autoscalers) == [f"{AUTOSCALER_TAG} graviton-{TAINT_TAG}/arch", f"{RELEASE} cluster-autoscaler"]
         assert names(platform.up(stack)) == names(previewed)
         managed = group_of(platform, stack, "graviton")[1].managed
         assert managed is not None
@@ -157,10 +171,14 @@ def test_another_instance_type_makes_a_new_group_before_the_old_one_goes(platfor
     cluster, aws = platform.plan(stack).cluster.name, platform.aws(stack)
     old, before = held.managed_group(aws, cluster, "graviton"), platform.instance_ids(stack)
     with platform.changed(stack, "nodeGroups", "graviton", "instanceTypes", value=["m6g.large"]) as previewed:
-        assert previewed == [Step("replace", f"{MANAGED} graviton", frozenset({"instanceTypes[0]"}))]
+        apart, autoscalers = without_autoscaler(previewed)
+        assert apart == [Step("replace", f"{MANAGED} graviton", frozenset({"instanceTypes[0]"}))]
+        # Its new Auto Scaling Group gets the autoscaler's tags, and the priority expander its name.
+        assert all(what.startswith((f"{AUTOSCALER_TAG} graviton-", RELEASE)) for what in autoscalers)
         finished = done(platform.pulumi(stack, "up", "--yes", "--skip-preview", "--json"))
-        assert {step.what for step in finished} == {f"{MANAGED} graviton"}
-        assert [step.op for step in finished] == ["create-replacement", "replace", "delete-replaced"]
+        group = [step for step in finished if step.what == f"{MANAGED} graviton"]
+        assert without_autoscaler(finished)[0] == group
+        assert [step.op for step in group] == ["create-replacement", "replace", "delete-replaced"]
         new = held.managed_group(aws, cluster, "graviton")
         assert new["nodegroupName"] != old["nodegroupName"]
         assert new["instanceTypes"] == ["m6g.large"]

@@ -1,0 +1,106 @@
+"""``multiarch simulate`` on the project's own stacks and example."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import CLONE
+from tests.cli.running import type_of_run
+
+PODS = str(CLONE / "examples" / "pods.yaml")
+FEW = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "one"},
+    "spec": {"containers": [{"name": "a", "image": "a", "resources": {"requests": {"cpu": "500m"}}}]},
+}
+
+
+@pytest.fixture(autouse=True)
+def _in_the_clone(clone: Path) -> Path:
+    return clone
+
+
+def test_the_example_reads_well(run: type_of_run) -> None:
+    ran = run("simulate", "payments-prod", "--pods", PODS)
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == "payments-prod, karpenter: 39 pods, 39 placed; 4 new nodes beside 6 that are there"
+    ledger = lines[lines.index("payments Deployment/ledger: 12 pods") :]
+    assert "does not tolerate arch=arm64:NoSchedule" in ledger[3]
+    assert "weight 30 below general-amd64-spot's 50" in ledger[6]
+    assert "Not modelled, or assumed" in lines
+
+
+def test_pods_without_a_node_are_findings(run: type_of_run) -> None:
+    ran = run("simulate", "checkout-dev", "--pods", PODS)
+    assert ran.code == 1
+    assert "graviton is at its maxSize 4" in ran.out
+    assert ran.err.endswith("pods got no node.\n")
+
+
+def test_as_json_every_pod_is_accounted_for(run: type_of_run) -> None:
+    ran = run("simulate", "checkout-dev", "--pods", PODS, "--output", "json")
+    assert (ran.code, ran.json["kind"], ran.json["version"], ran.json["stack"]) == (
+        1,
+        "simulation",
+        "1",
+        "checkout-dev",
+    )
+    for workload in ran.json["workloads"]:
+        assert len(workload["places"]) + len(workload["unplaced"]) == workload["pods"]
+        assert [row["name"] for row in workload["groups"]] == ["graviton", "general"]
+        assert all(row["reason"] for row in workload["groups"] if not row["pods"])
+    for group in ran.json["groups"]:
+        cpu = group["cpuMillicores"]
+        assert cpu["waste"] == cpu["allocatable"] - cpu["requested"] >= 0
+        assert sum(group["instanceTypes"].values()) == group["new"]
+
+
+def test_files_add_up_and_may_be_json(run: type_of_run, clone: Path) -> None:
+    (clone / "few.json").write_text(json.dumps({"kind": "List", "items": [FEW]}), encoding="utf-8")
+    ran = run("simulate", "payments-prod", "--pods", PODS, "--pods", "few.json", "-o", "json")
+    assert ran.json["pods"] == 40
+    assert ran.json["workloads"][-1]["name"] == "Pod/one"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [", "pods.yaml:1 is no YAML: "),
+        ("kind: Pod\nmetadata: {name: x}\nspec: {}\n", "pods.yaml, document 1, Pod default/x: spec.containers: "),
+        ("just text\n", "str is no Kubernetes object."),
+        (None, "pods.yaml can't be read: No such file or directory."),
+    ],
+)
+def test_what_is_no_manifest_is_refused_with_its_place(
+    run: type_of_run, clone: Path, text: str | None, said: str
+) -> None:
+    if text is not None:
+        (clone / "pods.yaml").write_text(text, encoding="utf-8")
+    ran = run("simulate", "payments-prod", "--pods", "pods.yaml")
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+def test_of_several_files_the_one_with_the_fault_is_named(run: type_of_run, clone: Path) -> None:
+    (clone / "wrong.json").write_text(json.dumps([FEW, {"kind": "Pod", "metadata": {"name": "x"}}]), encoding="utf-8")
+    ran = run("simulate", "payments-prod", "--pods", PODS, "--pods", "wrong.json")
+    assert ran.code == 2
+    assert "wrong.json, document 2, Pod default/x: " in ran.err
+
+
+def test_pods_are_needed(run: type_of_run) -> None:
+    ran = run("simulate", "payments-prod")
+    assert ran.code == 2
+    assert "--pods" in ran.err
+
+
+def test_a_live_dump_says_what_it_leaves_out(run: type_of_run, clone: Path) -> None:
+    bound = {**FEW, "spec": {**FEW["spec"], "nodeName": "ip-10-0-0-1"}}  # type: ignore[dict-item]
+    (clone / "dump.json").write_text(json.dumps({"kind": "List", "items": [FEW, bound]}), encoding="utf-8")
+    ran = run("simulate", "payments-prod", "--pods", "dump.json")
+    assert "left out: 1 pod with a node already, or finished" in ran.out
