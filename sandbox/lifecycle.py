@@ -167,6 +167,8 @@ class Sandbox:
             self.sync()
             self.layout.backend.mkdir(parents=True, exist_ok=True)
             self._pulumi("stack", stack, ["select", "--create"])
+            # Creating a stack lays its settings out anew, without empty lines: errors would name the wrong ones.
+            self.sync()
             yield known
         except (KeyboardInterrupt, StoppedError):
             self._stopped(running if ours else None)
