@@ -12,6 +12,8 @@ from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
 from multiarch.stack.model import AddonPlan
 from multiarch.stack.schema import Addon, Addons
+from multiarch.workloads import tolerations
+from multiarch.workloads.tolerations import first_untolerated
 
 # Source: EKS user guide, "Store Kubernetes volumes with Amazon EBS".
 _EBS_SERVICE_ACCOUNT = "ebs-csi-controller-sa"
@@ -44,12 +46,12 @@ def plan_addons(words: Addons, arm64_taint: Taint | None, report: Report) -> tup
         ("coredns", words.coredns, False),
         ("aws-ebs-csi-driver", words.ebs_csi, False),
     ]
-    tolerations = [toleration(arm64_taint)] if arm64_taint else []
+    added = [toleration(arm64_taint)] if arm64_taint else []
     return tuple(
         AddonPlan(
             name=name,
             version=addon.version,
-            configuration=_configuration(name, words, tolerations),
+            configuration=_configuration(name, words, added),
             before_nodes=before,
             service_account=_EBS_SERVICE_ACCOUNT if name == "aws-ebs-csi-driver" else None,
             managed_policy=_EBS_POLICY if name == "aws-ebs-csi-driver" else None,
@@ -82,7 +84,7 @@ def check_controllers_have_a_node(
             report(
                 "controller-has-no-node",
                 group.path,
-                f"every node group is tainted, and {name} does not tolerate {_repelling(group, own)[0]}; "
+                f"every node group is tainted, and {name} does not tolerate {_repelling(group, own)}; "
                 "the cluster would never become healthy.",
                 hint="Add a group without that taint, or remove it from one.",
                 value=[str(t) for t in group.taints],
@@ -98,30 +100,28 @@ def check_controllers_have_a_node(
             )
 
 
-def _repelling(group: NodeGroupPlan, tolerations: Iterable[Toleration]) -> list[Taint]:
-    """Taints of the group that keep a pod with these tolerations away; PreferNoSchedule keeps nobody away."""
-    own = tuple(tolerations)
-    return [
-        taint
-        for taint in group.taints
-        if taint.effect is not Effect.PREFER_NO_SCHEDULE and not any(_tolerates(each, taint) for each in own)
-    ]
+def _repelling(group: NodeGroupPlan, own: Iterable[Toleration]) -> Taint | None:
+    """The first taint that keeps a pod with these tolerations off the group.
 
-
-def _tolerates(each: Toleration, taint: Taint) -> bool:
-    """Whether one toleration matches one taint, by Kubernetes' rule: no key matches all, no effect matches all.
-
-    Source: Kubernetes, "Taints and Tolerations". A toleration for some seconds does not count: the pod has to go then.
+    A toleration for some seconds does not count: the pod has to go then.
     """
-    if each.seconds is not None or each.effect not in {None, str(taint.effect)}:
-        return False
-    if each.key is None:
-        return each.operator == "Exists"
-    return each.key == taint.key and (each.operator == "Exists" or (each.value or "") == taint.value)
+    lasting = [each for each in own if each.seconds is None]
+    return first_untolerated(
+        [
+            tolerations.Toleration(
+                each.key or "",
+                tolerations.TolerationOperator(each.operator),
+                each.value or "",
+                Effect(each.effect) if each.effect else None,
+            )
+            for each in lasting
+        ],
+        group.taints,
+    )
 
 
-def _configuration(name: str, words: Addons, tolerations: Sequence[Toleration]) -> str:
-    values = add_on(name).configuration(*tolerations)
+def _configuration(name: str, words: Addons, added: Sequence[Toleration]) -> str:
+    values = add_on(name).configuration(*added)
     if name == "vpc-cni" and words.vpc_cni.prefix_delegation:
         # Source: EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes".
         values["env"] = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}

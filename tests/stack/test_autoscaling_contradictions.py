@@ -168,8 +168,15 @@ def test_a_contradiction_is_named_with_its_key_and_the_way_out(
 
 
 def test_a_sound_stack_of_either_autoscaler_has_nothing_but_unpinned_images() -> None:
-    assert {p.rule for p in plan(groups()).warnings} == {"ami-not-pinned"}
-    assert {p.rule for p in plan(KARPENTER).warnings} == {"ami-not-pinned"}
+    ids = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
+    reachable = {"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ids}}
+    assert {p.rule for p in plan(groups() | reachable).warnings} == {"ami-not-pinned"}
+    assert {p.rule for p in plan({**KARPENTER, **reachable}).warnings} == {"ami-not-pinned"}
+
+
+def test_an_autoscaler_behind_a_private_endpoint_in_a_new_vpc_warns_that_the_first_run_cannot_install_it() -> None:
+    [warning] = [p for p in plan(KARPENTER).warnings if p.rule == "autoscaler-unreachable"]
+    assert warning.key == "autoscaling.use"
 
 
 def test_settings_of_an_absent_autoscaler_are_not_checked_further() -> None:
