@@ -114,6 +114,9 @@ def pins(folder: str, module: str) -> set[str]:
         ("kube-apiserver", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
         ("kube-controller-manager", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
         ("kube-scheduler", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
+        ("registry", r"github\.com/distribution/distribution/v3", {"version.version": "v{}"}),
+        ("crane", r"github\.com/google/go-containerregistry", {"cmd.Version": "v{}"}),
+        ("regctl", r"github\.com/regclient/regclient", {"version.vcsTag": "v{}"}),
     ],
 )
 def test_the_version_stamped_into_a_tool_is_the_one_its_module_file_pins(
@@ -265,9 +268,12 @@ def test_the_script_of_the_language_host_lies_beside_it_and_is_executable() -> N
         ("kube-scheduler", ["--version"], "Kubernetes v1.36.2"),
         ("helm", ["version", "--short"], "v3.22.0"),
         ("etcd", ["--version"], "etcd Version: 3.6.8"),
+        ("crane", ["version"], "v0.22.1"),
+        ("regctl", ["version", "--format", "{{.VCSTag}}"], "v0.11.7"),
+        ("registry", ["--version"], "registry github.com/distribution/distribution/v3 v3.1.2"),
     ],
 )
-def test_what_the_cluster_tests_use_says_its_version(name: str, arguments: list[str], said: str) -> None:
+def test_what_the_tests_use_says_its_version(name: str, arguments: list[str], said: str) -> None:
     result = subprocess.run([build.ensure(name), *arguments], capture_output=True, text=True, check=True)
     assert result.stdout.splitlines()[0].removesuffix("+") == said
 
