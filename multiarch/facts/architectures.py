@@ -1,7 +1,8 @@
 """The two architectures, in Kubernetes' words, and the one place where other spellings are translated.
 
 Kubernetes says ``amd64`` and ``arm64`` (label ``kubernetes.io/arch``, Go's GOARCH); EC2, AMIs and
-Amazon's SSM parameters say ``x86_64`` and ``arm64``; the kernel says ``x86_64`` and ``aarch64``.
+Amazon's SSM parameters say ``x86_64`` and ``arm64``; the kernel says ``x86_64`` and ``aarch64``. Image
+indexes use Go's names with variants, ELF files use numbers.
 """
 
 from __future__ import annotations
@@ -39,6 +40,33 @@ _UNAME: Mapping[str, Architecture] = MappingProxyType(
     }
 )
 _AMI: Mapping[Architecture, str] = MappingProxyType({Architecture.AMD64: "x86_64", Architecture.ARM64: "arm64"})
+_IMAGE: Mapping[str, str] = MappingProxyType(
+    {"x86_64": "amd64", "x86-64": "amd64", "aarch64": "arm64", "i386": "386", "armhf": "arm", "armel": "arm"}
+)
+_IMAGE_BASE: Mapping[str, frozenset[str]] = MappingProxyType(
+    {"amd64": frozenset({"v1"}), "arm64": frozenset({"v8", "8"})}
+)
+_IMAGE_ARM: Mapping[str, str] = MappingProxyType({"": "v7", "5": "v5", "6": "v6", "7": "v7", "8": "v8"})
+_ELF_BITS = 64
+_ELF: Mapping[int, Architecture] = MappingProxyType({62: Architecture.AMD64, 183: Architecture.ARM64})
+_ELF_NAMES: Mapping[int, str] = MappingProxyType(
+    {
+        2: "sparc",
+        3: "386",
+        8: "mips",
+        20: "ppc",
+        21: "ppc64",
+        22: "s390x",
+        40: "arm",
+        43: "sparc64",
+        50: "ia64",
+        62: "amd64",
+        183: "arm64",
+        243: "riscv",
+        258: "loong64",
+    }
+)
+_ELF_NO_PROCESSORS: Mapping[int, str] = MappingProxyType({190: "NVIDIA CUDA", 224: "AMD GPU", 247: "BPF"})
 
 
 def from_ec2(supported: Sequence[str]) -> Architecture:
@@ -72,3 +100,38 @@ def from_uname(machine: str) -> Architecture:
 def to_ami(architecture: Architecture) -> str:
     """Spell an architecture as AMIs and Amazon's SSM parameters do: ``x86_64`` or ``arm64``."""
     return _AMI[architecture]
+
+
+def image_platform(name: str, variant: str) -> tuple[str, str]:
+    """Spell an image's architecture and variant in one way: Go's name, and no variant where it means nothing more.
+
+    ``arm64`` with variant ``v8`` and ``amd64`` with ``v1`` are those without one; 32-bit ``arm`` always has one, ``v7``
+    unless another is said. What is not known stays, in lower case.
+    Source: https://github.com/containerd/platforms/blob/main/database.go
+    """
+    name, variant = name.lower(), variant.lower()
+    if name == "armel":
+        variant = "v6"
+    name = _IMAGE.get(name, name)
+    if name == "386" or variant in _IMAGE_BASE.get(name, ()):
+        return name, ""
+    return name, _IMAGE_ARM.get(variant, variant) if name == "arm" else variant
+
+
+def from_elf(machine: int, *, bits: int, little_endian: bool) -> Architecture | None:
+    """Translate an ELF header's ``e_machine``, ``EI_CLASS`` and ``EI_DATA``, or return None for all others' files.
+
+    Both architectures are 64-bit and little-endian; x32 and ILP32 have their machine, but other kernels' ABIs.
+    Source: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html
+    """
+    return _ELF.get(machine) if bits == _ELF_BITS and little_endian else None
+
+
+def elf_machine(machine: int) -> str:
+    """Name an ELF header's ``e_machine`` as Go does, or by its number: ``riscv``, ``machine 94``."""
+    return _ELF_NAMES.get(machine) or _ELF_NO_PROCESSORS.get(machine) or f"machine {machine}"
+
+
+def elf_for_no_processor(machine: int) -> bool:
+    """Whether ``e_machine`` is what no processor of a node runs: programs for the kernel's BPF, or for GPUs."""
+    return machine in _ELF_NO_PROCESSORS

@@ -1,0 +1,158 @@
+"""Read what a reference leads to: an index with its entries, a single image, or something that is no image."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from multiarch.images.manifests import IMAGE_CONFIGS, annotations_of, descriptor_of, kind_of, objects, what_artifact
+from multiarch.images.model import Entry, EntryKind, ImageKind, Inspected, Platform, platform_of
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.model import Manifest, Registry
+from multiarch.registry.reference import Reference, digest_fault
+
+DEEPEST = 4
+"""Levels of indexes in indexes that are read. Nobody builds more than two."""
+MOST_READ = 64
+"""Manifests behind one index that are read because the index does not say what they are."""
+MOST_ENTRIES = 4096
+"""Entries of one index that are looked at. A manifest of the size that registries accept has room for more."""
+CONFIG_LIMIT = 4 * 1024 * 1024
+"""Bytes of a config that are read: what containerd accepts of a manifest, and configs are smaller."""
+
+
+async def inspect(registry: Registry, reference: Reference) -> Inspected:
+    """Read a reference. Entries of an index that declare their platform cost no request; others are read.
+
+    Raises:
+        RegistryError: the manifest, or a single image's config, can't be had or is malformed. What can't be read
+            behind an index is an entry of kind ``unreadable`` with the reason as its note.
+    """
+    return await inspect_manifest(registry, reference, await registry.manifest(reference))
+
+
+async def inspect_manifest(registry: Registry, reference: Reference, manifest: Manifest) -> Inspected:
+    """Read what stands behind a manifest that was fetched already. Raises as :func:`inspect` does."""
+    content = manifest.json()
+    kind, note = kind_of(manifest.media_type, content)
+    if kind is ImageKind.INDEX:
+        entries = await _Reading(registry, reference).entries(content, depth=1)
+    elif kind is ImageKind.IMAGE:
+        platform, fault = await _config_platform(registry, reference, content)
+        size = len(manifest.content)
+        entries = (
+            Entry(EntryKind.IMAGE, platform, manifest.digest, size, manifest.media_type, note=fault, declared=False),
+        )
+    else:
+        entries = ()
+    return Inspected(
+        reference,
+        kind,
+        manifest.media_type,
+        manifest.digest,
+        len(manifest.content),
+        entries,
+        annotations_of(content),
+        note,
+    )
+
+
+async def config_of(registry: Registry, reference: Reference, content: Mapping[str, object]) -> dict[str, object]:
+    """Fetch the config of an image's manifest. Raises RegistryError, MALFORMED where there is none or it is no JSON."""
+    descriptor = descriptor_of(content.get("config"))
+    if descriptor is None:
+        raise _malformed(reference, "the manifest has no valid config")
+    blob = await registry.blob(reference, descriptor, limit=CONFIG_LIMIT)
+    try:
+        config = json.loads(blob)
+    except (ValueError, RecursionError) as error:
+        raise _malformed(reference, f"the config {descriptor.digest} is no JSON") from error
+    if not isinstance(config, dict):
+        raise _malformed(reference, f"the config {descriptor.digest} is no JSON object")
+    return config
+
+
+def _malformed(reference: Reference, detail: str) -> RegistryError:
+    return RegistryError(RegistryReason.MALFORMED, detail, registry=reference.registry, reference=str(reference))
+
+
+async def _config_platform(
+    registry: Registry, reference: Reference, content: Mapping[str, object]
+) -> tuple[Platform | None, str]:
+    """The platform that the config says, or None and why not."""
+    platform = platform_of(await config_of(registry, reference, content))
+    if platform.architecture and not platform.is_unknown:
+        return platform, ""
+    return None, "its config names no architecture"
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One index being read: what may still be fetched for it."""
+
+    registry: Registry
+    reference: Reference
+    left: int = field(default=MOST_READ)
+
+    async def entries(self, content: Mapping[str, object], *, depth: int) -> tuple[Entry, ...]:
+        """The entries of one index, in its order; those that must be read are read at the same time."""
+        rows = objects(content.get("manifests"))
+        found = [_entry(row, at) for at, row in enumerate(rows[:MOST_ENTRIES])]
+        behind = await asyncio.gather(*(self._read(entry, depth) for entry in found if entry.kind is EntryKind.INDEX))
+        read = iter(behind)
+        whole = [next(read) if entry.kind is EntryKind.INDEX else entry for entry in found]
+        if len(rows) > MOST_ENTRIES:
+            note = f"{len(rows)} entries are in the index, and the first {MOST_ENTRIES} are looked at"
+            whole.append(Entry(EntryKind.UNREADABLE, None, "", 0, "", note=note))
+        return tuple(whole)
+
+    async def _read(self, entry: Entry, depth: int) -> Entry:
+        """Fetch an entry's manifest and say what it is. Nothing is raised for one that can't be had."""
+        if self.left <= 0:
+            note = f"more than {MOST_READ} entries of the index do not say what they are"
+            return replace(entry, kind=EntryKind.UNREADABLE, note=note)
+        self.left -= 1
+        try:
+            return await self._behind(entry, depth)
+        except RegistryError as error:
+            return replace(entry, kind=EntryKind.UNREADABLE, note=str(error))
+
+    async def _behind(self, entry: Entry, depth: int) -> Entry:
+        at = self.reference.at(entry.digest)
+        content = (await self.registry.manifest(at)).json()
+        kind, note = kind_of(entry.media_type, content)
+        if kind is ImageKind.INDEX:
+            if depth >= DEEPEST:
+                note = f"indexes in indexes are read {DEEPEST} levels deep, and this is one more"
+                return replace(entry, kind=EntryKind.UNREADABLE, note=note)
+            return replace(entry, children=await self.entries(content, depth=depth + 1))
+        if kind is not ImageKind.IMAGE:
+            return replace(entry, kind=EntryKind.ARTIFACT, note=note)
+        platform, fault = await _config_platform(self.registry, at, content)
+        kind_found = EntryKind.UNREADABLE if platform is None else EntryKind.IMAGE
+        return replace(entry, kind=kind_found, platform=platform, note=fault)
+
+
+def _entry(row: Mapping[str, object], at: int) -> Entry:
+    """One row of an index by its own words. Kind ``index`` is one that must be read to know what it is."""
+    said = row.get("platform")
+    platform = platform_of(said) if isinstance(said, Mapping) else None
+    descriptor = descriptor_of(row)
+    annotations = annotations_of(row)
+    if descriptor is None or digest_fault(descriptor.digest):
+        note = f"entry {at + 1} of the index is no descriptor: it lacks a valid mediaType, digest or size"
+        return Entry(EntryKind.UNREADABLE, platform, "", 0, "", annotations, note, declared=platform is not None)
+    kind, note = kind_of(descriptor.media_type, {})
+    artifact = row.get("artifactType")
+    if "vnd.docker.reference.type" in annotations or (platform is not None and platform.is_unknown):
+        found, note = EntryKind.ATTESTATION, ""
+    elif isinstance(artifact, str) and artifact and artifact not in IMAGE_CONFIGS:
+        found, note = EntryKind.ARTIFACT, what_artifact(artifact)
+    elif kind not in (ImageKind.IMAGE, ImageKind.INDEX):
+        found = EntryKind.ARTIFACT
+    else:
+        found = EntryKind.IMAGE if kind is ImageKind.IMAGE and platform is not None else EntryKind.INDEX
+    size, media_type = descriptor.size, descriptor.media_type
+    return Entry(found, platform, descriptor.digest, size, media_type, annotations, note, declared=platform is not None)

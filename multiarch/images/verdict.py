@@ -1,0 +1,191 @@
+"""From what an index says to a verdict per architecture, by the rules that a node's runtime picks an image by.
+
+EKS nodes run containerd. On each level of an index it keeps the entries whose platform it can run, with 32-bit ones
+behind, and those without a platform last; it takes the first, and no other. A single manifest is pulled wherever it is
+asked for, and fails when it starts. Source: ``Manifest`` in
+https://github.com/containerd/containerd/blob/main/core/images/image.go and ``platformVector`` in
+https://github.com/containerd/platforms/blob/main/compare.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from multiarch.facts.architectures import Architecture
+from multiarch.images.inspect import inspect
+from multiarch.images.model import LINUX, Entry, EntryKind, ImageKind, Inspected, Judgement, Platform, Verdict
+from multiarch.registry.errors import RegistryError
+from multiarch.registry.model import Registry
+from multiarch.registry.reference import Reference
+
+_FALLBACKS: Mapping[Architecture, tuple[tuple[str, str], ...]] = MappingProxyType(
+    {
+        Architecture.AMD64: (("386", ""),),
+        Architecture.ARM64: (("arm", "v8"), ("arm", "v7"), ("arm", "v6"), ("arm", "v5")),
+    }
+)
+"""What containerd takes where there is nothing better: 32-bit, which not every processor and kernel runs."""
+_LAST = 9
+_SHOWN = 8
+_NODES_NEED_MORE = {
+    Architecture.AMD64: "does not run on every amd64 instance, and containerd asks an index for linux/amd64 alone",
+    Architecture.ARM64: "does not run on every arm64 instance, and containerd asks an index for linux/arm64 alone",
+}
+
+
+def judge(inspected: Inspected, architecture: Architecture) -> Judgement:
+    """Say whether Linux nodes of ``architecture`` run the image, and why; pure.
+
+    ``unknown`` is everything that can't be told, and what is no image at all: an artifact is neither supported nor
+    unsupported.
+    """
+    match inspected.kind:
+        case ImageKind.IMAGE:
+            return _of_single(inspected.entries[0], architecture)
+        case ImageKind.INDEX:
+            return _of_index(inspected, architecture)
+        case ImageKind.ARTIFACT | ImageKind.SCHEMA1 | ImageKind.UNRECOGNISED:
+            return Judgement(architecture, Verdict.UNKNOWN, inspected.note, None)
+
+
+async def verdicts(
+    registry: Registry, reference: Reference, architectures: Sequence[Architecture]
+) -> tuple[Judgement, ...]:
+    """Judge an image for each architecture, in the order given. What a registry refuses is ``unknown``, with why."""
+    try:
+        inspected = await inspect(registry, reference)
+    except RegistryError as error:
+        return tuple(Judgement(architecture, Verdict.UNKNOWN, str(error), None) for architecture in architectures)
+    return tuple(judge(inspected, architecture) for architecture in architectures)
+
+
+def _of_single(entry: Entry, architecture: Architecture) -> Judgement:
+    platform = entry.platform
+    if platform is None or not platform.architecture:
+        reason = f"a single manifest, and {entry.note or 'its config names no architecture'}"
+        return Judgement(architecture, Verdict.UNKNOWN, reason, None)
+    if platform.runs_on(architecture):
+        return Judgement(
+            architecture, Verdict.SUPPORTED, f"a single manifest whose config says {platform}", entry.digest
+        )
+    if platform.needs_more_than(architecture):
+        reason = f"a single manifest whose config says {platform}, which does not run on every {architecture} instance"
+        return Judgement(architecture, Verdict.UNKNOWN, reason, entry.digest)
+    reason = f"a single manifest whose config says {platform}"
+    if platform.os == LINUX:
+        reason += f"; {architecture} nodes pull it all the same, and it does not start there"
+    return Judgement(architecture, Verdict.UNSUPPORTED, reason, None)
+
+
+def _of_index(inspected: Inspected, architecture: Architecture) -> Judgement:
+    chosen = _chosen(inspected.entries, architecture)
+    if chosen is not None and _fits(chosen, architecture):
+        return Judgement(architecture, Verdict.SUPPORTED, _why(inspected, chosen, architecture), chosen.digest)
+    everything = tuple(_flat(inspected.entries))
+    if any(_fits(entry, architecture) for entry in everything):
+        return Judgement(architecture, Verdict.UNKNOWN, _passed_over(inspected, chosen, architecture), None)
+    for entry in everything:
+        if entry.kind is EntryKind.UNREADABLE and (entry.platform is None or entry.platform.runs_on(architecture)):
+            reason = f"no entry that could be read is linux/{architecture}, but {entry.digest} can't be: {entry.note}"
+            return Judgement(architecture, Verdict.UNKNOWN, reason, None)
+    if (more := _platforms(everything, architecture)) is not None:
+        return Judgement(architecture, Verdict.UNKNOWN, f"only {more}, which {_NODES_NEED_MORE[architecture]}", None)
+    if everything and not _runnable(everything):
+        reason = "its index lists nothing that runs: " + _kinds(everything)
+        return Judgement(architecture, Verdict.UNKNOWN, reason, None)
+    return Judgement(architecture, Verdict.UNSUPPORTED, _lacking(everything, architecture), None)
+
+
+def _chosen(entries: Sequence[Entry], architecture: Architecture) -> Entry | None:
+    """The manifest that containerd ends at, whatever it is, or None where it finds none."""
+    ranked = [(rank, at) for at, entry in enumerate(entries) if (rank := _rank(entry, architecture)) is not None]
+    if not ranked:
+        return None
+    first = entries[min(ranked)[1]]
+    return _chosen(first.children, architecture) if first.kind is EntryKind.INDEX else first
+
+
+def _rank(entry: Entry, architecture: Architecture) -> int | None:
+    """The entry's place in containerd's order, by what the index declares; None where it is not taken at all."""
+    if not entry.declared or entry.platform is None:
+        return _LAST
+    if entry.platform.runs_on(architecture):
+        return 0
+    if entry.platform.os in (LINUX, ""):
+        name = (entry.platform.architecture, entry.platform.variant)
+        fallbacks = _FALLBACKS[architecture]
+        return 1 + fallbacks.index(name) if name in fallbacks else None
+    return None
+
+
+def _fits(entry: Entry, architecture: Architecture) -> bool:
+    return entry.kind is EntryKind.IMAGE and entry.platform is not None and entry.platform.runs_on(architecture)
+
+
+def _flat(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """All entries that are no nested index, at every depth."""
+    for entry in entries:
+        if entry.kind is EntryKind.INDEX:
+            yield from _flat(entry.children)
+        else:
+            yield entry
+
+
+def _why(inspected: Inspected, chosen: Entry, architecture: Architecture) -> str:
+    if not chosen.declared:
+        return f"an entry of its index names no platform, and its config says {chosen.platform}"
+    nested = "" if chosen in inspected.entries else "an index in "
+    alike = [entry for entry in _flat(inspected.entries) if entry.declared and _fits(entry, architecture)]
+    text = f"{nested}its index has {chosen.platform}"
+    if len({entry.digest for entry in alike}) > 1:
+        text += f" {len(alike)} times; the first is taken"
+    return text
+
+
+def _passed_over(inspected: Inspected, chosen: Entry | None, architecture: Architecture) -> str:
+    fitting = next(entry for entry in _flat(inspected.entries) if _fits(entry, architecture))
+    where = fitting.digest if fitting.declared else f"{fitting.digest}, which names no platform in the index,"
+    taken = "an entry" if chosen is None else f"{chosen.digest} ({_what(chosen)})"
+    return f"{where} is linux/{architecture}, but containerd tries one entry alone, and that is {taken}, before it"
+
+
+def _what(entry: Entry) -> str:
+    if entry.kind is EntryKind.IMAGE:
+        return str(entry.platform or "no platform")
+    return str(entry.kind)
+
+
+def _platforms(entries: Sequence[Entry], architecture: Architecture) -> str | None:
+    """The architecture's platforms that ask for more than its base, in words."""
+    found = [platform for platform in _runnable(entries) if platform.needs_more_than(architecture)]
+    return _listed(found) if found else None
+
+
+def _runnable(entries: Sequence[Entry]) -> list[Platform]:
+    return [entry.platform for entry in entries if entry.kind is EntryKind.IMAGE and entry.platform is not None]
+
+
+def _lacking(entries: Sequence[Entry], architecture: Architecture) -> str:
+    platforms = _runnable(entries)
+    if not platforms:
+        return "its index is empty"
+    text = f"its index has {_listed(platforms)}, and no linux/{architecture}"
+    names = {(platform.architecture, platform.variant) for platform in platforms if platform.os in (LINUX, "")}
+    if narrow := [name for name in _FALLBACKS[architecture] if name in names]:
+        text += f"; containerd takes linux/{'/'.join(filter(None, narrow[0]))}, 32-bit, which is another architecture"
+    return text
+
+
+def _listed(platforms: Sequence[Platform]) -> str:
+    names = sorted({str(platform) for platform in platforms})
+    rest = len(names) - _SHOWN
+    shown = [*names[:_SHOWN], f"{rest} more"] if rest > 0 else names
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _kinds(entries: Sequence[Entry]) -> str:
+    counts: dict[str, int] = {}
+    for entry in entries:
+        counts[str(entry.kind)] = counts.get(str(entry.kind), 0) + 1
+    return ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in sorted(counts.items()))
