@@ -1,0 +1,1 @@
+"""Audits: what runs, or would run, and on which architectures it can."""

@@ -1,0 +1,239 @@
+"""Which images objects use, and where: every container of every pod spec, wherever an object embeds one.
+
+Objects are plain mappings as the API server and manifests have them. Nothing is read here but names, images, owners and
+labels, so objects of any kind pass, also those of resource definitions that nobody here knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from multiarch.kubernetes.source import Found, Source
+
+_LISTS = ("initContainers", "containers", "ephemeralContainers")
+_NOT_SEARCHED = frozenset(("metadata", "status"))
+"""Parts of an object that describe it: what they say about images is not what will run."""
+_DEEPEST = 24
+"""Levels of nesting. A pod spec is six levels deep in a CronJob; what is deeper than this is no manifest."""
+
+
+class Role(StrEnum):
+    """What a container is for. A sidecar is an init container that restarts always."""
+
+    CONTAINER = "container"
+    INIT = "init container"
+    SIDECAR = "sidecar"
+    EPHEMERAL = "ephemeral container"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Workload:
+    """What a person would change: the object at the end of the chain of owners. A bare pod is its own workload."""
+
+    namespace: str
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        """``Deployment/api``."""
+        return f"{self.kind}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where an image is written: the line that names it, or else the first of its document. Lines count from 1."""
+
+    file: str
+    line: int
+
+
+Lines = Callable[[str], Sequence[str]]
+"""The lines of a file, by the name that its objects' sources give it."""
+
+
+def _no_lines(_: str) -> Sequence[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One container that uses an image.
+
+    ``image`` is as written, empty where the container names none; ``pull_secrets`` and ``service_account`` say with
+    whose credentials the kubelet would fetch it; ``labels`` are the workload's and its pods'.
+    """
+
+    image: str
+    container: str
+    role: Role
+    workload: Workload
+    service_account: str
+    pull_secrets: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    place: Place | None = None
+
+
+def uses_in(objects: Iterable[Found], lines: Lines = _no_lines) -> list[Use]:
+    """List the containers of all objects, each once, sorted by workload.
+
+    A pod whose owners are known counts as theirs, so that a workload and its pods are one. A ReplicaSet or Job that
+    something in the stream owns counts by its pods alone: old ones stay in a cluster for years. So do owned pods that
+    have ended. Of an object only its uses are kept, so that a stream of any number of pods may pass.
+    """
+    owners: dict[Workload, Workload] = {}
+    present: set[Workload] = set()
+    labels: dict[Workload, dict[str, str]] = {}
+    running: dict[tuple[Workload, str, str, Role], Use] = {}
+    templates: dict[tuple[Workload, str, str, Role], Use] = {}
+    for each in objects:
+        key, owner = _key(each.value), _owner(each.value)
+        is_pod = key.kind == "Pod"
+        if owner is not None:
+            owners[key] = owner
+        if not is_pod:
+            present.add(key)
+        elif owner is not None and _ended(each.value):
+            continue
+        # The pods of one ReplicaSet are alike: what is kept stays as small as what differs.
+        nearest, kept = (owner or key, running) if is_pod else (key, templates)
+        for use in _uses_of(each.value, nearest):
+            identity = (nearest, use.image, use.container, use.role)
+            if identity not in kept:
+                kept[identity] = replace(use, place=_place(each.source, use.image, lines))
+            labels.setdefault(nearest, {}).update(use.labels)
+    current = [use for use in templates.values() if owners.get(use.workload) not in present]
+    return _by_workload([*current, *running.values()], owners, labels)
+
+
+def _ended(pod: Mapping[str, object]) -> bool:
+    return _mapping(pod.get("status")).get("phase") in ("Succeeded", "Failed")
+
+
+def _by_workload(
+    found: Iterable[Use], owners: Mapping[Workload, Workload], labels: Mapping[Workload, Mapping[str, str]]
+) -> list[Use]:
+    """Hand every use to the end of its chain of owners; what a workload and its pods share is one use."""
+    merged: dict[Workload, dict[str, str]] = {}
+    for nearest, pairs in labels.items():
+        merged.setdefault(_top(nearest, owners), {}).update(pairs)
+    uses: dict[tuple[Workload, str, str, Role], Use] = {}
+    for use in found:
+        top = _top(use.workload, owners)
+        whole = replace(use, workload=top, labels=tuple(sorted(merged[top].items())))
+        uses.setdefault((top, use.image, use.container, use.role), whole)
+    return sorted(uses.values(), key=lambda use: (use.workload, use.role, use.container, use.image))
+
+
+def _key(content: Mapping[str, object]) -> Workload:
+    metadata = _mapping(content.get("metadata"))
+    name = _text(metadata.get("name")) or _text(metadata.get("generateName"))
+    return Workload(_text(metadata.get("namespace")) or "default", _text(content.get("kind")) or "(no kind)", name)
+
+
+def _owner(content: Mapping[str, object]) -> Workload | None:
+    """The object's controller, or its first owner where none is one."""
+    metadata = _mapping(content.get("metadata"))
+    references = [each for each in _list(metadata.get("ownerReferences")) if isinstance(each, Mapping)]
+    chosen = next((each for each in references if each.get("controller") is True), next(iter(references), None))
+    if chosen is None or chosen.get("kind") == "Node":
+        # A static pod's owner is its node; the pod is what there is to change.
+        return None
+    namespace = _text(metadata.get("namespace")) or "default"
+    return Workload(namespace, _text(chosen.get("kind")), _text(chosen.get("name")))
+
+
+def _top(start: Workload, owners: Mapping[Workload, Workload]) -> Workload:
+    """Go from owner to owner; one that owns itself ends the way."""
+    here, been = start, {start}
+    while (above := owners.get(here)) is not None and above not in been:
+        here = above
+        been.add(above)
+    return here
+
+
+def _uses_of(content: Mapping[str, object], workload: Workload) -> Iterator[Use]:
+    own = _mapping(_mapping(content.get("metadata")).get("labels"))
+    for part, value in content.items():
+        if part not in _NOT_SEARCHED:
+            yield from _searched(value, workload, own)
+
+
+def _searched(value: object, workload: Workload, labels: Mapping[str, object], depth: int = 0) -> Iterator[Use]:
+    """Find pod specs at any depth: mappings whose ``containers`` are a list of named containers."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, list):
+        for element in value:
+            yield from _searched(element, workload, labels, depth + 1)
+        return
+    if not isinstance(value, Mapping):
+        return
+    if _holds_containers(value):
+        yield from _of_pod_spec(value, workload, labels)
+        return
+    # Beside a template's spec stand its labels.
+    inner = {**labels, **_mapping(_mapping(value.get("metadata")).get("labels"))}
+    for part, element in value.items():
+        if part not in _NOT_SEARCHED:
+            yield from _searched(element, workload, inner, depth + 1)
+
+
+def _holds_containers(value: Mapping[str, object]) -> bool:
+    containers = value.get("containers")
+    return (
+        isinstance(containers, list)
+        and bool(containers)
+        and all(isinstance(each, Mapping) and "name" in each for each in containers)
+    )
+
+
+def _of_pod_spec(spec: Mapping[str, object], workload: Workload, labels: Mapping[str, object]) -> Iterator[Use]:
+    secrets = tuple(name for each in _list(spec.get("imagePullSecrets")) if (name := _text(_mapping(each).get("name"))))
+    account = _text(spec.get("serviceAccountName")) or "default"
+    pairs = tuple(sorted((key, text) for key, text in labels.items() if isinstance(text, str)))
+    for part in _LISTS:
+        for container in _list(spec.get(part)):
+            if isinstance(container, Mapping):
+                yield Use(
+                    image=_text(container.get("image")),
+                    container=_text(container.get("name")),
+                    role=_role(part, container),
+                    workload=workload,
+                    service_account=account,
+                    pull_secrets=secrets,
+                    labels=pairs,
+                )
+
+
+def _role(part: str, container: Mapping[str, object]) -> Role:
+    if part == "initContainers":
+        return Role.SIDECAR if container.get("restartPolicy") == "Always" else Role.INIT
+    return Role.CONTAINER if part == "containers" else Role.EPHEMERAL
+
+
+def _place(source: Source, image: str, lines: Lines) -> Place | None:
+    """The line that names the image, in its document; ``None`` for an object of a cluster."""
+    if source.document is None:
+        return None
+    first = source.line or 1
+    if image:
+        for number, line in enumerate(lines(source.where)[first - 1 :], start=first):
+            if image in line:
+                return Place(source.where, number)
+            if line.startswith("---") and number > first:
+                break
+    return Place(source.where, first)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
