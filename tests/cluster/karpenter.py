@@ -24,11 +24,6 @@ NAMESPACE = "kube-system"
 START_SECONDS = 120.0
 
 
-def charts() -> Path:
-    """The folder of the charts ``karpenter`` and ``karpenter-crd``, in Go's module cache (read-only)."""
-    return build.module_dir("karpenter", PROVIDER) / "charts"
-
-
 @cache
 def crds() -> tuple[Mapping[str, Any], ...]:
     """The CustomResourceDefinitions that the provider's release installs, sorted by file name."""
