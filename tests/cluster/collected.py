@@ -141,8 +141,7 @@ def applied(kube: Kube, objects: Iterable[Object]) -> Iterator[list[Object]]:
     finally:
         for item in reversed(ours):
             kube.delete(item, grace=0)
-        for item in ours:
-            wait_for(lambda item=item: _found(kube, item) is None, f"{item['kind']} to go", timeout=30)
+        wait_for(lambda: not any(_found(kube, item) for item in ours), "what was applied to go", timeout=30)
 
 
 def _found(kube: Kube, item: Object) -> Object | None:

@@ -173,7 +173,8 @@ class Kube:
 
 def condition(item: Mapping[str, Any], kind: str) -> Mapping[str, str]:
     """Return a condition of an object's status by its type; empty when there is none."""
-    conditions: Sequence[Mapping[str, str]] = item.get("status", {}).get("conditions", [])
+    # A CustomResourceDefinition has them as null for a moment.
+    conditions: Sequence[Mapping[str, str]] = item.get("status", {}).get("conditions") or []
     return next((each for each in conditions if each["type"] == kind), {})
 
 

@@ -241,7 +241,7 @@ WISHES = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(
     wishes=st.dictionaries(st.from_regex(r"[a-z]{1,6}(-[a-z]{1,6})?", fullmatch=True), WISHES, min_size=1, max_size=3),
     family=st.sampled_from([{}, {k: v for k, v in BOTTLEROCKET.items() if k != "autoscaling"}]),
