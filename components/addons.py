@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import eks, iam
 
-from components import policies
+from components import pod_identity
 from components.account import Account
 from components.component import Component
 from multiarch.nodes.model import Pairs
 from multiarch.stack.model import AddonPlan
-
-NAMESPACE = "kube-system"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +66,12 @@ class Addons(Component):
         """Declare the controller's role, if it needs one; the list holds what has to be there before the add-on."""
         if plan.service_account is None or plan.managed_policy is None:
             return None, []
-        role = iam.Role(
+        role = pod_identity.declare_role(
+            self,
             plan.name,
-            name_prefix=self.prefix(plan.name, 38),
+            cluster=args.cluster,
+            service_account=plan.service_account,
             description=f"Add-on {plan.name} of {args.cluster}",
-            assume_role_policy=policies.assumed_by_pods(
-                cluster=args.cluster, namespace=NAMESPACE, service_account=plan.service_account
-            ),
-            tags=self.tags(plan.name),
-            opts=self.child(plan.name),
         )
         attachment = iam.RolePolicyAttachment(
             plan.name,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_aws import eks, iam
+from pulumi_aws import iam
 
-from components import kubernetes_api, policies
+from components import kubernetes_api, pod_identity
 from components.account import Account
 from components.component import Component
 from components.kubernetes_api import NAMESPACE, Chart, Manifest
@@ -57,15 +57,12 @@ class ClusterAutoscaler(Component):
 
     def _identity(self, args: ClusterAutoscalerArgs) -> list[pulumi.Resource]:
         """Declare what the pods' credentials come from: it has to be there before they start."""
-        role = iam.Role(
+        role = pod_identity.declare_role(
+            self,
             NAME,
-            name_prefix=self.prefix(NAME, 38),
+            cluster=args.cluster,
+            service_account=NAME,
             description=f"Cluster autoscaler of {args.cluster}",
-            assume_role_policy=policies.assumed_by_pods(
-                cluster=args.cluster, namespace=NAMESPACE, service_account=NAME
-            ),
-            tags=self.tags(NAME),
-            opts=self.child(NAME),
         )
         policy = iam.RolePolicy(
             NAME,
@@ -74,14 +71,8 @@ class ClusterAutoscaler(Component):
             policy=text(cluster_autoscaler_policy(args.cluster)),
             opts=self.child(NAME),
         )
-        association = eks.PodIdentityAssociation(
-            NAME,
-            cluster_name=args.cluster_name,
-            namespace=NAMESPACE,
-            service_account=NAME,
-            role_arn=role.arn,
-            tags=self.tags(NAME),
-            opts=self.child(NAME, depends_on=[policy]),
+        association = pod_identity.associate(
+            self, NAME, role, cluster_name=args.cluster_name, service_account=NAME, rights=[policy]
         )
         return [policy, association]
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 import pulumi
-from pulumi_aws import eks, iam
+from pulumi_aws import iam
 
-from components import policies
+from components import pod_identity
 from components.account import Account
 from components.component import Component
-from components.kubernetes_api import NAMESPACE
 from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, Place, karpenter_policies, text
 from multiarch.nodes.model import Pairs
 
@@ -39,28 +38,24 @@ class KarpenterRole(Component):
     def __init__(self, name: str, args: KarpenterRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the role, its policies and the Pod Identity association."""
         super().__init__("KarpenterRole", name, cluster=args.cluster, tags=args.tags, opts=opts)
-        role = iam.Role(
+        role = pod_identity.declare_role(
+            self,
             name,
-            name_prefix=self.prefix(name, 38),
+            cluster=args.cluster,
+            service_account=SERVICE_ACCOUNT,
             description=f"Karpenter's controller in {args.cluster}",
-            assume_role_policy=policies.assumed_by_pods(
-                cluster=args.cluster, namespace=NAMESPACE, service_account=SERVICE_ACCOUNT
-            ),
-            tags=self.tags(name),
-            opts=self.child(name),
         )
         documents = _documents(args)
         attachments = [
             self._policy(policy, documents.apply(itemgetter(policy)), role) for policy in KARPENTER_POLICY_NAMES
         ]
-        association = eks.PodIdentityAssociation(
+        association = pod_identity.associate(
+            self,
             name,
+            role,
             cluster_name=args.cluster_name,
-            namespace=NAMESPACE,
             service_account=SERVICE_ACCOUNT,
-            role_arn=role.arn,
-            tags=self.tags(name),
-            opts=self.child(name),
+            rights=attachments,
         )
         self.ready = (*attachments, association)
         self.register_outputs({"roleArn": role.arn})

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.stack.json_schema import stack_file_schema
-from multiarch.stack.schema import InstanceTypesByArchitecture, MultiArchitectureGroup, NodeGroup, StackWords
+from multiarch.stack.schema.nodes import InstanceTypesByArchitecture, MultiArchitectureGroup, NodeGroup
+from multiarch.stack.schema.stack import StackWords
 from multiarch.stack.schema_paths import fields
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -58,7 +58,7 @@ def new(
 def stack_text(team: str, env: str, *, region: str, owner: str, cost_center: str, cidrs: list[str]) -> str:
     """The file's text. Values are quoted as YAML needs it; the same arguments give the same bytes."""
     from multiarch.facts.kubernetes import DEFAULT_VERSION
-    from multiarch.stack.checks import PRODUCTION
+    from multiarch.stack.checks.production import PRODUCTION
 
     production = env in PRODUCTION
     return _TEMPLATE.format(

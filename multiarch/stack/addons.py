@@ -11,7 +11,7 @@ from multiarch.facts.versions import Toleration, add_on
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
 from multiarch.stack.model import AddonPlan
-from multiarch.stack.schema import Addon, Addons
+from multiarch.stack.schema.addons import Addon, Addons
 from multiarch.workloads import tolerations
 from multiarch.workloads.tolerations import first_untolerated
 

@@ -13,7 +13,7 @@ from multiarch.autoscaling.spec import (
 )
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
-from multiarch.stack.schema import Autoscaling, ClusterAutoscaler, Karpenter, NodePoolWords
+from multiarch.stack.schema.autoscaling import Autoscaling, ClusterAutoscaler, Karpenter, NodePoolWords
 
 DEFAULT_POOL = "general"
 

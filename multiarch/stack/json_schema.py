@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.stack.engine_config import NAMESPACE
-from multiarch.stack.schema import StackWords
+from multiarch.stack.schema.stack import StackWords
 
 SCHEMA_FILE = Path("config", "stack.schema.json")
 _STACK = "StackWords"

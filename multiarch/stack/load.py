@@ -37,7 +37,7 @@ from multiarch.stack.engine_config import (
     stack_layer,
 )
 from multiarch.stack.origin import Origin, Place
-from multiarch.stack.schema import StackWords
+from multiarch.stack.schema.stack import StackWords
 from multiarch.stack.schema_paths import is_structured
 
 PROJECT_FILE = "Pulumi.yaml"

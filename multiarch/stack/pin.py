@@ -17,7 +17,8 @@ from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
 from multiarch.stack.engine_config import NAMESPACE
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
-from multiarch.stack.schema import Addons, Ami, AmiByArchitecture, MultiArchitectureGroup
+from multiarch.stack.schema.addons import Addons
+from multiarch.stack.schema.nodes import Ami, AmiByArchitecture, MultiArchitectureGroup
 from multiarch.stack.yaml_edit import Setting, set_value, top_keys
 from multiarch.stack.yaml_source import parse
 

@@ -16,14 +16,16 @@ from multiarch.nodes.model import CapacityType, Kind, NodeGroupPlan, Pairs
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import Path
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.stack import checks
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.autoscaling import autoscaling_spec
+from multiarch.stack.checks import access, cluster, names, production, reach
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ClusterPlan, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
 from multiarch.stack.origin import Origin
-from multiarch.stack.schema import Ami, NodeGroupWords, Session, StackWords
+from multiarch.stack.schema.cluster import Session
+from multiarch.stack.schema.nodes import Ami, NodeGroupWords
+from multiarch.stack.schema.stack import StackWords
 
 
 class Findings:
@@ -63,7 +65,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
     Raises StackError with every problem of the stack at once; what only warns is in ``Plan.warnings``.
     """
     words, report = stack.words, Findings(stack.origin)
-    known = checks.check_kubernetes(words, today, report)
+    known = cluster.check_kubernetes(words, today, report)
     taint = _arm64_taint(words, report)
     network = plan_network(words.network, stack.region, report, also_needed=_also_needed(words))
     service_cidr = plan_service_cidr(words.network, network, report)
@@ -96,7 +98,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
         autoscaling = _autoscaling(words, groups, context, report)
     _check_words(stack, groups, report)
     addons = plan_addons(words.addons, taint, report)
-    protected, storage_class = checks.deletion_protection(words, report), checks.storage_class(words, report)
+    protected, storage_class = production.deletion_protection(words, report), reach.storage_class(words, report)
     problems = (*stack.warnings, *report.sorted())
     if network is None or autoscaling is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(problems)
@@ -139,15 +141,15 @@ def _autoscaling(
 
 def _check_words(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Findings) -> None:
     words = stack.words
-    checks.check_names(stack.name, words, groups, report)
-    checks.check_zones(words, report)
-    checks.check_tags(words, report)
-    checks.check_access(words.access, report)
-    checks.check_api_endpoint(words.api_endpoint, report)
-    checks.check_encryption(words, stack.region, report)
-    checks.check_addon_versions(words.addons, report)
-    checks.check_session(words, report)
-    checks.check_autoscaler_reachable(words, report)
+    names.check_names(stack.name, words, groups, report)
+    production.check_zones(words, report)
+    names.check_tags(words, report)
+    access.check_access(words.access, report)
+    access.check_api_endpoint(words.api_endpoint, report)
+    cluster.check_encryption(words, stack.region, report)
+    cluster.check_addon_versions(words.addons, report)
+    cluster.check_session(words, report)
+    reach.check_autoscaler_reachable(words, report)
 
 
 def _also_needed(words: StackWords) -> Iterator[str]:

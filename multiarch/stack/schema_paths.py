@@ -9,7 +9,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from multiarch.nodes.report import Path
-from multiarch.stack.schema import StackWords, Words
+from multiarch.stack.schema.base import Words
+from multiarch.stack.schema.stack import StackWords
 
 _STRUCTURED = (dict, list)
 

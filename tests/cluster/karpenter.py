@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -22,11 +21,6 @@ PROVIDER = "github.com/aws/karpenter-provider-aws"
 CORE = "sigs.k8s.io/karpenter"
 NAMESPACE = "kube-system"
 START_SECONDS = 120.0
-
-
-def charts() -> Path:
-    """The folder of the charts ``karpenter`` and ``karpenter-crd``, in Go's module cache (read-only)."""
-    return build.module_dir("karpenter", PROVIDER) / "charts"
 
 
 @cache

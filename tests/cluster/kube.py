@@ -108,11 +108,17 @@ class Kube:
             raise KubeError(404, "UnknownKind", f"{root} has no {kind}")
         return known[kind]
 
-    def apply(self, manifest: Mapping[str, Any]) -> Object:
-        """Create or change an object by server-side apply, taking over fields that others set."""
+    def apply(self, manifest: Mapping[str, Any], *, dry_run: bool = False) -> Object:
+        """Create or change an object by server-side apply, taking over fields that others set.
+
+        A field that the kind does not have is refused. With ``dry_run`` the API server judges as always, and keeps
+        nothing.
+        """
         meta = manifest["metadata"]
         path = self.path(manifest["apiVersion"], manifest["kind"], meta.get("namespace"), meta["name"])
-        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        query = {"fieldManager": FIELD_MANAGER, "force": "true", "fieldValidation": "Strict"}
+        if dry_run:
+            query["dryRun"] = "All"
         return self.request("PATCH", path, body=manifest, query=query, content_type="application/apply-patch+yaml")
 
     def create(self, manifest: Mapping[str, Any]) -> Object:
@@ -167,7 +173,8 @@ class Kube:
 
 def condition(item: Mapping[str, Any], kind: str) -> Mapping[str, str]:
     """Return a condition of an object's status by its type; empty when there is none."""
-    conditions: Sequence[Mapping[str, str]] = item.get("status", {}).get("conditions", [])
+    # A CustomResourceDefinition has them as null for a moment.
+    conditions: Sequence[Mapping[str, str]] = item.get("status", {}).get("conditions") or []
     return next((each for each in conditions if each["type"] == kind), {})
 
 

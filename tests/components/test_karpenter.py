@@ -117,6 +117,15 @@ def test_the_controllers_role_is_for_its_service_account_alone(with_karpenter: W
     assert values(with_karpenter)["serviceAccount"] == {"create": True, "name": "karpenter"}
 
 
+def test_pods_get_the_role_once_it_has_its_rights_and_keep_it_as_long(with_karpenter: World) -> None:
+    association = with_karpenter.one(autoscaled.ASSOCIATION, CONTROLLER)
+    role = f"{with_karpenter.inputs(declared.ROLE, CONTROLLER)['namePrefix']}RENDERED"
+    rights = [a for a in with_karpenter.all(declared.ATTACHMENT) if a.inputs["role"] == role]
+    assert len(rights) == 6
+    for right in rights:
+        assert goes_before(with_karpenter, association, right), right.urn
+
+
 def test_nodes_join_pull_images_answer_ssm_and_write_session_logs(with_karpenter: World) -> None:
     role = f"{with_karpenter.inputs(declared.ROLE, 'karpenter-nodes')['namePrefix']}RENDERED"
     attached = {

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +10,16 @@ import pytest
 from ruamel.yaml import YAML
 
 from components.rendered_files import contents
+from tests.cluster import charts
 from tests.components.declared import World
-from tools import build
 
-CHARTS = ("karpenter", "github.com/aws/karpenter-provider-aws")
 Objects = dict[tuple[str, str], dict[str, Any]]
 
 
 def template(chart: str, found: World, folder: Path) -> Objects:
     """Objects of a chart by kind and name, with the values as a rendering of the stack shows them."""
-    values = folder / f"{chart}.yaml"
-    values.write_text(contents(found.resources, {"kubeconfig": ""})[f"helm/{chart}.yaml"])
-    source = build.module_dir(*CHARTS) / "charts" / chart
-    # A home of its own: no repository or plugin of whoever runs the test has a say.
-    homes = {f"HELM_{name}_HOME": str(folder / name) for name in ("CACHE", "CONFIG", "DATA")}
-    command = [str(build.ensure("helm")), "template", chart, str(source), "--namespace", "kube-system"]
-    command += ["--values", str(values)]
-    printed = subprocess.run(command, env=os.environ | homes, capture_output=True, text=True, check=True).stdout
-    objects = [each for each in YAML(typ="safe", pure=True).load_all(io.StringIO(printed)) if each]
-    return {(each["kind"], each["metadata"]["name"]): each for each in objects}
+    values = contents(found.resources, {"kubeconfig": ""})[f"helm/{chart}.yaml"]
+    return {(each["kind"], each["metadata"]["name"]): each for each in charts.template(chart, values, folder)}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +35,7 @@ def pod(objects: Objects) -> dict[str, Any]:
 
 
 def test_every_value_that_is_given_is_one_that_the_chart_has(with_karpenter: World) -> None:
-    known = YAML(typ="safe", pure=True).load(build.module_dir(*CHARTS) / "charts" / "karpenter" / "values.yaml")
+    known = YAML(typ="safe", pure=True).load(charts.folder() / "karpenter" / "values.yaml")
     text = contents(with_karpenter.resources, {"kubeconfig": ""})["helm/karpenter.yaml"]
     given = YAML(typ="safe", pure=True).load(text)
     assert set(given) <= set(known)

@@ -11,7 +11,7 @@ from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
 from multiarch.stack.origin import Origin
 from multiarch.stack.plan import make_plan
-from multiarch.stack.schema import StackWords
+from multiarch.stack.schema.stack import StackWords
 
 TODAY = date(2026, 11, 21)
 SMALLEST: Mapping[str, Any] = {

@@ -1,0 +1,224 @@
+"""A live cluster's objects: listed page by page, decoded page by page, and made lean on the way."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from multiarch import __version__
+from multiarch.errors import MultiarchError
+from multiarch.kubernetes.errors import ClusterError, ForbiddenError
+from multiarch.kubernetes.kubeconfig import Connection, connection
+from multiarch.kubernetes.resources import RESOURCES, SECRETS, Kind, Resource, lean
+from multiarch.kubernetes.source import Found, Source
+from multiarch.kubernetes.transport import StatusError, Transport
+
+PAGE = 500
+"""Objects per answer. 500 pods are about 5 MB of JSON."""
+_DOCKER_CONFIG = "kubernetes.io/dockerconfigjson"
+_DOCKER_CFG = "kubernetes.io/dockercfg"
+_RESTARTS = 3
+_BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _GONE = 400, 401, 403, 404, 410
+_USER = re.compile(r'User "([^"]*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which cluster, as kubectl's options name it; with neither, what kubectl would take."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+
+
+def open_cluster(access: Access) -> Cluster:
+    """A cluster to read from, in a ``with`` statement. Nothing is sent yet.
+
+    Raises KubeconfigError for a kubeconfig that does not say how to reach it.
+    """
+    return Cluster(connection(kubeconfig=access.kubeconfig, context=access.context))
+
+
+class Cluster:
+    """One cluster. All methods raise ClusterError (exit code 3) when it can't be reached or refuses.
+
+    What RBAC does not allow raises ForbiddenError, which says the rule that is missing. Safe to use from one thread
+    at a time; a caller on an event loop reads in a thread of its own.
+    """
+
+    def __init__(self, found: Connection, *, first_wait: float = 0.5) -> None:
+        """Use :func:`open_cluster`; ``first_wait`` is the transport's."""
+        self._connection = found
+        self._transport = Transport(found, agent=f"multiarch/{__version__}", first_wait=first_wait)
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    @property
+    def name(self) -> str:
+        """The context's name."""
+        return self._connection.name
+
+    @property
+    def namespace(self) -> str:
+        """The context's namespace, ``default`` if it names none."""
+        return self._connection.namespace or "default"
+
+    def objects(
+        self,
+        kinds: Iterable[Kind],
+        *,
+        namespaces: Sequence[str] | None = None,
+        selector: str = "",
+        fields: str = "",
+        limit: int = PAGE,
+    ) -> Iterator[Found]:
+        """Yield objects of ``kinds`` in that order, as the API server sorts them: by namespace and name.
+
+        ``namespaces`` None is all of them. ``selector`` is a label selector and ``fields`` a field selector, in
+        kubectl's words; both apply to all kinds. What has no namespace is listed whole, except that of Namespaces
+        the named ones are read. No more than one page of ``limit`` objects is held at a time. Objects are as
+        :func:`multiarch.kubernetes.resources.lean` leaves them.
+
+        Several pages show the cluster as it was when the first was asked for, unless the API server has forgotten
+        that state meanwhile: then the list starts anew, and no object comes twice.
+        """
+        chosen = None if namespaces is None else tuple(dict.fromkeys(namespaces))
+        for kind in kinds:
+            resource = RESOURCES[kind]
+            if kind is Kind.NAMESPACE and chosen is not None:
+                yield from (self._found(self._get(resource, None, name), resource) for name in chosen)
+                continue
+            for namespace in chosen if chosen is not None and resource.namespaced else (None,):
+                yield from self._listed(resource, namespace, selector, fields, limit)
+
+    def missing_namespaces(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of ``names`` that are not there: their lists are empty, and the API server does not say why.
+
+        A namespace that may not be read counts as there.
+        """
+        missing = []
+        for name in dict.fromkeys(names):
+            try:
+                self._transport.get(RESOURCES[Kind.NAMESPACE].path(None, name))
+            except StatusError as error:
+                if error.status == _NOT_FOUND:
+                    missing.append(name)
+                elif error.status != _FORBIDDEN:
+                    raise self._refused(error, "get", RESOURCES[Kind.NAMESPACE], None, name) from error
+        return tuple(missing)
+
+    def pull_secret(self, namespace: str, name: str) -> dict[str, Any] | None:
+        """The Docker configuration (``{"auths": …}``) in a pull secret, or None if there is no such Secret.
+
+        Only this one Secret is read. Raises ClusterError for a Secret of another type, or one that holds no such
+        configuration; no message holds any of it.
+        """
+        try:
+            value = self._transport.get(SECRETS.path(namespace, name))
+        except StatusError as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise self._refused(error, "get", SECRETS, namespace, name) from error
+        kind, data = value.get("type"), value.get("data") or {}
+        key = {_DOCKER_CONFIG: ".dockerconfigjson", _DOCKER_CFG: ".dockercfg"}.get(str(kind))
+        if key is None:
+            message = f"Secret {namespace}/{name} is of type {kind}, not {_DOCKER_CONFIG}."
+            raise ClusterError(message, hint="`kubectl create secret docker-registry` makes one.")
+        try:
+            found = json.loads(base64.b64decode(data[key], validate=True))
+        except (KeyError, TypeError, ValueError, binascii.Error):
+            found = None
+        if not isinstance(found, dict):
+            raise ClusterError(f"Secret {namespace}/{name} holds no Docker configuration in {key}.")
+        return found if kind == _DOCKER_CONFIG else {"auths": found}
+
+    def _listed(
+        self, resource: Resource, namespace: str | None, selector: str, fields: str, limit: int
+    ) -> Iterator[Found]:
+        seen: set[str] = set()
+        restarts = 0
+        asked = {"limit": str(limit), "labelSelector": selector, "fieldSelector": fields}
+        query = {key: value for key, value in asked.items() if value}
+        more = ""
+        while True:
+            try:
+                page = self._transport.get(resource.path(namespace), query | ({"continue": more} if more else {}))
+            except StatusError as error:
+                if error.status != _GONE or not more or restarts == _RESTARTS:
+                    raise self._refused(error, "list", resource, namespace, None) from error
+                restarts, more = restarts + 1, ""
+                continue
+            # Taken off one by one: a page is gone while its last objects are looked at.
+            items = list(reversed(page.pop("items", None) or []))
+            more = (page.get("metadata") or {}).get("continue") or ""
+            while items:
+                found = self._found(items.pop(), resource)
+                uid = found.value["metadata"]["uid"]
+                if uid not in seen:
+                    seen.add(uid)
+                    yield found
+            if not more:
+                return
+
+    def _get(self, resource: Resource, namespace: str | None, name: str) -> dict[str, Any]:
+        try:
+            return self._transport.get(resource.path(namespace, name))
+        except StatusError as error:
+            raise self._refused(error, "get", resource, namespace, name) from error
+
+    def _found(self, value: dict[str, Any], resource: Resource) -> Found:
+        # A list's items do not say what they are.
+        whole = {"apiVersion": resource.api_version, "kind": str(resource.kind), **value}
+        return Found(lean(whole), Source(f"cluster {self.name}"))
+
+    def _refused(
+        self, error: StatusError, verb: str, resource: Resource, namespace: str | None, name: str | None
+    ) -> MultiarchError:
+        found = self._connection
+        server, status = f"The API server {urlsplit(found.server).netloc} of context {found.name}", error.status
+        if status == _UNAUTHORIZED:
+            whose = f" of user {found.user.name}" if found.user.name else ""
+            return ClusterError(f"{server} does not take the credentials{whose}.", hint=self._renew(), status=status)
+        if status == _FORBIDDEN:
+            user = _USER.search(error.message)
+            return ForbiddenError(
+                verb=verb,
+                resource=resource.plural,
+                group=resource.group,
+                namespace=namespace,
+                name=name,
+                user=user.group(1) if user else None,
+            )
+        what = f"{verb} {resource.plural}{f' {name}' if name else ''}"
+        if status == _NOT_FOUND and name:
+            return MultiarchError(f"There is no {resource.kind} {name} in the cluster of context {found.name}.")
+        said = f": {error.message.rstrip('.')}" if error.message else ""
+        if status == _BAD_REQUEST:
+            return MultiarchError(f"{server} does not understand {what}{said}.", hint="Is the selector right?")
+        hint = "It did so five times; try again later." if status >= 429 and status != _GONE else ""  # noqa: PLR2004
+        return ClusterError(f"{server} answers {what} with {status}{said}.", hint=hint, status=status)
+
+    def _renew(self) -> str:
+        user = self._connection.user
+        if user.plugin is not None:
+            return f"{Path(user.plugin.command).name} gave a token that is not let in: is there an access entry for it?"
+        if user.token is not None or user.token_file is not None:
+            return "Its token has expired, or is another cluster's: renew it."
+        if user.certificate is not None:
+            return "Its client certificate has expired, or is another cluster's: renew it."
+        return "The kubeconfig has no credentials for it: `aws eks update-kubeconfig` writes some."

@@ -1,0 +1,48 @@
+"""What goes wrong between here and a cluster, each with the way out."""
+
+from __future__ import annotations
+
+from multiarch.errors import MultiarchError, OutsideError
+
+
+class KubeconfigError(MultiarchError):
+    """A kubeconfig that does not say how to reach a cluster. ``file`` is the one at fault, if it is one's fault."""
+
+    def __init__(self, message: str, *, hint: str = "", file: str | None = None) -> None:
+        """``message`` names the file already."""
+        super().__init__(message, hint=hint)
+        self.file = file
+
+
+class ClusterError(OutsideError):
+    """A cluster that can't be reached or does not do what was asked. ``status`` is the HTTP status, if it answered."""
+
+    def __init__(self, message: str, *, hint: str = "", status: int | None = None) -> None:
+        """Neither message nor hint holds a credential."""
+        super().__init__(message, hint=hint)
+        self.status = status
+
+
+class ForbiddenError(ClusterError):
+    """Something that RBAC does not allow: ``verb`` on ``resource``; ``namespace`` None is the whole cluster."""
+
+    def __init__(
+        self, *, verb: str, resource: str, group: str, namespace: str | None, name: str | None, user: str | None
+    ) -> None:
+        """``user`` is who the API server takes us for."""
+        what = f"{resource} {name}" if name else resource
+        where = f"in namespace {namespace}" if namespace else "in the whole cluster"
+        kind = "a Role there" if namespace else "a ClusterRole"
+        names = f', resourceNames: ["{name}"]' if name else ""
+        rule = f'{{apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["{verb}"]{names}}}'
+        super().__init__(
+            f"{user or 'The user'} may not {verb} {what} {where}.",
+            hint=f"Grant it with this rule in {kind}: {rule}.",
+            status=403,
+        )
+        self.verb = verb
+        self.resource = resource
+        self.group = group
+        self.namespace = namespace
+        self.name = name
+        self.user = user

@@ -1,0 +1,189 @@
+"""Credential plugins: programs that a kubeconfig names and that print a token or a certificate, as `aws eks get-token`.
+
+The protocol is https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from multiarch.kubernetes.errors import ClusterError, KubeconfigError
+
+_GROUP = "client.authentication.k8s.io"
+_VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
+_PATIENCE = 60.0
+_BEFORE_EXPIRY = timedelta(seconds=30)
+_CLUSTER_KEYS = ("server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority-data", "proxy-url")
+
+
+@dataclass(frozen=True, slots=True)
+class ExecPlugin:
+    """A credential plugin. ``environment`` is added to this process's own; ``about`` is KUBERNETES_EXEC_INFO's spec."""
+
+    user: str
+    file: Path
+    api_version: str
+    command: str
+    arguments: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    install_hint: str = ""
+    interactive: str = "IfAvailable"
+    about: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecCredential:
+    """What a plugin printed; nothing of it is shown."""
+
+    token: str | None = field(default=None, repr=False)
+    certificate: bytes | None = field(default=None, repr=False)
+    key: bytes | None = field(default=None, repr=False)
+    expires: datetime | None = None
+
+    @property
+    def expired(self) -> bool:
+        """Whether it is not good for another half minute."""
+        return self.expires is not None and datetime.now(UTC) + _BEFORE_EXPIRY >= self.expires
+
+
+def plugin_from(written: object, cluster: Mapping[str, Any], *, user: str, file: Path) -> ExecPlugin:
+    """Read ``users[].user.exec`` of a kubeconfig. Raises KubeconfigError for what kubectl would refuse."""
+    head = f"{file}: exec of user {user}"
+    if not isinstance(written, dict) or not isinstance(written.get("command"), str) or not written["command"]:
+        raise KubeconfigError(f"{head} names no command.", file=str(file))
+    version = written.get("apiVersion")
+    if version not in _VERSIONS:
+        hint = f"It takes {' or '.join(_VERSIONS)}; `aws eks update-kubeconfig` of AWS CLI v2 writes one of them."
+        raise KubeconfigError(f"{head} has the apiVersion {version}.", hint=hint, file=str(file))
+    arguments, environment = written.get("args") or (), written.get("env") or ()
+    pairs = [(each.get("name"), each.get("value")) if isinstance(each, dict) else (None, None) for each in environment]
+    texts = [*arguments, *(part for pair in pairs for part in pair)]
+    if not all(isinstance(each, str) for each in texts):
+        raise KubeconfigError(f"{head}: args are texts, env is names with values.", file=str(file))
+    about = _about(cluster) if written.get("provideClusterInfo") is True else {}
+    return ExecPlugin(
+        user=user,
+        file=file,
+        api_version=version,
+        command=written["command"],
+        arguments=tuple(arguments),
+        environment=tuple((str(name), str(value)) for name, value in pairs),
+        install_hint=str(written.get("installHint") or ""),
+        interactive=str(written.get("interactiveMode") or "IfAvailable"),
+        about=about,
+    )
+
+
+def _about(cluster: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: cluster[key] for key in _CLUSTER_KEYS if key in cluster}
+    for row in cluster.get("extensions") or ():
+        if isinstance(row, dict) and row.get("name") == f"{_GROUP}/exec":
+            found["config"] = row.get("extension")
+    return {"cluster": found}
+
+
+def run(plugin: ExecPlugin) -> ExecCredential:
+    """Run the plugin. Raises ClusterError if it is missing, fails, takes longer than a minute or prints something else.
+
+    Where there is a terminal the plugin may ask on it, and then takes the time it needs.
+    """
+    name = Path(plugin.command).name
+    program = _program(plugin)
+    terminal = plugin.interactive != "Never" and sys.stdin.isatty() and sys.stderr.isatty()
+    if plugin.interactive == "Always" and not terminal:
+        raise ClusterError(f"{name} of user {plugin.user} asks questions, and there is no terminal to ask on.")
+    info = {
+        "apiVersion": plugin.api_version,
+        "kind": "ExecCredential",
+        "spec": {**plugin.about, "interactive": terminal},
+    }
+    environment = {**os.environ, **dict(plugin.environment), "KUBERNETES_EXEC_INFO": json.dumps(info)}
+    try:
+        done = subprocess.run(  # noqa: S603 # the kubeconfig is its owner's, and says so
+            [program, *plugin.arguments],
+            env=environment,
+            stdin=None if terminal else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=None if terminal else subprocess.PIPE,
+            timeout=None if terminal else _PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ClusterError(
+            f"{name}, which gives user {plugin.user} of {plugin.file} a token, took over {_PATIENCE:.0f} s."
+        ) from error
+    except OSError as error:
+        raise ClusterError(f"{program} can't be run: {error.strerror or error}.") from error
+    if done.returncode:
+        said = _last_line(done.stderr or b"")
+        raise ClusterError(
+            f"{name}, which gives user {plugin.user} of {plugin.file} a token, failed"
+            + (f": {said.rstrip('.')}." if said else f" with exit code {done.returncode}."),
+            hint=_login(name),
+        )
+    return _credential(done.stdout, plugin, name)
+
+
+def _program(plugin: ExecPlugin) -> str:
+    """The program's path: a name is looked up, a relative path starts at the kubeconfig's folder."""
+    command = plugin.command
+    if os.sep in command:
+        path = plugin.file.parent / Path(command).expanduser()
+        if path.is_file():
+            return str(path)
+    else:
+        environment = {**os.environ, **dict(plugin.environment)}
+        if (found := shutil.which(command, path=environment.get("PATH"))) is not None:
+            return found
+    message = f"{command}, which gives user {plugin.user} of {plugin.file} a token, is not installed."
+    hint = " ".join(plugin.install_hint.split()) or _INSTALL.get(command, "Install it, or put its folder on PATH.")
+    raise ClusterError(message, hint=hint)
+
+
+_INSTALL = {
+    "aws": "Install the AWS CLI v2.",
+    "aws-iam-authenticator": "Install it, or write the kubeconfig anew with `aws eks update-kubeconfig`.",
+}
+
+
+def _login(name: str) -> str:
+    return "Log in as for the AWS CLI, such as with `aws sso login`." if name.startswith("aws") else ""
+
+
+def _last_line(output: bytes) -> str:
+    lines = [line.strip() for line in output.decode("utf-8", errors="replace").splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""
+
+
+def _credential(output: bytes, plugin: ExecPlugin, name: str) -> ExecCredential:
+    """The credential in the output, which is in no message: it holds a secret."""
+    wrong = f"{name}, which gives user {plugin.user} of {plugin.file} a token, printed no ExecCredential"
+    try:
+        answer = json.loads(output)
+        status = answer["status"]
+        token, certificate, key = (status.get(each) for each in ("token", "clientCertificateData", "clientKeyData"))
+        expires = status.get("expirationTimestamp")
+        until = None if expires is None else datetime.fromisoformat(expires)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise ClusterError(f"{wrong}.") from None
+    if answer.get("apiVersion") != plugin.api_version:
+        raise ClusterError(
+            f"{wrong} of {plugin.api_version}.", hint="The kubeconfig and the program are not of one age."
+        )
+    if not token and not (certificate and key):
+        raise ClusterError(f"{wrong} with a token or a certificate.")
+    return ExecCredential(
+        token=token or None,
+        certificate=certificate.encode() if certificate and key else None,
+        key=key.encode() if certificate and key else None,
+        expires=until if until is None or until.tzinfo else until.replace(tzinfo=UTC),
+    )

@@ -1,0 +1,256 @@
+"""Kubeconfig files as kubectl reads them: which, merged how, and what one context says.
+
+The rules are those of https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/: of several
+files the first that sets a value or a name wins, and a path in a file starts at the file's folder.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from multiarch.errors import MultiarchError
+from multiarch.kubernetes.errors import KubeconfigError
+from multiarch.kubernetes.exec_plugin import ExecPlugin, plugin_from
+
+_HOW = "`aws eks update-kubeconfig --region REGION --name CLUSTER` writes one; or name one with --kubeconfig."
+_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_PARTS = ("clusters", "users", "contexts")
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Credentials of a kubeconfig's user; none of them is shown. Of several the first here counts, as in kubectl."""
+
+    name: str = ""
+    certificate: bytes | None = field(default=None, repr=False)
+    key: bytes | None = field(default=None, repr=False)
+    token_file: Path | None = None
+    token: str | None = field(default=None, repr=False)
+    basic: tuple[str, str] | None = field(default=None, repr=False)
+    plugin: ExecPlugin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How to reach one cluster. ``name`` is the context's, ``file`` the kubeconfig that has the cluster.
+
+    ``authority`` are certificates in PEM; None trusts the system's. ``namespace`` is the context's, if it names one.
+    """
+
+    name: str
+    server: str
+    user: User
+    authority: str | None = field(default=None, repr=False)
+    insecure: bool = False
+    server_name: str | None = None
+    proxy: str | None = field(default=None, repr=False)
+    namespace: str | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A named value of a kubeconfig, and the file that it stands in."""
+
+    name: str
+    value: Mapping[str, Any]
+    file: Path
+
+    def text(self, key: str) -> str:
+        found = self.value.get(key)
+        if found is None:
+            return ""
+        if not isinstance(found, str):
+            raise KubeconfigError(f"{self.file}: {key} of {self.name} is no text.", file=str(self.file))
+        return found
+
+    def content(self, key: str) -> bytes | None:
+        """What ``KEY-data`` holds in base64, or the file that ``KEY`` names."""
+        data, path = self.text(f"{key}-data"), self.text(key)
+        if data:
+            try:
+                return base64.b64decode("".join(data.split()), validate=True)
+            except (binascii.Error, ValueError) as error:
+                message = f"{self.file}: {key}-data of {self.name} is no base64."
+                raise KubeconfigError(message, hint="Write the kubeconfig anew.", file=str(self.file)) from error
+        return _read(self.file.parent / Path(path).expanduser(), f"{key} of {self.name}", self.file) if path else None
+
+
+def connection(
+    *, kubeconfig: Path | None = None, context: str | None = None, environ: Mapping[str, str] | None = None
+) -> Connection:
+    """Say how to reach a cluster: ``kubeconfig`` alone, else the files of KUBECONFIG, else ``~/.kube/config``.
+
+    Without any of them, and without ``context``, a pod's own service account counts, as kubectl has it. Raises
+    KubeconfigError for a file or a context that is not there, and for what a context needs and does not have.
+    """
+    env = os.environ if environ is None else environ
+    files = _files(kubeconfig, env)
+    if not files:
+        if context is None and (found := _in_cluster(env)) is not None:
+            return found
+        looked = env.get("KUBECONFIG") or "~/.kube/config"
+        raise KubeconfigError(f"There is no kubeconfig ({looked} is not there).", hint=_HOW)
+    parts, current = _merged(files)
+    contexts = parts["contexts"]
+    chosen = context or current
+    shown = ", ".join(str(file) for file in files)
+    if not chosen:
+        raise KubeconfigError(f"{shown} sets no current-context.", hint=_there_are("--context chooses one", contexts))
+    if chosen not in contexts:
+        whose = "" if context else "the current-context "
+        raise KubeconfigError(f"{shown} has no context {whose}{chosen}.", hint=_there_are("There are", contexts))
+    entry = contexts[chosen]
+    cluster = _named(parts["clusters"], entry, "cluster")
+    if cluster is None:
+        message = f"{entry.file}: context {chosen} names no cluster."
+        raise KubeconfigError(message, hint="Write the kubeconfig anew.", file=str(entry.file))
+    user = _named(parts["users"], entry, "user")
+    return _connection(entry, cluster, user)
+
+
+def _connection(context: _Entry, cluster: _Entry, user: _Entry | None) -> Connection:
+    server = cluster.text("server").rstrip("/")
+    if not server.startswith(("https://", "http://")):
+        message = f"{cluster.file}: cluster {cluster.name} has no server that starts with https://."
+        raise KubeconfigError(message, hint="Write the kubeconfig anew.", file=str(cluster.file))
+    authority = cluster.content("certificate-authority")
+    return Connection(
+        name=context.name,
+        server=server,
+        user=User() if user is None else _user(user, _with_authority(cluster, authority)),
+        authority=None if authority is None else authority.decode("ascii", errors="replace"),
+        insecure=cluster.value.get("insecure-skip-tls-verify") is True,
+        server_name=cluster.text("tls-server-name") or None,
+        proxy=cluster.text("proxy-url") or None,
+        namespace=context.text("namespace") or None,
+        file=str(cluster.file),
+    )
+
+
+def _with_authority(cluster: _Entry, authority: bytes | None) -> dict[str, Any]:
+    """What a credential plugin that asks for the cluster is told: certificates themselves, whatever file has them."""
+    data = {} if authority is None else {"certificate-authority-data": base64.b64encode(authority).decode()}
+    return {**cluster.value, **data}
+
+
+def _user(entry: _Entry, cluster: Mapping[str, Any]) -> User:
+    if entry.value.get("auth-provider") is not None:
+        message = f"{entry.file}: user {entry.name} has an auth-provider, which Kubernetes dropped in 1.26."
+        raise KubeconfigError(message, hint="Use an exec credential plugin in its place.", file=str(entry.file))
+    certificate, key = entry.content("client-certificate"), entry.content("client-key")
+    if (certificate is None) != (key is None):
+        message = f"{entry.file}: user {entry.name} has one of client-certificate and client-key; it takes both."
+        raise KubeconfigError(message, file=str(entry.file))
+    token_file = entry.text("tokenFile")
+    name, password = entry.text("username"), entry.text("password")
+    written = entry.value.get("exec")
+    return User(
+        name=entry.name,
+        certificate=certificate,
+        key=key,
+        token_file=entry.file.parent / Path(token_file).expanduser() if token_file else None,
+        token=entry.text("token") or None,
+        basic=(name, password) if name and password else None,
+        plugin=None if written is None else plugin_from(written, cluster, user=entry.name, file=entry.file),
+    )
+
+
+def _named(entries: Mapping[str, _Entry], context: _Entry, key: str) -> _Entry | None:
+    name = context.text(key)
+    if not name:
+        return None
+    if name not in entries:
+        message = f"{context.file}: context {context.name} names {key} {name}, which is not there."
+        raise KubeconfigError(message, hint=_there_are("There are", entries), file=str(context.file))
+    return entries[name]
+
+
+def _there_are(said: str, entries: Mapping[str, _Entry]) -> str:
+    return f"{said}: {', '.join(sorted(entries))}." if entries else _HOW
+
+
+def _files(kubeconfig: Path | None, environ: Mapping[str, str]) -> list[Path]:
+    """The files to merge. Like kubectl, of those in KUBECONFIG it passes over what is not there."""
+    if kubeconfig is not None:
+        return [kubeconfig.expanduser()]
+    listed = [part for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    home = environ.get("HOME")
+    default = [Path(home, ".kube", "config")] if home else []
+    return [path for path in (map(Path, listed) if listed else default) if os.path.lexists(path)]
+
+
+def _merged(files: Sequence[Path]) -> tuple[dict[str, dict[str, _Entry]], str]:
+    parts: dict[str, dict[str, _Entry]] = {part: {} for part in _PARTS}
+    current = ""
+    for file in files:
+        config = _loaded(file)
+        current = current or str(config.get("current-context") or "")
+        for part in _PARTS:
+            for entry in _entries(config.get(part), part, file):
+                parts[part].setdefault(entry.name, entry)
+    return parts, current
+
+
+def _entries(listed: object, part: str, file: Path) -> list[_Entry]:
+    made = []
+    if not isinstance(listed, list | None):
+        raise KubeconfigError(f"{file}: {part} is no list.", file=str(file))
+    for row in listed or ():
+        name = row.get("name") if isinstance(row, dict) else None
+        value = row.get(part.removesuffix("s")) if isinstance(row, dict) else None
+        if not isinstance(name, str) or not isinstance(value, dict | None):
+            raise KubeconfigError(f"{file}: an element of {part} is no name with its {part[:-1]}.", file=str(file))
+        made.append(_Entry(name, value or {}, file))
+    return made
+
+
+def _loaded(file: Path) -> dict[str, Any]:
+    from multiarch.kubernetes.yaml_stream import YamlFault, documents  # noqa: PLC0415 # only a live cluster needs it
+
+    text = _read(file, "", file).decode("utf-8", errors="replace")
+    try:
+        found = [document.value for document in documents(text)]
+    except YamlFault as fault:
+        place = file if fault.line is None else f"{file}:{fault.line}"
+        raise KubeconfigError(f"{place} is no YAML: {fault.fault}.", file=str(file)) from fault
+    value = found[0] if found else {}
+    if not isinstance(value, dict | None):
+        raise KubeconfigError(f"{file} is no kubeconfig.", hint=_HOW, file=str(file))
+    return value or {}
+
+
+def _read(path: Path, what: str, file: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        head = f"{file}: {what}, {path}," if what else f"The kubeconfig {path}"
+        raise KubeconfigError(
+            f"{head} can't be read: {error.strerror or error}.", hint="" if what else _HOW, file=str(file)
+        ) from error
+
+
+def _in_cluster(environ: Mapping[str, str], account: Path = _ACCOUNT) -> Connection | None:
+    """The service account of the pod that this runs in, or None outside of one."""
+    host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
+    token = account / "token"
+    if not host or not port or not token.is_file():
+        return None
+    try:
+        authority = (account / "ca.crt").read_text(encoding="ascii")
+        namespace = (account / "namespace").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MultiarchError(f"The pod's service account in {account} can't be read: {error}.") from error
+    return Connection(
+        name="in-cluster",
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        user=User(name="the pod's service account", token_file=token),
+        authority=authority,
+        namespace=namespace or None,
+    )

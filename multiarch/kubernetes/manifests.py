@@ -1,0 +1,166 @@
+"""Manifest files, folders of them and standard input, read as what kubectl would apply."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from multiarch.errors import MultiarchError
+from multiarch.kubernetes.source import Found, Source
+
+STANDARD_INPUT = "-"
+SUFFIXES = (".yaml", ".yml", ".json")
+_NO_KUBERNETES = (
+    "A Kubernetes object has apiVersion and kind. Name the manifests themselves; `helm template` and "
+    "`kubectl kustomize` make them of charts and kustomizations."
+)
+_RENDER = "This looks like a chart's template: render it first, with `helm template`."
+_TEMPLATE = re.compile(r"\{\{-?\s*(\.(Values|Release|Chart|Capabilities|Files)\b|(include|template|tpl|toYaml)\s)")
+_HOLD_TEMPLATES = frozenset(("ConfigMap", "Secret", "CustomResourceDefinition"))
+
+
+def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> Iterator[Found]:
+    """Yield the objects of files, in their order; ``List`` objects are unpacked, empty documents passed over.
+
+    A folder stands for all files below it that end in .yaml, .yml or .json, sorted by path; hidden files and folders
+    and links to folders are left out. ``-`` is standard input (``stdin`` in its place, if given). A file may hold
+    several YAML or JSON documents; a JSON array counts as its elements.
+
+    Raises MultiarchError, naming file, document and line, for what can't be read, is neither YAML nor JSON, is no
+    Kubernetes object, or is a chart's template.
+    """
+    seen_stdin = False
+    for path in paths:
+        if str(path) == STANDARD_INPUT:
+            if seen_stdin:
+                raise MultiarchError("Standard input (-) can be read once.")
+            seen_stdin = True
+            yield from objects_in(sys.stdin.read() if stdin is None else stdin, "standard input")
+            continue
+        for file in _files(Path(path)):
+            yield from objects_in(_text(file), str(file))
+
+
+def objects_in(text: str, where: str) -> Iterator[Found]:
+    """Yield the objects of one text like :func:`read_manifests`; ``where`` names it in errors."""
+    suspicious = "{{" in text
+    for source, value, lines in _documents(text.removeprefix("\ufeff"), where):
+        if value is None:
+            continue
+        for found in _unpacked(value, source, lines):
+            if suspicious and found.value["kind"] not in _HOLD_TEMPLATES and _is_template(found.value):
+                raise MultiarchError(f"{found.source}: {found.value['kind']} holds {{{{ … }}}}.", hint=_RENDER)
+            yield found
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    found = False
+    for folder, folders, names in os.walk(path, onerror=_unreadable):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
+                found = True
+                yield Path(folder, name)
+    if not found:
+        raise MultiarchError(f"{path} holds no manifest.", hint=f"Files that end in {', '.join(SUFFIXES)} are read.")
+
+
+def _unreadable(error: OSError) -> None:
+    raise MultiarchError(f"{error.filename} can't be read: {error.strerror or error}.") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MultiarchError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _documents(text: str, where: str) -> Iterator[tuple[Source, object, tuple[int, ...]]]:
+    """Each document, with its place and the lines of a list's items."""
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            found = list(_json_documents(text))
+        except ValueError as error:
+            if isinstance(error, _TwiceError):
+                raise MultiarchError(f"{where}: {error}.") from error
+            # Flow-style YAML begins like JSON, and says better what is wrong.
+        except RecursionError as error:
+            raise MultiarchError(f"{where} is nested too deeply.") from error
+        else:
+            for number, value in enumerate(found, start=1):
+                yield Source(where, number), value, ()
+            return
+    yield from _yaml_documents(text, where)
+
+
+def _json_documents(text: str) -> Iterator[object]:
+    decoder = json.JSONDecoder(object_pairs_hook=_once)
+    at = len(text) - len(text.lstrip())
+    while at < len(text):
+        value, at = decoder.raw_decode(text, at)
+        yield from value if isinstance(value, list) else [value]
+        while at < len(text) and text[at].isspace():
+            at += 1
+
+
+class _TwiceError(ValueError):
+    """A key that stands twice."""
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwiceError(f"the key {next(name for name in names if names.count(name) > 1)} stands there twice")
+    return made
+
+
+def _yaml_documents(text: str, where: str) -> Iterator[tuple[Source, object, tuple[int, ...]]]:
+    from multiarch.kubernetes.yaml_stream import YamlFault, documents  # noqa: PLC0415 # JSON alone needs no libyaml
+
+    number = 0
+    try:
+        for document in documents(text):
+            number = document.number
+            yield Source(where, number, document.line), document.value, document.items
+    except YamlFault as fault:
+        source = Source(where, number + 1, fault.line)
+        raise MultiarchError(f"{source} is no YAML: {fault.fault}.", hint=_RENDER if "{{" in text else "") from fault
+
+
+def _unpacked(
+    value: object, source: Source, lines: tuple[int, ...] = (), parent: Mapping[str, Any] | None = None
+) -> Iterator[Found]:
+    if not isinstance(value, dict):
+        raise MultiarchError(f"{source}: {type(value).__name__} is no Kubernetes object.", hint=_NO_KUBERNETES)
+    kind = value.get("kind")
+    if kind is None and parent is not None and parent["kind"] != "List":
+        # A typed list's items need not say what they are.
+        value = {"apiVersion": parent.get("apiVersion"), "kind": parent["kind"].removesuffix("List"), **value}
+        kind = value["kind"]
+    if not isinstance(kind, str) or not kind:
+        raise MultiarchError(f"{source}: has no kind.", hint=_NO_KUBERNETES)
+    items = value.get("items")
+    if not kind.endswith("List") or not isinstance(items, list):
+        yield Found(value, source)
+        return
+    for index, item in enumerate(items):
+        line = lines[index] if index < len(lines) else source.line
+        yield from _unpacked(item, Source(source.where, source.document, line, index + 1), parent=value)
+
+
+def _is_template(value: object) -> bool:
+    if isinstance(value, str):
+        return "{{" in value and _TEMPLATE.search(value) is not None
+    if isinstance(value, dict):
+        return any(_is_template(key) or _is_template(part) for key, part in value.items())
+    return isinstance(value, list) and any(_is_template(part) for part in value)

@@ -1,0 +1,111 @@
+"""The kinds that are read out of a cluster: where the API server keeps them, and what of them is left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import quote
+
+
+class Kind(StrEnum):
+    """Kinds of objects that can be listed. Secrets are not among them: see ``Cluster.pull_secret``."""
+
+    POD = "Pod"
+    REPLICATION_CONTROLLER = "ReplicationController"
+    DEPLOYMENT = "Deployment"
+    STATEFUL_SET = "StatefulSet"
+    DAEMON_SET = "DaemonSet"
+    REPLICA_SET = "ReplicaSet"
+    JOB = "Job"
+    CRON_JOB = "CronJob"
+    SERVICE_ACCOUNT = "ServiceAccount"
+    NODE = "Node"
+    NAMESPACE = "Namespace"
+
+
+WORKLOADS = (
+    Kind.DEPLOYMENT,
+    Kind.STATEFUL_SET,
+    Kind.DAEMON_SET,
+    Kind.REPLICA_SET,
+    Kind.REPLICATION_CONTROLLER,
+    Kind.JOB,
+    Kind.CRON_JOB,
+)
+"""What makes pods, in the order in which it is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind's place in the API: ``group`` is empty for the core group."""
+
+    kind: str
+    group: str
+    plural: str
+    namespaced: bool = True
+    version: str = "v1"
+
+    @property
+    def api_version(self) -> str:
+        """``apps/v1``, ``v1``."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str | None = None, name: str | None = None) -> str:
+        """The path below the server's address of a list (of all namespaces with None) or of one object."""
+        root = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
+        place = f"/namespaces/{quote(namespace, safe='')}" if namespace and self.namespaced else ""
+        return f"{root}{place}/{self.plural}" + (f"/{quote(name, safe='')}" if name else "")
+
+
+RESOURCES = MappingProxyType(
+    {
+        Kind.POD: Resource(Kind.POD, "", "pods"),
+        Kind.REPLICATION_CONTROLLER: Resource(Kind.REPLICATION_CONTROLLER, "", "replicationcontrollers"),
+        Kind.DEPLOYMENT: Resource(Kind.DEPLOYMENT, "apps", "deployments"),
+        Kind.STATEFUL_SET: Resource(Kind.STATEFUL_SET, "apps", "statefulsets"),
+        Kind.DAEMON_SET: Resource(Kind.DAEMON_SET, "apps", "daemonsets"),
+        Kind.REPLICA_SET: Resource(Kind.REPLICA_SET, "apps", "replicasets"),
+        Kind.JOB: Resource(Kind.JOB, "batch", "jobs"),
+        Kind.CRON_JOB: Resource(Kind.CRON_JOB, "batch", "cronjobs"),
+        Kind.SERVICE_ACCOUNT: Resource(Kind.SERVICE_ACCOUNT, "", "serviceaccounts"),
+        Kind.NODE: Resource(Kind.NODE, "", "nodes", namespaced=False),
+        Kind.NAMESPACE: Resource(Kind.NAMESPACE, "", "namespaces", namespaced=False),
+    }
+)
+SECRETS = Resource("Secret", "", "secrets")
+
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_NOT_OF_CONTAINERS = (
+    *("env", "envFrom", "args", "command", "volumeMounts", "volumeDevices", "lifecycle"),
+    *("livenessProbe", "readinessProbe", "startupProbe"),
+)
+
+
+def lean(value: dict[str, Any]) -> dict[str, Any]:
+    """Take out, in place, what nobody here reads and what makes thousands of pods large.
+
+    Gone are managed fields, the applied configuration, a node's list of images; and of each container its
+    environment, commands, probes and mounts, which is also where secrets stand.
+    """
+    metadata = value.get("metadata") or {}
+    metadata.pop("managedFields", None)
+    (metadata.get("annotations") or {}).pop(_APPLIED, None)
+    if value.get("kind") == Kind.NODE:
+        (value.get("status") or {}).pop("images", None)
+    pod = _pod_spec(value)
+    for key in ("containers", "initContainers", "ephemeralContainers"):
+        for container in pod.get(key) or ():
+            for part in _NOT_OF_CONTAINERS:
+                container.pop(part, None)
+    return value
+
+
+def _pod_spec(value: dict[str, Any]) -> dict[str, Any]:
+    spec: dict[str, Any] = value.get("spec") or {}
+    if value.get("kind") == Kind.POD:
+        return spec
+    if value.get("kind") == Kind.CRON_JOB:
+        spec = (spec.get("jobTemplate") or {}).get("spec") or {}
+    return (spec.get("template") or {}).get("spec") or {}

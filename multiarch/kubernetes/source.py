@@ -1,0 +1,48 @@
+"""An object and where it comes from, so that whatever is wrong with it can be found again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from multiarch.errors import MultiarchError
+from multiarch.workloads.manifest_values import ManifestError
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Source:
+    """Where an object stands. ``document``, ``line`` and ``item`` count from 1.
+
+    ``where`` is a file as it was named, ``standard input`` or ``cluster NAME``. ``document`` is None in a cluster,
+    ``line`` where only JSON was read, ``item`` where the object is not an element of a list of objects.
+    """
+
+    where: str
+    document: int | None = None
+    line: int | None = None
+    item: int | None = None
+
+    def __str__(self) -> str:
+        """``pods.yaml:12, document 3, item 2``, leaving out what is not known."""
+        head = self.where if self.line is None else f"{self.where}:{self.line}"
+        document = "" if self.document is None else f", document {self.document}"
+        return f"{head}{document}" if self.item is None else f"{head}{document}, item {self.item}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One object: a mapping with ``kind``, never a list of objects. Its value is not shown: it may hold secrets."""
+
+    value: dict[str, Any]
+    source: Source
+
+    def __repr__(self) -> str:
+        """Kind and place alone."""
+        return f"<{self.value.get('kind')} from {self.source}>"
+
+
+def placed(error: ManifestError, found: Sequence[Found]) -> MultiarchError:
+    """Name the place of the object that ``error`` is about, in whose stream ``found`` were the documents."""
+    source = found[error.document - 1].source
+    return MultiarchError(f"{source}{error.message.removeprefix(f'document {error.document}')}", hint=error.hint)

@@ -1,0 +1,124 @@
+"""Who may use the Kubernetes API, and from where."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Network
+
+from multiarch.errors import Severity
+from multiarch.nodes.report import Path, Report
+from multiarch.stack.schema.cluster import Access
+from multiarch.stack.schema.network import ApiEndpoint
+
+_PRINCIPAL = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
+_MAX_PUBLIC_CIDRS = 40
+# RFC 5737. Examples are written with them, and such a stack still goes into the sandbox.
+_DOCUMENTATION = tuple(IPv4Network(cidr) for cidr in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
+
+
+def check_access(words: Access, report: Report) -> None:
+    """Access entries take IAM roles and users."""
+    for key, principals in (("admins", words.admins), ("readers", words.readers)):
+        for index, arn in enumerate(principals):
+            path: Path = ("access", key, index)
+            if ":assumed-role/" in arn:
+                report(
+                    "principal",
+                    path,
+                    f"{arn} is a session, not a role.",
+                    hint="Write the role's ARN, arn:aws:iam::ACCOUNT:role/NAME.",
+                    value=arn,
+                )
+            elif not _PRINCIPAL.fullmatch(arn):
+                report(
+                    "principal",
+                    path,
+                    f"{arn!r} is no ARN of an IAM role or user.",
+                    hint="Write arn:aws:iam::ACCOUNT:role/NAME.",
+                    value=arn,
+                )
+            elif arn in principals[:index]:
+                report("principal-twice", path, f"{arn} is named twice.", hint="Remove one.", value=arn)
+            elif key == "readers" and arn in words.admins:
+                report(
+                    "principal-twice",
+                    path,
+                    f"{arn} is already an admin, and an access entry is one per principal.",
+                    hint="Remove it here or there.",
+                    value=arn,
+                )
+
+
+def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
+    """Who can reach the API server, nodes among them."""
+    path: Path = ("apiEndpoint",)
+    if not words.private:
+        report(
+            "endpoint-not-private",
+            (*path, "private"),
+            "without the private endpoint nodes would reach the API server over the internet, through publicCidrs.",
+            hint="Leave private on; public can be on beside it.",
+            value=False,
+        )
+    if words.public and not words.public_cidrs:
+        report(
+            "public-without-cidrs",
+            (*path, "public"),
+            "the public endpoint would be open to every address.",
+            hint="Name apiEndpoint.publicCidrs, such as the office's range.",
+            value=True,
+        )
+    if words.public_cidrs and not words.public:
+        report(
+            "cidrs-without-public",
+            (*path, "publicCidrs"),
+            "publicCidrs without public has no effect.",
+            hint="Set public: true, or remove publicCidrs.",
+            value=words.public_cidrs,
+        )
+    if len(words.public_cidrs) > _MAX_PUBLIC_CIDRS:
+        report(
+            "too-many-cidrs",
+            (*path, "publicCidrs"),
+            f"{len(words.public_cidrs)} ranges; EKS takes {_MAX_PUBLIC_CIDRS}.",
+            hint="Merge some.",
+            value=len(words.public_cidrs),
+        )
+    for index, cidr in enumerate(words.public_cidrs):
+        try:
+            network = IPv4Network(cidr)
+        except ValueError as error:
+            report(
+                "cidr",
+                (*path, "publicCidrs", index),
+                f"{cidr!r} is no IPv4 range ({error}).",
+                hint="Write a range such as 203.0.113.0/24.",
+                value=cidr,
+            )
+            continue
+        if network.prefixlen == 0:
+            report(
+                "open-to-all",
+                (*path, "publicCidrs", index),
+                "0.0.0.0/0 opens the API server to the whole internet.",
+                hint="Name the ranges that need it.",
+                value=cidr,
+                severity=Severity.WARNING,
+            )
+        elif any(network.subnet_of(example) for example in _DOCUMENTATION):
+            report(
+                "documentation-cidr",
+                (*path, "publicCidrs", index),
+                f"{cidr} is a range for documentation; nobody comes from there.",
+                hint="Write the public address that you leave through.",
+                value=cidr,
+                severity=Severity.WARNING,
+            )
+        elif network.is_private:
+            report(
+                "private-public-cidr",
+                (*path, "publicCidrs", index),
+                f"{cidr} is a private range; the public endpoint never sees such an address.",
+                hint="Write the public address that you leave through.",
+                value=cidr,
+            )

@@ -1,0 +1,145 @@
+"""The control plane and what is set on it: version, encryption, add-ons, sessions."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+
+from multiarch.errors import Severity, UnknownFactError
+from multiarch.facts import kubernetes
+from multiarch.nodes.report import Path, Report
+from multiarch.stack.schema.addons import Addons
+from multiarch.stack.schema.stack import StackWords
+
+_SOON = timedelta(days=60)
+_KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re.ASCII)
+_ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
+
+
+def check_kubernetes(words: StackWords, today: date, report: Report) -> bool:
+    """Report a version that EKS does not support; say whether the version is known at all."""
+    path: Path = ("kubernetesVersion",)
+    version = words.kubernetes_version
+    try:
+        status = kubernetes.support(version, today)
+    except UnknownFactError as error:
+        report("kubernetes-version", path, error.message, hint=error.hint, value=version)
+        return False
+    if status.tier == "unsupported":
+        report(
+            "kubernetes-unsupported",
+            path,
+            f"EKS support for Kubernetes {version} ended on {status.ends}.",
+            hint=f"Use {kubernetes.DEFAULT_VERSION}; an existing cluster is upgraded one minor at a time.",
+            value=version,
+        )
+    elif status.tier == "extended" and status.ends is not None and status.ends - today <= _SOON:
+        report(
+            "kubernetes-forced-upgrade",
+            path,
+            f"support for Kubernetes {version} ends on {status.ends}; then EKS upgrades the cluster by itself.",
+            hint="Upgrade now, at a time of your choosing.",
+            value=version,
+            severity=Severity.WARNING,
+        )
+    elif status.tier == "extended":
+        report(
+            "kubernetes-extended",
+            path,
+            f"Kubernetes {version} is in extended support, which costs more per cluster hour, until {status.ends}.",
+            hint="Plan the upgrade.",
+            value=version,
+            severity=Severity.WARNING,
+        )
+    elif status.tier == "unconfirmed":
+        report(
+            "kubernetes-unconfirmed",
+            path,
+            f"the support dates of Kubernetes {version} on EKS are not in the table of facts.",
+            hint="Check the EKS release calendar.",
+            value=version,
+            severity=Severity.WARNING,
+        )
+    elif status.ends is not None and status.ends - today <= _SOON:
+        report(
+            "kubernetes-ends-soon",
+            path,
+            f"standard support for Kubernetes {version} ends on {status.ends}; after that the cluster "
+            "costs more per hour.",
+            hint="Plan the upgrade.",
+            value=version,
+            severity=Severity.WARNING,
+        )
+    return True
+
+
+def check_encryption(words: StackWords, region: str | None, report: Report) -> None:
+    """A key that is an ARN, and no key without encryption."""
+    encryption, path = words.secrets_encryption, ("secretsEncryption", "kmsKeyArn")
+    if encryption.kms_key_arn is None:
+        return
+    if not encryption.enabled:
+        report(
+            "key-without-encryption",
+            path,
+            "kmsKeyArn is given and encryption is off.",
+            hint="Turn it on, or remove the key.",
+            value=encryption.kms_key_arn,
+        )
+    elif not _KMS_KEY.fullmatch(encryption.kms_key_arn):
+        report(
+            "kms-key",
+            path,
+            f"{encryption.kms_key_arn!r} is no KMS key ARN.",
+            hint="Write arn:aws:kms:REGION:ACCOUNT:key/ID (no alias).",
+            value=encryption.kms_key_arn,
+        )
+    elif region is not None and (of := encryption.kms_key_arn.split(":")[3]) != region:
+        report(
+            "kms-key-region",
+            path,
+            f"the key is in {of} and the stack in {region}; EKS takes a key of its own region.",
+            hint=f"Name a key of {region}.",
+            value=encryption.kms_key_arn,
+        )
+
+
+def check_addon_versions(words: Addons, report: Report) -> None:
+    """Versions as EKS writes them."""
+    for key, addon in (
+        ("vpcCni", words.vpc_cni),
+        ("coredns", words.coredns),
+        ("kubeProxy", words.kube_proxy),
+        ("ebsCsi", words.ebs_csi),
+        ("podIdentityAgent", words.pod_identity_agent),
+    ):
+        if addon.version is not None and not _ADDON_VERSION.fullmatch(addon.version):
+            report(
+                "addon-version",
+                ("addons", key, "version"),
+                f"{addon.version!r} is no EKS add-on version.",
+                hint="It looks like v1.12.4-eksbuild.1.",
+                value=addon.version,
+            )
+
+
+def check_session(words: StackWords, report: Report) -> None:
+    """A session can't end before it may idle; its user is a Linux name."""
+    session = words.session
+    if session.max_duration_minutes is not None and session.max_duration_minutes < session.idle_timeout_minutes:
+        report(
+            "session-times",
+            ("session", "maxDurationMinutes"),
+            f"maxDurationMinutes {session.max_duration_minutes} is below idleTimeoutMinutes "
+            f"{session.idle_timeout_minutes}.",
+            hint="Raise it, or lower the idle time.",
+            value=session.max_duration_minutes,
+        )
+    if session.run_as_user is not None and not re.fullmatch(r"[a-z_][a-z0-9_-]{0,31}", session.run_as_user):
+        report(
+            "session-user",
+            ("session", "runAsUser"),
+            f"{session.run_as_user!r} is no Linux user name.",
+            hint="Such as ec2-user.",
+            value=session.run_as_user,
+        )

@@ -1,0 +1,103 @@
+"""Names and tags that AWS would refuse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, RULES, NameKind, check_name
+from multiarch.nodes.model import NodeGroupPlan
+from multiarch.nodes.report import Path, Report
+from multiarch.stack.schema.stack import StackWords
+
+OWN_TAGS = ("team", "environment", "owner", "cost-center", "managed-by")
+"""Tags that the plan writes itself."""
+SUFFIX = 26
+"""Characters that AWS resource names get after a prefix, so that a replacement has another name."""
+
+
+def check_names(stack: str, words: StackWords, groups: Sequence[NodeGroupPlan], report: Report) -> None:
+    """Names that AWS would refuse, the derived ones too, and names that mean two groups."""
+    cluster = words.cluster_name or stack
+    path: Path = ("clusterName",) if words.cluster_name else ("team",)
+    if fault := check_name(NameKind.CLUSTER, cluster):
+        report("cluster-name", path, f"{fault}.", hint="Set clusterName.", value=cluster)
+    for group in groups:
+        _check_group_name(group, report)
+    halves = {f"{name}-{half}": name for name in words.multi_architecture_groups for half in ("amd64", "arm64")}
+    for name in sorted(set(words.node_groups) & (set(halves) | set(words.multi_architecture_groups))):
+        whose = halves.get(name, name)
+        report(
+            "duplicate-group",
+            ("nodeGroups", name),
+            f"{name} is also a name of multiArchitectureGroups.{whose}.",
+            hint="Rename one of them.",
+            value=name,
+        )
+
+
+def _check_group_name(group: NodeGroupPlan, report: Report) -> None:
+    path: Path = group.path
+    longest = 63 - SUFFIX - 1
+    if fault := check_name(NameKind.NODE_GROUP, group.name):
+        report("group-name", path, f"{fault}.", hint="Rename the group.", value=group.name)
+    elif not re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", group.name):
+        report(
+            "group-name",
+            path,
+            f"{group.name!r} is not made of lower-case letters, digits and '-'; it becomes part of names that must be.",
+            hint="Rename the group.",
+            value=group.name,
+        )
+    elif len(group.name) > longest:
+        report(
+            "group-name",
+            path,
+            f"{group.name!r} has {len(group.name)} characters; with the suffix that AWS adds, "
+            f"{longest} fit into a node group's name.",
+            hint="Shorten it.",
+            value=group.name,
+        )
+    for kind, prefix in (
+        (NameKind.LAUNCH_TEMPLATE, group.launch_template_prefix),
+        (NameKind.AUTO_SCALING_GROUP, group.name_prefix),
+    ):
+        # Other faults of the two names have been told where they stand.
+        if len(prefix) + SUFFIX > (longest := RULES[kind].longest):
+            report(
+                "derived-name",
+                path,
+                f"with the suffix that AWS adds, {prefix!r} passes {longest} characters, the most for a {kind}.",
+                hint="Shorten the group's or the cluster's name.",
+                value=group.name,
+            )
+
+
+def check_tags(words: StackWords, report: Report) -> None:
+    """Tag keys and values that AWS would refuse, and those that the plan writes itself."""
+    for key, value in words.tags.items():
+        path: Path = ("tags", key)
+        if key in OWN_TAGS or key == "Name":
+            report(
+                "own-tag",
+                path,
+                f"the tag {key} is written by the plan.",
+                hint="Use the stack's own keys (team, environment, owner, costCenter).",
+                value=value,
+            )
+        elif fault := check_name(NameKind.TAG_KEY, key) or check_name(NameKind.TAG_VALUE, value):
+            report("tag", path, f"{fault}.", hint="Rewrite it.", value=value)
+    for name, value in (("owner", words.owner), ("costCenter", words.cost_center)):
+        if not value.strip():
+            report("tag", (name,), f"{name} is empty.", hint="Say it: it becomes a tag.", value=value)
+        elif fault := check_name(NameKind.TAG_VALUE, value):
+            report("tag", (name,), f"{fault}.", hint="Rewrite it.", value=value)
+    # Name and the cluster's discovery tags come on top.
+    if len(words.tags) + len(OWN_TAGS) > MAX_TAGS_PER_RESOURCE - 5:
+        report(
+            "too-many-tags",
+            ("tags",),
+            f"{len(words.tags)} tags; AWS takes {MAX_TAGS_PER_RESOURCE} to a resource, and the plan adds its own.",
+            hint="Use fewer.",
+            value=len(words.tags),
+        )

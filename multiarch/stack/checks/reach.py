@@ -1,0 +1,55 @@
+"""What needs a way to the Kubernetes API when Pulumi runs: autoscalers and the StorageClass."""
+
+from __future__ import annotations
+
+from multiarch.errors import Severity
+from multiarch.nodes.report import Report
+from multiarch.stack.schema.stack import StackWords
+
+
+def reachable(words: StackWords) -> bool:
+    """Whether Pulumi can reach the Kubernetes API on the first run: a new private VPC has nobody inside."""
+    return words.api_endpoint.public or words.network.vpc_id is not None
+
+
+def check_autoscaler_reachable(words: StackWords, report: Report) -> None:
+    """An autoscaler is installed through the Kubernetes API."""
+    if words.autoscaling.use != "none" and not reachable(words):
+        report(
+            "autoscaler-unreachable",
+            ("autoscaling", "use"),
+            "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
+            f"{words.autoscaling.use} unless Pulumi reaches the VPC.",
+            hint="Begin with autoscaling.use none, or open apiEndpoint.public to your address.",
+            value=words.autoscaling.use,
+            severity=Severity.WARNING,
+        )
+
+
+def storage_class(words: StackWords, report: Report) -> bool:
+    """Return what was written, or whether the EBS CSI driver is there to serve it and Pulumi can reach the API.
+
+    A new VPC has nobody inside when its cluster is created: with a private endpoint alone, nothing can be declared in
+    the cluster on the first run.
+    """
+    if words.storage_class is None:
+        return words.addons.ebs_csi.enabled and reachable(words)
+    if words.storage_class and not reachable(words):
+        report(
+            "storage-class-unreachable",
+            ("storageClass",),
+            "the API server is reachable from within the VPC only, and this VPC is new: the first run can't declare "
+            "a StorageClass unless Pulumi reaches the VPC.",
+            hint="Turn it on once a build agent or a VPN is in the VPC, or open apiEndpoint.public to your address.",
+            value=True,
+            severity=Severity.WARNING,
+        )
+    if words.storage_class and not words.addons.ebs_csi.enabled:
+        report(
+            "storage-class",
+            ("storageClass",),
+            "the StorageClass needs the EBS CSI driver, which is turned off.",
+            hint="Turn on addons.ebsCsi, or remove storageClass.",
+            value=True,
+        )
+    return words.storage_class

@@ -1,0 +1,118 @@
+"""The autoscalers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from multiarch.stack.schema.base import TaintText, Words
+
+KindName = Literal["arm64-spot", "arm64-on-demand", "amd64-spot", "amd64-on-demand"]
+
+
+class ClusterAutoscaler(Words):
+    """The cluster autoscaler, where ``autoscaling.use`` is ``cluster-autoscaler``."""
+
+    priorities: dict[str, int] = {}
+    """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""
+    scale_down_unneeded_minutes: Annotated[int, Field(ge=1, le=1440)] = 10
+    """A node is taken away after this long below the utilization."""
+    scale_down_delay_after_add_minutes: Annotated[int, Field(ge=0, le=1440)] = 10
+    """No node is taken away for this long after one was added."""
+    scale_down_utilization_percent: Annotated[int, Field(ge=1, le=99)] = 50
+    """Below this share of requested CPU and memory a node counts as unneeded."""
+    service_monitor: bool = False
+    """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there."""
+
+
+class QuietHours(Words):
+    """When Karpenter disrupts nothing by itself."""
+
+    schedule: str
+    """The beginning, as cron in UTC: ``0 8 * * mon-fri``."""
+    duration: str
+    """How long, such as ``10h`` or ``8h30m``."""
+
+
+class NodePoolWords(Words):
+    """A wish for capacity, which becomes one NodePool per architecture and capacity type, or a single one for both."""
+
+    architectures: Annotated[list[Literal["amd64", "arm64"]], Field(min_length=1)] = ["arm64", "amd64"]
+    """Which architectures."""
+    capacity_types: Annotated[list[Literal["on-demand", "spot"]], Field(min_length=1)] = ["spot", "on-demand"]
+    """How capacity may be bought."""
+    multi_architecture: bool = False
+    """One NodePool per capacity type for both architectures, with the arm64 taint on all of its nodes."""
+    categories: Annotated[list[str], Field(min_length=1)] = ["c", "m", "r"]
+    """Instance categories, the letters before the generation."""
+    families: list[str] = []
+    """Only these families, such as m7g; in place of categories and generation."""
+    instance_types: list[str] = []
+    """Only these types; in place of categories, generation, families and sizes."""
+    min_generation: Annotated[int, Field(ge=1, le=20)] = 6
+    """The oldest generation."""
+    sizes: list[str] = []
+    """Only these sizes, such as large and xlarge. Default: any but bare metal."""
+    zones: list[str] = []
+    """Only these zones. Default: those of the private subnets."""
+    labels: dict[str, str] = {}
+    """Node labels."""
+    taints: list[TaintText] = []
+    """Taints as kubectl writes them; the arm64 taint comes by itself."""
+    arm64_taint: bool = True
+    """Carry the stack's arm64Taint on arm64 nodes."""
+    weight: Annotated[int, Field(ge=1, le=100)] | None = None
+    """The weight, where the order of capacities is not enough; only for one architecture and one capacity type."""
+    replicas: Annotated[int, Field(ge=0)] | None = None
+    """A static number of nodes: refused, because Karpenter allows no weight beside it, and so no preferred order."""
+    cpu_limit: Annotated[int, Field(ge=1)] | None = None
+    """The most vCPUs of each NodePool."""
+    memory_limit: str | None = None
+    """The most memory of each NodePool, such as 512Gi."""
+    budget: str = "10%"
+    """Nodes that may be disrupted at once, a number or per cent."""
+    quiet_hours: QuietHours | None = None
+    """When nothing is disrupted."""
+    consolidation: Literal["WhenEmpty", "WhenEmptyOrUnderutilized"] = "WhenEmptyOrUnderutilized"
+    """When Karpenter takes nodes away or replaces them by cheaper ones."""
+    consolidate_after: str = "1m"
+    """How long a node is left alone after its pods changed; ``Never`` turns consolidation off."""
+    expire_after: str = "720h"
+    """The age at which a node is replaced; ``Never`` keeps it."""
+
+
+class Karpenter(Words):
+    """Karpenter, where ``autoscaling.use`` is ``karpenter``."""
+
+    version: str | None = None
+    """The version of its charts, such as 1.14.1, where the pinned one is not wanted yet."""
+    controller_group: str | None = None
+    """The managed node group that runs the controller. Default: the only one that it can run on."""
+    ami_alias: str | None = None
+    """The image release for all pools, such as ``al2023@v20260715``; ``multiarch stack pin`` writes it."""
+    disk_size: Annotated[int, Field(ge=20, le=16384)] = 50
+    """Volume in GiB; encrypted gp3."""
+    imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1
+    """Hops to the instance metadata service."""
+    node_pools: dict[str, NodePoolWords] = {}
+    """Wishes for capacity by name. Default: one, ``general``, with everything's default."""
+
+
+class Autoscaling(Words):
+    """Who adds nodes, and which are wanted first. The same words drive both autoscalers."""
+
+    use: Literal["none", "cluster-autoscaler", "karpenter"] = "none"
+    """The autoscaler."""
+    prefer: Literal["arm64", "amd64"] = "arm64"
+    """The architecture that is tried first: its spot, then its on-demand capacity, then the other's."""
+    order: Annotated[list[KindName], Field(min_length=1)] | None = None
+    """All kinds of capacity in order, where ``prefer`` is not enough, such as [arm64-on-demand, amd64-on-demand].
+    Karpenter buys no others; node groups of others come last.
+    """
+    migrate_from: Literal["cluster-autoscaler", "karpenter"] | None = None
+    """The autoscaler that is being left: both are installed, the old one's capacity is the last to be chosen."""
+    cluster_autoscaler: ClusterAutoscaler = ClusterAutoscaler()
+    """The cluster autoscaler's settings."""
+    karpenter: Karpenter = Karpenter()
+    """Karpenter's settings."""

@@ -1,0 +1,60 @@
+"""The control plane: encryption, logs, who may use it; and sessions on its nodes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from multiarch.stack.schema.base import Words
+
+LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
+
+
+class SecretsEncryption(Words):
+    """Envelope encryption of Kubernetes Secrets with a KMS key."""
+
+    enabled: bool = True
+    """EKS can't take encryption back: once on, it stays on for the cluster's life."""
+    kms_key_arn: str | None = None
+    """An existing key. Default: a key of this stack's own, rotated every year."""
+
+
+class Logging(Words):
+    """Control plane logs in CloudWatch."""
+
+    types: list[LogType] = ["api", "audit", "authenticator"]
+    """Which logs are sent."""
+    retention_days: Literal[
+        1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653
+    ] = 90
+    """How long CloudWatch keeps them."""
+
+
+class Access(Words):
+    """Access entries: which IAM principals may use the Kubernetes API.
+
+    EKS makes whoever creates the cluster an admin by itself, and refuses a second entry: do not name that role here.
+    """
+
+    admins: list[str] = []
+    """ARNs of IAM roles or users with AmazonEKSClusterAdminPolicy."""
+    readers: list[str] = []
+    """ARNs of IAM roles or users with AmazonEKSViewPolicy; it does not show Secrets."""
+
+
+class Session(Words):
+    """SSM Session Manager preferences; there is no SSH."""
+
+    idle_timeout_minutes: Annotated[int, Field(ge=1, le=60)] = 20
+    """End a session after this time without input."""
+    max_duration_minutes: Annotated[int, Field(ge=1, le=1440)] | None = None
+    """End a session after this time at the latest. Default: no limit."""
+    log_to_cloud_watch: bool = True
+    """Keep what sessions print in an encrypted CloudWatch log group."""
+    log_retention_days: Literal[
+        1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653
+    ] = 90
+    """How long CloudWatch keeps them."""
+    run_as_user: str | None = None
+    """The Linux user of a session. Default: ssm-user."""

@@ -1,0 +1,62 @@
+"""The network: a VPC with its zones, and who can reach the Kubernetes API in it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from multiarch.stack.schema.base import Words
+
+Endpoint = Literal[
+    "autoscaling",
+    "ec2",
+    "ec2messages",
+    "ecr",
+    "eks",
+    "eks-auth",
+    "elasticloadbalancing",
+    "kms",
+    "logs",
+    "s3",
+    "sqs",
+    "ssm",
+    "ssmmessages",
+    "sts",
+]
+
+
+class Network(Words):
+    """A new VPC (``cidr``, ``zones``, ``nat``, ``endpoints``) or an existing one (``vpcId`` with its subnets)."""
+
+    cidr: str | None = None
+    """IPv4 range of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
+    zones: Annotated[int, Field(ge=2, le=6)] | list[str] | None = None
+    """How many availability zones (2 to 6), or their names. Default: 2. EKS needs two."""
+    nat: Literal["none", "single", "per-zone"] | None = None
+    """NAT gateways for the private subnets: one per zone survives the loss of a zone, one costs less. Default:
+    single.
+    """
+    endpoints: list[Endpoint] | None = None
+    """VPC endpoints. With ``nat: none`` nodes need ec2, ecr, eks, s3, ssm, ssmmessages, ec2messages and sts, and with
+    the defaults also eks-auth (Pod Identity) and logs (session logs).
+    """
+    vpc_id: str | None = None
+    """An existing VPC. Then ``privateSubnetIds`` is needed too, and cidr, zones, nat and endpoints are not allowed."""
+    private_subnet_ids: list[str] | None = None
+    """The existing subnets that nodes and the control plane's network interfaces use; two zones at least."""
+    service_cidr: str | None = None
+    """IPv4 range of Kubernetes Services, /12 to /24 of a private range, apart from the VPC's. Default:
+    172.20.0.0/16.
+    """
+
+
+class ApiEndpoint(Words):
+    """Who can reach the Kubernetes API server."""
+
+    private: bool = True
+    """Reachable from within the VPC."""
+    public: bool = False
+    """Reachable from the internet, limited to ``publicCidrs``."""
+    public_cidrs: list[str] = []
+    """Source ranges for the public endpoint, for example the office's address. Needed when public is true."""

@@ -1,0 +1,127 @@
+"""Node groups, of one architecture or of both."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from multiarch.stack.schema.base import TaintText, Words
+
+AmiFamilyName = Literal["AL2", "AL2023", "Bottlerocket"]
+
+
+class Ami(Words):
+    """Which image release, exactly. Without it AWS's "recommended" of the day is used, and ``stack check`` says so."""
+
+    release: str | None = None
+    """The EKS AMI release of a managed group, such as ``1.35.0-20260715``. ``multiarch stack pin`` writes it."""
+    id: str | None = None
+    """An AMI: your own, or the pinned EKS image of a self-managed group. The user data then owns the whole
+    bootstrap.
+    """
+
+
+class Bootstrap(Words):
+    """What happens on the node before and when the kubelet starts."""
+
+    mode: Literal["eks", "user-data"] | None = None
+    """Who starts the kubelet. Derived: ``eks`` for a managed group without ``ami.id``, else ``user-data``. Written
+    down, it is checked.
+    """
+    pre_bootstrap: str | None = None
+    """A shell script that runs before the kubelet starts (AL2, AL2023). It must not start the kubelet itself."""
+    kubelet_extra_args: list[str] = []
+    """More kubelet flags, such as ``--image-gc-high-threshold=70``. Labels and taints have their own keys."""
+
+
+class UpdateStrategy(Words):
+    """How nodes are replaced. One of the two limits; default: maxUnavailable 1."""
+
+    max_unavailable: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Nodes that may be away at once."""
+    max_unavailable_percentage: Annotated[int, Field(ge=1, le=100)] | None = None
+    """The same in per cent of the group."""
+    force: bool = False
+    """Managed groups: go on when a PodDisruptionBudget does not let a pod leave."""
+
+
+class NodeGroupWords(Words):
+    """What single-architecture and multi-architecture groups have in common."""
+
+    kind: Literal["managed", "self-managed"] = "managed"
+    """``managed``: an EKS managed node group. ``self-managed``: an Auto Scaling Group whose user data bootstraps
+    the node.
+    """
+    capacity_type: Literal["on-demand", "spot"] = "on-demand"
+    """Spot capacity is cheaper and can be taken back within two minutes; give it several instance types."""
+    min_size: Annotated[int, Field(ge=0)] = 1
+    """Fewest nodes."""
+    desired_size: Annotated[int, Field(ge=0)] | None = None
+    """Nodes at creation; afterwards an autoscaler's business, and a change here is ignored. Default: minSize."""
+    max_size: Annotated[int, Field(ge=1)] = 3
+    """Most nodes."""
+    ami_family: AmiFamilyName | None = None
+    """Operating system. Default: the stack's ``amiFamily``."""
+    disk_size: Annotated[int, Field(ge=20, le=16384)] = 50
+    """Root (Bottlerocket: data) volume in GiB, at least the image's own 20; encrypted gp3."""
+    labels: dict[str, str] = {}
+    """Node labels."""
+    taints: list[TaintText] = []
+    """Taints as kubectl writes them, ``key=value:NoSchedule``; the arm64 taint comes by itself."""
+    arm64_taint: bool = True
+    """Carry the stack's ``arm64Taint`` (arm64 groups, and both halves of a multi-architecture group)."""
+    bootstrap: Bootstrap = Bootstrap()
+    """What happens before and when the kubelet starts."""
+    max_pods: Annotated[int, Field(ge=4, le=737)] | None = None
+    """Pods per node. Default: what the VPC CNI can address on the smallest of the group's instance types."""
+    imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1
+    """Hops to the instance metadata service: 1 keeps pods away from the node's role. IMDSv2 is always required."""
+    update_strategy: UpdateStrategy = UpdateStrategy()
+    """How nodes are replaced."""
+    zones: list[str] | None = None
+    """Only these availability zones (names) of the network's. Default: all."""
+
+
+class NodeGroup(NodeGroupWords):
+    """A node group of one architecture, which follows from its instance types."""
+
+    instance_types: Annotated[list[str], Field(min_length=1, max_length=20)]
+    """EC2 instance types, in order of preference, all of one architecture."""
+    ami_type: str | None = None
+    """The EKS API's amiType, where the derived one is not wanted, such as ``BOTTLEROCKET_ARM_64_FIPS``. It is
+    checked against the instance types.
+    """
+    ami: Ami = Ami()
+    """Which image release, exactly."""
+
+
+class InstanceTypesByArchitecture(Words):
+    """Instance types for each half of a multi-architecture group."""
+
+    amd64: Annotated[list[str], Field(min_length=1, max_length=20)]
+    """amd64 instance types."""
+    arm64: Annotated[list[str], Field(min_length=1, max_length=20)]
+    """arm64 (Graviton) instance types."""
+
+
+class AmiByArchitecture(Words):
+    """Image releases for each half of a multi-architecture group."""
+
+    amd64: Ami = Ami()
+    """The amd64 half's image."""
+    arm64: Ami = Ami()
+    """The arm64 half's image."""
+
+
+class MultiArchitectureGroup(NodeGroupWords):
+    """Two node groups, ``NAME-amd64`` and ``NAME-arm64``, alike but for the architecture.
+
+    Both carry the stack's arm64Taint, so that only pods that tolerate it, those with images for both
+    architectures, land there, and those may use either half. Sizes count for each half.
+    """
+
+    instance_types: InstanceTypesByArchitecture
+    """EC2 instance types for each architecture."""
+    ami: AmiByArchitecture = AmiByArchitecture()
+    """Which image releases, exactly."""

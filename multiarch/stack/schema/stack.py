@@ -1,0 +1,67 @@
+"""The stack: everything that a team may write, with the sections of the other modules."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from multiarch.stack.schema.addons import Addons
+from multiarch.stack.schema.autoscaling import Autoscaling
+from multiarch.stack.schema.base import TopLevelFlag, Words
+from multiarch.stack.schema.cluster import Access, Logging, SecretsEncryption, Session
+from multiarch.stack.schema.network import ApiEndpoint, Network
+from multiarch.stack.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
+
+
+class StackWords(Words):
+    """One stack: a cluster with its network and node groups."""
+
+    team: str
+    """The team that owns the stack; the first part of the stack's name."""
+    environment: str
+    """The environment, such as dev or prod; the second part of the stack's name."""
+    owner: str
+    """Whom to ask: a mail address or a group. Becomes the tag ``owner``."""
+    cost_center: str
+    """Who pays. Becomes the tag ``cost-center``."""
+    tags: dict[str, str] = {}
+    """More tags for every resource that takes tags."""
+    cluster_name: str | None = None
+    """The EKS cluster's name. Default: the stack's name."""
+    kubernetes_version: str = "1.35"
+    """The Kubernetes minor version, in quotes: unquoted, 1.30 is the number 1.3."""
+    network: Network = Network()
+    """A new or an existing VPC."""
+    api_endpoint: ApiEndpoint = ApiEndpoint()
+    """Who can reach the Kubernetes API server; private by default."""
+    secrets_encryption: SecretsEncryption = SecretsEncryption()
+    """Envelope encryption of Secrets."""
+    logging: Logging = Logging()
+    """Control plane logs."""
+    access: Access = Access()
+    """Who is admin, who reads."""
+    addons: Addons = Addons()
+    """EKS add-ons."""
+    ami_family: AmiFamilyName = "AL2023"
+    """The operating system of groups that do not name their own."""
+    arm64_taint: Annotated[
+        str, Field(examples=["arch=arm64:NoSchedule", "kubernetes.io/arch=arm64:NoSchedule", "none"])
+    ] = "arch=arm64:NoSchedule"
+    """The taint of arm64 nodes, ``key=value:Effect``, or ``none``."""
+    node_groups: dict[str, NodeGroup] = {}
+    """Node groups by name."""
+    multi_architecture_groups: dict[str, MultiArchitectureGroup] = {}
+    """Pairs of node groups whose pods may use either architecture, by name."""
+    session: Session = Session()
+    """SSM Session Manager preferences."""
+    autoscaling: Autoscaling = Autoscaling()
+    """Who adds nodes, and which are wanted first."""
+    deletion_protection: TopLevelFlag | None = None
+    """Refuse to delete the cluster until this is false. Default: true in production (prod, production, live), false
+    elsewhere.
+    """
+    storage_class: TopLevelFlag | None = None
+    """Declare an encrypted gp3 StorageClass as the default; needs a way to the Kubernetes API when Pulumi runs.
+    Default: on where addons.ebsCsi is on and Pulumi can reach that API (a public endpoint, or an existing VPC).
+    """

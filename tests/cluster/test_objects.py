@@ -1,0 +1,262 @@
+"""Every object that the project generates is taken by a real API server with Karpenter's real CRDs, strictly."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+import components
+from components import kubernetes_api
+from components.recording import Recorded
+from components.rendering import declare
+from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
+from multiarch.errors import StackError
+from multiarch.stack.load import load_file, stack_files
+from multiarch.stack.plan import make_plan
+from tests.cluster import karpenter
+from tests.cluster.collected import RELEASE, NotCollectedError, applied, collected
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kube import Kube, KubeError, Object
+from tests.cluster.programs import ROOT, wait_for
+from tests.stack.words import TODAY, merged, plan
+
+BASE: Mapping[str, Any] = {"nodeGroups": {"web": {"minSize": 2}, "web-arm": {"minSize": 0}}}
+POOLS: Mapping[str, Any] = {
+    "general": {
+        "cpuLimit": 64,
+        "memoryLimit": "1Ti",
+        "budget": "10%",
+        "quietHours": {"schedule": "0 7 * * mon-fri", "duration": "8h30m"},
+        "labels": {"example.com/pool": "general"},
+        "taints": ["dedicated=shop:NoSchedule", "example.com/slow:NoExecute"],
+        "zones": ["eu-west-1a", "eu-west-1b"],
+    },
+    "both": {"multiArchitecture": True, "minGeneration": 7, "sizes": ["large", "xlarge"], "budget": "3"},
+    "types": {
+        "instanceTypes": ["m7g.large", "m7i.large"],
+        "consolidation": "WhenEmpty",
+        "consolidateAfter": "Never",
+        "expireAfter": "Never",
+        "arm64Taint": False,
+    },
+    "families": {"families": ["c7g", "c7gd"], "architectures": ["arm64"], "capacityTypes": ["spot"], "weight": 100},
+}
+KARPENTER: Mapping[str, Any] = {
+    "autoscaling": {"use": "karpenter", "karpenter": {"amiAlias": "al2023@v20260715", "nodePools": POOLS}}
+}
+CLUSTER_AUTOSCALER: Mapping[str, Any] = {
+    "autoscaling": {"use": "cluster-autoscaler", "clusterAutoscaler": {"priorities": {"web": 5}}}
+}
+BOTTLEROCKET: Mapping[str, Any] = {
+    "amiFamily": "Bottlerocket",
+    "addons": {"vpcCni": {"prefixDelegation": True}},
+    "autoscaling": {"karpenter": {"amiAlias": "bottlerocket@v1.62.1"}},
+}
+WORDS: Mapping[str, Mapping[str, Any]] = {
+    "storage-class": {"storageClass": True},
+    "cluster-autoscaler": CLUSTER_AUTOSCALER,
+    "karpenter": KARPENTER,
+    "karpenter-on-bottlerocket": merged(KARPENTER, BOTTLEROCKET),
+    "to-karpenter": merged(KARPENTER, {"autoscaling": {"migrateFrom": "cluster-autoscaler"}}),
+    "to-cluster-autoscaler": merged(CLUSTER_AUTOSCALER, {"autoscaling": {"migrateFrom": "karpenter"}}),
+}
+FILES = {file.stem.removeprefix("Pulumi."): file for file in stack_files(ROOT)}
+
+
+@cache
+def resources(name: str) -> tuple[Recorded, ...]:
+    """What is declared for one of :data:`FILES` or :data:`WORDS`."""
+    if name in FILES:
+        return declare(make_plan(load_file(FILES[name]), today=TODAY)).resources
+    return declare(plan(merged(BASE, WORDS[name]))).resources
+
+
+@pytest.fixture(scope="module")
+def kube(control_plane: ControlPlane) -> Kube:
+    karpenter.install_crds(control_plane.kube)
+    return control_plane.kube
+
+
+@pytest.mark.parametrize("name", [*sorted(FILES), *WORDS])
+def test_every_object_of_a_stack_is_taken_by_the_api_server(name: str, kube: Kube) -> None:
+    objects = collected(resources(name))
+    with applied(kube, objects) as stored:
+        assert [each["kind"] for each in stored] == [each["kind"] for each in objects]
+        for each in stored:
+            if each["kind"] == "Deployment":
+                _wait_for_pods(kube, each)
+
+
+def _wait_for_pods(kube: Kube, deployment: Object) -> None:
+    """The controllers make the pods: nothing at admission (priority class, service account) is against them."""
+    meta, wanted = deployment["metadata"], deployment["spec"]["replicas"]
+
+    def made() -> bool:
+        found = kube.get("apps/v1", "Deployment", meta["name"], meta["namespace"]) or {}
+        return bool(found.get("status", {}).get("replicas") == wanted)
+
+    wait_for(made, f"the pods of {meta['name']}", timeout=30)
+
+
+def test_the_stacks_here_come_to_every_kind_that_components_declare() -> None:
+    found = {resource.type for name in [*FILES, *WORDS] for resource in resources(name)}
+    assert {each for each in found if each.startswith("kubernetes:")} == {
+        RELEASE,
+        "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass",
+        "kubernetes:karpenter.sh/v1:NodePool",
+        "kubernetes:storage.k8s.io/v1:StorageClass",
+    }
+
+
+def test_the_stacks_here_pass_every_line_that_declares_something_in_a_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A component that starts to declare something is noticed, also where no stack here would bring it about."""
+    passed: set[tuple[str, str]] = set()
+
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: object, **options: object) -> object:
+            code = sys._getframe(1).f_code  # noqa: SLF001 (who calls is what this is about)
+            passed.add((Path(code.co_filename).name, code.co_name))
+            return function(*args, **options)
+
+        return call
+
+    for name in ("declare_object", "declare_release"):
+        monkeypatch.setattr(kubernetes_api, name, watched(getattr(kubernetes_api, name)))
+    for name in ("storage-class", "to-karpenter"):
+        declare(plan(merged(BASE, WORDS[name])))
+    assert passed == _declaring()
+
+
+def _declaring() -> set[tuple[str, str]]:
+    """File and function of every call of ``kubernetes_api.declare_…``, read from the source."""
+    found = set()
+    for file in Path(components.__path__[0]).glob("*.py"):
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef) and file.name != "kubernetes_api.py":
+                called = {ast.unparse(each.func) for each in ast.walk(function) if isinstance(each, ast.Call)}
+                if any(name.rpartition(".")[2] in ("declare_object", "declare_release") for name in called):
+                    found.add((file.name, function.name))
+    return found
+
+
+def test_what_the_collector_does_not_know_is_an_error() -> None:
+    chart = Recorded("urn", RELEASE, "new", "", True, {"chart": "new", "values": {}}, (), (), ())  # noqa: FBT003
+    file = Recorded("urn", "kubernetes:yaml/v2:ConfigFile", "new", "", True, {"file": "new"}, (), (), ())  # noqa: FBT003
+    for each in (chart, file):
+        with pytest.raises(NotCollectedError):
+            collected([each])
+
+
+def _set(*path: str | int, to: object) -> Callable[[Object], None]:
+    def change(item: Object) -> None:
+        target: Any = item
+        for key in path[:-1]:
+            target = target[key]
+        target[path[-1]] = to
+
+    return change
+
+
+SPEC = ("spec", "template", "spec")
+FAULTS: list[tuple[str, Callable[[Object], None], str]] = [
+    ("NodePool", _set("spec", "wieght", to=90), ".spec.wieght: field not declared in schema"),
+    ("NodePool", _set("spec", "weight", to=101), "spec.weight: Invalid value: 101"),
+    ("NodePool", _set(*SPEC, "requirements", 0, "operator", to="Among"), "operator"),
+    ("NodePool", _set("spec", "disruption", "budgets", 0, "nodes", to="110%"), "spec.disruption.budgets[0].nodes"),
+    ("NodePool", _set(*SPEC, "expireAfter", to="a month"), "expireAfter"),
+    ("NodePool", _set(*SPEC, "nodeClassRef", to={"name": "default"}), "nodeClassRef.group: Required value"),
+    ("EC2NodeClass", _set("spec", "metadataOptions", "httpTokens", to="sometimes"), "spec.metadataOptions.httpTokens"),
+    ("EC2NodeClass", _set("spec", "amiSelectorTerms", 0, "alias", to="al2023"), "spec.amiSelectorTerms[0].alias"),
+    ("EC2NodeClass", _set("spec", "subnetSelectorTerms", to=[]), "subnetSelectorTerms cannot be empty"),
+    ("Deployment", _set(*SPEC, "dnsPolicy", to="Node"), "spec.template.spec.dnsPolicy"),
+    ("Deployment", _set(*SPEC, "tolerations", 0, "efect", to="NoSchedule"), "efect"),
+    ("ClusterRole", _set("rules", 0, "verb", to=["get"]), "verb"),
+]
+
+
+@pytest.mark.parametrize(("kind", "fault", "said"), FAULTS, ids=[f"{kind}: {said}" for kind, _, said in FAULTS])
+def test_a_fault_in_one_of_these_objects_is_refused(
+    kind: str, fault: Callable[[Object], None], said: str, kube: Kube
+) -> None:
+    good = next(each for each in collected(resources("karpenter")) if each["kind"] == kind)
+    kube.apply(good, dry_run=True)
+    bad = copy.deepcopy(good)
+    fault(bad)
+    with pytest.raises(KubeError) as raised:
+        kube.apply(bad, dry_run=True)
+    assert said in raised.value.message
+
+
+def test_the_examples_are_taken_by_the_api_server(kube: Kube) -> None:
+    found = [
+        each
+        for file in sorted((ROOT / "examples").rglob("*.yaml"))
+        for each in YAML(typ="safe", pure=True).load_all(file.read_text(encoding="utf-8"))
+    ]
+    assert found
+    spaces = sorted({each["metadata"].get("namespace", "default") for each in found} - {"default"})
+    with applied(kube, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in spaces]):
+        for each in found:
+            kube.apply(each, dry_run=True)
+
+
+DURATIONS = st.sampled_from(["Never", "30s", "5m", "1h30m", "720h"])
+WISHES = st.fixed_dictionaries(
+    {},
+    optional={
+        "architectures": st.lists(st.sampled_from(["amd64", "arm64"]), min_size=1, unique=True),
+        "capacityTypes": st.lists(st.sampled_from(["on-demand", "spot"]), min_size=1, unique=True),
+        "multiArchitecture": st.booleans(),
+        "categories": st.lists(st.sampled_from(["c", "m", "r", "t", "i"]), min_size=1, unique=True),
+        "minGeneration": st.integers(1, 8),
+        "sizes": st.lists(st.sampled_from(["medium", "large", "xlarge", "2xlarge", "metal"]), min_size=1, unique=True),
+        "labels": st.dictionaries(st.from_regex(r"[a-z]{1,8}(\.example\.com/[a-z]{1,8})?", fullmatch=True),
+                                  st.from_regex(r"([a-z0-9]([-a-z0-9]{0,6}[a-z0-9])?)?", fullmatch=True), max_size=3),
+        "taints": st.lists(st.sampled_from(["a=b:NoSchedule", "c:NoExecute", "d.example.com/e=f:PreferNoSchedule"]),
+                           unique=True),
+        "arm64Taint": st.booleans(),
+        "cpuLimit": st.integers(1, 10_000),
+        "memoryLimit": st.sampled_from(["512Gi", "1Ti", "1500Mi"]),
+        "budget": st.one_of(st.integers(0, 500).map(str), st.integers(0, 120).map(lambda share: f"{share}%")),
+        "quietHours": st.fixed_dictionaries({
+            "schedule": st.sampled_from(["0 8 * * mon-fri", "@daily", "*/15 0-6 1 1 *", "0 8 * * 1-5"]),
+            "duration": st.sampled_from(["10h", "8h30m", "45m"]),
+        }),
+        "consolidation": st.sampled_from(["WhenEmpty", "WhenEmptyOrUnderutilized"]),
+        "consolidateAfter": DURATIONS,
+        "expireAfter": DURATIONS,
+    },
+)  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(
+    wishes=st.dictionaries(st.from_regex(r"[a-z]{1,6}(-[a-z]{1,6})?", fullmatch=True), WISHES, min_size=1, max_size=3),
+    family=st.sampled_from([{}, {k: v for k, v in BOTTLEROCKET.items() if k != "autoscaling"}]),
+)
+def test_whatever_pools_a_stack_may_ask_for_the_api_server_takes_them(
+    kube: Kube, wishes: dict[str, Any], family: dict[str, Any]
+) -> None:
+    alias = "bottlerocket@v1.62.1" if family else "al2023@v20260715"
+    words = {"autoscaling": {"use": "karpenter", "karpenter": {"amiAlias": alias, "nodePools": wishes}}}
+    try:
+        made = plan(merged(merged(BASE, family), words))
+    except StackError:
+        assume(False)  # noqa: FBT003
+    wanted = made.autoscaling.karpenter
+    assert wanted is not None
+    kube.apply(node_class_manifest(wanted.node_class, cluster="shop-dev", role="nodes", tags=made.tags), dry_run=True)
+    for pool in wanted.pools:
+        kube.apply(node_pool_manifest(pool), dry_run=True)
