@@ -6,6 +6,7 @@ labels, so objects of any kind pass, also those of resource definitions that nob
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -219,8 +220,9 @@ def _place(source: Source, image: str, lines: Lines) -> Place | None:
         return None
     first = source.line or 1
     if image:
+        written = re.compile(rf"""\bimage["']?\s*:.*(?<![\w./-]){re.escape(image)}(?![\w./:@-])""")
         for number, line in enumerate(lines(source.where)[first - 1 :], start=first):
-            if image in line:
+            if written.search(line):
                 return Place(source.where, number)
             if line.startswith("---") and number > first:
                 break

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from multiarch.audit.uses import Place, Role, Use, Workload, uses_in
+from multiarch.kubernetes.manifests import objects_in, read_manifests
+from multiarch.kubernetes.source import Found, Source
+
+LIVE = Source("cluster here")
+Manifest = dict[str, Any]
+
+
+def spec(*images: str, **more: Any) -> Manifest:
+    return {"containers": [{"name": f"c{number}", "image": image} for number, image in enumerate(images)], **more}
+
+
+def of(kind: str, name: str, *, owner: tuple[str, str] | None = None, namespace: str = "shop", **more: Any) -> Manifest:
+    metadata: Manifest = {"name": name, "namespace": namespace}
+    if owner:
+        metadata["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True}]
+    return {"kind": kind, "metadata": metadata, **more}
+
+
+def deployment(name: str, *images: str, **more: Any) -> Manifest:
+    return of("Deployment", name, spec={"template": {"spec": spec(*images)}}, **more)
+
+
+def uses(*objects: Manifest) -> list[Use]:
+    return uses_in(Found(each, LIVE) for each in objects)
+
+
+def told(*objects: Manifest) -> list[tuple[str, str]]:
+    return [(str(use.workload), use.image) for use in uses(*objects)]
+
+
+def test_init_ephemeral_and_sidecar_containers_are_told_apart() -> None:
+    pod = of(
+        "Pod",
+        "one",
+        spec={
+            "initContainers": [
+                {"name": "prepare", "image": "init"},
+                {"name": "proxy", "image": "mesh", "restartPolicy": "Always"},
+            ],
+            "containers": [{"name": "main", "image": "app"}],
+            "ephemeralContainers": [{"name": "debug", "image": "tools"}],
+        },
+    )
+    assert {(use.container, use.role) for use in uses(pod)} == {
+        ("prepare", Role.INIT),
+        ("proxy", Role.SIDECAR),
+        ("main", Role.CONTAINER),
+        ("debug", Role.EPHEMERAL),
+    }
+
+
+def test_a_cron_jobs_template_is_found() -> None:
+    made = of("CronJob", "nightly", spec={"jobTemplate": {"spec": {"template": {"spec": spec("report")}}}})
+    assert told(made) == [("CronJob/nightly", "report")]
+
+
+def test_a_pod_spec_is_found_wherever_an_unknown_kind_embeds_it() -> None:
+    rollout = of("Rollout", "web", spec={"strategy": {"canary": {}}, "template": {"spec": spec("web")}})
+    workflow = of("Pipeline", "ci", spec={"steps": [{"podTemplate": {"spec": spec("build")}}, {"pod": spec("push")}]})
+    template = {"kind": "PodTemplate", "metadata": {"name": "t"}, "template": {"spec": spec("templated")}}
+    assert told(rollout, workflow, template) == [
+        ("PodTemplate/t", "templated"),
+        ("Pipeline/ci", "build"),
+        ("Pipeline/ci", "push"),
+        ("Rollout/web", "web"),
+    ]
+
+
+def test_a_definitions_schema_and_an_objects_status_are_no_pods() -> None:
+    schema = {"properties": {"containers": {"type": "array", "items": {"properties": {"image": {}}}}}}
+    definition = of("CustomResourceDefinition", "x", spec={"versions": [{"schema": schema}]})
+    assert told(definition, of("Thing", "y", status={"template": spec("gone")})) == []
+
+
+def test_pods_count_as_the_workload_at_the_end_of_their_owners() -> None:
+    replica_set = of("ReplicaSet", "api-1", owner=("Deployment", "api"), spec={"template": {"spec": spec("api:1")}})
+    pods = [of("Pod", f"api-1-{n}", owner=("ReplicaSet", "api-1"), spec=spec("api:1")) for n in range(3)]
+    assert told(*pods, replica_set, deployment("api", "api:1")) == [("Deployment/api", "api:1")]
+
+
+def test_a_container_that_was_injected_into_pods_is_the_workloads_too() -> None:
+    replica_set = of("ReplicaSet", "api-1", owner=("Deployment", "api"), spec={"template": {"spec": spec("api")}})
+    pod = of("Pod", "api-1-x", owner=("ReplicaSet", "api-1"), spec=spec("api", "mesh"))
+    assert told(deployment("api", "api"), replica_set, pod) == [("Deployment/api", "api"), ("Deployment/api", "mesh")]
+
+
+def test_the_images_of_old_replica_sets_and_ended_jobs_are_not_in_use() -> None:
+    old = of("ReplicaSet", "api-0", owner=("Deployment", "api"), spec={"template": {"spec": spec("api:0")}})
+    cron = of("CronJob", "night", spec={"jobTemplate": {"spec": {"template": {"spec": spec("job:2")}}}})
+    job = of("Job", "night-1", owner=("CronJob", "night"), spec={"template": {"spec": spec("job:1")}})
+    pod = of("Pod", "night-1-a", owner=("Job", "night-1"), spec=spec("job:1"), status={"phase": "Succeeded"})
+    assert told(old, deployment("api", "api:1"), cron, job, pod) == [
+        ("CronJob/night", "job:2"),
+        ("Deployment/api", "api:1"),
+    ]
+
+
+def test_a_replica_set_whose_owner_is_not_there_counts_as_its_owners() -> None:
+    alone = of("ReplicaSet", "web-1", owner=("Rollout", "web"), spec={"template": {"spec": spec("web")}})
+    assert told(alone) == [("Rollout/web", "web")]
+
+
+def test_a_static_pod_is_its_own_workload() -> None:
+    assert told(of("Pod", "kube-proxy-n1", owner=("Node", "n1"), spec=spec("proxy"))) == [
+        ("Pod/kube-proxy-n1", "proxy")
+    ]
+
+
+def test_owners_that_own_each_other_end_somewhere() -> None:
+    a = of("A", "a", owner=("B", "b"), spec={"template": {"spec": spec("x")}})
+    b = of("B", "b", owner=("A", "a"))
+    assert [image for _, image in told(a, b, of("Pod", "p", owner=("A", "a"), spec=spec("y")))] == ["y"]
+
+
+def test_a_container_without_an_image_is_told() -> None:
+    merged = of("Prometheus", "main", spec={"containers": [{"name": "prometheus", "resources": {}}]})
+    assert told(merged) == [("Prometheus/main", "")]
+
+
+def test_labels_accounts_and_pull_secrets_are_the_pods() -> None:
+    template = {
+        "metadata": {"labels": {"app": "api"}},
+        "spec": spec("api", imagePullSecrets=[{"name": "hub"}], serviceAccountName="runner"),
+    }
+    made = of("Deployment", "api", spec={"template": template})
+    made["metadata"]["labels"] = {"team": "shop"}
+    (use,) = uses(made)
+    assert use.labels == (("app", "api"), ("team", "shop"))
+    assert (use.service_account, use.pull_secrets) == ("runner", ("hub",))
+
+
+TWO = """\
+kind: Deployment
+metadata: {name: one}
+spec:
+  template:
+    spec:
+      containers:
+        - name: main
+          image: shared
+---
+kind: Deployment
+metadata: {name: two}
+spec:
+  template:
+    spec:
+      containers:
+        - name: main
+          image: shared
+        - name: other
+          image: &alias other
+"""
+
+
+def test_the_line_is_that_of_the_image_in_its_own_document(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    file.write_text(TWO)
+    found = uses_in(read_manifests([file]), lambda name: Path(name).read_text().splitlines())
+    assert [(use.workload.name, use.image, use.place) for use in found] == [
+        ("one", "shared", Place(str(file), 8)),
+        ("two", "shared", Place(str(file), 17)),
+        ("two", "other", Place(str(file), 19)),
+    ]
+
+
+def test_without_lines_the_place_is_the_documents() -> None:
+    found = uses_in(objects_in(TWO, "two.yaml"))
+    assert [(use.workload.name, use.place) for use in found][:2] == [
+        ("one", Place("two.yaml", 1)),
+        ("two", Place("two.yaml", 10)),
+    ]
+
+
+def test_a_list_of_objects_is_its_objects() -> None:
+    listed = {"kind": "PodList", "items": [{"metadata": {"name": "a"}, "spec": spec("x")}]}
+    (use,) = uses_in(objects_in(json.dumps(listed), "pods.json"))
+    assert use.workload == Workload("default", "Pod", "a")
