@@ -1,7 +1,7 @@
 """Which architectures a pod's own rules leave it, and what excludes the others, in words.
 
-Only rules on the architecture's labels count, and rules that no node ever meets. A kubelet sets both labels, to the same
-value: https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-arch
+Only rules on the architecture's labels count, and rules that no node ever meets. A kubelet sets both labels, to the
+same value: https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-arch
 """
 
 from __future__ import annotations

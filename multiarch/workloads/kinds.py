@@ -49,7 +49,7 @@ def _daemon_set(spec: Value) -> Embedded:
     return Embedded(spec["template"], 1)
 
 
-_KINDS: Mapping[str, Callable[[Value], Embedded]] = MappingProxyType(
+KINDS: Mapping[str, Callable[[Value], Embedded]] = MappingProxyType(
     {
         "CronJob": _cron_job,
         DAEMON_SET: _daemon_set,
@@ -69,8 +69,8 @@ def embedded(kind: str, spec: Value) -> Embedded | None:
     pods (1 if that is missing). A pod is not embedded in anything. Raises ManifestError for a known kind without its
     template, and for counts that are none.
     """
-    if kind in _KINDS:
-        found = _KINDS[kind](spec)
+    if kind in KINDS:
+        found = KINDS[kind](spec)
         if found.template["spec"].missing:
             raise found.template["spec"].error("is missing.")
         return found

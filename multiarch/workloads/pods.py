@@ -87,8 +87,8 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class _Object:
-    """One object of the stream."""
+class Object:
+    """One object of the stream; ``namespace`` is ``default`` where none is written."""
 
     kind: str
     name: str
@@ -98,6 +98,7 @@ class _Object:
 
     @property
     def key(self) -> _Key:
+        """What tells it from other objects."""
         return self.kind, self.namespace, self.name
 
 
@@ -118,7 +119,7 @@ def pods_from(documents: Iterable[object]) -> Iterator[Pod]:
 
 def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
     """Like :func:`pods_from`, with each workload as one template, of which there may be no pods at present."""
-    objects = [each for number, document in enumerate(documents, start=1) for each in _objects(document, number)]
+    objects = [each for number, document in enumerate(documents, start=1) for each in objects_in(document, number)]
     made_by = {(each.owner.kind, each.namespace, each.owner.name) for each in objects if each.owner}
     specs = PodSpecs()
     for each in objects:
@@ -127,8 +128,11 @@ def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
             yield found
 
 
-def _objects(document: object, number: int, kind_of_items: str = "", parent: Value | None = None) -> Iterator[_Object]:
-    """Unpack one document; a typed list's items (``PodList``) need not say their kind."""
+def objects_in(document: object, number: int, kind_of_items: str = "", parent: Value | None = None) -> Iterator[Object]:
+    """Unpack one document; a typed list's items (``PodList``) need not say their kind.
+
+    ``number`` is the document's in its stream, from 1. Raises ManifestError for what is no Kubernetes object.
+    """
     if document is None:
         return
     place = Place(number)
@@ -140,7 +144,7 @@ def _objects(document: object, number: int, kind_of_items: str = "", parent: Val
         raise ManifestError("has no kind.", place, value.path, hint="A Kubernetes object has apiVersion and kind.")
     if kind.endswith("List") and isinstance(value.raw.get("items"), list):
         for item in value["items"].items():
-            yield from _objects(item.raw, number, kind.removesuffix("List"), item)
+            yield from objects_in(item.raw, number, kind.removesuffix("List"), item)
         return
     metadata = value["metadata"]
     name = metadata["name"].text()
@@ -150,7 +154,7 @@ def _objects(document: object, number: int, kind_of_items: str = "", parent: Val
         name = f"{prefix}{number}" if prefix else ""
     named = Place(number, kind, f"{namespace}/{name}" if name else "")
     there = Value(document, named, value.parent, value.key)
-    yield _Object(kind, name, namespace, _owner(there["metadata"]["ownerReferences"]), there)
+    yield Object(kind, name, namespace, _owner(there["metadata"]["ownerReferences"]), there)
 
 
 def _owner(references: Value) -> Owner | None:
@@ -160,13 +164,13 @@ def _owner(references: Value) -> Owner | None:
     return Owner(chosen["kind"].required_text(), chosen["name"].required_text()) if chosen else None
 
 
-def _named(each: _Object) -> str:
+def _named(each: Object) -> str:
     if not each.name:
         raise each.value["metadata"]["name"].error("is missing or empty.")
     return each.name
 
 
-def _pod(each: _Object, specs: PodSpecs) -> Pod:
+def _pod(each: Object, specs: PodSpecs) -> Pod:
     value = each.value
     return Pod(
         name=_named(each),
@@ -180,7 +184,7 @@ def _pod(each: _Object, specs: PodSpecs) -> Pod:
     )
 
 
-def _workload(each: _Object, made_by: set[_Key], specs: PodSpecs) -> Workload | None:
+def _workload(each: Object, made_by: set[_Key], specs: PodSpecs) -> Workload | None:
     found = embedded(each.kind, each.value["spec"])
     if found is None or (each.key in made_by and each.kind != DAEMON_SET):
         return None
@@ -195,7 +199,7 @@ def _workload(each: _Object, made_by: set[_Key], specs: PodSpecs) -> Workload | 
     )
 
 
-def _spec_of(each: _Object, found: Embedded, specs: PodSpecs) -> PodSpec:
+def _spec_of(each: Object, found: Embedded, specs: PodSpecs) -> PodSpec:
     value = found.template["spec"]
     daemon = daemon_tolerations(value) if each.kind == DAEMON_SET else ()
     claims = (_VOLUME_CLAIMS,) if list(each.value["spec"]["volumeClaimTemplates"].items()) else ()

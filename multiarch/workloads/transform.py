@@ -1,9 +1,9 @@
 """Changing which nodes a pod may be on: tolerate a taint, require or prefer an architecture.
 
 Required node selector terms are alternatives, the expressions in one belong together
-(https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#node-affinity). So a requirement goes into every
-term: as a term of its own it would let the pod onto more nodes, not fewer. Nothing is ever taken away or replaced: what
-is there is kept, known or not, and doing the same twice changes nothing the second time.
+(https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#node-affinity). So a requirement goes into
+every term: as a term of its own it would let the pod onto more nodes, not fewer. Nothing is ever taken away or
+replaced: what is there is kept, known or not, and doing the same twice changes nothing the second time.
 """
 
 from __future__ import annotations

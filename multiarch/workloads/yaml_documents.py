@@ -1,0 +1,63 @@
+"""A stream of YAML documents cut into its documents, so that each is read, and changed, by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_NOTHING = re.compile(r"(?:[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z))*")
+_DIRECTIVES = re.compile(r"(?:(?:%[^\n]*|[ \t]*(?:#[^\n]*)?)(?:\r?\n|\Z))*")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document's text, with the marker in front of it. ``line`` is the text's first line, from 1.
+
+    ``number`` is the document's among those that loading the stream would give, from 1; 0 where there is none.
+    """
+
+    text: str
+    line: int
+    number: int
+
+
+def split(text: str) -> Iterator[Document]:
+    """Cut a text; the parts together are the text, byte for byte.
+
+    A line that begins with ``---`` or ``...`` is a marker wherever it stands: no scalar may hold one
+    (https://yaml.org/spec/1.2.2/#rule-c-forbidden).
+    """
+    line, number = 1, 0
+    for part in _parts(text):
+        begins = part.startswith("---") or "\n---" in part[: _preface(part)]
+        filled = begins or _NOTHING.fullmatch(part) is None
+        number += filled
+        yield Document(part, line, number if filled else 0)
+        line += part.count("\n")
+
+
+def _preface(part: str) -> int:
+    """How long the directives in front of a part's marker are, marker included."""
+    found = _DIRECTIVES.match(part)
+    return found.end() + len("---") if found else 0
+
+
+def _parts(text: str) -> Iterator[str]:
+    start = 0
+    for marker in _MARKER.finditer(text):
+        if marker.group() == "...":
+            line_end = text.find("\n", marker.end())
+            at = len(text) if line_end < 0 else line_end + 1
+        else:
+            at = marker.start()
+            before = text[start:at]
+            # Directives belong to the document whose marker follows them.
+            if "%" in before and _DIRECTIVES.fullmatch(before):
+                continue
+        if at > start:
+            yield text[start:at]
+            start = at
+    if start < len(text):
+        yield text[start:]
