@@ -1,0 +1,112 @@
+"""What a file is by its first bytes: an ELF file and for which processor, a script and its interpreter, or another."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import lru_cache
+
+from multiarch.facts.architectures import Architecture, elf_for_no_processor, elf_machine, from_elf
+
+HEAD = 256
+"""Bytes of a file that are looked at: as many as the kernel reads to find a script's interpreter."""
+_ELF_HEAD = 20
+_CLASSES = {1: 32, 2: 64}
+_ORDERS = {1: "<", 2: ">"}
+_MAGIC = (
+    (b"MZ", "a Windows program"),
+    (b"\x00asm", "a WebAssembly module"),
+    (b"\xfe\xed\xfa\xce", "a macOS program"),
+    (b"\xfe\xed\xfa\xcf", "a macOS program"),
+    (b"\xce\xfa\xed\xfe", "a macOS program"),
+    (b"\xcf\xfa\xed\xfe", "a macOS program"),
+    (b"\xca\xfe\xba\xbe", "a macOS program for several processors, or a Java class"),
+    (b"PK\x03\x04", "a ZIP or Java archive"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Elf:
+    """An ELF header: ``e_machine``, word size in bits, byte order."""
+
+    machine: int
+    bits: int
+    little_endian: bool
+
+    @property
+    def architecture(self) -> Architecture | None:
+        """The architecture whose nodes run it, or None."""
+        return from_elf(self.machine, bits=self.bits, little_endian=self.little_endian)
+
+    @property
+    def is_for_a_processor(self) -> bool:
+        """Whether a node's processor is meant: BPF programs and GPU code go with any."""
+        return not elf_for_no_processor(self.machine)
+
+    def __str__(self) -> str:
+        """``arm64``; ``arm, 32-bit``; ``amd64 with 32-bit pointers``."""
+        name = elf_machine(self.machine)
+        if self.architecture is not None or not self.is_for_a_processor:
+            return name
+        known = name in set(Architecture)
+        word = " with 32-bit pointers" if known and self.bits != 64 else "" if known else f", {self.bits}-bit"  # noqa: PLR2004 (bits)
+        return f"{name}{word}" if self.little_endian else f"{name}{word}, big-endian"
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A file that begins with ``#!``: the interpreter's path, and its one argument or an empty text."""
+
+    interpreter: str
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Anything else, in words: ``neither an ELF file nor a script``."""
+
+    what: str
+
+    def __str__(self) -> str:
+        """The words."""
+        return self.what
+
+
+Head = Elf | Script | Other
+
+
+def head_of(start: bytes) -> Head:
+    """Say what a file is by its first bytes, :data:`HEAD` of them or the whole file.
+
+    Sources: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html and, for ``#!``,
+    https://github.com/torvalds/linux/blob/master/fs/binfmt_script.c
+    """
+    if start.startswith(b"\x7fELF"):
+        return _elf(start[:_ELF_HEAD])
+    if start.startswith(b"#!"):
+        return _script(start[:HEAD])
+    for magic, what in _MAGIC:
+        if start.startswith(magic):
+            return Other(what)
+    return Other("neither an ELF file nor a script" if start else "an empty file")
+
+
+# Thousands of files of an image share a few headers: one object each.
+@lru_cache(maxsize=256)
+def _elf(head: bytes) -> Elf | Other:
+    if len(head) < _ELF_HEAD:
+        return Other("an ELF file that is cut off")
+    bits, order = _CLASSES.get(head[4]), _ORDERS.get(head[5])
+    if bits is None or order is None:
+        return Other("an ELF file with a damaged header")
+    (machine,) = struct.unpack_from(f"{order}H", head, 18)
+    return Elf(machine, bits, order == "<")
+
+
+def _script(head: bytes) -> Script | Other:
+    line, newline, _ = head[2:].partition(b"\n")
+    interpreter, _, argument = line.replace(b"\t", b" ").strip(b" ").partition(b" ")
+    # A line that goes on past what the kernel reads may lack a part of its argument, never of the interpreter.
+    if not interpreter or (not newline and len(head) == HEAD and not argument):
+        return Other("a script without a whole first line")
+    return Script(interpreter.decode(errors="replace"), argument.strip(b" ").decode(errors="replace"))

@@ -1,0 +1,104 @@
+"""What a container of an image starts with: the command of its config, followed from scripts to the binaries."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from multiarch.images.elf import Elf, Head, Other, Script
+from multiarch.images.file_tree import FileTree, Found
+from multiarch.images.layers import Program
+
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where containerd and Docker look for a command when an image sets no PATH."""
+INTERPRETERS = 5
+"""Scripts that are interpreted by scripts, as deep as the kernel goes."""
+_SHELLS = frozenset({"ash", "bash", "dash", "sh"})
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A config's words about how to start: the whole command, the folder it starts in, and where it is looked for."""
+
+    command: tuple[str, ...]
+    folder: str
+    search: str
+
+    @property
+    def is_shell_text(self) -> bool:
+        """Whether it hands a text to a shell: what that text starts is not followed."""
+        name = posixpath.basename(self.command[0]) if self.command else ""
+        return name in _SHELLS and "-c" in self.command[1:2]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One file on the way from the command to a binary; ``path`` is without links, ``head`` None if not to be told.
+
+    ``missing`` says why there is no file.
+    """
+
+    path: str
+    head: Head | None
+    missing: str = ""
+
+
+def start_of(config: Mapping[str, object]) -> Start:
+    """Read an image config's ``Entrypoint``, ``Cmd``, ``WorkingDir`` and ``Env``. What is not text counts as not said.
+
+    Source: https://github.com/opencontainers/image-spec/blob/main/config.md
+    """
+    inner = config.get("config")
+    said: Mapping[str, object] = inner if isinstance(inner, Mapping) else {}
+    command = (*_texts(said.get("Entrypoint")), *_texts(said.get("Cmd")))
+    folder = said.get("WorkingDir")
+    paths = [value for name, _, value in (text.partition("=") for text in _texts(said.get("Env"))) if name == "PATH"]
+    search = paths[-1] if paths else DEFAULT_PATH
+    return Start(command, f"/{folder}" if isinstance(folder, str) else "/", search)
+
+
+def steps(tree: FileTree, start: Start) -> tuple[Step, ...]:
+    """Follow the command to its binary: a script to its interpreter, ``env NAME`` on to NAME.
+
+    The last step is an ELF file, or what ends the way. Raises NotYetKnown while layers are missing that matter.
+    ``start.command`` must not be empty.
+    """
+    return tuple(_followed(tree, start))
+
+
+def _followed(tree: FileTree, start: Start) -> Iterator[Step]:
+    names = [start.command[0]]
+    for _ in range(INTERPRETERS):
+        following: list[str] = []
+        for name in names:
+            found = tree.program(name, search=start.search, start=start.folder)
+            step = _step(found)
+            yield step
+            if isinstance(step.head, Script):
+                following += _interpreters(step.head)
+        if not following:
+            return
+        names = following
+    yield Step(names[0], Other(f"behind more than {INTERPRETERS} scripts that interpret one another"))
+
+
+def _step(found: Found) -> Step:
+    if isinstance(found.node, Program):
+        return Step(found.path, found.node.head)
+    return Step(found.path, None, found.why or f"there is no {found.path}")
+
+
+def _interpreters(script: Script) -> list[str]:
+    """A script's interpreter; where that is ``env``, also the command that it looks for."""
+    names = [script.interpreter]
+    if posixpath.basename(script.interpreter) == "env":
+        words = script.argument.split()
+        wanted = next((word for word in words if not word.startswith("-") and "=" not in word), None)
+        if wanted is not None:
+            names.append(wanted)
+    return names
+
+
+def _texts(value: object) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

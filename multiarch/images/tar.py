@@ -1,0 +1,229 @@
+"""Read a tar archive as it streams by: names, kinds and first bytes of its members, and nothing else of it.
+
+The standard library's reader pulls, keeps every member, and reads headers of any size into memory; this one is fed,
+keeps nothing and bounds what it reads. It takes what Go's reader takes, because that is what containerd unpacks with.
+Sources: https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html#tag_20_92_13 and
+https://www.gnu.org/software/tar/manual/html_node/Standard.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from multiarch.images.compression import LayerFault
+from multiarch.images.elf import HEAD
+
+BLOCK = 512
+SPECIAL_LIMIT = 1024 * 1024
+"""The longest extended header, in bytes; Go has the same limit."""
+_ZEROS = bytes(BLOCK)
+_CHECKSUM = slice(148, 156)
+_BASE_256 = 0x80
+_NEGATIVE = 0x40
+
+
+class MemberKind(Enum):
+    """What a member is; devices and pipes are ``SPECIAL``."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    SYMLINK = "symlink"
+    HARD_LINK = "hard link"
+    SPECIAL = "special"
+
+
+_KINDS: Mapping[bytes, MemberKind] = {
+    b"0": MemberKind.FILE,
+    b"\0": MemberKind.FILE,
+    b"7": MemberKind.FILE,
+    b"S": MemberKind.FILE,
+    b"1": MemberKind.HARD_LINK,
+    b"2": MemberKind.SYMLINK,
+    b"3": MemberKind.SPECIAL,
+    b"4": MemberKind.SPECIAL,
+    b"5": MemberKind.DIRECTORY,
+    b"6": MemberKind.SPECIAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member: its name and a link's target as written, mode bits, a file's first bytes (at most ``HEAD``).
+
+    ``start`` is None for a file that is stored with holes: where its first bytes are is not looked for.
+    """
+
+    name: str
+    kind: MemberKind
+    target: str
+    mode: int
+    start: bytes | None
+
+
+class TarReader:
+    """Takes an archive in pieces of any size. ``feed`` and ``close`` raise LayerFault for what is no whole archive."""
+
+    def __init__(self) -> None:
+        """Wait for the first header."""
+        self._buffer = bytearray()
+        self._wanted = BLOCK
+        self._then: Callable[[bytes], Member | None] = self._header
+        self._skip = 0
+        self._padding = 0
+        self._zero_seen = False
+        self._ended = False
+        self._extended: dict[str, str] = {}
+        self._global: dict[str, str] = {}
+        self._pending: tuple[str, str, int] = ("", "", 0)
+
+    def feed(self, data: bytes) -> Iterator[Member]:
+        """The members whose header and first bytes are there with ``data``."""
+        view, at, end = memoryview(data), 0, len(data)
+        while at < end and not self._ended:
+            if self._skip:
+                step = min(self._skip, end - at)
+                self._skip -= step
+                at += step
+                continue
+            step = min(self._wanted - len(self._buffer), end - at)
+            self._buffer += view[at : at + step]
+            at += step
+            if len(self._buffer) == self._wanted:
+                block = bytes(self._buffer)
+                self._buffer.clear()
+                member = self._then(block)
+                if member is not None:
+                    yield member
+
+    def close(self) -> None:
+        """Say that there is no more. An archive may end without its mark, but not within a member."""
+        if not self._ended and (self._skip or self._buffer or self._then != self._header or self._extended):
+            raise LayerFault("is cut off: its archive ends within a member")
+
+    def _next_header(self) -> None:
+        self._wanted, self._then = BLOCK, self._header
+
+    def _header(self, block: bytes) -> Member | None:
+        if block == _ZEROS:
+            self._ended, self._zero_seen = self._zero_seen, True
+            return None
+        if self._zero_seen or not _checksum_fits(block):
+            raise LayerFault("is no tar archive, or a damaged one: a header's checksum is wrong")
+        flag, size = block[156:157], _number(block[124:136])
+        if flag in b"xgLK":
+            if size > SPECIAL_LIMIT:
+                raise LayerFault(f"has an extended header of {size} bytes; {SPECIAL_LIMIT} are allowed")
+            self._skip_after(size)
+            return self._read(size, lambda content: self._special(flag, content))
+        return self._member(block, flag, size)
+
+    def _read(self, size: int, then: Callable[[bytes], Member | None]) -> Member | None:
+        """Go on with ``then`` once ``size`` bytes are there, which may be none."""
+        if size == 0:
+            return then(b"")
+        self._wanted, self._then = size, then
+        return None
+
+    def _skip_after(self, size: int) -> None:
+        """Note what fills a content's last block."""
+        self._padding = -size % BLOCK
+
+    def _special(self, flag: bytes, content: bytes) -> None:
+        self._skip = self._padding
+        self._next_header()
+        if flag in b"LK":
+            self._extended["path" if flag == b"L" else "linkpath"] = _text(content)
+        elif flag == b"x":
+            self._extended.update(_records(content))
+        else:
+            self._global.update(_records(content))
+
+    def _member(self, block: bytes, flag: bytes, size: int) -> Member | None:
+        said = self._global | self._extended
+        self._extended = {}
+        kind = _KINDS.get(flag, MemberKind.SPECIAL)
+        name = said.get("GNU.sparse.name") or said.get("path") or _name(block)
+        target = said.get("linkpath") or _text(block[157:257])
+        mode = _number(block[100:108])
+        if kind is MemberKind.FILE and flag == b"\0" and name.endswith("/"):
+            kind = MemberKind.DIRECTORY
+        # What follows a link, a directory or a device is the next header, whatever size it says.
+        size = _decimal(said["size"]) if "size" in said else size
+        size = size if kind is MemberKind.FILE or flag not in _KINDS else 0
+        holes = flag == b"S" or any(key.startswith("GNU.sparse.") for key in said)
+        if flag == b"S" and block[482]:
+            self._pending = (name, target, mode)
+            return self._read(BLOCK, lambda more: self._sparse_map(more, size))
+        if kind is not MemberKind.FILE or holes:
+            self._skip = size + -size % BLOCK
+            self._next_header()
+            return Member(name, kind, target, mode, None)
+        self._pending = (name, target, mode)
+        return self._read(min(size, HEAD), lambda start: self._file(start, size))
+
+    def _file(self, start: bytes, size: int) -> Member:
+        self._skip = size - len(start) + -size % BLOCK
+        self._next_header()
+        name, target, mode = self._pending
+        return Member(name, MemberKind.FILE, target, mode, start)
+
+    def _sparse_map(self, block: bytes, size: int) -> Member | None:
+        if block[504]:
+            return None  # one more block of the map follows
+        self._skip = size + -size % BLOCK
+        self._next_header()
+        name, target, mode = self._pending
+        return Member(name, MemberKind.FILE, target, mode, None)
+
+
+def _checksum_fits(block: bytes) -> bool:
+    written = _number(block[_CHECKSUM])
+    rest = block[: _CHECKSUM.start] + b" " * 8 + block[_CHECKSUM.stop :]
+    total = sum(rest)
+    # Some old writers added up signed bytes.
+    return written == total or written == total - 256 * sum(byte >= _BASE_256 for byte in rest)
+
+
+def _number(field: bytes) -> int:
+    if field[0] & _BASE_256:
+        if field[0] & _NEGATIVE:
+            raise LayerFault("has a member with a negative number in its header")
+        return int.from_bytes(bytes([field[0] & ~_BASE_256]) + field[1:])
+    text = field.strip(b" \0").split(b"\0")[0].strip()
+    try:
+        return int(text or b"0", 8)
+    except ValueError as error:
+        raise LayerFault("is no tar archive, or a damaged one: a number in a header is none") from error
+
+
+def _decimal(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise LayerFault(f"has a member whose size is {text[:20]!r}")
+    return int(text)
+
+
+def _name(block: bytes) -> str:
+    name = _text(block[:100])
+    # GNU's own format has other things where POSIX has a prefix.
+    prefix = _text(block[345:500]) if block[257:263] == b"ustar\0" else ""
+    return f"{prefix}/{name}" if prefix else name
+
+
+def _text(field: bytes) -> str:
+    return field.partition(b"\0")[0].decode(errors="surrogateescape")
+
+
+def _records(content: bytes) -> Iterator[tuple[str, str]]:
+    """The records of a pax header: ``LENGTH KEY=VALUE`` and a newline, LENGTH counting all of it."""
+    at = 0
+    while at < len(content):
+        digits, _, _ = content[at : at + 20].partition(b" ")
+        length = _decimal(digits.decode(errors="replace"))
+        record = content[at + len(digits) + 1 : at + length]
+        key, equals, value = record.partition(b"=")
+        if length <= len(digits) or at + length > len(content) or not equals or not record.endswith(b"\n"):
+            raise LayerFault("has a damaged extended header")
+        yield key.decode(errors="surrogateescape"), value[:-1].decode(errors="surrogateescape")
+        at += length

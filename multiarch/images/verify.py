@@ -1,0 +1,272 @@
+"""Hold an image to what it says: the index against the config, and both against the binaries in the layers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from multiarch.errors import MultiarchError
+from multiarch.facts.architectures import Architecture
+from multiarch.images.compression import LayerFault
+from multiarch.images.elf import Elf, Script
+from multiarch.images.entry_point import Start, Step, start_of, steps
+from multiarch.images.file_tree import FileTree, NotYetKnown
+from multiarch.images.inspect import config_of, inspect
+from multiarch.images.layers import Budget, Layer, Limits, is_layer, read_layer
+from multiarch.images.manifests import descriptor_of, kind_of, objects
+from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, platform_of
+from multiarch.images.verdict import judge
+from multiarch.registry.model import Descriptor, Registry
+from multiarch.registry.reference import Reference
+
+FOREIGN_KEPT = 10_000
+"""Files of another architecture that are listed; more are counted."""
+LAYERS = 1000
+"""Layers of one image that are read. Runtimes mount about a hundred."""
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was held to the platform: ``supported`` when it is right, ``unsupported`` when it is not."""
+
+    subject: str
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ForeignFile:
+    """An ELF file of another architecture. ``hidden``: an upper layer replaces or removes it."""
+
+    path: str
+    found: str
+    layer: str
+    hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What ``--deep`` saw: ELF files in sight and hidden, and those of another architecture, sorted by path.
+
+    ``more`` foreign files are not listed.
+    """
+
+    files: int
+    hidden: int
+    foreign: tuple[ForeignFile, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of it. ``digest`` is the manifest's that was read; None where the index has none to read."""
+
+    reference: Reference
+    platform: Platform
+    digest: str | None
+    checks: tuple[Check, ...]
+    scan: Scan | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """``unsupported`` if any check is, else ``unknown`` if any is, else ``supported``."""
+        found = {check.verdict for check in self.checks}
+        return next(each for each in (Verdict.UNSUPPORTED, Verdict.UNKNOWN, Verdict.SUPPORTED) if each in found)
+
+
+async def verify(
+    registry: Registry,
+    reference: Reference,
+    platform: Platform,
+    *,
+    deep: bool = False,
+    limits: Limits | None = None,
+    progress: Progress = lambda _done, _all: None,
+) -> Verification:
+    """Prove, or disprove, that what the reference has for a platform is that platform's.
+
+    Layers are read from the last to the first, as far as the entry point needs it; ``deep`` reads all of them and
+    lists every ELF file of another architecture. ``progress(done, all)`` gets bytes as the registry sends them.
+
+    Raises:
+        MultiarchError: the platform is not Linux on amd64 or arm64.
+        RegistryError: something can't be had from the registry.
+    """
+    architecture = _architecture(platform)
+    inspected = await inspect(registry, reference)
+    first, digest = _declared(inspected, platform, architecture)
+    if digest is None:
+        return Verification(reference, platform, None, (first,))
+    at = reference.at(digest)
+    content = (await registry.manifest(at)).json()
+    kind, note = kind_of(_media_type(inspected, digest), content)
+    if kind is not ImageKind.IMAGE:
+        return Verification(
+            reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, f"it is {note}"))
+        )
+    config = await config_of(registry, at, content)
+    checks = [first, _of_config(config, platform)] if inspected.kind is ImageKind.INDEX else [first]
+    reading = _Reading(registry, at, architecture, Budget(limits or Limits()), progress, deep=deep)
+    checks += await reading.checks(config, content)
+    return Verification(reference, platform, digest, tuple(checks), reading.scan() if deep else None)
+
+
+def _architecture(platform: Platform) -> Architecture:
+    if platform.os == LINUX and platform.architecture in set(Architecture):
+        return Architecture(platform.architecture)
+    known = ", ".join(f"linux/{architecture}" for architecture in Architecture)
+    raise MultiarchError(f"{platform} can't be verified.", hint=f"Known are {known}, with a variant or without.")
+
+
+def _declared(inspected: Inspected, platform: Platform, architecture: Architecture) -> tuple[Check, str | None]:
+    """What the index, or the single manifest's config, says, and the manifest to read on at."""
+    subject = "index" if inspected.kind is ImageKind.INDEX else "config"
+    exact = next((entry for entry in inspected.entries if entry.platform == platform), None)
+    if platform.variant and exact is not None:
+        return Check(subject, Verdict.SUPPORTED, f"it says {platform}"), exact.digest
+    if platform.variant:
+        return Check(subject, Verdict.UNSUPPORTED, f"it has no {platform}"), None
+    judged = judge(inspected, architecture)
+    if inspected.kind is ImageKind.IMAGE:
+        # Whatever the config says: what the binary is, is worth knowing.
+        return Check(subject, judged.verdict, judged.reason), inspected.digest
+    return Check(subject, judged.verdict, judged.reason), judged.digest
+
+
+def _media_type(inspected: Inspected, digest: str) -> str:
+    waiting = list(inspected.entries)
+    for entry in waiting:
+        if entry.digest == digest and not entry.children:
+            return entry.media_type
+        waiting.extend(entry.children)
+    return inspected.media_type
+
+
+def _of_config(config: Mapping[str, object], platform: Platform) -> Check:
+    said = platform_of(config)
+    # Of operating system and architecture: a config may leave out the variant that its index entry has.
+    if not said.architecture:
+        return Check("config", Verdict.UNKNOWN, "it names no architecture")
+    right = (said.os, said.architecture) == (platform.os, platform.architecture)
+    if right and said.variant in (platform.variant, ""):
+        return Check("config", Verdict.SUPPORTED, f"it says {said}")
+    return Check("config", Verdict.UNSUPPORTED, f"it says {said}, where the index says {platform}")
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The layers of one image, read from the top down."""
+
+    registry: Registry
+    reference: Reference
+    architecture: Architecture
+    budget: Budget
+    progress: Progress
+    deep: bool
+    tree: FileTree = field(default_factory=FileTree)
+    foreign: list[ForeignFile] = field(default_factory=list)
+    files: int = 0
+    hidden: int = 0
+    more: int = 0
+
+    async def checks(self, config: Mapping[str, object], content: Mapping[str, object]) -> list[Check]:
+        """Read as many layers as are needed, and say what was found."""
+        start = start_of(config)
+        rows = objects(content.get("layers"))
+        descriptors = [descriptor_of(row) for row in reversed(rows)]
+        sizes = sum(each.size for each in descriptors if each is not None)
+        found: tuple[Step, ...] | None = None
+        fault = "" if len(rows) <= LAYERS else f"it has {len(rows)} layers; {LAYERS} are read"
+        done = 0
+        for at, descriptor in enumerate(descriptors):
+            found = self._steps(start) if found is None else found
+            if fault or (not self.deep and (found is not None or not start.command)):
+                break
+            fault = await self._layer(descriptor, lowest=at == len(rows) - 1, done=done, total=sizes)
+            done += 0 if descriptor is None else descriptor.size
+        else:
+            self.tree.complete = True
+        found = self._steps(start) if found is None else found
+        entry = _of_entry_point(start, found, self.architecture, fault)
+        return [entry, self._of_scan(fault)] if self.deep else [entry]
+
+    def scan(self) -> Scan:
+        """What was seen of ELF files."""
+        return Scan(self.files, self.hidden, tuple(sorted(self.foreign)), self.more)
+
+    def _steps(self, start: Start) -> tuple[Step, ...] | None:
+        try:
+            return steps(self.tree, start) if start.command else None
+        except NotYetKnown:
+            return None
+
+    async def _layer(self, descriptor: Descriptor | None, *, lowest: bool, done: int, total: int) -> str:
+        """Read one more layer. Returns what is wrong with it, or an empty text."""
+        if descriptor is None:
+            return "a layer in the manifest is no descriptor"
+        if not is_layer(descriptor.media_type):
+            return f"the layer {descriptor.digest} has a media type that can't be read: {descriptor.media_type}"
+        try:
+            async with aclosing(self._chunks(descriptor, done, total)) as chunks:
+                layer = await read_layer(descriptor.digest, chunks, self.budget, lowest=lowest, elves=self.deep)
+        except LayerFault as error:
+            return f"the layer {descriptor.digest} {error.message}"
+        self._count(layer)
+        self.tree.layers.append(layer)
+        return ""
+
+    async def _chunks(self, descriptor: Descriptor, done: int, total: int) -> AsyncGenerator[bytes, None]:
+        async with aclosing(self.registry.stream(self.reference, descriptor)) as stream:
+            async for chunk in stream:
+                done += len(chunk)
+                self.progress(done, total)
+                yield chunk
+
+    def _count(self, layer: Layer) -> None:
+        """Count a layer's ELF files; the layers above it are in the tree already."""
+        for path, elf in layer.elves.items():
+            hidden = self.tree.hidden(path)
+            self.hidden += hidden
+            self.files += not hidden
+            if elf.architecture is self.architecture or not elf.is_for_a_processor:
+                continue
+            if len(self.foreign) < FOREIGN_KEPT:
+                self.foreign.append(ForeignFile(f"/{path}", str(elf), layer.digest, hidden))
+            else:
+                self.more += 1
+        layer.elves.clear()
+
+    def _of_scan(self, fault: str) -> Check:
+        if fault:
+            return Check("layers", Verdict.UNKNOWN, f"not all could be read: {fault}")
+        seen = sum(not each.hidden for each in self.foreign) + self.more
+        if seen:
+            reason = f"{seen} of {self.files} ELF files are of another architecture"
+            return Check("layers", Verdict.UNSUPPORTED, reason)
+        return Check("layers", Verdict.SUPPORTED, f"{self.files} ELF files, none of another architecture")
+
+
+def _of_entry_point(start: Start, found: tuple[Step, ...] | None, architecture: Architecture, fault: str) -> Check:
+    subject = "entry point"
+    if not start.command:
+        return Check(subject, Verdict.UNKNOWN, "the config names none: the pod's own command decides")
+    if found is None:
+        return Check(subject, Verdict.UNKNOWN, fault)
+    wrong = [step for step in found if isinstance(step.head, Elf) and step.head.architecture is not architecture]
+    if wrong:
+        return Check(subject, Verdict.UNSUPPORTED, f"{wrong[0].path} is {wrong[0].head}{_by_way_of(found, wrong[0])}")
+    for step in found:
+        if not isinstance(step.head, Elf | Script):
+            reason = step.missing or f"{step.path} is {step.head or 'a file with holes, which is not looked into'}"
+            return Check(subject, Verdict.UNKNOWN, f"{reason}{_by_way_of(found, step)}")
+    reason = f"{found[-1].path} is {architecture}{_by_way_of(found, found[-1])}"
+    if start.is_shell_text:
+        reason += "; what the shell starts is not looked into"
+    return Check(subject, Verdict.SUPPORTED, reason)
+
+
+def _by_way_of(found: tuple[Step, ...], step: Step) -> str:
+    before = [each.path for each in found[: found.index(step)]]
+    return f", by way of {', '.join(before)}" if before else ""

@@ -1,0 +1,91 @@
+"""Layers are unpacked piece by piece, whatever they are packed with and however they arrive."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import sys
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.images.compression import PIECE, LayerFault, Unpacker
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+CONTENTS = st.lists(st.binary(max_size=4000) | st.integers(1, 3 * PIECE).map(bytes), min_size=1, max_size=3)
+SKIPPABLE = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"note"
+
+
+def unpacked(content: bytes, size: int) -> bytes:
+    unpacker = Unpacker()
+    out = [piece for at in range(0, len(content), size) for piece in unpacker.feed(content[at : at + size])]
+    return b"".join([*out, *unpacker.close()])
+
+
+@given(CONTENTS, st.integers(1, 5000))
+def test_gzip_of_many_members_is_their_contents_joined(contents: list[bytes], size: int) -> None:
+    packed = b"".join(gzip.compress(content) for content in contents)
+    assert unpacked(packed, size) == b"".join(contents)
+
+
+@given(CONTENTS, st.integers(1, 5000))
+def test_zstd_of_many_frames_is_their_contents_joined(contents: list[bytes], size: int) -> None:
+    packed = SKIPPABLE + b"".join(zstd.compress(content) + SKIPPABLE for content in contents)
+    assert unpacked(packed, size) == b"".join(contents)
+
+
+@given(st.binary(max_size=2000).filter(lambda b: not b.startswith((b"\x1f\x8b", b"BZh"))), st.integers(1, 100))
+def test_what_is_not_packed_stays_as_it_is(content: bytes, size: int) -> None:
+    assert unpacked(content, size) == content
+
+
+def test_a_bomb_comes_in_pieces_that_are_bounded() -> None:
+    bomb = bytes(64 * 1024 * 1024)
+    for packed in (gzip.compress(bomb), zstd.compress(bomb, 19)):
+        unpacker, total = Unpacker(), 0
+        for piece in unpacker.feed(packed):
+            assert len(piece) <= PIECE
+            total += len(piece)
+        assert total == len(bomb)
+
+
+@pytest.mark.parametrize("packed", [gzip.compress(os.urandom(5000)), zstd.compress(os.urandom(5000))])
+def test_what_is_cut_off_or_damaged_is_said_so(packed: bytes) -> None:
+    with pytest.raises(LayerFault, match="cut off"):
+        unpacked(packed[:-3], 1000)
+    with pytest.raises(LayerFault, match="damaged"):
+        unpacked(packed[:8] + b"\xff\xff\xff\xff" + packed[12:], 1000)
+
+
+def test_data_behind_the_end_that_is_no_further_member_is_damage() -> None:
+    with pytest.raises(LayerFault, match="damaged"):
+        unpacked(gzip.compress(b"a") + b"more", 1000)
+
+
+@pytest.mark.parametrize(("packed", "name"), [(lzma.compress(b"a"), "xz"), (bz2.compress(b"a"), "bzip2")])
+def test_what_no_runtime_unpacks_is_named(packed: bytes, name: str) -> None:
+    with pytest.raises(LayerFault, match=f"packed with {name}"):
+        unpacked(packed, 1000)
+
+
+def test_a_zstd_window_of_more_than_32_mib_is_refused() -> None:
+    option = zstd.CompressionParameter
+    large = zstd.compress(os.urandom(1000) * 1000, options={option.window_log: 27, option.content_size_flag: 0})
+    compressor = zstd.ZstdCompressor(options={option.window_log: 27})
+    large = compressor.compress(os.urandom(100)) + compressor.flush()
+    with pytest.raises(LayerFault, match="32 MiB"):
+        unpacked(large, 1000)
+
+
+def test_zlib_s_own_result_is_the_same_for_a_long_stream() -> None:
+    content = os.urandom(PIECE) + bytes(5 * PIECE) + os.urandom(10)
+    packer = zlib.compressobj(wbits=31)
+    assert unpacked(packer.compress(content) + packer.flush(), 10_000) == content

@@ -1,0 +1,160 @@
+"""The archive reader against the standard library's, and on what is damaged or meant to hurt."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.images.compression import LayerFault
+from multiarch.images.elf import HEAD
+from multiarch.images.tar import BLOCK, SPECIAL_LIMIT, Member, MemberKind, TarReader
+from tests.images.archives import File, Folder, HardLink, Part, Symlink, archive
+
+FORMS = (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT)
+_WORDS = st.text(st.characters(codec="utf-8", exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1)
+_SHORT = st.text("abcdefgh.-_", min_size=1, max_size=20)
+_PATHS = st.lists(_WORDS | _SHORT.map(lambda text: text * 12), min_size=1, max_size=4).map("/".join)
+_PARTS = st.one_of(
+    st.builds(File, _PATHS, st.binary(max_size=2000), st.sampled_from([0o755, 0o644, 0o4755])),
+    st.builds(Folder, _PATHS),
+    st.builds(Symlink, _PATHS, _PATHS),
+    st.builds(HardLink, _PATHS, _PATHS),
+)
+
+
+def read(content: bytes, size: int = 700) -> list[Member]:
+    reader = TarReader()
+    members = [member for at in range(0, len(content), size) for member in reader.feed(content[at : at + size])]
+    reader.close()
+    return members
+
+
+def by_the_library(content: bytes) -> list[Member]:
+    found = []
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        for info in tar:
+            file = tar.extractfile(info) if info.isreg() else None
+            start = None if file is None else file.read(HEAD)
+            kind = (
+                MemberKind.FILE
+                if info.isreg()
+                else MemberKind.DIRECTORY
+                if info.isdir()
+                else MemberKind.SYMLINK
+                if info.issym()
+                else MemberKind.HARD_LINK
+            )
+            found.append(Member(info.name, kind, info.linkname, info.mode, start))
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS[:2])
+@given(parts=st.lists(_PARTS, max_size=6), size=st.integers(1, 3000))
+def test_members_are_those_that_the_standard_library_reads(form: int, parts: Sequence[Part], size: int) -> None:
+    content = archive(parts, form=form)
+    ours = [
+        Member(member.name.removesuffix("/"), member.kind, member.target, member.mode, member.start)
+        for member in read(content, size)
+    ]
+    theirs = by_the_library(content)
+    assert ours == [
+        Member(member.name.removesuffix("/"), member.kind, member.target, member.mode, member.start)
+        for member in theirs
+    ]
+
+
+def test_long_names_are_split_by_posix_in_two() -> None:
+    name = "/".join(["folder" * 5] * 5)
+    assert [member.name for member in read(archive([File(name, b"x")], form=tarfile.USTAR_FORMAT))] == [name]
+
+
+def test_numbers_too_large_for_octal_digits_are_read() -> None:
+    info = tarfile.TarInfo("large")
+    info.size = 9 * 1024**3
+    header = info.tobuf(tarfile.GNU_FORMAT)
+    assert header[124] & 0x80
+    reader = TarReader()
+    (member,) = reader.feed(header + bytes(HEAD))
+    assert member == Member("large", MemberKind.FILE, "", 0o644, bytes(HEAD))
+    with pytest.raises(LayerFault, match="cut off"):
+        reader.close()
+
+
+def test_an_archive_without_its_end_mark_is_whole_and_one_that_ends_in_a_member_is_not() -> None:
+    content = archive([File("a", b"x" * 1000)])
+    assert len(read(content[: BLOCK * 3])) == 1
+    for length in (100, BLOCK + 100, BLOCK * 2):
+        with pytest.raises(LayerFault, match="cut off"):
+            read(content[:length])
+
+
+def test_an_archive_of_nothing_has_no_members() -> None:
+    assert read(b"") == []
+    assert read(bytes(BLOCK * 20)) == []
+
+
+def test_what_stands_behind_the_end_mark_is_not_read() -> None:
+    assert read(archive([]) + archive([File("a")])) == []
+
+
+def test_an_extended_header_of_any_size_is_not_kept() -> None:
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, SPECIAL_LIMIT + 1
+    with pytest.raises(LayerFault, match="extended header of 1048577 bytes"):
+        read(info.tobuf(tarfile.GNU_FORMAT))
+
+
+def test_a_link_s_size_is_no_content() -> None:
+    info = tarfile.TarInfo("link")
+    info.type, info.linkname, info.size = tarfile.SYMTYPE, "to", 5000
+    assert [member.name for member in read(info.tobuf() + archive([File("next")]))] == ["link", "next"]
+
+
+def test_a_file_with_holes_is_named_but_its_start_is_not_guessed() -> None:
+    info = tarfile.TarInfo("sparse")
+    info.type, info.size = tarfile.GNUTYPE_SPARSE, BLOCK
+    header = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+    header[482] = 1  # the map goes on
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    first, last = bytearray(BLOCK), bytes(BLOCK)
+    first[504] = 1
+    members = read(bytes(header) + bytes(first) + last + b"x" * BLOCK + archive([File("next")]))
+    assert [(member.name, member.start) for member in members] == [("sparse", None), ("next", b"")]
+
+
+@pytest.mark.parametrize(
+    "records",
+    [b"x", b"999 path=a\n", b"11 path=abcd", b"9 patha\n\n", b"-4 a=\n", b"0 a=b\n"],
+)
+def test_a_damaged_extended_header_is_refused(records: bytes) -> None:
+    info = tarfile.TarInfo("header")
+    info.type, info.size = tarfile.XHDTYPE, len(records)
+    with pytest.raises(LayerFault):
+        read(info.tobuf(tarfile.USTAR_FORMAT) + records + bytes(-len(records) % BLOCK) + archive([File("a")]))
+
+
+@given(st.binary(max_size=3 * BLOCK))
+def test_bytes_that_are_no_archive_are_refused_in_words_or_nothing(content: bytes) -> None:
+    try:
+        members = read(content)
+    except LayerFault as fault:
+        assert str(fault)
+    else:
+        assert members == []
+
+
+@given(st.data())
+def test_a_flipped_byte_never_ends_in_another_error(data: st.DataObject) -> None:
+    content = bytearray(archive([File("a" * 120, b"x" * 700), Symlink("b", "c")]))
+    at = data.draw(st.integers(0, len(content) - 1))
+    content[at] = data.draw(st.integers(0, 255))
+    try:
+        read(bytes(content))
+    except LayerFault as fault:
+        assert str(fault)
