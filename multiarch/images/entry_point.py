@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from multiarch.images.elf import Elf, Head, Other, Script
+from multiarch.images.elf import Head, Other, Script
 from multiarch.images.file_tree import FileTree, Found
 from multiarch.images.layers import Program
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import io
 import tarfile
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
-from multiarch.images.layers import Budget, Layer, read_layer
+from multiarch.images.layers import Budget, Layer, Limits, read_layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,11 @@ async def pieces(content: bytes, size: int = 65536) -> AsyncIterator[bytes]:
         yield content[at : at + size]
 
 
-async def layer(*parts: Part, lowest: bool = False, digest: str = "sha256:0") -> Layer:
+def read_now(content: bytes, limits: Limits | None = None, *, lowest: bool = False) -> Layer:
+    """What is read of a layer's bytes."""
+    return asyncio.run(read_layer("sha256:0", pieces(content), Budget(limits or Limits()), lowest=lowest))
+
+
+def layer(*parts: Part, lowest: bool = False) -> Layer:
     """What is read of an archive with these members."""
-    return await read_layer(digest, pieces(archive(parts)), Budget(), lowest=lowest)
+    return read_now(archive(parts), lowest=lowest)

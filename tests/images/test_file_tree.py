@@ -1,0 +1,141 @@
+"""Layers seen as one file tree, from the top down, and an entry point followed through it."""
+
+from __future__ import annotations
+
+import pytest
+
+from multiarch.images.elf import Elf, Other, Script
+from multiarch.images.entry_point import DEFAULT_PATH, INTERPRETERS, Start, Step, start_of, steps
+from multiarch.images.file_tree import LINKS, FileTree, NotYetKnown
+from multiarch.images.layers import Plain, Program
+from tests.images.archives import File, Folder, HardLink, Part, Symlink, layer
+
+ELF = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xb7\x00"
+ARM64 = Program(Elf(183, 64, little_endian=True))
+
+
+def tree(*layers: list[Part], complete: bool = True) -> FileTree:
+    """The layers, the topmost first."""
+    return FileTree([layer(*parts) for parts in layers], complete)
+
+
+def test_an_absolute_path_in_the_topmost_layer_needs_no_other() -> None:
+    top = tree([Folder("app"), File("app/server", ELF)], complete=False)
+    assert top.find("/app/server").node == ARM64
+    with pytest.raises(NotYetKnown):
+        top.find("/bin/sh")
+
+
+def test_a_directory_that_is_only_implied_may_be_a_link_below() -> None:
+    parts: list[Part] = [File("app/server", ELF)]
+    with pytest.raises(NotYetKnown):
+        tree(parts, complete=False).find("/app/server")
+    assert tree(parts).find("/app/server").node == ARM64
+    below: list[Part] = [Symlink("app", "opt/app"), Folder("opt/app")]
+    assert tree(parts, below).find("/app/server").node == ARM64
+
+
+def test_links_are_followed_within_the_root_and_over_layers() -> None:
+    made = tree(
+        [Symlink("usr/bin/java", "/etc/alternatives/java")],
+        [Symlink("etc/alternatives/java", "../../../../usr/lib/jvm/bin/java")],
+        [Symlink("bin", "usr/bin"), File("usr/lib/jvm/bin/java", ELF)],
+    )
+    assert made.find("/bin/java") == made.find("/usr/lib/jvm/bin/java")
+    assert made.find("/bin/java").path == "/usr/lib/jvm/bin/java"
+
+
+def test_links_in_a_circle_end() -> None:
+    found = tree([Symlink("a", "b"), Symlink("b", "a")]).find("/a")
+    assert (found.node, found.why) == (None, f"more than {LINKS} symbolic links are on its way")
+
+
+def test_a_whiteout_an_opaque_folder_and_a_replacement_hide() -> None:
+    lower: list[Part] = [Folder("a"), File("a/x", ELF), File("b/x", ELF), File("c/x", ELF), Folder("d"), File("e", ELF)]
+    made = tree([File("a/.wh.x"), File("b/.wh..wh..opq"), File("c"), File("e", b"", 0o644)], lower)
+    assert [made.find(path).node for path in ("/a/x", "/b/x", "/c/x")] == [None] * 3
+    assert made.find("/e").node is Plain.FILE
+    assert made.find("/d").node is Plain.DIRECTORY
+    top = FileTree(made.layers[:1])
+    assert [path for path in ("a/x", "b/x", "c/x", "d/x", "e") if top.hidden(path)] == ["a/x", "b/x", "c/x", "e"]
+
+
+def test_a_removed_directory_made_again_shows_nothing_of_before() -> None:
+    made = tree([File(".wh.app"), Folder("app"), File("app/new", ELF)], [Folder("app"), File("app/old", ELF)])
+    assert made.find("/app/new").node == ARM64
+    assert made.find("/app/old").node is None
+
+
+def test_a_hard_link_into_a_lower_layer_leads_there() -> None:
+    made = tree([HardLink("bin/other", "bin/tool")], [File("bin/tool", ELF)])
+    assert made.find("/bin/other").node == ARM64
+
+
+def test_a_path_through_a_file_is_none() -> None:
+    found = tree([File("a", ELF)]).find("/a/b")
+    assert (found.node, found.why) == (None, "/a is no directory")
+
+
+def test_a_command_is_looked_for_along_the_path_past_what_is_not_executable() -> None:
+    made = tree([File("usr/local/bin/tool", b"", 0o644), Folder("usr/sbin/tool"), File("usr/bin/tool", ELF)])
+    found = made.program("tool", search=DEFAULT_PATH, start="/")
+    assert (found.path, found.node) == ("/usr/bin/tool", ARM64)
+    assert made.program("none", search="/bin", start="/").why == "no executable none is in any folder of PATH (/bin)"
+
+
+def test_a_command_with_a_slash_is_relative_to_the_working_directory() -> None:
+    made = tree([File("srv/bin/tool", ELF), File("srv/text", b"", 0o644)])
+    assert made.program("./bin/tool", search="", start="/srv").node == ARM64
+    assert made.program("bin/../bin/tool", search="", start="/srv").node == ARM64
+    assert made.program("./text", search="", start="/srv").why == "/srv/text is a file that is not executable"
+    assert made.program("tool", search=":/usr", start="/srv/bin").node == ARM64
+
+
+def start(*command: str, folder: str = "/", search: str = "/usr/bin:/bin") -> Start:
+    return Start(command, folder, search)
+
+
+def test_a_script_leads_to_its_interpreter_and_through_env_to_the_command() -> None:
+    made = tree(
+        [
+            File("app/start", b"#!/usr/bin/env -S node --flag\n"),
+            File("usr/bin/env", ELF),
+            File("bin/node", b"#!/bin/wrapper\n"),
+            File("bin/wrapper", ELF),
+        ]
+    )
+    assert [step.path for step in steps(made, start("/app/start"))] == [
+        "/app/start",
+        "/usr/bin/env",
+        "/bin/node",
+        "/bin/wrapper",
+    ]
+
+
+def test_an_interpreter_that_is_not_there_is_said() -> None:
+    made = tree([File("start", b"#!/bin/bash\n")])
+    assert steps(made, start("/start"))[-1] == Step("/bin", None, "there is no /bin")
+
+
+def test_scripts_that_interpret_themselves_end() -> None:
+    made = tree([File("start", b"#!/start\n")])
+    followed = steps(made, start("/start"))
+    assert len(followed) == INTERPRETERS + 1
+    assert isinstance(followed[0].head, Script)
+    assert isinstance(followed[-1].head, Other)
+
+
+def test_a_config_s_words_make_the_command() -> None:
+    config = {
+        "config": {
+            "Entrypoint": ["/bin/sh", "-c"],
+            "Cmd": ["exec app", 5],
+            "WorkingDir": "/srv",
+            "Env": ["PATH=/opt", "A=b", "PATH=/bin"],
+        }
+    }
+    read = start_of(config)
+    assert read == Start(("/bin/sh", "-c", "exec app"), "//srv", "/bin")
+    assert read.is_shell_text
+    assert start_of({}) == Start((), "/", DEFAULT_PATH)
+    assert start_of({"config": {"Entrypoint": "sh", "Env": None, "WorkingDir": 4}}) == Start((), "/", DEFAULT_PATH)

@@ -1,0 +1,108 @@
+"""What a layer does to the file tree, within bounds."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from multiarch.images.compression import LayerFault
+from multiarch.images.elf import Elf, Script
+from multiarch.images.layers import Layer, Limits, Link, Plain, Program, is_layer
+from tests.images.archives import File, Folder, HardLink, Part, Symlink, archive, layer, read_now
+from tests.images.binaries import program
+
+ARM64 = Elf(183, 64, little_endian=True)
+
+
+def read(*parts: Part, lowest: bool = False, limits: Limits | None = None) -> Layer:
+    content = gzip.compress(archive(parts))
+    return read_now(content, limits or Limits(), lowest=lowest)
+
+
+def test_programs_links_and_folders_are_remembered() -> None:
+    got = read(
+        Folder("bin/"),
+        File("./bin/tool", program("linux/arm64")),
+        File("bin/run", b"#!/bin/tool\n"),
+        File("etc/config", b"a: b", 0o644),
+        Symlink("sbin", "bin"),
+        HardLink("bin/other", "bin/tool"),
+        HardLink("bin/elsewhere", "usr/bin/missing"),
+    )
+    assert got.nodes == {
+        "bin": Plain.DIRECTORY,
+        "bin/tool": Program(ARM64),
+        "bin/run": Program(Script("/bin/tool", "")),
+        "etc/config": Plain.FILE,
+        "sbin": Link("bin"),
+        "bin/other": Program(ARM64),
+        "bin/elsewhere": Link("/usr/bin/missing"),
+    }
+    assert got.folders == {"etc"}
+    assert set(got.elves) == {"bin/tool", "bin/other"}
+
+
+def test_in_the_lowest_layer_files_that_hide_nothing_are_not_remembered() -> None:
+    got = read(File("etc/config", b"", 0o644), File("lib/a.so", program("linux/arm"), 0o644), lowest=True)
+    assert got.nodes == {}
+    assert got.folders == {"etc", "lib"}
+    assert str(got.elves["lib/a.so"]) == "arm, 32-bit"
+
+
+def test_the_last_of_two_members_of_one_name_counts() -> None:
+    for lowest in (False, True):
+        got = read(File("a", program("linux/arm64")), File("a", b"text", 0o644), lowest=lowest)
+        assert got.nodes.get("a") == (None if lowest else Plain.FILE)
+        assert got.elves == {}
+
+
+def test_whiteouts_hide_what_lies_below_and_nothing_of_their_own_layer() -> None:
+    got = read(File("a/.wh.gone"), File(".wh.top"), File("b/.wh..wh..opq"), File("b/new"), File("c/.wh..wh.plnk"))
+    assert got.removed == {"a/gone", "top"}
+    assert got.opaque == {"b"}
+    assert set(got.nodes) == {"b/new"}
+    assert [path for path in ("a/gone", "a/gone/deep", "a/other", "top", "b", "b/old", "c/x") if got.hides(path)] == [
+        "a/gone",
+        "a/gone/deep",
+        "top",
+        "b/old",
+    ]
+
+
+def test_a_file_or_link_hides_a_directory_s_content_below() -> None:
+    got = read(Symlink("lib", "usr/lib"), File("etc", b"", 0o644))
+    assert got.hides("lib/a.so")
+    assert got.hides("etc/passwd")
+    assert not got.hides("usr/lib/a.so")
+
+
+def test_no_name_leads_out_of_the_root() -> None:
+    got = read(File("../../etc/passwd"), File("/abs"), File("a/./b//c"), Folder("./"))
+    assert set(got.nodes) == {"etc/passwd", "abs", "a/b/c"}
+
+
+def test_a_bomb_ends_at_the_limit_of_bytes() -> None:
+    bomb = gzip.compress(archive([File("zeros", bytes(20_000_000))]))
+    with pytest.raises(LayerFault, match="larger than 1000000 bytes unpacked"):
+        read_now(bomb, Limits(unpacked=1_000_000))
+
+
+@pytest.mark.parametrize("kind", [lambda n: File(f"f{n}"), lambda n: File(f"{n}/.wh.x"), lambda n: File(f"{n}/a/b/c")])
+def test_any_number_of_paths_ends_at_the_limit_of_paths(kind: type) -> None:
+    parts: list[Part] = [kind(number) for number in range(50)]
+    with pytest.raises(LayerFault, match="more than 40 paths"):
+        read(*parts, limits=Limits(paths=40))
+
+
+def test_an_empty_layer_does_nothing() -> None:
+    assert layer() == Layer("sha256:0")
+    assert read_now(b"") == Layer("sha256:0")
+
+
+def test_encrypted_layers_and_other_blobs_are_no_layers() -> None:
+    assert is_layer("application/vnd.oci.image.layer.v1.tar+gzip")
+    assert is_layer("application/vnd.oci.image.layer.nondistributable.v1.tar+zstd")
+    assert is_layer("application/vnd.docker.image.rootfs.foreign.diff.tar.gzip")
+    assert not is_layer("application/vnd.oci.image.layer.v1.tar+gzip+encrypted")
+    assert not is_layer("application/vnd.in-toto+json")

@@ -1,0 +1,66 @@
+"""Platforms in one spelling."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.errors import MultiarchError
+from multiarch.facts.architectures import Architecture
+from multiarch.images.model import Platform, parse_platform, platform_of
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (("linux", "arm64", "v8"), "linux/arm64"),
+        (("linux", "arm64", "8"), "linux/arm64"),
+        (("linux", "arm64", ""), "linux/arm64"),
+        (("Linux", "AArch64", ""), "linux/arm64"),
+        (("linux", "arm64", "v9"), "linux/arm64/v9"),
+        (("linux", "arm", ""), "linux/arm/v7"),
+        (("linux", "arm", "7"), "linux/arm/v7"),
+        (("linux", "arm", "v6"), "linux/arm/v6"),
+        (("linux", "armhf", ""), "linux/arm/v7"),
+        (("linux", "armel", ""), "linux/arm/v6"),
+        (("linux", "amd64", "v1"), "linux/amd64"),
+        (("linux", "x86_64", ""), "linux/amd64"),
+        (("linux", "amd64", "v3"), "linux/amd64/v3"),
+        (("linux", "i386", "i686"), "linux/386"),
+        (("macos", "arm64", "v8"), "darwin/arm64"),
+        (("", "arm64", ""), "?/arm64"),
+        (("linux", "", ""), "linux/?"),
+    ],
+)
+def test_spellings_that_mean_the_same_are_one(written: tuple[str, str, str], meant: str) -> None:
+    read = platform_of(dict(zip(("os", "architecture", "variant"), written, strict=True)))
+    assert str(read) == meant
+    assert read.raw == "/".join(filter(None, written))
+
+
+def test_what_is_no_text_counts_as_not_said() -> None:
+    assert platform_of({"os": 1, "architecture": None, "os.version": ["10"]}) == Platform("", "")
+
+
+def test_a_platform_is_one_architecture_s_or_none_s() -> None:
+    assert parse_platform("linux/arm64/v8").runs_on(Architecture.ARM64)
+    assert parse_platform("arm64").runs_on(Architecture.ARM64)
+    assert not parse_platform("linux/arm/v7").runs_on(Architecture.ARM64)
+    assert not parse_platform("windows/amd64").runs_on(Architecture.AMD64)
+    assert not parse_platform("linux/amd64/v3").runs_on(Architecture.AMD64)
+    assert parse_platform("linux/amd64/v3").needs_more_than(Architecture.AMD64)
+    assert not parse_platform("linux/amd64/v1").needs_more_than(Architecture.AMD64)
+
+
+@pytest.mark.parametrize("text", ["", "linux/", "/arm64", "a/b/c/d", "linux/arm 64", "linux//v8", "linux/\n"])
+def test_a_text_that_is_no_platform_is_refused(text: str) -> None:
+    with pytest.raises(MultiarchError, match="is no platform"):
+        parse_platform(text)
+
+
+@given(st.sampled_from(["linux", "windows", ""]), st.text(max_size=8), st.text(max_size=3))
+def test_a_platform_read_again_is_the_same(system: str, architecture: str, variant: str) -> None:
+    first = platform_of({"os": system, "architecture": architecture, "variant": variant})
+    again = {"os": first.os, "architecture": first.architecture, "variant": first.variant}
+    assert platform_of(again) == first

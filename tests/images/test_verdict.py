@@ -1,0 +1,230 @@
+"""Verdicts from what an index says; no registry."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.facts.architectures import Architecture
+from multiarch.images.model import Entry, EntryKind, ImageKind, Inspected, Judgement, Verdict, parse_platform
+from multiarch.images.verdict import judge, verdicts
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, Descriptor, Manifest
+from multiarch.registry.reference import Reference, parse_reference
+
+AMD64, ARM64 = Architecture
+SUPPORTED, UNSUPPORTED, UNKNOWN = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdict.UNKNOWN
+REFERENCE = parse_reference("example.com/team/image:1")
+
+
+def entry(platform: str | None, number: int = 0, *, declared: bool = True, kind: EntryKind = EntryKind.IMAGE) -> Entry:
+    read = None if platform is None else parse_platform(platform)
+    digest = f"sha256:{number:064x}"
+    return Entry(kind, read, digest, 500, OCI_MANIFEST, declared=declared and platform is not None)
+
+
+def nested(platform: str | None, *children: Entry, number: int = 99) -> Entry:
+    read = None if platform is None else parse_platform(platform)
+    digest = f"sha256:{number:064x}"
+    return Entry(EntryKind.INDEX, read, digest, 500, OCI_INDEX, declared=read is not None, children=children)
+
+
+def unreadable(number: int = 50) -> Entry:
+    return Entry(EntryKind.UNREADABLE, None, f"sha256:{number:064x}", 1, OCI_MANIFEST, note="gone", declared=False)
+
+
+def index(*entries: Entry) -> Inspected:
+    return Inspected(REFERENCE, ImageKind.INDEX, OCI_INDEX, "sha256:1", 500, entries)
+
+
+def single(platform: str | None) -> Inspected:
+    note = "" if platform else "its config names no architecture"
+    only = Entry(EntryKind.IMAGE, parse_platform(platform) if platform else None, "sha256:1", 5, OCI_MANIFEST, {}, note)
+    return Inspected(REFERENCE, ImageKind.IMAGE, OCI_MANIFEST, "sha256:1", 500, (only,))
+
+
+def judged(inspected: Inspected) -> tuple[Judgement, Judgement]:
+    return judge(inspected, AMD64), judge(inspected, ARM64)
+
+
+def both(inspected: Inspected) -> tuple[Verdict, Verdict]:
+    amd64, arm64 = judged(inspected)
+    assert amd64.reason
+    assert arm64.reason
+    return amd64.verdict, arm64.verdict
+
+
+@pytest.mark.parametrize(
+    ("platforms", "amd64", "arm64"),
+    [
+        (["linux/amd64", "linux/arm64"], SUPPORTED, SUPPORTED),
+        (["linux/amd64", "linux/arm64/v8"], SUPPORTED, SUPPORTED),
+        (["linux/amd64", "linux/arm/v7"], SUPPORTED, UNSUPPORTED),
+        (["linux/386"], UNSUPPORTED, UNSUPPORTED),
+        (["windows/amd64", "windows/arm64"], UNSUPPORTED, UNSUPPORTED),
+        (["linux/amd64/v3"], UNKNOWN, UNSUPPORTED),
+        (["linux/amd64/v3", "linux/amd64"], SUPPORTED, UNSUPPORTED),
+        (["linux/arm64/v9"], UNSUPPORTED, UNKNOWN),
+        (["linux/s390x", "linux/ppc64le"], UNSUPPORTED, UNSUPPORTED),
+        ([], UNSUPPORTED, UNSUPPORTED),
+    ],
+)
+def test_an_index_runs_where_it_has_a_linux_entry(platforms: list[str], amd64: Verdict, arm64: Verdict) -> None:
+    assert both(index(*(entry(platform, at) for at, platform in enumerate(platforms)))) == (amd64, arm64)
+
+
+def test_the_digest_is_the_manifest_s_that_runs() -> None:
+    amd64, arm64 = judged(index(entry("linux/amd64", 1), entry("linux/arm64/v8", 2), entry("linux/arm64", 3)))
+    assert amd64 == Judgement(AMD64, SUPPORTED, "its index has linux/amd64", f"sha256:{1:064x}")
+    assert arm64.digest == f"sha256:{2:064x}"
+    assert arm64.reason == "its index has linux/arm64 2 times; the first is taken"
+
+
+def test_reasons_name_what_is_there() -> None:
+    amd64, arm64 = judged(index(entry("linux/amd64"), entry("linux/arm/v6"), entry("linux/arm/v7")))
+    assert arm64.reason == (
+        "its index has linux/amd64, linux/arm/v6 and linux/arm/v7, and no linux/arm64; "
+        "containerd takes linux/arm/v7, 32-bit, which is another architecture"
+    )
+    assert amd64.reason == "its index has linux/amd64"
+    many = judge(index(*(entry(f"linux/a{n}", n) for n in range(12))), ARM64)
+    assert many.reason.startswith("its index has linux/a0, linux/a1, linux/a10, linux/a11, linux/a2, ")
+    assert many.reason.endswith("linux/a5 and 4 more, and no linux/arm64")
+    assert judge(index(), ARM64).reason == "its index is empty"
+
+
+def test_a_variant_that_not_all_instances_have_is_unknown_with_the_reason() -> None:
+    assert judge(index(entry("linux/amd64/v3")), AMD64).reason == (
+        "only linux/amd64/v3, which does not run on every amd64 instance, "
+        "and containerd asks an index for linux/amd64 alone"
+    )
+    assert both(single("linux/amd64/v3")) == (UNKNOWN, UNSUPPORTED)
+
+
+def test_attestations_are_no_platforms() -> None:
+    mark = entry("unknown/unknown", 9, kind=EntryKind.ATTESTATION)
+    assert both(index(entry("linux/amd64"), mark)) == (SUPPORTED, UNSUPPORTED)
+    assert "unknown" not in judge(index(entry("linux/amd64"), mark), ARM64).reason
+    alone = judge(index(mark), ARM64)
+    assert (alone.verdict, alone.reason) == (UNKNOWN, "its index lists nothing that runs: 1 attestation")
+
+
+def test_an_entry_without_a_platform_is_what_its_config_says() -> None:
+    amd64, arm64 = judged(index(entry("linux/amd64", 1), entry("linux/arm64", 2, declared=False)))
+    assert (amd64.verdict, arm64.verdict) == (SUPPORTED, SUPPORTED)
+    assert arm64.reason == "an entry of its index names no platform, and its config says linux/arm64"
+
+
+def test_of_two_entries_without_a_platform_containerd_tries_the_first_alone() -> None:
+    amd64, arm64 = judged(index(entry("linux/amd64", 1, declared=False), entry("linux/arm64", 2, declared=False)))
+    assert amd64.verdict is SUPPORTED
+    assert arm64.verdict is UNKNOWN
+    assert arm64.reason == (
+        f"sha256:{2:064x}, which names no platform in the index, is linux/arm64, but containerd tries one entry alone, "
+        f"and that is sha256:{1:064x} (linux/amd64), before it"
+    )
+
+
+def test_nested_indexes_are_entered() -> None:
+    inner = nested(None, entry("linux/arm64", 5))
+    assert both(index(entry("linux/amd64", 1), inner)) == (SUPPORTED, SUPPORTED)
+    assert judge(index(inner), ARM64).reason == "an index in its index has linux/arm64"
+    assert both(index(nested("linux/amd64", entry("linux/arm64", 5)))) == (UNSUPPORTED, UNKNOWN)
+
+
+def test_an_entry_that_could_not_be_read_may_be_anything() -> None:
+    assert both(index(entry("linux/amd64"), unreadable())) == (SUPPORTED, UNKNOWN)
+    assert judge(index(unreadable()), ARM64).reason.endswith(f"sha256:{50:064x} can't be: gone")
+
+
+@pytest.mark.parametrize(
+    ("platform", "amd64", "arm64"),
+    [
+        ("linux/amd64", SUPPORTED, UNSUPPORTED),
+        ("linux/arm64/v8", UNSUPPORTED, SUPPORTED),
+        ("windows/amd64", UNSUPPORTED, UNSUPPORTED),
+        (None, UNKNOWN, UNKNOWN),
+    ],
+)
+def test_a_single_manifest_is_what_its_config_says(platform: str | None, amd64: Verdict, arm64: Verdict) -> None:
+    assert both(single(platform)) == (amd64, arm64)
+
+
+def test_a_single_manifest_of_another_architecture_is_pulled_and_fails() -> None:
+    assert judge(single("linux/amd64"), ARM64).reason == (
+        "a single manifest whose config says linux/amd64; arm64 nodes pull it all the same, and it does not start there"
+    )
+
+
+@pytest.mark.parametrize("kind", [ImageKind.ARTIFACT, ImageKind.SCHEMA1, ImageKind.UNRECOGNISED])
+def test_what_is_no_image_is_neither_supported_nor_unsupported(kind: ImageKind) -> None:
+    inspected = Inspected(REFERENCE, kind, "a/b", "sha256:1", 5, note="no image but a Helm chart")
+    assert judge(inspected, ARM64) == Judgement(ARM64, UNKNOWN, "no image but a Helm chart", None)
+
+
+_ENTRIES = st.recursive(
+    st.builds(
+        entry,
+        st.sampled_from(["linux/amd64", "linux/arm64", "linux/arm/v7", "linux/386", "windows/amd64", "linux/arm64/v9"]),
+        st.integers(0, 9),
+        declared=st.booleans(),
+        kind=st.sampled_from(EntryKind).filter(lambda kind: kind is not EntryKind.INDEX),
+    )
+    | st.builds(unreadable),
+    lambda inner: st.builds(
+        lambda platform, children: nested(platform, *children),
+        st.none() | st.just("linux/arm64"),
+        st.lists(inner, max_size=3),
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(_ENTRIES, max_size=6), st.sampled_from(Architecture))
+def test_supported_names_a_manifest_of_that_architecture_and_all_else_names_none(
+    entries: list[Entry], architecture: Architecture
+) -> None:
+    got = judge(index(*entries), architecture)
+    assert got.reason
+    found = list(entries)
+    for each in found:
+        found.extend(each.children)
+    fitting = {
+        each.digest
+        for each in found
+        if each.kind is EntryKind.IMAGE and each.platform is not None and each.platform.runs_on(architecture)
+    }
+    if got.verdict is SUPPORTED:
+        assert got.digest in fitting
+    else:
+        assert got.digest is None
+    if got.verdict is UNSUPPORTED:
+        assert not fitting
+
+
+class Refusing:
+    """A stand-in for a registry that refuses everything; it shows nothing of how a real one does."""
+
+    async def manifest(self, reference: Reference) -> Manifest:
+        raise RegistryError(RegistryReason.DENIED, "no", registry=reference.registry, reference=str(reference))
+
+    async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
+        raise NotImplementedError(reference, descriptor, limit)
+
+    def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
+        raise NotImplementedError(reference, descriptor)
+
+    async def tags(self, reference: Reference) -> tuple[str, ...]:
+        raise NotImplementedError(reference)
+
+
+def test_what_a_registry_refuses_is_unknown_with_its_words() -> None:
+    found = asyncio.run(verdicts(Refusing(), REFERENCE, (ARM64, AMD64)))
+    assert [each.architecture for each in found] == [ARM64, AMD64]
+    for each in found:
+        assert each.verdict is UNKNOWN
+        assert each.reason.startswith("example.com/team/image:1: denied: no.")
