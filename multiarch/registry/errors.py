@@ -28,6 +28,7 @@ class RegistryReason(StrEnum):
     TRUNCATED = "truncated"
     REDIRECTS = "too many redirects"
     CREDENTIALS = "credentials can't be had"
+    MISCONFIGURED = "misconfigured"
     UNSUPPORTED = "unsupported"
 
 

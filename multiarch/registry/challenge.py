@@ -1,0 +1,48 @@
+"""What a registry asks for when it answers 401.
+
+Source: RFC 9110, section 11.6.1; https://distribution.github.io/distribution/spec/auth/token/
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+_PART = re.compile(
+    r"""[\s,]*(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+)(?:\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s,"]+)))?"""
+)
+
+
+@dataclass(slots=True)
+class Challenge:
+    """One way to authenticate: ``scheme`` in lower case (``bearer``, ``basic``) and its parameters."""
+
+    scheme: str
+    parameters: dict[str, str] = field(default_factory=dict)
+
+
+def parse_challenges(headers: Iterable[str]) -> list[Challenge]:
+    """Read all challenges of all ``WWW-Authenticate`` headers; what is no challenge is left out."""
+    found: list[Challenge] = []
+    for header in headers:
+        # Of a very long header only the beginning counts: nobody needs more.
+        for match in _PART.finditer(header[:8192]):
+            name = match["name"].lower()
+            value = match["plain"] if match["quoted"] is None else re.sub(r"\\(.)", r"\1", match["quoted"])
+            if value is None:
+                found.append(Challenge(name))
+            elif found:
+                found[-1].parameters.setdefault(name, value)
+    return found
+
+
+def strongest(challenges: Iterable[Challenge]) -> Challenge | None:
+    """The one to answer: Bearer with a realm before Basic; None when neither is there."""
+    by_scheme: dict[str, Challenge] = {}
+    for challenge in challenges:
+        by_scheme.setdefault(challenge.scheme, challenge)
+    bearer = by_scheme.get("bearer")
+    if bearer is not None and bearer.parameters.get("realm"):
+        return bearer
+    return by_scheme.get("basic")

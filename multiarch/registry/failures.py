@@ -1,0 +1,81 @@
+"""What can go wrong on the way to a server, in words."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import aiohttp
+
+from multiarch.registry.errors import RegistryError, RegistryReason
+
+# OpenSSL's words for "these bytes are no TLS".
+_NOT_TLS = frozenset(
+    {"HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "WRONG_VERSION_NUMBER"}
+)
+
+
+class MakeError(Protocol):
+    """Makes the error of an errand."""
+
+    def __call__(self, reason: RegistryReason, detail: str, hint: str | None = None, /) -> RegistryError:
+        """``detail`` without a full stop."""
+        ...
+
+
+# The first class that fits counts: the special ones come first. {host} and {seconds} are filled in.
+_BEFORE: tuple[tuple[type[Exception], RegistryReason, str], ...] = (
+    (aiohttp.ConnectionTimeoutError, RegistryReason.UNREACHABLE, "{host} can't be connected to in time"),
+    (aiohttp.ServerTimeoutError, RegistryReason.TIMEOUT, "{host} is silent for too long"),
+    (TimeoutError, RegistryReason.TIMEOUT, "{host} is not done within {seconds:.0f} s"),
+    (aiohttp.ClientConnectorDNSError, RegistryReason.UNREACHABLE, "the name of {host} can't be resolved"),
+    (aiohttp.ClientHttpProxyError, RegistryReason.UNREACHABLE, "the proxy refuses a connection to {host}"),
+    (aiohttp.ClientConnectorError, RegistryReason.UNREACHABLE, "{host} can't be connected to"),
+    (aiohttp.ClientPayloadError, RegistryReason.TRUNCATED, "{host} ends its answer too early"),
+)
+_CLOSED = (RegistryReason.UNREACHABLE, "{host} closes the connection without an answer")
+_CUT = (RegistryReason.TRUNCATED, "{host} closes the connection within its answer")
+
+
+@contextmanager
+def failures(make: MakeError, host: str, seconds: float, *, reading: bool = False) -> Iterator[None]:
+    """Turn what aiohttp raises into RegistryError. ``reading`` says that the answer has begun."""
+    try:
+        yield
+    except (aiohttp.ClientError, OSError, ValueError) as error:  # a TimeoutError is an OSError
+        reason, detail = _described(error, reading=reading)
+        raise make(reason, detail.format(host=host, seconds=seconds)) from error
+
+
+def _described(error: Exception, *, reading: bool) -> tuple[RegistryReason, str]:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return RegistryReason.UNTRUSTED, f"{{host}}: {_escaped(_certificate_fault(error.certificate_error))}"
+    if isinstance(error, aiohttp.ClientConnectorSSLError):
+        return _tls(error.os_error)
+    for kind, reason, detail in _BEFORE:
+        if isinstance(error, kind):
+            refused = isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionError)
+            return reason, "{host} refuses the connection" if refused else detail
+    if isinstance(error, aiohttp.ClientConnectionError | OSError):
+        return _CUT if reading else _CLOSED
+    return RegistryReason.MALFORMED, f"{{host}} sends what is no HTTP ({type(error).__name__})"
+
+
+def _tls(error: OSError) -> tuple[RegistryReason, str]:
+    reason = (error.reason or "") if isinstance(error, ssl.SSLError) else ""
+    if reason in _NOT_TLS:
+        return RegistryReason.REFUSED_HTTP, "{host} does not speak TLS"
+    said = reason.lower().replace("_", " ") or "the handshake failed"
+    return RegistryReason.UNREACHABLE, f"{{host}}: TLS: {_escaped(said)}"
+
+
+def _certificate_fault(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return str(error.verify_message)
+    return str(error)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,57 @@
+"""Small things to push, and clients to read them with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from multiarch.registry.cache.memory import MemoryCache
+from multiarch.registry.cache.model import Cache
+from multiarch.registry.client import RegistryClient
+from multiarch.registry.credentials.model import Anonymous, Credential, Credentials
+from multiarch.registry.model import OCI_MANIFEST, Descriptor
+from multiarch.registry.reference import Reference
+from multiarch.registry.settings import RegistrySettings
+from tests.registry.server import ACCOUNT, Server
+
+CONFIG_TYPE = "application/vnd.oci.image.config.v1+json"
+CONFIG = b'{"architecture":"arm64","os":"linux"}'
+QUICK = RegistrySettings(backoff_seconds=0.01, total_seconds=10.0, connect_seconds=3.0, read_seconds=3.0)
+"""Does not wait long before it tries again."""
+
+
+class Known:
+    """Knows the same credentials everywhere; ``asked`` is where."""
+
+    def __init__(self, *credentials: Credential) -> None:
+        self.credentials = credentials
+        self.asked: list[str] = []
+
+    async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
+        self.asked.append(reference.name)
+        return self.credentials
+
+
+READER = Credential(ACCOUNT.user, ACCOUNT.password, source="the tests")
+
+
+def push(registry: Server, repository: str = "team/image", tag: str = "1.0", note: str = "") -> Descriptor:
+    """Push a small image; another ``note`` makes another one."""
+    config = registry.push_blob(repository, CONFIG, CONFIG_TYPE)
+    manifest: dict[str, object] = {
+        "schemaVersion": 2,
+        "mediaType": OCI_MANIFEST,
+        "config": {"mediaType": CONFIG_TYPE, "digest": config.digest, "size": config.size},
+        "layers": [],
+        "annotations": {"note": note},
+    }
+    return registry.push_manifest(repository, tag, manifest, OCI_MANIFEST)
+
+
+@asynccontextmanager
+async def client(
+    settings: RegistrySettings = QUICK, credentials: Credentials | None = None, cache: Cache | None = None
+) -> AsyncIterator[RegistryClient]:
+    """A client that knows nothing unless it is given."""
+    async with RegistryClient(settings, credentials or Anonymous(), cache or MemoryCache()) as opened:
+        yield opened

@@ -1,0 +1,272 @@
+"""The client against the real registry, in each of its ways."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import hashlib
+from collections.abc import Iterator
+
+import pytest
+
+from multiarch.registry.credentials.model import Credential
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.model import OCI_MANIFEST, Descriptor
+from multiarch.registry.settings import RegistrySettings
+from tests.registry import server
+from tests.registry.images import CONFIG, CONFIG_TYPE, QUICK, READER, Known, client, push
+from tests.registry.server import Auth, Server, digest_of
+from tests.registry.tokens import REFRESH_TOKEN
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[Server]:
+    with server.running() as registry:
+        yield registry
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Server]:
+    """With a token server."""
+    with server.running(auth=Auth.TOKEN) as registry:
+        yield registry
+
+
+def settings_for(registry: Server) -> RegistrySettings:
+    return dataclasses.replace(QUICK, ca_files=(registry.ca,) if registry.ca else ())
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+@pytest.mark.parametrize("auth", list(Auth))
+def test_it_reads_a_registry_in_each_of_its_ways(auth: Auth, *, tls: bool) -> None:
+    async def read(registry: Server) -> None:
+        async with client(settings_for(registry), Known(READER)) as opened:
+            manifest = await opened.manifest(registry.reference("team/image", "1.0"))
+            assert (manifest.media_type, manifest.digest) == (OCI_MANIFEST, pushed.digest)
+            assert manifest.json()["config"] == {
+                "mediaType": CONFIG_TYPE,
+                "digest": digest_of(CONFIG),
+                "size": len(CONFIG),
+            }
+            config = Descriptor(CONFIG_TYPE, digest_of(CONFIG), len(CONFIG))
+            reference = registry.reference("team/image", "1.0")
+            assert await opened.blob(reference, config, limit=1000) == CONFIG
+            assert b"".join([piece async for piece in opened.stream(reference, config)]) == CONFIG
+            assert await opened.tags(reference) == ("1.0",)
+
+    with server.running(auth=auth, tls=tls) as registry:
+        pushed = push(registry)
+        asyncio.run(read(registry))
+
+
+def test_a_manifest_is_found_by_its_digest_and_the_tag_beside_it_does_not_count(plain: Server) -> None:
+    pushed = push(plain)
+
+    async def read() -> None:
+        async with client() as opened:
+            for tag in (None, "no-such-tag"):
+                manifest = await opened.manifest(plain.reference("team/image", tag, pushed.digest))
+                assert manifest.digest == pushed.digest
+
+    asyncio.run(read())
+
+
+def test_blobs_and_manifests_with_a_sha512_digest_are_verified_with_sha512(plain: Server) -> None:
+    blob = plain.push_blob("team/long", b"long digest", algorithm="sha512")
+    assert blob.digest == f"sha512:{hashlib.sha512(b'long digest').hexdigest()}"
+
+    async def read() -> None:
+        async with client() as opened:
+            assert await opened.blob(plain.reference("team/long"), blob, limit=100) == b"long digest"
+
+    asyncio.run(read())
+
+
+def test_a_large_blob_streams_in_small_pieces(plain: Server) -> None:
+    content = bytes(range(256)) * 4096 * 8  # 8 MiB
+    blob = plain.push_blob("team/large", content)
+
+    async def read() -> None:
+        made = hashlib.sha256()
+        async with client() as opened:
+            async for piece in opened.stream(plain.reference("team/large"), blob):
+                assert 0 < len(piece) <= 128 * 1024
+                made.update(piece)
+        assert f"sha256:{made.hexdigest()}" == blob.digest
+
+    asyncio.run(read())
+
+
+def test_all_pages_of_tags_are_read(plain: Server) -> None:
+    names = [f"v{number:04}" for number in range(1050)]
+    for name in names:
+        push(plain, "team/tagged", name)
+
+    async def read() -> None:
+        async with client() as opened:
+            assert await opened.tags(plain.reference("team/tagged")) == tuple(names)
+        few = dataclasses.replace(QUICK, tags_limit=1000)
+        async with client(few) as opened:
+            with pytest.raises(RegistryError, match="too large: the repository has more than 1000 tags"):
+                await opened.tags(plain.reference("team/tagged"))
+
+    asyncio.run(read())
+
+
+@pytest.mark.parametrize("tag", ["9.9", None])
+def test_what_is_not_there_is_not_found(plain: Server, tag: str | None) -> None:
+    push(plain)
+    digest = None if tag else digest_of(b"nobody has this")
+
+    async def read() -> RegistryError:
+        async with client() as opened:
+            with pytest.raises(RegistryError) as caught:
+                await opened.manifest(plain.reference("team/image", tag, digest))
+            return caught.value
+
+    error = asyncio.run(read())
+    assert error.reason is RegistryReason.NOT_FOUND
+    assert error.registry == plain.host
+    assert str(error) == (
+        f"{plain.reference('team/image', tag, digest)}: not found: {plain.host} answers 404 (manifest unknown). "
+        "Check the repository, the tag and the spelling."
+    )
+
+
+def test_one_token_serves_a_repository_and_many_ask_for_it_once(guarded: Server) -> None:
+    for number in range(20):
+        push(guarded, "team/shared", f"v{number}", str(number))
+    assert guarded.tokens is not None
+    guarded.tokens.requests.clear()
+
+    async def read() -> None:
+        async with client(credentials=Known(READER)) as opened:
+            await asyncio.gather(
+                *(opened.manifest(guarded.reference("team/shared", f"v{number}")) for number in range(20))
+            )
+            await opened.manifest(guarded.reference("team/shared", "v0"))
+
+    asyncio.run(read())
+    assert guarded.tokens.requests == ["GET repository:team/shared:pull by reader"]
+
+
+def test_every_repository_has_a_token_of_its_own(guarded: Server) -> None:
+    push(guarded, "team/one")
+    push(guarded, "team/two")
+    assert guarded.tokens is not None
+    guarded.tokens.requests.clear()
+
+    async def read() -> None:
+        async with client(credentials=Known(READER)) as opened:
+            for name in ("team/one", "team/two", "team/one"):
+                await opened.manifest(guarded.reference(name, "1.0"))
+
+    asyncio.run(read())
+    assert guarded.tokens.requests == [
+        "GET repository:team/one:pull by reader",
+        "GET repository:team/two:pull by reader",
+    ]
+
+
+def test_a_token_is_replaced_when_it_expires() -> None:
+    async def read(registry: Server) -> None:
+        async with client(credentials=Known(READER)) as opened:
+            await opened.manifest(registry.reference("team/image", "1.0"))
+            await asyncio.sleep(1.1)
+            await opened.manifest(registry.reference("team/image", "2.0"))
+
+    with server.running(auth=Auth.TOKEN) as registry:
+        push(registry)
+        push(registry, tag="2.0", note="two")
+        assert registry.tokens is not None
+        registry.tokens.expires_in = 1
+        registry.tokens.requests.clear()
+        asyncio.run(read(registry))
+        assert registry.tokens.requests == ["GET repository:team/image:pull by reader"] * 2
+
+
+def test_nobody_may_pull_what_is_public(guarded: Server) -> None:
+    push(guarded, "public/image")
+
+    async def read() -> None:
+        async with client() as opened:
+            await opened.manifest(guarded.reference("public/image", "1.0"))
+
+    asyncio.run(read())
+
+
+def test_an_identity_token_is_exchanged(guarded: Server) -> None:
+    push(guarded, "team/image")
+    assert guarded.tokens is not None
+    guarded.tokens.requests.clear()
+
+    async def read() -> None:
+        async with client(credentials=Known(Credential(identity_token=REFRESH_TOKEN))) as opened:
+            await opened.manifest(guarded.reference("team/image", "1.0"))
+
+    asyncio.run(read())
+    assert guarded.tokens.requests == ["POST repository:team/image:pull by reader"]
+
+
+@pytest.mark.parametrize("auth", [Auth.BASIC, Auth.TOKEN])
+def test_the_next_credential_is_tried_when_one_is_refused(auth: Auth) -> None:
+    stale = Credential("reader", "an-old-password", source="an old secret")
+
+    async def read(registry: Server) -> None:
+        async with client(credentials=Known(stale, READER)) as opened:
+            await opened.manifest(registry.reference("team/image", "1.0"))
+
+    with server.running(auth=auth) as registry:
+        push(registry)
+        asyncio.run(read(registry))
+
+
+@pytest.mark.parametrize("auth", [Auth.BASIC, Auth.TOKEN])
+@pytest.mark.parametrize("known", [False, True])
+def test_denied_says_who_asked_and_shows_no_secret(auth: Auth, *, known: bool) -> None:
+    wrong = Credential("somebody", "hunter2-of-tests", source="the tests")
+
+    async def read(registry: Server) -> list[RegistryError]:
+        async with client(credentials=Known(*([wrong] if known else []))) as opened:
+            found = []
+            for _ in range(2):
+                with pytest.raises(RegistryError) as caught:
+                    await opened.manifest(registry.reference("team/image", "1.0"))
+                found.append(caught.value)
+            return found
+
+    with server.running(auth=auth) as registry:
+        push(registry)
+        for error in asyncio.run(read(registry)):
+            assert error.reason is RegistryReason.DENIED
+            assert "\n" not in str(error)
+            assert "hunter2" not in f"{error!r}{error}"
+            if known:
+                assert "somebody" in str(error)
+
+
+def test_a_tag_is_believed_while_it_is_fresh_and_then_checked_with_one_head(plain: Server) -> None:
+    first = push(plain, "team/moving", "stable", "first")
+
+    async def read() -> None:
+        reference = plain.reference("team/moving", "stable")
+        async with client() as fresh, client(dataclasses.replace(QUICK, fresh_seconds=0.0)) as stale:
+            for opened in (fresh, stale):
+                assert (await opened.manifest(reference)).digest == first.digest
+            second = push(plain, "team/moving", "stable", "second")
+            assert (await fresh.manifest(reference)).digest == first.digest
+            assert (await stale.manifest(reference)).digest == second.digest
+
+    asyncio.run(read())
+
+
+def test_an_unknown_authority_is_not_trusted() -> None:
+    async def read(registry: Server) -> None:
+        async with client() as opened:
+            with pytest.raises(RegistryError) as caught:
+                await opened.manifest(registry.reference("team/image", "1.0"))
+        assert caught.value.reason is RegistryReason.UNTRUSTED
+        assert "unable to get local issuer certificate" in str(caught.value)
+
+    with server.running(tls=True) as registry:
+        asyncio.run(read(registry))
