@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from multiarch import __version__
-from multiarch.cli import facts, simulate, stack
+from multiarch.cli import facts, simulate, stack, workload
 
 # Without rich markup help texts are plain text, the same on every terminal and in the README.
 application = typer.Typer(
@@ -21,6 +21,7 @@ application = typer.Typer(
 application.add_typer(stack.commands, name="stack")
 application.add_typer(facts.commands, name="facts")
 application.command("simulate")(simulate.simulate)
+application.add_typer(workload.commands, name="workload")
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001  (typer calls it with the flag)

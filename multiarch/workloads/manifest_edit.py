@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from multiarch.errors import MultiarchError
 from multiarch.workloads import yaml_documents, yaml_insert, yaml_tree
-from multiarch.workloads.additions import Addition, add
+from multiarch.workloads.additions import Addition, Path, add
 from multiarch.workloads.templates import Selection, Template, Unknown, templates_in
 from multiarch.workloads.transform import Transformed, Wish, transform
 from multiarch.workloads.yaml_insert import SharedError
@@ -21,7 +21,7 @@ _INDENT = re.compile(r"\A\s*[\[{][ \t]*\r?\n([ \t]+)")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one template; ``line`` is where its document begins in the text, from 1."""
+    """What became of one template; ``line`` is where its object begins in the text, from 1 (1 for all of JSON)."""
 
     template: Template
     line: int
@@ -108,7 +108,7 @@ class _Worker:
         except (ValueError, RecursionError):
             return None
         before = len(self.faults)
-        additions = list(self._additions(loaded, 1, 1))
+        additions = list(self._additions(loaded, 1, lambda _: 1))
         if self._judge_only or not additions or len(self.faults) > before:
             return text
         return _json_like(text, _added(loaded, additions))
@@ -121,13 +121,16 @@ class _Worker:
             if root is None or loaded is None:
                 return document.text
             before = len(self.faults)
-            additions = list(self._additions(loaded, document.number, document.line))
+            additions = list(
+                self._additions(loaded, document.number, lambda path: document.line - 1 + yaml_tree.line_of(root, path))
+            )
             if self._judge_only or not additions or len(self.faults) > before:
                 return document.text
             new = yaml_insert.insert(document.text, root, additions)
             _check(new, _added(loaded, additions))
         except YamlFault as fault:
-            line = document.line + (fault.line or 1) - 1
+            # What is missing at the end is missing from the last line.
+            line = document.line - 1 + min(fault.line or 1, document.text.rstrip("\r\n").count("\n") + 1)
             self.faults.append(Fault(line, f"no YAML that can be read: {fault.message}.", _hint_for(document.text)))
         except SharedError as fault:
             # Not half of a document's changes: its templates are all left as they were.
@@ -140,26 +143,28 @@ class _Worker:
             return new
         return document.text
 
-    def _additions(self, loaded: object, number: int, line: int) -> Iterator[Addition]:
+    def _additions(self, loaded: object, number: int, line_of: Callable[[Path], int]) -> Iterator[Addition]:
         """Judge a document's templates, and yield what is to be added, told from the document's top."""
         if not is_object(loaded):
-            self.foreign.append(line)
+            self.foreign.append(line_of(()))
             return
         self.objects += 1
         found = templates_in(loaded, number)
+        where: Path = ()
         while True:
             try:
                 each = next(found, None)
                 if each is None:
                     return
+                where = () if isinstance(each, Unknown) else each.where
                 if isinstance(each, Unknown):
                     self.unknown.append(each)
                 elif self._selection.selects(each):
                     transformed = transform(each.spec, self._wish)
-                    self.outcomes.append(Outcome(each, line, transformed))
+                    self.outcomes.append(Outcome(each, line_of(each.where), transformed))
                     yield from (addition.below((*each.where, *each.path)) for addition in transformed.additions)
             except MultiarchError as error:
-                self.faults.append(Fault(line, error.message, error.hint))
+                self.faults.append(Fault(line_of(where), error.message, error.hint))
 
 
 class _NotAsMeantError(Exception):

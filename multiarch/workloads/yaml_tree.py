@@ -210,6 +210,20 @@ class _Reader:
         return made
 
 
+def line_of(piece: Piece, path: tuple[str | int, ...]) -> int:
+    """The line, from 1, of what stands at ``path`` in a piece, or of the last thing on the way there that is written."""
+    for key in path:
+        if isinstance(piece, Alias):
+            piece = piece.target
+        if isinstance(piece, Mapping) and (found := piece.child(str(key))):
+            piece = found[1]
+        elif isinstance(piece, Sequence) and isinstance(key, int):
+            piece = piece.items[key]
+        else:
+            break
+    return piece.line
+
+
 def plain(piece: Piece | None) -> object:
     """Return the value as JSON has it, merges made and aliases resolved; what is aliased is one object everywhere.
 

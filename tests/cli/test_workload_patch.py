@@ -1,0 +1,217 @@
+"""``multiarch workload patch``: on files, folders and standard input."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.cli.conftest import CLONE
+from tests.cli.running import type_of_run
+
+PODS = (CLONE / "examples" / "pods.yaml").read_text(encoding="utf-8")
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: one}\nspec:\n  containers: [{name: a, image: b}]\n"
+TOLERATION = "  tolerations:\n  - key: arch\n    operator: Equal\n    value: arm64\n    effect: NoSchedule\n"
+AMD_ONLY = POD + "  nodeSelector: {kubernetes.io/arch: amd64}\n"
+
+
+@pytest.fixture(autouse=True)
+def _in_the_clone(clone: Path) -> Path:
+    (clone / "pods.yaml").write_text(PODS, encoding="utf-8")
+    (clone / "pod.yaml").write_text(POD, encoding="utf-8")
+    return clone
+
+
+def give(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_standard_input_comes_back_with_lines_added(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    give(monkeypatch, POD)
+    ran = run("workload", "patch", "-", "--tolerate", "arm64")
+    assert (ran.code, ran.out) == (0, POD + TOLERATION)
+    assert ran.err == (
+        "stdin:1: Pod default/one: tolerates arch=arm64:NoSchedule\n1 pod template in 1 file: 1 to change.\n"
+    )
+
+
+def test_the_example_is_patched_and_says_what_is_missing(run: type_of_run) -> None:
+    ran = run("workload", "patch", "pods.yaml", "--prefer", "arm64", "--weight", "40")
+    assert ran.code == 0
+    assert ran.out.count("- weight: 40") == 4
+    assert [line for line in ran.out.splitlines() if line.lstrip().startswith("#")] == [
+        line for line in PODS.splitlines() if line.lstrip().startswith("#")
+    ]
+    assert "ledger: prefers architecture arm64 with weight 40; does not tolerate arch=arm64:NoSchedule" in ran.err
+
+
+def test_in_place_writes_what_changes_and_keeps_mode_and_links(run: type_of_run, clone: Path) -> None:
+    (clone / "pod.yaml").chmod(0o640)
+    (clone / "link.yaml").symlink_to("pod.yaml")
+    done = TOLERATION.encode()
+    (clone / "done.yaml").write_bytes(POD.encode() + done)
+    before = (clone / "done.yaml").stat().st_mtime_ns
+    ran = run("workload", "patch", "link.yaml", "done.yaml", "--tolerate", "arm64", "--in-place")
+    assert (ran.code, ran.out) == (0, "")
+    assert (clone / "link.yaml").is_symlink()
+    assert (clone / "pod.yaml").read_bytes() == POD.encode() + done
+    assert stat.S_IMODE((clone / "pod.yaml").stat().st_mode) == 0o640
+    assert (clone / "done.yaml").stat().st_mtime_ns == before
+    assert ran.err.endswith("Wrote 1 file.\n")
+
+
+def test_a_folder_is_gone_through_in_order_and_what_is_no_manifest_left_alone(run: type_of_run, clone: Path) -> None:
+    folder = clone / "deploy"
+    (folder / "b" / ".hidden").mkdir(parents=True)
+    (folder / "b" / "pod.yml").write_text(POD, encoding="utf-8")
+    (folder / "b" / ".hidden" / "pod.yaml").write_text(POD, encoding="utf-8")
+    (folder / "a.json").write_text(json.dumps(YAML(typ="safe").load(POD)), encoding="utf-8")
+    (folder / "values.yaml").write_text("# c\nreplicas: 3\n", encoding="utf-8")
+    (folder / "notes.txt").write_text("no", encoding="utf-8")
+    ran = run("workload", "patch", "deploy", "--require", "arm64", "--tolerate", "arm64", "--in-place")
+    assert ran.code == 0
+    assert ran.err.splitlines() == [
+        "deploy/a.json:1: Pod default/one: tolerates arch=arm64:NoSchedule; requires architecture arm64",
+        "deploy/b/pod.yml:1: Pod default/one: tolerates arch=arm64:NoSchedule; requires architecture arm64",
+        "deploy/values.yaml:2: left alone: no Kubernetes object",
+        "2 pod templates in 3 files: 2 to change.",
+        "Wrote 2 files.",
+    ]
+    assert json.loads((folder / "a.json").read_text(encoding="utf-8"))["spec"]["tolerations"]
+    assert (folder / "b" / ".hidden" / "pod.yaml").read_text(encoding="utf-8") == POD
+    assert not list(folder.rglob(".*.*")), "nothing half-written is left"
+
+
+def test_several_files_come_out_as_one_stream(run: type_of_run) -> None:
+    ran = run("workload", "patch", "pod.yaml", "pods.yaml", "pod.yaml", "--tolerate", "arm64", "--kind", "pod")
+    found = list(YAML(typ="safe", pure=True).load_all(ran.out))
+    assert [each["kind"] for each in found] == ["Pod", "Deployment", "Deployment", "StatefulSet", "DaemonSet"]
+    assert ran.err.endswith("1 pod template in 2 files: 1 to change.\n")
+
+
+def test_a_difference_is_one_that_patch_takes(run: type_of_run, clone: Path) -> None:
+    (clone / "pod.yaml").write_text(POD.removesuffix("\n"), encoding="utf-8")
+    ran = run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--diff")
+    assert ran.code == 0
+    assert ran.out.startswith("--- a/pod.yaml\n+++ b/pod.yaml\n@@ ")
+    assert "\\ No newline at end of file" in ran.out
+    assert (clone / "pod.yaml").read_text(encoding="utf-8") == POD.removesuffix("\n")
+
+
+def test_a_check_finds_what_would_change(run: type_of_run, clone: Path) -> None:
+    ran = run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--check", "-o", "json")
+    assert (ran.code, ran.json["kind"], ran.json["version"]) == (1, "workload-patch", "1")
+    assert ran.json["files"] == [{"file": "pod.yaml", "changed": True, "written": False}]
+    assert ran.json["templates"] == [
+        {
+            "file": "pod.yaml", "line": 1, "object": "Pod", "namespace": "default", "name": "one", "path": "spec",
+            "changed": True, "done": ["tolerates arch=arm64:NoSchedule"], "notes": [],
+        }
+    ]  # fmt: skip
+    (clone / "pod.yaml").write_text(POD + TOLERATION, encoding="utf-8")
+    assert run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--check").code == 0
+
+
+def test_the_taint_is_the_stacks_or_a_written_one(run: type_of_run) -> None:
+    written = run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--taint", "cpu=arm:NoExecute")
+    assert "- key: cpu\n    operator: Equal\n    value: arm\n    effect: NoExecute\n" in written.out
+    stack = run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--stack", "payments-prod")
+    assert stack.out == POD + TOLERATION
+
+
+def test_a_stack_without_taint_leaves_nothing_to_tolerate(run: type_of_run, clone: Path) -> None:
+    file = clone / "config" / "stacks" / "Pulumi.payments-prod.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text + '  multiarch-eks:arm64Taint: "none"\n', encoding="utf-8")
+    ran = run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--stack", "payments-prod")
+    assert (ran.code, ran.out) == (0, POD)
+    assert ran.err.startswith("payments-prod taints no arm64 nodes: there is nothing to tolerate.\n")
+
+
+def test_one_workload_that_can_t_be_changed_stops_all_and_is_named(run: type_of_run, clone: Path) -> None:
+    (clone / "z.yaml").write_text(f"# c\n---\n{AMD_ONLY}---\na: [\n", encoding="utf-8")
+    ran = run("workload", "patch", "pod.yaml", "z.yaml", "--require", "arm64", "--in-place")
+    said = "can't require architecture arm64: nodeSelector wants kubernetes.io/arch=amd64. "
+    said += "Change that rule, or leave this workload out."
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.splitlines() == [
+        f"error: z.yaml:3: document 1, Pod default/one: spec: {said}",
+        "error: z.yaml:10: no YAML that can be read: expected the node content, but found '<stream end>'.",
+        "error: Nothing was changed: 2 faults.",
+    ]
+    assert (clone / "pod.yaml").read_text(encoding="utf-8") == POD
+
+
+def test_a_template_of_a_chart_says_to_render_it(run: type_of_run, clone: Path) -> None:
+    (clone / "t.yaml").write_text("{{- if .Values.on }}\nkind: Pod\n{{- end }}\n", encoding="utf-8")
+    ran = run("workload", "patch", "t.yaml", "--tolerate", "arm64")
+    assert ran.code == 2
+    assert "Render the chart first: `helm template … | multiarch workload patch -`." in ran.err
+
+
+WRONG = [
+    (("pod.yaml",), "Nothing is asked for. Give --prefer, --require or --tolerate."),
+    (("pod.yaml", "--prefer", "arm64", "--require", "arm64"), "--prefer and --require exclude each other."),
+    (("pod.yaml", "--require", "amd64", "--tolerate", "arm64"), "--require amd64 keeps pods off the nodes that"),
+    (("pod.yaml", "--require", "amd64", "--weight", "3"), "--weight is the preference's."),
+    (("pod.yaml", "--prefer", "arm64", "--taint", "a:NoSchedule"), "--taint says which taint --tolerate is about."),
+    (("pod.yaml", "--tolerate", "arm64", "--taint", "a"), "'a' has no effect."),
+    (("pod.yaml", "--tolerate", "arm64", "--taint", "a:NoSchedule", "--stack", "x"), "--taint and --stack exclude"),
+    (("pod.yaml", "--tolerate", "amd64"), "amd64 nodes have no taint of the project's."),
+    (("pod.yaml", "--tolerate", "arm64", "--stack", "gone"), "There is no stack gone"),
+    (("gone.yaml", "--tolerate", "arm64"), "gone.yaml is neither a file nor a folder."),
+    (("empty", "--tolerate", "arm64"), "There is no .yaml, .yml, .json file in empty."),
+    (("values.yaml", "--tolerate", "arm64"), "values.yaml holds no Kubernetes object."),
+    (("latin.yaml", "--tolerate", "arm64"), "latin.yaml can't be read: 'utf-8' codec"),
+    (("pod.yaml", "--tolerate", "arm64", "--name", "gone"), "No pod template is selected."),
+    (("pod.yaml", "--tolerate", "arm64", "-l", "a=="), "No pod template is selected."),
+    (("pod.yaml", "--tolerate", "arm64", "-l", "=a"), "'=a' is no label selector."),
+    (("-", "--tolerate", "arm64", "--in-place"), "Standard input can't be written in place."),
+    (("pod.yaml", "--tolerate", "arm64", "--in-place", "--diff"), "--in-place writes, --diff does not."),
+    (("pod.yaml", "--tolerate", "arm64", "--format", "kustomize", "--check"), "--format kustomize prints patches."),
+    (("pod.yaml", "--tolerate", "arm64", "-o", "json"), "--output json tells what is done"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG)
+def test_what_makes_no_sense_is_one_line_with_the_way_out(
+    run: type_of_run, clone: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    (clone / "empty").mkdir()
+    (clone / "values.yaml").write_text("replicas: 3\n", encoding="utf-8")
+    (clone / "latin.yaml").write_bytes("kind: é\n".encode("latin-1"))
+    ran = run("workload", "patch", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: {said}")
+    assert ran.err.count("\n") == 1
+
+
+def test_strategic_merge_patches_carry_whole_lists(run: type_of_run) -> None:
+    ran = run(
+        "workload", "patch", "pods.yaml", "--prefer", "arm64", "--format", "strategic-merge", "--name", "sessions"
+    )
+    (found,) = list(YAML(typ="safe", pure=True).load_all(ran.out))
+    assert found["metadata"] == {"name": "sessions", "namespace": "payments"}
+    rules = found["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
+    assert list(rules) == ["preferredDuringSchedulingIgnoredDuringExecution"]
+
+
+def test_kustomize_gets_a_component(run: type_of_run) -> None:
+    ran = run("workload", "patch", "pods.yaml", "pod.yaml", "--require", "arm64", "--format", "kustomize")
+    (found,) = list(YAML(typ="safe", pure=True).load_all(ran.out))
+    assert (found["apiVersion"], found["kind"]) == ("kustomize.config.k8s.io/v1alpha1", "Component")
+    assert [each["target"]["name"] for each in found["patches"]] == ["api", "ledger", "log-agent", "one"]
+    inner = YAML(typ="safe").load(found["patches"][0]["patch"])
+    assert inner["kind"] == found["patches"][0]["target"]["kind"] == "Deployment"
+
+
+def test_json_patches_only_add(run: type_of_run) -> None:
+    ran = run("workload", "patch", "pods.yaml", "pod.yaml", "--require", "arm64", "--format", "json-patch")
+    assert {row["op"] for each in ran.json for row in each["patch"]} == {"add"}
+    assert ran.json[-1]["target"] == {"version": "v1", "kind": "Pod", "name": "one"}
+    assert [row["path"] for row in ran.json[-1]["patch"]] == ["/spec/affinity"]
