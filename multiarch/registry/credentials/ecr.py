@@ -1,0 +1,147 @@
+"""Amazon ECR: a token for 12 hours, from boto3, with whatever AWS credentials it finds.
+
+The token lets in wherever its owner may go, other accounts' registries of the same region included.
+Source: https://docs.aws.amazon.com/AmazonECR/latest/userguide/registry_auth.html and
+https://docs.aws.amazon.com/general/latest/gr/ecr.html (host names)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+
+from multiarch.facts.partitions import partition_of
+from multiarch.registry.credentials.model import Credential
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.reference import Reference
+
+PUBLIC_HOSTS = frozenset({"public.ecr.aws", "ecr-public.aws.com"})
+PUBLIC_REGION = "us-east-1"
+"""Where the tokens of ECR's public gallery come from, wherever one is."""
+
+RENEWED_BEFORE = 30 * 60.0
+"""A token is replaced so many seconds before it expires."""
+
+_FAILED_SECONDS = 60.0
+_HOST = re.compile(
+    r"(?P<account>[0-9]{12})\.dkr(?:\.ecr|-ecr)(?P<fips>-fips)?\.(?P<region>[a-z]+(?:-[a-z]+)+-[0-9]+)\.(?P<suffix>.+)"
+)
+# The suffixes of names that answer over IPv6 too, by partition.
+_DUAL_STACK = {"aws": "on.aws", "aws-us-gov": "on.aws", "aws-cn": "on.amazonwebservices.com.cn"}
+
+
+@dataclass(frozen=True, slots=True)
+class EcrHost:
+    """What an ECR registry's host name says; ``account`` is empty for the public gallery."""
+
+    account: str
+    region: str
+    fips: bool = False
+    public: bool = False
+
+
+def ecr_host(registry: str) -> EcrHost | None:
+    """Read a host name, or None if it is none of ECR's.
+
+    ``ACCOUNT.dkr.ecr.REGION.SUFFIX`` (``dkr.ecr-fips`` for FIPS), ``ACCOUNT.dkr-ecr.REGION.on.aws`` (dual-stack),
+    where SUFFIX is that of the region's partition.
+    """
+    if registry in PUBLIC_HOSTS:
+        return EcrHost("", PUBLIC_REGION, public=True)
+    match = _HOST.fullmatch(registry)
+    if match is None:
+        return None
+    partition = partition_of(match["region"])
+    if partition is None:
+        return None
+    dual = registry.startswith(f"{match['account']}.dkr-ecr")
+    suffix = _DUAL_STACK.get(partition.name) if dual else partition.dns_suffix
+    if match["suffix"] != suffix:
+        return None
+    return EcrHost(match["account"], match["region"], fips=bool(match["fips"]))
+
+
+def default_client(host: EcrHost) -> Any:  # noqa: ANN401 (boto3 has no types)
+    """A boto3 client that hands out tokens for ``host``."""
+    config = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "max_attempts": 3})
+    config = config.merge(Config(use_fips_endpoint=True)) if host.fips else config
+    service = "ecr-public" if host.public else "ecr"
+    # A session of its own: boto3's default one keeps credentials for the process's life.
+    return boto3.session.Session().client(service, region_name=host.region, config=config)
+
+
+class EcrCredentials:
+    """Tokens for ECR's registries, one per region; nothing for others. The public gallery needs none."""
+
+    def __init__(self, client: Callable[[EcrHost], Any] = default_client) -> None:
+        """``client`` makes a boto3 client, in a thread."""
+        self._client = client
+        self._tokens: dict[EcrHost, Credential] = {}
+        self._failed: dict[EcrHost, tuple[float, str]] = {}
+        self._locks: dict[EcrHost, asyncio.Lock] = {}
+
+    async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
+        """The token for the repository's registry.
+
+        Raises:
+            RegistryError: CREDENTIALS, when AWS gives none; the public gallery is asked as nobody then.
+        """
+        host = ecr_host(reference.registry)
+        if host is None:
+            return ()
+        place = EcrHost("", host.region, host.fips, host.public)
+        async with self._locks.setdefault(place, asyncio.Lock()):
+            known = self._tokens.get(place)
+            if known is not None and known.expires is not None and time.time() < known.expires - RENEWED_BEFORE:
+                return (known,)
+            until, fault = self._failed.get(place, (0.0, ""))
+            if time.monotonic() >= until:
+                try:
+                    self._tokens[place] = await asyncio.to_thread(self._fetch, place)
+                except _NoTokenError as error:
+                    fault = str(error)
+                    self._failed[place] = time.monotonic() + _FAILED_SECONDS, fault
+                else:
+                    return (self._tokens[place],)
+        if host.public:
+            return ()
+        raise RegistryError(
+            RegistryReason.CREDENTIALS,
+            fault,
+            registry=reference.registry,
+            reference=str(reference),
+            hint="Log in as for the AWS CLI, with permission for ecr:GetAuthorizationToken.",
+        )
+
+    def _fetch(self, place: EcrHost) -> Credential:
+        """Ask AWS. Runs in a thread; raises _NoTokenError."""
+        try:
+            answer = self._client(place).get_authorization_token()
+        except NoCredentialsError as error:
+            raise _NoTokenError("no AWS credentials are known") from error
+        except ClientError as error:
+            code = error.response.get("Error", {}).get("Code", "without a code")
+            raise _NoTokenError(f"AWS refuses ECR's GetAuthorizationToken in {place.region} ({code})") from error
+        except BotoCoreError as error:
+            raise _NoTokenError(f"AWS gives no ECR token in {place.region} ({error})") from error
+        data = answer["authorizationData"]
+        row = data if isinstance(data, dict) else data[0]
+        try:
+            user, _, password = base64.b64decode(row["authorizationToken"], validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError) as error:
+            raise _NoTokenError(f"AWS gives an ECR token in {place.region} that can't be read") from error
+        return Credential(user, password, source=f"ECR in {place.region}", expires=row["expiresAt"].timestamp())
+
+
+class _NoTokenError(Exception):
+    """AWS gave no token; the words hold no secret."""

@@ -1,0 +1,82 @@
+"""Docker's credential helpers: programs ``docker-credential-NAME`` that know secrets.
+
+Source: https://docs.docker.com/reference/cli/docker/login/#credential-helper-protocol
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+from collections.abc import Mapping
+
+from multiarch.registry.credentials.model import Credential
+from multiarch.registry.errors import one_line
+
+TIMEOUT = 30.0
+"""Seconds that a helper may take: it may ask the person in front of it."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NOT_FOUND = ("credentials not found", "no credentials")
+_TOKEN_USER = "<token>"  # noqa: S105 (the name that stands for "the secret is an identity token")
+
+
+class HelperError(Exception):
+    """A helper did not do what it should; the words hold no secret."""
+
+
+async def ask(name: str, server: str, environ: Mapping[str, str] | None = None) -> Credential | None:
+    """What ``docker-credential-NAME get`` says of ``server``, or None if it knows nothing of it.
+
+    Raises:
+        HelperError: the helper is missing, fails, takes longer than ``TIMEOUT``, or says what is no credential.
+    """
+    program = f"docker-credential-{name}"
+    if not _NAME.fullmatch(name):
+        raise HelperError(f"{name!r} is no credential helper's name")
+    path = None if environ is None else environ.get("PATH", "")
+    found = shutil.which(program, path=path)
+    if found is None:
+        raise HelperError(f"{program} is not on PATH")
+    code, output, said = await _run(program, found, server, environ)
+    if code != 0:
+        # By the protocol it says what is wrong on standard output; that may never be a secret it was asked for.
+        if any(text in output.lower() for text in _NOT_FOUND):
+            return None
+        words = "" if "Secret" in output else output
+        raise HelperError(f"{program} fails ({one_line(words or said) or f'exit status {code}'})")
+    return _read(program, output)
+
+
+async def _run(program: str, found: str, server: str, environ: Mapping[str, str] | None) -> tuple[int, str, str]:
+    pipe = asyncio.subprocess.PIPE
+    try:
+        process = await asyncio.create_subprocess_exec(found, "get", stdin=pipe, stdout=pipe, stderr=pipe, env=environ)
+    except OSError as error:
+        raise HelperError(f"{program} can't be started ({error.strerror})") from error
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            output, said = await process.communicate(f"{server}\n".encode())
+    except TimeoutError as error:
+        raise HelperError(f"{program} is not done within {TIMEOUT:.0f} s") from error
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode or 0, output.decode(errors="replace"), said.decode(errors="replace")
+
+
+def _read(program: str, output: str) -> Credential | None:
+    try:
+        answer = json.loads(output)
+        user, secret = answer["Username"], answer["Secret"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise HelperError(f"{program} says what is no credential") from None
+    if not isinstance(user, str) or not isinstance(secret, str):
+        raise HelperError(f"{program} says what is no credential")
+    if not secret:
+        return None
+    if user == _TOKEN_USER:
+        return Credential(identity_token=secret, source=program)
+    return Credential(user, secret, source=program)
