@@ -211,7 +211,7 @@ class _Reader:
 
 
 def line_of(piece: Piece, path: tuple[str | int, ...]) -> int:
-    """The line, from 1, of what stands at ``path`` in a piece, or of the last thing on the way there that is written."""
+    """The line, from 1, of what stands at ``path`` in a piece, or of the last thing on the way that is written."""
     for key in path:
         if isinstance(piece, Alias):
             piece = piece.target
