@@ -83,7 +83,8 @@ class FileTree:
             here.append(part)
             if node is None or (pending and node is not Plain.DIRECTORY):
                 where = "/" + "/".join(here)
-                return Found(where, None, f"there is no {where}" if node is None else f"{where} is no directory")
+                missing = f"there is no {where}" if pending else f"there is no executable {where}"
+                return Found(where, None, missing if node is None else f"{where} is no directory")
         return Found("/" + "/".join(here), node)
 
     def _written_through(self, path: str, link: str) -> Node | None:

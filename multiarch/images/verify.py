@@ -186,8 +186,8 @@ class _Reading:
                 break
             fault = await self._layer(descriptor, lowest=at == len(rows) - 1, done=done, total=sizes)
             done += 0 if descriptor is None else descriptor.size
-        else:
-            self.tree.complete = True
+        # With a layer that can't be read, what lies below it stays unknown.
+        self.tree.complete = not fault and len(self.tree.layers) == len(rows)
         found = self._steps(start) if found is None else found
         entry = _of_entry_point(start, found, self.architecture, fault)
         return [entry, self._of_scan(fault)] if self.deep else [entry]

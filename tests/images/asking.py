@@ -1,0 +1,59 @@
+"""Ask the real registry through the real client, from a test that is no coroutine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from multiarch.facts.architectures import Architecture
+from multiarch.images.inspect import inspect
+from multiarch.images.layers import Limits
+from multiarch.images.model import Inspected, Judgement, parse_platform
+from multiarch.images.verdict import verdicts
+from multiarch.images.verify import Verification, verify
+from multiarch.registry.cache.memory import MemoryCache
+from multiarch.registry.client import RegistryClient
+from multiarch.registry.credentials.model import Anonymous
+from multiarch.registry.model import Registry
+from multiarch.registry.reference import Reference
+from multiarch.registry.settings import RegistrySettings
+from tests.images.shapes import Repository
+
+Result = TypeVar("Result")
+
+
+def asked(question: Callable[[Registry], Awaitable[Result]]) -> Result:
+    """What a question to a client comes to. Every call has a client and an empty cache of its own."""
+
+    async def run() -> Result:
+        async with RegistryClient(RegistrySettings(retries=0), Anonymous(), MemoryCache()) as client:
+            return await question(client)
+
+    return asyncio.run(run())
+
+
+def reference(repository: Repository, tag: str | None = "latest", digest: str | None = None) -> Reference:
+    """A reference into the repository."""
+    return repository.server.reference(repository.name, tag, digest)
+
+
+def inspected(repository: Repository, tag: str = "latest") -> Inspected:
+    """What is behind a tag."""
+    return asked(lambda registry: inspect(registry, reference(repository, tag)))
+
+
+def judged(
+    repository: Repository, tag: str = "latest", *, architectures: Sequence[Architecture] = tuple(Architecture)
+) -> dict[Architecture, Judgement]:
+    """The verdicts for a tag."""
+    found = asked(lambda registry: verdicts(registry, reference(repository, tag), architectures))
+    return {each.architecture: each for each in found}
+
+
+def verified(
+    repository: Repository, platform: str, tag: str = "latest", *, deep: bool = False, limits: Limits | None = None
+) -> Verification:
+    """What verifying a tag comes to."""
+    wanted = parse_platform(platform)
+    return asked(lambda registry: verify(registry, reference(repository, tag), wanted, deep=deep, limits=limits))

@@ -1,0 +1,216 @@
+"""Every shape of image, from a real registry to its verdicts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from multiarch.facts.architectures import Architecture
+from multiarch.images.inspect import DEEPEST, MOST_ENTRIES, MOST_READ, inspect_manifest
+from multiarch.images.model import EntryKind, ImageKind, Verdict
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, SCHEMA1_SIGNED, Descriptor, Manifest
+from tests.images.asking import inspected, judged
+from tests.images.shapes import EMPTY, OCI_CONFIG, UNKNOWN, Repository, described, platform
+from tests.images.test_verdict import REFERENCE, Refusing
+
+AMD64, ARM64 = Architecture
+SUPPORTED, UNSUPPORTED = Verdict.SUPPORTED, Verdict.UNSUPPORTED
+
+
+def both(repository: Repository) -> tuple[Verdict, Verdict]:
+    found = judged(repository)
+    return found[AMD64].verdict, found[ARM64].verdict
+
+
+@pytest.mark.parametrize("docker", [False, True])
+def test_an_oci_index_and_a_docker_list_say_the_same(repository: Repository, *, docker: bool) -> None:
+    entries = [repository.entry(each, docker=docker) for each in ("linux/amd64", "linux/arm64/v8")]
+    top = repository.index(entries, docker=docker)
+    got = inspected(repository)
+    assert (got.kind, got.digest, got.size, got.media_type) == (ImageKind.INDEX, top.digest, top.size, top.media_type)
+    assert [str(entry.platform) for entry in got.entries] == ["linux/amd64", "linux/arm64"]
+    assert [entry.platform.raw for entry in got.entries if entry.platform] == ["linux/amd64", "linux/arm64/v8"]
+    assert [entry.digest for entry in got.entries] == [entry["digest"] for entry in entries]
+    assert judged(repository)[ARM64].digest == entries[1]["digest"]
+    assert both(repository) == (SUPPORTED, SUPPORTED)
+
+
+@pytest.mark.parametrize("docker", [False, True])
+@pytest.mark.parametrize("says", ["linux/amd64", "linux/arm64"])
+def test_a_single_manifest_s_architecture_is_in_its_config(repository: Repository, says: str, *, docker: bool) -> None:
+    made = repository.image(says, tag="latest", docker=docker, annotations={} if docker else {"b": "2", "a": "1"})
+    got = inspected(repository)
+    assert (got.kind, got.digest) == (ImageKind.IMAGE, made.digest)
+    assert [(entry.kind, str(entry.platform)) for entry in got.entries] == [(EntryKind.IMAGE, says)]
+    assert got.annotations == ({} if docker else {"a": "1", "b": "2"})
+    assert both(repository) == ((SUPPORTED, UNSUPPORTED) if says == "linux/amd64" else (UNSUPPORTED, SUPPORTED))
+
+
+def test_attestations_are_skipped(repository: Repository) -> None:
+    image = repository.entry("linux/amd64")
+    marks = {"vnd.docker.reference.type": "attestation-manifest", "vnd.docker.reference.digest": str(image["digest"])}
+    made = repository.artifact(OCI_CONFIG, "application/vnd.in-toto+json")
+    repository.index([image, described(made, platform=UNKNOWN, annotations=marks), described(made, annotations=marks)])
+    got = inspected(repository)
+    assert [entry.kind for entry in got.entries] == [EntryKind.IMAGE, EntryKind.ATTESTATION, EntryKind.ATTESTATION]
+    assert got.entries[1].annotations == marks
+    assert both(repository) == (SUPPORTED, UNSUPPORTED)
+
+
+def test_an_entry_without_a_platform_is_read(repository: Repository) -> None:
+    repository.index([repository.entry("linux/amd64"), described(repository.image("linux/arm64"))])
+    entry = inspected(repository).entries[1]
+    assert (str(entry.platform), entry.declared) == ("linux/arm64", False)
+    assert both(repository) == (SUPPORTED, SUPPORTED)
+
+
+def test_a_nested_index_is_read(repository: Repository) -> None:
+    inner = repository.index([repository.entry("linux/arm64")], tag=None)
+    repository.index([repository.entry("linux/amd64"), described(inner)])
+    entry = inspected(repository).entries[1]
+    assert entry.kind is EntryKind.INDEX
+    assert [str(child.platform) for child in entry.children] == ["linux/arm64"]
+    assert both(repository) == (SUPPORTED, SUPPORTED)
+
+
+def test_indexes_in_indexes_end_at_a_depth(repository: Repository) -> None:
+    made = repository.image("linux/arm64")
+    entry = described(made, platform=platform("linux/arm64"))
+    for _ in range(DEEPEST - 1):
+        entry = described(repository.index([entry], tag=None))
+    repository.index([entry])
+    assert judged(repository)[ARM64].verdict is SUPPORTED
+    repository.index([described(repository.index([entry], tag=None))])
+    deeper = judged(repository)[ARM64]
+    assert deeper.verdict is Verdict.UNKNOWN
+    assert f"{DEEPEST} levels deep" in deeper.reason
+
+
+def test_an_index_of_many_entries_that_say_nothing_ends(repository: Repository) -> None:
+    made = described(repository.image("linux/amd64"))
+    repository.index([made | {"annotations": {"n": str(number)}} for number in range(MOST_READ + 5)])
+    got = inspected(repository)
+    assert sum(entry.kind is EntryKind.UNREADABLE for entry in got.entries) == 5
+    assert judged(repository)[ARM64].verdict is Verdict.UNKNOWN
+
+
+def test_an_index_of_any_length_is_looked_at_in_part() -> None:
+    row = {"mediaType": OCI_MANIFEST, "digest": f"sha256:{1:064x}", "size": 1, "platform": platform("linux/amd64")}
+    content = json.dumps({"manifests": [row] * (MOST_ENTRIES + 1)}).encode()
+    got = asyncio.run(inspect_manifest(Refusing(), REFERENCE, Manifest(OCI_INDEX, "sha256:1", content)))
+    assert len(got.entries) == MOST_ENTRIES + 1
+    assert got.entries[-1].kind is EntryKind.UNREADABLE
+
+
+def test_windows_entries_keep_their_version_and_match_no_linux(repository: Repository) -> None:
+    made = repository.image("windows/amd64")
+    repository.index([described(made, platform=platform("windows/amd64", **{"os.version": "10.0.20348.1"}))])
+    (entry,) = inspected(repository).entries
+    assert entry.platform is not None
+    assert entry.platform.os_version == "10.0.20348.1"
+    assert both(repository) == (UNSUPPORTED, UNSUPPORTED)
+    assert judged(repository)[AMD64].reason == "its index has windows/amd64, and no linux/amd64"
+
+
+def test_artifacts_are_named_and_have_no_verdict(repository: Repository) -> None:
+    chart = "application/vnd.cncf.helm.config.v1+json"
+    signature = "application/vnd.dev.cosign.simplesigning.v1+json"
+    repository.artifact(chart, "application/vnd.cncf.helm.chart.content.v1.tar+gzip", tag="chart")
+    repository.artifact(OCI_CONFIG, signature, tag="signature")
+    repository.artifact(EMPTY, "text/plain", tag="other", artifactType="application/vnd.example+type")
+    subject = repository.image("linux/amd64", tag="subject")
+    repository.artifact(EMPTY, EMPTY, tag="referrer", artifactType="application/spdx+json", subject=described(subject))
+    for tag, note in {
+        "chart": f"no image but a Helm chart ({chart})",
+        "signature": f"no image but a signature ({signature})",
+        "other": "no image but an artifact of type application/vnd.example+type",
+        "referrer": "no image but a bill of materials (application/spdx+json)",
+    }.items():
+        assert (inspected(repository, tag).kind, inspected(repository, tag).note) == (ImageKind.ARTIFACT, note)
+        for found in judged(repository, tag).values():
+            assert (found.verdict, found.reason) == (Verdict.UNKNOWN, note)
+
+
+def test_an_image_with_an_artifact_type_still_runs(repository: Repository) -> None:
+    repository.image("linux/arm64", tag="latest", artifactType="application/vnd.example+type")
+    assert judged(repository)[ARM64].verdict is SUPPORTED
+
+
+def test_an_artifact_in_an_index_is_not_read(repository: Repository) -> None:
+    made = repository.artifact(EMPTY, "text/plain", artifactType="text/plain")
+    repository.index([repository.entry("linux/arm64"), described(made, artifactType="text/plain")])
+    assert [entry.kind for entry in inspected(repository).entries] == [EntryKind.IMAGE, EntryKind.ARTIFACT]
+    repository.index([described(made)])
+    assert [entry.kind for entry in inspected(repository).entries] == [EntryKind.ARTIFACT]
+
+
+def test_a_child_that_is_not_there_is_named(repository: Repository) -> None:
+    missing = Descriptor(OCI_MANIFEST, f"sha256:{7:064x}", 7)
+    repository.index([repository.entry("linux/amd64"), described(missing)])
+    found = judged(repository)
+    assert found[AMD64].verdict is SUPPORTED
+    assert found[ARM64].verdict is Verdict.UNKNOWN
+    assert "not found" in found[ARM64].reason
+    assert missing.digest in found[ARM64].reason
+
+
+def test_a_config_that_names_no_architecture_is_unknown(repository: Repository) -> None:
+    repository.image(None, tag="latest")
+    assert both(repository) == (Verdict.UNKNOWN, Verdict.UNKNOWN)
+    assert judged(repository)[ARM64].reason == "a single manifest, and its config names no architecture"
+
+
+def test_a_config_that_is_no_json_is_malformed(repository: Repository) -> None:
+    config = repository.server.push_blob(repository.name, b"[", OCI_CONFIG)
+    content = {"schemaVersion": 2, "mediaType": OCI_MANIFEST, "config": described(config), "layers": []}
+    repository.server.push_manifest(repository.name, "latest", content, OCI_MANIFEST)
+    with pytest.raises(RegistryError) as caught:
+        inspected(repository)
+    assert caught.value.reason is RegistryReason.MALFORMED
+    assert "is no JSON" in judged(repository)[ARM64].reason
+
+
+def test_an_unknown_tag_is_unknown_with_the_registry_s_words(repository: Repository) -> None:
+    repository.image("linux/amd64", tag="latest")
+    assert "not found" in judged(repository, "other")[ARM64].reason
+
+
+def read(media_type: str, content: object) -> tuple[ImageKind, str]:
+    """What a manifest is that no registry would take, or that the real one refuses."""
+    manifest = Manifest(media_type, "sha256:1", json.dumps(content).encode())
+    got = asyncio.run(inspect_manifest(Refusing(), REFERENCE, manifest))
+    return got.kind, got.note
+
+
+def test_docker_schema_1_is_named() -> None:
+    content = {"schemaVersion": 1, "name": "old", "architecture": "amd64", "fsLayers": []}
+    for media_type in (SCHEMA1_SIGNED, "application/json"):
+        kind, note = read(media_type, content)
+        assert kind is ImageKind.SCHEMA1
+        assert note.startswith("Docker schema 1, which has no list of platforms")
+
+
+def test_an_index_that_is_an_image_too_is_refused_as_runtimes_do() -> None:
+    kind, note = read(OCI_INDEX, {"manifests": [], "layers": [{}], "config": {}})
+    assert kind is ImageKind.UNRECOGNISED
+    assert note == f"it is served as an index ({OCI_INDEX}) and says it is an image"
+    assert read(OCI_MANIFEST, {"mediaType": OCI_INDEX})[0] is ImageKind.UNRECOGNISED
+
+
+def test_another_media_type_is_named() -> None:
+    kind, note = read("text/html", {"a": 1})
+    assert (kind, note) == (ImageKind.UNRECOGNISED, "neither an image nor an index: its media type is text/html")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [5, {}, {"mediaType": OCI_MANIFEST}, {"mediaType": OCI_MANIFEST, "digest": "sha256:1", "size": 4}, {"digest": []}],
+)
+def test_an_entry_that_is_no_descriptor_is_said(row: object) -> None:
+    manifest = Manifest(OCI_INDEX, "sha256:1", json.dumps({"manifests": [row]}).encode())
+    (entry,) = asyncio.run(inspect_manifest(Refusing(), REFERENCE, manifest)).entries
+    assert entry.kind is EntryKind.UNREADABLE
+    assert entry.note.startswith("entry 1 of the index is no descriptor")
