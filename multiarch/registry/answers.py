@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Iterable
 import aiohttp
 
 from multiarch.registry.errors import RegistryError, RegistryReason, one_line
-from multiarch.registry.failures import failures
+from multiarch.registry.failures import failures, host_of
 from multiarch.registry.timing import retry_after
 from multiarch.registry.transport import Errand
 
@@ -46,7 +46,7 @@ class RefusalError(RegistryError):
 
 async def pieces(errand: Errand, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
     """The body, piece by piece. Raises RegistryError (TRUNCATED, TIMEOUT, UNSUPPORTED)."""
-    host = response.url.authority
+    host = host_of(response.url)
     encoding = response.headers.get("Content-Encoding", "identity").lower()
     if encoding not in {"", "identity"}:
         raise errand.error(RegistryReason.UNSUPPORTED, f"{host} compresses its answer ({encoding}) without being asked")
@@ -61,7 +61,7 @@ async def pieces(errand: Errand, response: aiohttp.ClientResponse) -> AsyncGener
 
 async def whole(errand: Errand, response: aiohttp.ClientResponse, limit: int) -> bytes:
     """The whole body. Raises RegistryError, TOO_LARGE as soon as it is above ``limit`` bytes."""
-    too_large = f"{response.url.authority} sends more than {limit} bytes"
+    too_large = f"{host_of(response.url)} sends more than {limit} bytes"
     if (response.content_length or 0) > limit:
         raise errand.error(RegistryReason.TOO_LARGE, too_large)
     body = bytearray()
@@ -77,7 +77,7 @@ async def refusal(errand: Errand, response: aiohttp.ClientResponse, secrets: Ite
     codes, said = await _said(errand, response)
     status = response.status
     reason = _reason(status, codes)
-    detail = f"{response.url.authority} answers {status}"
+    detail = f"{host_of(response.url)} answers {status}"
     if said:
         detail = f"{detail} ({one_line(said, secrets=secrets)})"
     wait = retry_after(response.headers.get("Retry-After"), time.time())

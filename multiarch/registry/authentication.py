@@ -20,6 +20,7 @@ from multiarch.registry.challenge import Challenge, parse_challenges, strongest
 from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.failures import host_of
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings
 from multiarch.registry.transport import Errand, Transport
@@ -217,7 +218,7 @@ class Authenticator:
             if credential is not None:
                 headers["Authorization"] = f"Basic {_pair(credential)}"
         # What an endpoint is trusted with (its certificates) holds for a token server of the same host.
-        server = endpoint if realm.authority == endpoint.host else Endpoint(realm.authority, scheme=realm.scheme)
+        server = endpoint if host_of(realm) == endpoint.host else Endpoint(host_of(realm), scheme=realm.scheme)
         secrets = () if credential is None else (*credential.secrets, _pair(credential))
         async with self._transport.request(
             errand, server, method, realm, headers, form=form, queue="tokens "
@@ -225,7 +226,7 @@ class Authenticator:
             if response.status != _OK:
                 error = await refusal(errand, response, secrets)
                 if error.reason is RegistryReason.DENIED:
-                    detail = f"the token server {realm.authority} answers {response.status}, asked {who(credential)}"
+                    detail = f"the token server {host_of(realm)} answers {response.status}, asked {who(credential)}"
                     raise errand.error(error.reason, detail)
                 raise error
             body = await whole(errand, response, _LIMIT)
@@ -240,8 +241,8 @@ class Authenticator:
             fine = False
         if not fine:
             raise errand.error(RegistryReason.MALFORMED, "the registry names a token server that is no https:// URL")
-        if realm.scheme == "http" and not self._settings.allows_plain_http(realm.authority):
-            detail = f"the registry's token server is http://{realm.authority}"
+        if realm.scheme == "http" and not self._settings.allows_plain_http(host_of(realm)):
+            detail = f"the registry's token server is http://{host_of(realm)}"
             raise errand.error(RegistryReason.REFUSED_HTTP, detail)
         return realm
 

@@ -10,6 +10,7 @@ import aiohttp
 from multiarch.registry.cache.model import Content
 from multiarch.registry.digests import Verifier, digest_of, signed_part
 from multiarch.registry.errors import RegistryReason
+from multiarch.registry.failures import host_of
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor
 from multiarch.registry.reference import Reference, digest_fault
 from multiarch.registry.transport import Errand
@@ -28,7 +29,7 @@ class BlobCheck:
         length = response.content_length
         if length is None or length == self._size:
             return
-        detail = f"{response.url.authority} announces {length} bytes of a blob that has {self._size}"
+        detail = f"{host_of(response.url)} announces {length} bytes of a blob that has {self._size}"
         raise errand.error(RegistryReason.TOO_LARGE if length > self._size else RegistryReason.WRONG_DIGEST, detail)
 
     def take(self, errand: Errand, piece: bytes) -> None:
@@ -59,7 +60,7 @@ def verifier(errand: Errand, descriptor: Descriptor) -> BlobCheck:
 
 def checked_manifest(errand: Errand, reference: Reference, response: aiohttp.ClientResponse, body: bytes) -> Content:
     """A manifest that is what was asked for. Raises MALFORMED or WRONG_DIGEST."""
-    host = response.url.authority
+    host = host_of(response.url)
     media_type = _media_type(response, body)
     if not body.lstrip()[:1] == b"{":
         raise errand.error(RegistryReason.MALFORMED, f"{host} sends no manifest but {media_type or 'something'}")
@@ -114,5 +115,5 @@ def next_page(errand: Errand, response: aiohttp.ClientResponse) -> str | None:
     url = str(link.get("url", ""))
     query = urlsplit(url).query
     if not query or not query.isascii() or not query.isprintable() or " " in query:
-        raise errand.error(RegistryReason.MALFORMED, f"{response.url.authority} links to no next page of tags")
+        raise errand.error(RegistryReason.MALFORMED, f"{host_of(response.url)} links to no next page of tags")
     return f"tags/list?{query}"

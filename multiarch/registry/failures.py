@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 import aiohttp
+from yarl import URL
 
 from multiarch.registry.errors import RegistryError, RegistryReason
 
@@ -37,6 +38,11 @@ _BEFORE: tuple[tuple[type[Exception], RegistryReason, str], ...] = (
 )
 _CLOSED = (RegistryReason.UNREACHABLE, "{host} closes the connection without an answer")
 _CUT = (RegistryReason.TRUNCATED, "{host} closes the connection within its answer")
+
+
+def host_of(url: URL) -> str:
+    """``host`` or ``host:port`` as it is written in references: without the port that goes without saying."""
+    return url.host_port_subcomponent or ""
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from yarl import URL
 
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.failures import failures
+from multiarch.registry.failures import failures, host_of
 from multiarch.registry.settings import RegistrySettings, is_loopback
 from multiarch.registry.timing import Deadline
 
@@ -112,7 +112,7 @@ class Transport:
         Raises:
             RegistryError: there is no answer. An answer of whatever status is none of its matters.
         """
-        place = self._places.setdefault(f"{queue}{url.authority}", asyncio.Semaphore(self._settings.concurrency))
+        place = self._places.setdefault(f"{queue}{host_of(url)}", asyncio.Semaphore(self._settings.concurrency))
         async with errand.deadline.paused():
             await place.acquire()
         try:
@@ -150,7 +150,7 @@ class Transport:
                 raise errand.error(RegistryReason.REDIRECTS, f"{start.host} redirects {len(seen)} times")
             if target.origin() != url.origin():
                 headers = {name: value for name, value in headers.items() if name.lower() in _HARMLESS}
-                endpoint = Endpoint(target.authority, scheme=target.scheme)
+                endpoint = Endpoint(host_of(target), scheme=target.scheme)
             seen.add(target)
             url = target
 
@@ -166,10 +166,10 @@ class Transport:
             fine = False
         if not fine:
             raise errand.error(RegistryReason.MALFORMED, f"{url.host} redirects to what is no https:// URL")
-        if target.scheme == "http" and not self._settings.allows_plain_http(target.authority):
-            same_place = url.scheme == "http" and target.authority == url.authority
+        if target.scheme == "http" and not self._settings.allows_plain_http(host_of(target)):
+            same_place = url.scheme == "http" and host_of(target) == host_of(url)
             if not same_place:
-                raise errand.error(RegistryReason.REFUSED_HTTP, f"{url.host} redirects to http://{target.authority}")
+                raise errand.error(RegistryReason.REFUSED_HTTP, f"{url.host} redirects to http://{host_of(target)}")
         return target
 
     async def _send(
@@ -184,7 +184,7 @@ class Transport:
         if self._session is None:
             raise RuntimeError("the client is used outside its `async with`")
         context = self._context(errand, endpoint) if url.scheme == "https" else True
-        with failures(errand.error, url.authority, errand.deadline.seconds):
+        with failures(errand.error, host_of(url), errand.deadline.seconds):
             async with asyncio.timeout(errand.deadline.left):
                 return await self._session.request(
                     method, url, headers=headers, data=form, allow_redirects=False, ssl=context, proxy=self._proxy(url)
@@ -209,9 +209,9 @@ class Transport:
 
     def _proxy(self, url: URL) -> str | None:
         address = self._proxies.get(url.scheme)
-        if not address or url.host is None or is_loopback(url.authority):
+        if not address or url.host is None or is_loopback(host_of(url)):
             return None
-        if urllib.request.proxy_bypass(url.authority):
+        if urllib.request.proxy_bypass(host_of(url)):
             return None
         return address if "://" in address else f"http://{address}"
 

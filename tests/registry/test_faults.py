@@ -1,0 +1,313 @@
+"""What goes wrong on the way is named in one line, and what can be tried again is.
+
+The proxy of faults.py stands in for networks and servers that fail; behind it is the real registry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import AsyncGenerator, Iterator
+
+import pytest
+
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.model import Descriptor
+from multiarch.registry.reference import Reference
+from multiarch.registry.settings import RegistrySettings
+from tests.cluster.programs import free_ports
+from tests.registry import server
+from tests.registry.faults import Fault, Proxy
+from tests.registry.images import CONFIG, CONFIG_TYPE, QUICK, READER, Known, client, push
+from tests.registry.server import Auth, Server, digest_of
+
+HASTY = dataclasses.replace(QUICK, total_seconds=2.0, read_seconds=0.5, retries=1)
+NAMED = {
+    Fault.SILENT: (RegistryReason.TIMEOUT, "is silent for too long"),
+    Fault.SLOW: (RegistryReason.TIMEOUT, "is silent for too long"),
+    Fault.DROPPED: (RegistryReason.UNREACHABLE, "closes the connection without an answer"),
+    Fault.RESET: (RegistryReason.TRUNCATED, "its answer"),
+    Fault.TRUNCATED: (RegistryReason.TRUNCATED, "ends its answer too early"),
+    Fault.RATE_LIMITED: (RegistryReason.RATE_LIMITED, "answers 429"),
+    Fault.ERROR: (RegistryReason.SERVER, "answers 500"),
+    Fault.WRONG_DIGEST: (RegistryReason.WRONG_DIGEST, "sends sha256:"),
+    Fault.OVERSIZED: (RegistryReason.TOO_LARGE, "sends more than 4194304 bytes"),
+    Fault.ENDLESS: (RegistryReason.TOO_LARGE, "sends more than 4194304 bytes"),
+    Fault.REDIRECTS: (RegistryReason.REDIRECTS, "redirects 6 times"),
+    Fault.CIRCLE: (RegistryReason.REDIRECTS, "redirects in a circle"),
+    Fault.GARBAGE: (RegistryReason.MALFORMED, "sends what is no HTTP"),
+    Fault.COMPRESSED: (RegistryReason.UNSUPPORTED, "compresses its answer (gzip)"),
+    Fault.LOGIN_PAGE: (RegistryReason.MALFORMED, "sends no manifest but text/html"),
+}
+PASSING = [Fault.DROPPED, Fault.RESET, Fault.TRUNCATED, Fault.RATE_LIMITED, Fault.ERROR, Fault.SILENT]
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[Server]:
+    with server.running() as running:
+        push(running)
+        yield running
+
+
+@pytest.fixture
+def proxy(registry: Server) -> Iterator[Proxy]:
+    with Proxy(registry).running() as running:
+        yield running
+
+
+def image(proxy: Proxy) -> Reference:
+    return Reference(proxy.host, "team/image", "1.0", None)
+
+
+def refused(reference: Reference, settings: RegistrySettings = HASTY) -> RegistryError:
+    async def read() -> RegistryError:
+        async with client(settings) as opened:
+            with pytest.raises(RegistryError) as caught:
+                await opened.manifest(reference)
+            return caught.value
+
+    return asyncio.run(read())
+
+
+def test_every_fault_is_tested() -> None:
+    assert set(NAMED) == set(Fault)
+
+
+@pytest.mark.parametrize("fault", list(Fault), ids=lambda fault: fault.name.lower())
+def test_each_fault_has_its_reason_and_one_line(proxy: Proxy, fault: Fault) -> None:
+    proxy.fault = fault
+    reason, words = NAMED[fault]
+    error = refused(image(proxy))
+    assert error.reason is reason
+    assert str(error).startswith(f"{proxy.host}/team/image:1.0: {reason}: ")
+    assert words in str(error)
+    assert "\n" not in str(error)
+
+
+def test_nobody_listens() -> None:
+    (port,) = free_ports(1)
+    error = refused(Reference(f"127.0.0.1:{port}", "team/image", "1.0", None))
+    assert error.reason is RegistryReason.UNREACHABLE
+    assert f"127.0.0.1:{port} refuses the connection" in str(error)
+
+
+def test_a_name_that_nobody_knows() -> None:
+    error = refused(Reference("registry.invalid", "team/image", "1.0", None))
+    assert error.reason is RegistryReason.UNREACHABLE
+    assert "the name of registry.invalid can't be resolved" in str(error)
+
+
+@pytest.mark.parametrize("fault", PASSING, ids=lambda fault: fault.name.lower())
+def test_what_passes_is_tried_again(proxy: Proxy, fault: Fault) -> None:
+    proxy.fault, proxy.times, proxy.retry_after = fault, 2, "0"
+
+    async def read() -> None:
+        async with client(dataclasses.replace(QUICK, read_seconds=0.5)) as opened:
+            assert (await opened.manifest(image(proxy))).json()["schemaVersion"] == 2
+
+    asyncio.run(read())
+    assert len([asked for asked in proxy.asked if "/manifests/" in asked.path]) == 3
+
+
+@pytest.mark.parametrize("fault", [Fault.WRONG_DIGEST, Fault.CIRCLE, Fault.OVERSIZED], ids=lambda fault: fault.name)
+def test_what_stays_wrong_is_not_tried_again(proxy: Proxy, fault: Fault) -> None:
+    proxy.fault = fault
+    refused(image(proxy))
+    assert len([asked for asked in proxy.asked if "/manifests/" in asked.path]) == 1
+
+
+def test_the_time_that_a_registry_asks_for_is_waited(proxy: Proxy) -> None:
+    proxy.fault, proxy.times, proxy.retry_after = Fault.RATE_LIMITED, 1, "1"
+
+    async def read() -> float:
+        async with client() as opened:
+            started = time.monotonic()
+            await opened.manifest(image(proxy))
+            return time.monotonic() - started
+
+    assert 1.0 <= asyncio.run(read()) < 3.0
+
+
+def test_nobody_waits_longer_than_the_deadline_and_nothing_is_asked_meanwhile(proxy: Proxy) -> None:
+    proxy.fault, proxy.retry_after = Fault.RATE_LIMITED, "3600"
+
+    async def read() -> None:
+        async with client() as opened:
+            for tag in ("1.0", "2.0"):
+                started = time.monotonic()
+                with pytest.raises(RegistryError, match=r"rate limited: .* asks to come back in 3\d\d\d s"):
+                    await opened.manifest(Reference(proxy.host, "team/image", tag, None))
+                assert time.monotonic() - started < 1.0
+
+    asyncio.run(read())
+    assert len([asked for asked in proxy.asked if "/manifests/" in asked.path]) == 1
+
+
+def test_a_host_that_is_gone_is_left_alone_for_a_while() -> None:
+    (port,) = free_ports(1)
+
+    async def read() -> None:
+        async with client(dataclasses.replace(QUICK, backoff_seconds=0.3)) as opened:
+            for tag, longest in (("1.0", 5.0), ("2.0", 0.05)):
+                started = time.monotonic()
+                with pytest.raises(RegistryError, match="refuses the connection"):
+                    await opened.manifest(Reference(f"127.0.0.1:{port}", "team/image", tag, None))
+                assert time.monotonic() - started < longest
+
+    asyncio.run(read())
+
+
+def test_no_more_requests_at_once_than_allowed(proxy: Proxy) -> None:
+    proxy.delay = 0.02
+
+    async def read() -> None:
+        async with client(dataclasses.replace(QUICK, concurrency=3)) as opened:
+            await asyncio.gather(
+                *(opened.manifest(Reference(proxy.host, "team/image", f"t{n}", None)) for n in range(20)),
+                return_exceptions=True,
+            )
+
+    asyncio.run(read())
+    assert len(proxy.asked) >= 20
+    assert proxy.most_at_once == 3
+
+
+def test_the_same_question_at_the_same_time_is_asked_once(proxy: Proxy) -> None:
+    proxy.delay = 0.05
+
+    async def read() -> None:
+        async with client() as opened:
+            found = await asyncio.gather(*(opened.manifest(image(proxy)) for _ in range(50)))
+            assert len({manifest.digest for manifest in found}) == 1
+
+    asyncio.run(read())
+    assert len([asked for asked in proxy.asked if "/manifests/" in asked.path]) == 1
+
+
+def test_a_warm_cache_asks_nothing_while_fresh_and_one_head_later(proxy: Proxy) -> None:
+    async def read() -> None:
+        async with client() as opened:
+            await opened.manifest(image(proxy))
+            await opened.manifest(image(proxy))
+            assert [asked.method for asked in proxy.asked if "/manifests/" in asked.path] == ["GET"]
+        async with client(dataclasses.replace(QUICK, fresh_seconds=0.0)) as opened:
+            for _ in range(3):
+                await opened.manifest(image(proxy))
+
+    asyncio.run(read())
+    assert [asked.method for asked in proxy.asked if "/manifests/" in asked.path] == ["GET", "GET", "HEAD", "HEAD"]
+
+
+BLOB = Descriptor(CONFIG_TYPE, digest_of(CONFIG), len(CONFIG))
+SPOILED = {
+    Fault.RESET: RegistryReason.TRUNCATED,
+    Fault.TRUNCATED: RegistryReason.TRUNCATED,
+    Fault.WRONG_DIGEST: RegistryReason.WRONG_DIGEST,
+    Fault.OVERSIZED: RegistryReason.TOO_LARGE,
+    Fault.ENDLESS: RegistryReason.TOO_LARGE,
+    Fault.SLOW: RegistryReason.TIMEOUT,
+    Fault.LOGIN_PAGE: RegistryReason.WRONG_DIGEST,
+}
+
+
+async def _drained(pieces: AsyncGenerator[bytes, None]) -> bytes:
+    return b"".join([piece async for piece in pieces])
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("fault", list(SPOILED), ids=lambda fault: fault.name.lower())
+def test_a_spoiled_blob_is_found_out(proxy: Proxy, fault: Fault, *, streamed: bool) -> None:
+    proxy.fault = fault
+
+    async def read() -> RegistryError:
+        async with client(HASTY) as opened:
+            pieces = opened.stream(image(proxy), BLOB)
+            with pytest.raises(RegistryError) as caught:
+                await (_drained(pieces) if streamed else opened.blob(image(proxy), BLOB, limit=1000))
+            return caught.value
+
+    error = asyncio.run(read())
+    assert error.reason is SPOILED[fault]
+    assert BLOB.digest in str(error)
+
+
+def test_a_blob_above_the_limit_is_not_even_asked_for(proxy: Proxy) -> None:
+    async def read() -> None:
+        async with client() as opened:
+            with pytest.raises(RegistryError, match="too large: the blob has 37 bytes, 36 are read at the most"):
+                await opened.blob(image(proxy), BLOB, limit=36)
+
+    asyncio.run(read())
+    assert proxy.asked == []
+
+
+def test_a_descriptor_that_is_none_is_malformed(proxy: Proxy) -> None:
+    async def read() -> None:
+        async with client() as opened:
+            for digest in ("sha256:12", "../../secret", "md5:d41d8cd98f00b204e9800998ecf8427e"):
+                with pytest.raises(RegistryError, match="malformed answer"):
+                    await opened.blob(image(proxy), Descriptor("any", digest, 1), limit=10)
+
+    asyncio.run(read())
+    assert proxy.asked == []
+
+
+def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
+    with (
+        server.running(auth=Auth.BASIC) as guarded,
+        server.running() as storage,
+        Proxy(storage).running() as other,
+        Proxy(guarded, elsewhere=f"http://{other.host}").running() as origin,
+    ):
+        push(storage)
+        push(guarded)
+
+        async def warm() -> None:
+            # The origin wants credentials for manifests, so that the blob's request carries them at once.
+            async with client(credentials=Known(READER)) as opened:
+                await opened.manifest(image(origin))
+                assert await opened.blob(image(origin), BLOB, limit=1000) == CONFIG
+
+        asyncio.run(warm())
+        assert "authorization" in origin.asked[-1].headers
+        assert "/blobs/" in other.asked[-1].path
+        assert all("authorization" not in asked.headers for asked in other.asked)
+        assert other.asked[-1].headers["accept-encoding"] == "identity"
+
+
+def test_a_redirect_to_plain_http_elsewhere_is_refused(proxy: Proxy) -> None:
+    proxy.elsewhere = "http://storage.example"
+
+    async def read() -> None:
+        async with client() as opened:
+            with pytest.raises(RegistryError) as caught:
+                await opened.blob(image(proxy), BLOB, limit=1000)
+        assert caught.value.reason is RegistryReason.REFUSED_HTTP
+        assert "redirects to http://storage.example" in str(caught.value)
+
+    asyncio.run(read())
+
+
+@pytest.mark.parametrize("where", ["ftp://host/", "http://user:secret@127.0.0.1/", "http://[::1/", ""])
+def test_a_redirect_to_nowhere_is_malformed(proxy: Proxy, where: str) -> None:
+    proxy.elsewhere = where or "\\\\"
+
+    async def read() -> RegistryError:
+        async with client() as opened:
+            with pytest.raises(RegistryError) as caught:
+                await opened.blob(image(proxy), BLOB, limit=1000)
+            return caught.value
+
+    error = asyncio.run(read())
+    assert "secret" not in str(error)
+    assert error.reason in {RegistryReason.MALFORMED, RegistryReason.REDIRECTS}
+
+
+def test_the_deadline_holds_for_all_attempts_together(proxy: Proxy) -> None:
+    proxy.fault = Fault.SILENT
+    started = time.monotonic()
+    error = refused(image(proxy), dataclasses.replace(QUICK, total_seconds=1.0, retries=10))
+    assert error.reason is RegistryReason.TIMEOUT
+    assert "is not done within 1 s" in str(error)
+    assert time.monotonic() - started < 3.0
