@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from multiarch.audit.images import NO_IMAGE, ImageAudit, audit_images
+from multiarch.audit.uses import Role, Use, Workload
+from multiarch.facts.architectures import Architecture
+from multiarch.images.model import Verdict
+from tests.images.asking import asked
+from tests.images.shapes import Repository
+
+BOTH = (Architecture.AMD64, Architecture.ARM64)
+
+
+def use(image: str, name: str = "api", **more: Any) -> Use:
+    return Use(image, "main", Role.CONTAINER, Workload("shop", "Deployment", name), "default", **more)
+
+
+def audited(uses: Iterable[Use], progress: list[tuple[int, int]] | None = None) -> ImageAudit:
+    steps = [] if progress is None else progress
+    return asked(
+        lambda registry: audit_images(registry, uses, BOTH, looked_up=lambda done, every: steps.append((done, every)))
+    )
+
+
+def test_every_image_has_a_verdict_per_architecture_and_all_its_users(repository: Repository) -> None:
+    repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
+    repository.image("linux/amd64", tag="amd64-only")
+    root = f"{repository.server.host}/{repository.name}"
+    found = audited([use(f"{root}:both", "one"), use(f"{root}:both", "two"), use(f"{root}:amd64-only")])
+    amd64_only, both = found.rows
+    assert [each.verdict for each in both.judgements] == [Verdict.SUPPORTED, Verdict.SUPPORTED]
+    assert [each.workload.name for each in both.uses] == ["one", "two"]
+    assert [each.verdict for each in amd64_only.judgements] == [Verdict.SUPPORTED, Verdict.UNSUPPORTED]
+    assert "linux/amd64" in amd64_only.judged(Architecture.ARM64).reason
+    assert (amd64_only.worst, both.worst) == (Verdict.UNSUPPORTED, Verdict.SUPPORTED)
+    assert {verdict: found.count(verdict) for verdict in Verdict} == {
+        Verdict.SUPPORTED: 1,
+        Verdict.UNSUPPORTED: 1,
+        Verdict.UNKNOWN: 0,
+    }
+
+
+def test_what_cannot_be_judged_is_unknown_with_its_reason_and_the_rest_goes_on(repository: Repository) -> None:
+    repository.image("linux/arm64", tag="there")
+    root = f"{repository.server.host}/{repository.name}"
+    uses = [use(f"{root}:there"), use(f"{root}:missing"), use("Not An Image"), use(""), use("127.0.0.1:1/gone:1")]
+    rows = {row.image: row for row in audited(uses).rows}
+    assert rows[f"{root}:there"].judged(Architecture.ARM64).verdict is Verdict.SUPPORTED
+    assert "not found" in rows[f"{root}:missing"].judged(Architecture.ARM64).reason
+    assert "is no image reference" in rows["Not An Image"].judged(Architecture.AMD64).reason
+    assert "names no image" in rows[NO_IMAGE].judged(Architecture.AMD64).reason
+    assert "unreachable" in rows["127.0.0.1:1/gone:1"].judged(Architecture.ARM64).reason
+    assert all(row.worst is Verdict.UNKNOWN for image, row in rows.items() if not image.endswith(":there"))
+
+
+def test_two_spellings_of_an_image_are_two_rows_and_one_look_up(repository: Repository) -> None:
+    repository.image("linux/arm64", tag="latest")
+    root = f"{repository.server.host}/{repository.name}"
+    steps: list[tuple[int, int]] = []
+    found = audited([use(root), use(f"{root}:latest")], steps)
+    assert [row.image for row in found.rows] == [root, f"{root}:latest"]
+    assert steps == [(1, 1)]
+
+
+def test_progress_counts_up_to_the_number_of_images(repository: Repository) -> None:
+    for number in range(5):
+        repository.image("linux/arm64", tag=f"v{number}")
+    root = f"{repository.server.host}/{repository.name}"
+    steps: list[tuple[int, int]] = []
+    audited([use(f"{root}:v{number}") for number in range(5)], steps)
+    assert steps == [(number, 5) for number in range(1, 6)]
+
+
+def test_nothing_in_use_is_an_empty_audit() -> None:
+    assert audited([]).rows == ()
