@@ -32,7 +32,8 @@ class KarpenterArgs:
 
     ``controller_group`` is the managed node group that the controller runs on. ``discovery`` are the tags by which
     subnets are found; the security group gets them here. ``isolated`` says that nothing but VPC endpoints leads out.
-    ``ready`` is what the controller's pods need.
+    ``ready`` is what the controller's pods need; ``successor`` the autoscaler that takes over, where the stack leaves
+    Karpenter.
     """
 
     plan: KarpenterPlan
@@ -48,6 +49,7 @@ class KarpenterArgs:
     isolated: bool
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
+    successor: pulumi.Resource | None
 
 
 class Karpenter(Component):
@@ -100,6 +102,7 @@ class Karpenter(Component):
                 role=nodes.role_name,
                 provider=args.provider,
                 ready=(controller, *nodes.ready, *self._discovery(args)),
+                closed_after=(args.successor,) if args.successor else (),
             ),
             opts=self.child("node-pools"),
         )

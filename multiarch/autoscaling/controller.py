@@ -69,6 +69,7 @@ def plan_karpenter(
             max_pods=POD_CEILING_SMALL if context.prefix_delegation else None,
         ),
         pools=plan_pools(spec.pools, order, context, family, report, cordoned=cordoned),
+        cordoned=cordoned,
     )
 
 

@@ -131,13 +131,17 @@ class NodeClassPlan:
 
 @dataclass(frozen=True, slots=True)
 class KarpenterPlan:
-    """Karpenter. ``controller_group`` is the managed node group that the controller runs on; ``queue`` a name."""
+    """Karpenter. ``controller_group`` is the managed node group that the controller runs on; ``queue`` a name.
+
+    ``cordoned``: a stack is leaving Karpenter, and its pools add no node.
+    """
 
     chart_version: str
     queue: str
     controller_group: str
     node_class: NodeClassPlan
     pools: tuple[NodePoolPlan, ...]
+    cordoned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
