@@ -17,8 +17,8 @@ from ruamel.yaml import YAML
 
 import components
 from components import kubernetes_api
-from components.recording import Recorded
 from components.rendering import declare
+from components.rendering.recording import Recorded
 from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
 from multiarch.errors import StackError
 from multiarch.stack.load import load_file, stack_files
