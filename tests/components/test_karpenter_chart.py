@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from components.rendered_files import contents
+from components.rendering.files import contents
 from tests.cluster import charts
 from tests.components.declared import World
 
