@@ -37,6 +37,10 @@ def said(rig: Rig, since: int) -> str:
     return rig.controller.log.read_bytes()[since:].decode(errors="replace")
 
 
+def wait_until_none(rig: Rig, kind: tuple[str, str]) -> None:
+    wait_for(lambda: not rig.kube.list(*kind), f"{kind[1]} to go", timeout=90)
+
+
 def test_the_controller_is_the_chart_s_service_account(rig: Rig) -> None:
     (entry,) = json.loads((rig.controller.log.parent / "karpenter" / "kubeconfig").read_text())["users"]
     controller = Kube(replace(rig.kube.access, token=entry["user"]["token"]))
@@ -69,7 +73,7 @@ def test_with_these_rights_a_pod_gets_its_node_and_everything_goes_again(rig: Ri
     for kind in (NODE_POOLS, NODE_CLASSES):
         for item in rig.kube.list(*kind):
             rig.kube.delete({"apiVersion": kind[0], "kind": kind[1], **item})
-        wait_for(lambda kind=kind: not rig.kube.list(*kind), f"{kind[1]} to go", timeout=90)
+        wait_until_none(rig, kind)
     wait_for(lambda: not rig.nodes() and not rig.kube.list(*NODE_CLAIMS), "nodes and claims to go", timeout=60)
     assert rig.aws.running_instances() == []
     assert REFUSED not in said(rig, before)
