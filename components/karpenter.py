@@ -128,6 +128,7 @@ class Karpenter(Component):
             node_group=args.controller_group.eks_name,
             taints=(*([args.arm64_taint] if args.arm64_taint else []), *args.controller_group.plan.taints),
             isolated=args.isolated,
+            service_monitor=args.plan.service_monitor,
         )
         return kubernetes_api.declare_release(
             NAME,
@@ -157,6 +158,7 @@ def values(
     node_group: pulumi.Input[str],
     taints: Sequence[Taint],
     isolated: bool,
+    service_monitor: bool,
 ) -> Manifest:
     """Return the controller chart's values; what it has right by itself is not repeated.
 
@@ -181,6 +183,7 @@ def values(
         "dnsPolicy": "Default",
         "tolerations": kubernetes_api.system_tolerations(taints),
         "affinity": _affinity(node_group),
+        "serviceMonitor": {"enabled": service_monitor},
         "topologySpreadConstraints": [
             {**spread, "topologyKey": "topology.kubernetes.io/zone"},
             {**spread, "topologyKey": "kubernetes.io/hostname"},

@@ -88,6 +88,13 @@ def test_two_controllers_spread_and_go_one_by_one(with_karpenter: World) -> None
     ]
 
 
+def test_a_service_monitor_is_declared_where_the_plan_wants_one(with_karpenter: World) -> None:
+    assert values(with_karpenter)["serviceMonitor"] == {"enabled": False}
+    wanted = replace(autoscaled.KARPENTER, service_monitor=True)
+    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
+    assert values(found)["serviceMonitor"] == {"enabled": True}
+
+
 def test_six_policies_are_kept_apart_and_each_fits_iams_limit(with_karpenter: World) -> None:
     policies = {policy.name: str(policy.inputs["policy"]) for policy in with_karpenter.all(autoscaled.POLICY)}
     assert len(policies) == 6
