@@ -60,11 +60,13 @@ class _Claim:
 class _Ask:
     """One way in which Karpenter asks for a batch's pods, with what each pool offers for it.
 
-    ``zonal``: it has rules of its own about zones; ``domains``: labels other than zones that its rules are about;
+    ``apart`` is the pod with no rules about others but those that keep them apart. ``zonal``: its node has to be in one
+    zone for the sake of its rules; ``domains``: labels other than zones that its rules are about;
     ``lasting``: what other pods forbid it today stays forbidden.
     """
 
     pod: Pod
+    apart: Pod
     offers: list[Offer | None]
     zonal: bool
     domains: tuple[str, ...]
@@ -102,6 +104,7 @@ class Karpenter:
         self._tally: Counter[tuple[int, str | None]] = Counter()
         self._domains: Counter[tuple[int, tuple[str | None, ...]]] = Counter()
         self._placements: Placements | None = None
+        self._possible = Placements()
         for asks in self._asks.values():
             for ask in asks:
                 ask.heap, ask.seen = [], 0
@@ -164,11 +167,12 @@ class Karpenter:
             asks = []
             for spec, shuns in relaxations(batch.sample.spec, wishes_on_taints=self._wishes):
                 spread = {each.topology_key for each in spec.spread} - {HOSTNAME}
-                keys = spread | {each.topology_key for each in spec.pod_anti_affinity} - {HOSTNAME}
                 lasting = not (spec.pod_affinity or spread)
                 offers = [pool.offer(spec, shuns_wishes=shuns) for pool in self._pools]
-                zonal, domains = bool(keys or spec.pod_affinity), tuple(sorted(set(domains_of(spec))))
-                asks.append(_Ask(replace(batch.sample, spec=spec), offers, zonal, domains, lasting))
+                pod = replace(batch.sample, spec=spec)
+                apart = replace(pod, spec=replace(spec, spread=(), pod_affinity=()))
+                domains = tuple(sorted(set(domains_of(spec))))
+                asks.append(_Ask(pod, apart, offers, bool(spread or spec.pod_affinity), domains, lasting))
             self._asks[batch.number] = asks
         return self._asks[batch.number]
 
@@ -269,7 +273,8 @@ class Karpenter:
             return zones, True
         found, lasting = [], True
         for zone in zones:
-            reason = self._placements.why_not(ask.pod, claim.node(types, zone))
+            node = claim.node(types, zone)
+            reason = self._placements.why_not(ask.pod, node) or self._possible.why_not(ask.apart, node)
             if reason is None:
                 found.append(zone)
             else:
@@ -290,6 +295,9 @@ class Karpenter:
             self._domains[batch.number, tuple(labels.get(key) for key in domains)] += 1
         if self._placements is not None and batch.counted:
             self._placements.place(pod, claim.node(claim.types, zone))
+            # Whoever is to be kept apart from a pod is kept out of all zones in which its node might come up.
+            for each in claim.zones if zone is None else ():
+                self._possible.place(pod, claim.node(claim.types, each))
 
     def _explain(self, batch: Batch, ask: _Ask, offer: Offer, claim: _Claim) -> None:
         """Record why a pool that a pod may use makes no node for it."""

@@ -113,9 +113,16 @@ def _about_karpenter(plan: AutoscalingPlan) -> Iterator[str]:
         "are not known here; the smallest type that holds a node's pods is named, and counted against limits."
     )
     yield (
-        "Karpenter orders pods of one size by age, here by their place in the files, and takes any of several zones "
-        "that are equally empty; with more than 12 planned nodes of equal pods it takes any."
+        "Karpenter orders pods of one size by age, here by their place in the files, and takes any of several zones, "
+        "or of both architectures in a pool that has them, that are equally empty; with more than 12 planned nodes of "
+        "equal pods it takes any."
     )
+    both = sorted(pool.name for pool in plan.karpenter.pools if len({kind.architecture for kind in pool.kinds}) > 1)
+    if both:
+        yield (
+            f"{', '.join(both)}: of two architectures; where neither the pods nor their room on a type decide, prices "
+            "do when a node is bought, and here a type of the more wanted one is named."
+        )
     yield "kube-scheduler may bind a pod to another node with room than the one that was planned for it."
     if plan.use is Autoscaler.KARPENTER:
         yield "Consolidation, interruptions and instances that EC2 does not have are not simulated."

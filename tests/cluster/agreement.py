@@ -35,10 +35,19 @@ Got = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """``got``, and workloads with pods that no further node of any pool could take."""
+    """``got``, workloads with pods that no further node of any pool could take, and all that is said to be left out."""
 
     got: Got
     hopeless: frozenset[str]
+    notes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """``got``, and by workload what Karpenter said of one pod that it refused."""
+
+    got: Got
+    reasons: Mapping[str, str]
 
 
 def plan_of(pools: Pools) -> Plan:
@@ -64,10 +73,11 @@ def simulated(scenario: Scenario) -> Simulated:
             found.setdefault(_workload(pod), Counter())[NOWHERE] += 1
             if not any(answer.usable for answer in outcome.answers):
                 hopeless.add(_workload(pod))
-    return Simulated({name: dict(found[name]) for name in sorted(found)}, frozenset(hopeless))
+    notes = frozenset((*result.notes, *(note for outcome in result.workloads for note in outcome.notes)))
+    return Simulated({name: dict(found[name]) for name in sorted(found)}, frozenset(hopeless), notes)
 
 
-def real(rig: Rig, scenario: Scenario, expected: Simulated) -> Got:
+def real(rig: Rig, scenario: Scenario, expected: Simulated) -> Real:
     """What the real Karpenter gives, of pools that are there already; see :func:`apply`.
 
     No node joins while Karpenter plans, so that kube-scheduler can't give a pod the room that was planned for another.
@@ -94,7 +104,8 @@ def real(rig: Rig, scenario: Scenario, expected: Simulated) -> Got:
         result |= later
         if all(isinstance(said, Refused) for said in later.values()):
             break
-    return _told(result, scenario)
+    reasons = {_workload(name): said.reason for name, said in result.items() if isinstance(said, Refused)}
+    return Real(_told(result, scenario), reasons)
 
 
 def _offer(rig: Rig, pods: Sequence[Object]) -> dict[str, Placement | Refused]:
@@ -120,20 +131,22 @@ def apply(rig: Rig, pools: Pools) -> None:
     rig.apply(made)
 
 
-def differences(expected: Got, found: Got) -> list[str]:
+def differences(expected: Got, found: Real) -> list[str]:
     """Say of each workload what differs, one line each; empty where both agree.
 
     Where the simulator says that either architecture will do, both agree whichever it is.
     """
     lines = []
-    for name in sorted(expected.keys() | found.keys()):
-        wanted, got = Counter(expected.get(name, {})), Counter(found.get(name, {}))
+    for name in sorted(expected.keys() | found.got.keys()):
+        wanted, got = Counter(expected.get(name, {})), Counter(found.got.get(name, {}))
         wanted, got = wanted - got, got - wanted
         open_to_both = Counter({_either(what): 0 for what in got})
         for what, count in got.items():
             open_to_both[_either(what)] += count
         if wanted not in (got, open_to_both):
-            lines.append(f"{name}: simulated {_listed(expected.get(name, {}))}, real {_listed(found.get(name, {}))}")
+            why = f" ({found.reasons[name]})" if name in found.reasons else ""
+            both = (_listed(each.get(name, {})) for each in (expected, found.got))
+            lines.append("{}: simulated {}, real {}{}".format(name, *both, why))
     return lines
 
 

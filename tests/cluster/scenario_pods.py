@@ -45,12 +45,17 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """One kind of workload. ``zonal``: zones matter; ``one_size``: only for pools whose types are all of one size."""
+    """One kind of workload.
+
+    ``zonal``: zones matter; ``one_size``: only for pools whose types are all of one size; ``splits``: architectures
+    matter as zones do, so that in a pool of both it comes alone.
+    """
 
     name: str
     make: Callable[[Ask], list[Object]]
     zonal: bool = False
     one_size: bool = False
+    splits: bool = False
 
 
 def expression(key: str, operator: str, *values: str) -> Object:
@@ -205,12 +210,13 @@ TRAITS = (
     Trait("spread-zone-4-domains", _spread(3, ZONE, "DoNotSchedule", minDomains=4), zonal=True),
     Trait("spread-host", _spread(3, HOST, "DoNotSchedule")),
     Trait("spread-host-softly", _spread(3, HOST, "ScheduleAnyway")),
-    Trait("spread-architecture", _spread(2, ARCHITECTURE, "DoNotSchedule")),
+    Trait("spread-architecture", _spread(2, ARCHITECTURE, "DoNotSchedule"), splits=True),
     Trait("spread-capacity", _spread(2, CAPACITY, "DoNotSchedule")),
     Trait("apart-by-host", _together(3, "podAntiAffinity", HOST)),
     Trait("apart-by-zone", _together(2, "podAntiAffinity", ZONE), zonal=True, one_size=True),
     Trait("likes-apart-by-host", _would_like(3, "podAntiAffinity", HOST)),
-    Trait("likes-apart-by-architecture", _would_like(3, "podAntiAffinity", ARCHITECTURE)),
+    Trait("likes-apart-by-architecture", _would_like(3, "podAntiAffinity", ARCHITECTURE), splits=True),
+    Trait("likes-apart-by-zone", _would_like(3, "podAntiAffinity", ZONE), zonal=True),
     Trait("likes-together-by-host", _would_like(2, "podAffinity", HOST)),
     Trait("together-by-host", _together(2, "podAffinity", HOST)),
     Trait("together-by-zone", _together(2, "podAffinity", ZONE), zonal=True),

@@ -17,7 +17,7 @@ from tests.cluster.placements import MOST_PODS
 from tests.cluster.scenario_pods import TRAITS, Ask, Trait
 
 SEED = 4
-HANDS = 4
+HANDS = 3
 """Scenarios of each kind of pools."""
 LARGEST_HAND = 5
 _SIZES = range(150, 3600, 23)
@@ -39,6 +39,11 @@ class Pools:
     one_size: bool = True
     nodes: bool = False
 
+    @property
+    def both(self) -> bool:
+        """Whether a pool buys both architectures."""
+        return any(wish.get("multiArchitecture") for wish in self.words.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
@@ -59,30 +64,32 @@ class Scenario:
         return [each for each in self.manifests if each["kind"] == "DaemonSet"]
 
 
-XLARGE: Mapping[str, Any] = {"sizes": ["xlarge"]}
+_XLARGE: Mapping[str, Any] = {"sizes": ["xlarge"]}
+XLARGE = Pools("xlarge", {"general": _XLARGE})
+LIMIT_4_CPUS = Pools("limit-4-cpus", {"general": {**_XLARGE, "cpuLimit": 4}})
 POOLS = (
     Pools("as-they-come", {"general": {}}, one_size=False),
-    Pools("xlarge", {"general": XLARGE}),
-    Pools("limit-8-cpus", {"general": {**XLARGE, "cpuLimit": 8}}),
-    Pools("limit-4-cpus", {"general": {**XLARGE, "cpuLimit": 4}}),
-    Pools("limit-memory", {"general": {"families": ["m7g", "m7i"], **XLARGE, "memoryLimit": "20Gi"}}),
-    Pools("prefers-amd64", {"general": XLARGE}, {"prefer": "amd64"}),
-    Pools("no-spot", {"general": XLARGE}, {"order": ["arm64-on-demand", "amd64-on-demand"]}),
-    Pools("one-for-both", {"general": {**XLARGE, "multiArchitecture": True}}),
-    Pools("one-for-both-untainted", {"general": {**XLARGE, "multiArchitecture": True, "arm64Taint": False}}),
+    XLARGE,
+    Pools("limit-8-cpus", {"general": {**_XLARGE, "cpuLimit": 8}}),
+    LIMIT_4_CPUS,
+    Pools("limit-memory", {"general": {"families": ["m7g", "m7i"], **_XLARGE, "memoryLimit": "20Gi"}}),
+    Pools("prefers-amd64", {"general": _XLARGE}, {"prefer": "amd64"}),
+    Pools("no-spot", {"general": _XLARGE}, {"order": ["arm64-on-demand", "amd64-on-demand"]}),
+    Pools("one-for-both", {"general": {**_XLARGE, "multiArchitecture": True}}),
+    Pools("one-for-both-untainted", {"general": {**_XLARGE, "multiArchitecture": True, "arm64Taint": False}}),
     Pools(
         "two-wishes",
         {
-            "batch": {"families": ["c7g", "c7i"], **XLARGE, "labels": {"example.com/tier": "batch"},
+            "batch": {"families": ["c7g", "c7i"], **_XLARGE, "labels": {"example.com/tier": "batch"},
                       "taints": ["tier=batch:NoSchedule"]},
-            "general": XLARGE,
+            "general": _XLARGE,
         },
     ),
-    Pools("untainted", {"general": {**XLARGE, "arm64Taint": False, "labels": {"example.com/tier": "batch"}}}),
-    Pools("arm64-unwanted", {"general": {**XLARGE, "arm64Taint": False, "taints": ["old=yes:PreferNoSchedule"]},
-                             "other": {**XLARGE, **_AMD64, "capacityTypes": ["on-demand"], "weight": 5}}),
-    Pools("arm64-in-one-zone", {"arm": {**XLARGE, **_ARM64, "zones": ["us-east-1b"]}, "x86": {**XLARGE, **_AMD64}}),
-    Pools("with-nodes", {"general": XLARGE}, nodes=True),
+    Pools("untainted", {"general": {**_XLARGE, "arm64Taint": False, "labels": {"example.com/tier": "batch"}}}),
+    Pools("arm64-unwanted", {"general": {**_XLARGE, "arm64Taint": False, "taints": ["old=yes:PreferNoSchedule"]},
+                             "other": {**_XLARGE, **_AMD64, "capacityTypes": ["on-demand"], "weight": 5}}),
+    Pools("arm64-in-one-zone", {"arm": {**_XLARGE, **_ARM64, "zones": ["us-east-1b"]}, "x86": {**_XLARGE, **_AMD64}}),
+    Pools("with-nodes", {"general": _XLARGE}, nodes=True),
 )  # fmt: skip
 """Every kind of pools there is."""
 
@@ -97,7 +104,13 @@ def scenarios() -> list[Scenario]:
             hand = list(_deal(deck, pools, chance))
             name = f"{pools.name} {number}: {' + '.join(trait for trait, _ in hand)}"
             made.append(Scenario(name, pools, tuple(each for _, manifests in hand for each in manifests)))
-    return made
+    made += [
+        Scenario(f"{pools.name}: {trait.name}", pools, tuple(trait.make(Ask("w0", 700, 512))))
+        for pools in POOLS
+        for trait in TRAITS
+        if pools.both and trait.splits
+    ]
+    return sorted(made, key=lambda each: POOLS.index(each.pools))
 
 
 def _deal(deck: list[Trait], pools: Pools, chance: Random) -> Iterator[tuple[str, list[Object]]]:
@@ -112,7 +125,8 @@ def _deal(deck: list[Trait], pools: Pools, chance: Random) -> Iterator[tuple[str
             drawn = deck.pop()
             manifests = drawn.make(Ask(f"w{number}", sizes[number], chance.choice(_MEMORY)))
             count = sum(each["kind"] == "Pod" for each in manifests)
-            if (drawn.zonal and zonal) or (drawn.one_size and not pools.one_size) or count > room:
+            unfit = (drawn.one_size and not pools.one_size) or (drawn.splits and pools.both)
+            if unfit or (drawn.zonal and zonal) or count > room:
                 passed.append(drawn)
                 if len(passed) > len(TRAITS):
                     break

@@ -3,17 +3,48 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from tests.cluster import agreement
+from tests.cluster.kube import Object
 from tests.cluster.rig import Rig
-from tests.cluster.scenario_pods import TRAITS
-from tests.cluster.scenarios import POOLS, Pools, Scenario, scenarios
+from tests.cluster.scenario_pods import TOLERANT, TRAITS, Ask
+from tests.cluster.scenarios import LIMIT_4_CPUS, POOLS, XLARGE, Pools, Scenario, scenarios
 
 SCENARIOS = scenarios()
 ATTEMPTS = 3
+
+
+def _with_host_port(ask: Ask) -> list[Object]:
+    made = ask.pods(2, **TOLERANT)
+    for each in made:
+        each["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    return made
+
+
+MANUFACTURER = "karpenter.k8s.aws/instance-cpu-manufacturer"
+ARM_SPOT, ARM = "general-arm64-spot arm64 spot", "general-arm64-on-demand arm64 on-demand"
+# Each is an entry of docs/autoscaling.md, "Where Karpenter decides otherwise".
+DISAGREEMENTS = [
+    pytest.param(
+        XLARGE,
+        Scenario("", XLARGE, tuple(Ask("w0", 700, 512).pods(**TOLERANT, nodeSelector={MANUFACTURER: "aws"}))),
+        {agreement.NOWHERE: 1},
+        {ARM_SPOT: 1},
+        f"Labels that no table here holds count as missing: {MANUFACTURER}.",
+        id="a label that no table here holds",
+    ),
+    pytest.param(
+        LIMIT_4_CPUS,
+        Scenario("", LIMIT_4_CPUS, tuple(_with_host_port(Ask("w0", 700, 512)))),
+        {ARM_SPOT: 2},
+        {ARM_SPOT: 1, ARM: 1},
+        "host ports: two pods with the same one cannot share a node",
+        id="host ports",
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +69,25 @@ def test_the_simulator_and_karpenter_choose_the_same(session_rig: Rig, pools: Po
     assert agreement.differences(expected.got, _real(session_rig, scenario, expected)) == []
 
 
-def _real(rig: Rig, scenario: Scenario, expected: agreement.Simulated) -> agreement.Got:
+@pytest.mark.parametrize(
+    ("pools", "scenario", "simulated", "real", "said"), DISAGREEMENTS, indirect=["pools"], scope="module"
+)
+def test_a_known_disagreement_is_what_the_documents_say(
+    session_rig: Rig,
+    pools: Pools,
+    scenario: Scenario,
+    simulated: Mapping[str, int],
+    real: Mapping[str, int],
+    said: str,
+) -> None:
+    assert scenario.pools is pools
+    expected = agreement.simulated(scenario)
+    assert dict(expected.got) == {"w0": simulated}
+    assert said in expected.notes
+    assert dict(_real(session_rig, scenario, expected).got) == {"w0": real}
+
+
+def _real(rig: Rig, scenario: Scenario, expected: agreement.Simulated) -> agreement.Real:
     """Play a scenario, again where the machine was too busy to bring the pods to Karpenter at once."""
     for left in reversed(range(ATTEMPTS)):
         rig.reset(keep_pools=True)
@@ -72,9 +121,11 @@ def test_the_scenarios_lead_everywhere() -> None:
 
 
 def test_a_difference_is_told_and_an_open_choice_is_none() -> None:
-    expected = {"w0": {"general-spot arm64 spot": 1, "general-spot amd64|arm64 spot": 1}, "w1": {"nowhere": 1}}
-    real = {"w0": {"general-spot arm64 spot": 1, "general-spot amd64 spot": 1}, "w1": {"x86 amd64 spot": 1}}
-    assert agreement.differences(expected, real) == ["w1: simulated 1 nowhere, real 1 x86 amd64 spot"]
-    assert agreement.differences({"w0": {"general-spot arm64 spot": 1}}, {"w0": {"general-spot amd64 spot": 1}}) == [
+    expected = {"w0": {"general-spot arm64 spot": 1, "general-spot amd64|arm64 spot": 1}, "w1": {"x86 amd64 spot": 1}}
+    got = {"w0": {"general-spot arm64 spot": 1, "general-spot amd64 spot": 1}, "w1": {"nowhere": 1}}
+    found = agreement.Real(got, {"w1": "no room"})
+    assert agreement.differences(expected, found) == ["w1: simulated 1 x86 amd64 spot, real 1 nowhere (no room)"]
+    one, other = ({"w0": {f"general-spot {architecture} spot": 1}} for architecture in ("arm64", "amd64"))
+    assert agreement.differences(one, agreement.Real(other, {})) == [
         "w0: simulated 1 general-spot arm64 spot, real 1 general-spot amd64 spot"
     ]
