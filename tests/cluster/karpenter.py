@@ -6,7 +6,6 @@ installs, and no others.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,13 +17,15 @@ from urllib.request import urlopen
 
 from ruamel.yaml import YAML
 
-from components.karpenter import values
 from components.karpenter_role import SERVICE_ACCOUNT
+from components.rendering import declare
+from components.rendering.files import contents
 from tests.cluster import charts
 from tests.cluster.aws import Aws
 from tests.cluster.control_plane import ControlPlane, write_kubeconfig
 from tests.cluster.kube import Access, Kube, Object, is_true
 from tests.cluster.programs import Program, Programs, free_ports, wait_for
+from tests.stack.words import plan
 from tools import build
 
 PROVIDER = "github.com/aws/karpenter-provider-aws"
@@ -57,11 +58,13 @@ def install_crds(kube: Kube) -> None:
         wait_for(served, f"the definition {name}", timeout=30)
 
 
-def access_objects(cluster: str, scratch: Path) -> list[Object]:
-    """Return the controller's service account, roles and bindings, from the chart with the project's values."""
-    given = values(cluster=cluster, queue=cluster, node_group="controllers", taints=(), isolated=True)
-    found = charts.template("karpenter", json.dumps(given), scratch)
-    return [each for each in found if each["kind"] in ACCESS_KINDS]
+def access_objects(scratch: Path) -> list[Object]:
+    """Return the controller's service account, roles and bindings, from the chart with the values of a small stack."""
+    made = declare(
+        plan({"nodeGroups": {"web": {"minSize": 2}, "web-arm": {"minSize": 0}}, "autoscaling": {"use": "karpenter"}})
+    )
+    values = contents(made.resources, {"kubeconfig": ""})["helm/karpenter.yaml"]
+    return [each for each in charts.template("karpenter", values, scratch) if each["kind"] in ACCESS_KINDS]
 
 
 def account_access(kube: Kube) -> Access:
@@ -84,7 +87,7 @@ def start(programs: Programs, plane: ControlPlane, aws: Aws) -> Program:
     """
     folder = programs.folder / "karpenter"
     folder.mkdir()
-    for item in access_objects(aws.cluster, folder):
+    for item in access_objects(folder):
         plane.kube.apply(item)
     kubeconfig = write_kubeconfig(folder / "kubeconfig", account_access(plane.kube))
     metrics_port, health_port = free_ports(2)
