@@ -32,7 +32,8 @@ class KarpenterArgs:
 
     ``controller_group`` is the managed node group that the controller runs on. ``discovery`` are the tags by which
     subnets are found; the security group gets them here. ``isolated`` says that nothing but VPC endpoints leads out.
-    ``ready`` is what the controller's pods need.
+    ``ready`` is what the controller's pods need; ``successor`` the autoscaler that takes over, where the stack leaves
+    Karpenter.
     """
 
     plan: KarpenterPlan
@@ -48,6 +49,7 @@ class KarpenterArgs:
     isolated: bool
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
+    successor: pulumi.Resource | None
 
 
 class Karpenter(Component):
@@ -100,6 +102,7 @@ class Karpenter(Component):
                 role=nodes.role_name,
                 provider=args.provider,
                 ready=(controller, *nodes.ready, *self._discovery(args)),
+                closed_after=(args.successor,) if args.successor else (),
             ),
             opts=self.child("node-pools"),
         )
@@ -125,6 +128,7 @@ class Karpenter(Component):
             node_group=args.controller_group.eks_name,
             taints=(*([args.arm64_taint] if args.arm64_taint else []), *args.controller_group.plan.taints),
             isolated=args.isolated,
+            service_monitor=args.plan.service_monitor,
         )
         return kubernetes_api.declare_release(
             NAME,
@@ -154,6 +158,7 @@ def values(
     node_group: pulumi.Input[str],
     taints: Sequence[Taint],
     isolated: bool,
+    service_monitor: bool,
 ) -> Manifest:
     """Return the controller chart's values; what it has right by itself is not repeated.
 
@@ -178,6 +183,7 @@ def values(
         "dnsPolicy": "Default",
         "tolerations": kubernetes_api.system_tolerations(taints),
         "affinity": _affinity(node_group),
+        "serviceMonitor": {"enabled": service_monitor},
         "topologySpreadConstraints": [
             {**spread, "topologyKey": "topology.kubernetes.io/zone"},
             {**spread, "topologyKey": "kubernetes.io/hostname"},

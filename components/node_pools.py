@@ -23,7 +23,8 @@ class NodePoolsArgs:
     """``role`` is the name of the role that nodes run under.
 
     ``ready`` is what has to be there before the first node is launched and until the last one is gone: controller,
-    rights, and the tags by which subnets and security group are found.
+    rights, and the tags by which subnets and security group are found. ``closed_after`` is what has to be there before
+    a migration closes the pools: without it nobody would add a node meanwhile.
     """
 
     node_class: NodeClassPlan
@@ -33,6 +34,7 @@ class NodePoolsArgs:
     role: pulumi.Output[str]
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
+    closed_after: Sequence[pulumi.Resource]
 
 
 class NodePools(Component):
@@ -56,6 +58,11 @@ class NodePools(Component):
             kubernetes_api.declare_object(
                 pool.name,
                 node_pool_manifest(pool, node_class=args.node_class.name),
-                self.child(pool.name, depends_on=[node_class], provider=args.provider, delete_within=DRAIN_WITHIN),
+                self.child(
+                    pool.name,
+                    depends_on=[node_class, *args.closed_after],
+                    provider=args.provider,
+                    delete_within=DRAIN_WITHIN,
+                ),
             )
         self.register_outputs({"nodePools": [pool.name for pool in args.pools]})

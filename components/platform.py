@@ -33,7 +33,7 @@ from components.node_role import NodeRole, NodeRoleArgs
 from components.session import Session, SessionArgs
 from components.storage_class import DefaultStorageClass, DefaultStorageClassArgs
 from multiarch.autoscaling.karpenter import discovery_tags
-from multiarch.autoscaling.model import KarpenterPlan
+from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
 from multiarch.nodes.model import BootstrapCase, Kind, NodeGroupPlan, Pairs
 from multiarch.stack.model import Nat, NewNetwork, Plan
 
@@ -220,25 +220,41 @@ class Platform(Component):
                 DefaultStorageClassArgs(cluster=plan.cluster.name, tags=plan.tags, provider=provider, ready=ready),
                 opts=self.child("storage-class"),
             )
-        if autoscaler:
-            ClusterAutoscaler(
-                "cluster-autoscaler",
-                ClusterAutoscalerArgs(
-                    plan=autoscaler,
-                    cluster=plan.cluster.name,
-                    cluster_name=self.control_plane.name,
-                    tags=plan.tags,
-                    account=account,
-                    arm64_taint=plan.arm64_taint,
-                    provider=provider,
-                    ready=ready,
-                ),
-                opts=self.child("cluster-autoscaler"),
-            )
+        release = self._cluster_autoscaler(autoscaler, account, provider, ready) if autoscaler else None
         if karpenter:
             self._karpenter(
-                karpenter, account, groups[karpenter.controller_group], provider, (*ready, *network.node_tags)
+                karpenter,
+                account,
+                groups[karpenter.controller_group],
+                provider,
+                (*ready, *network.node_tags),
+                successor=release if karpenter.cordoned else None,
             )
+
+    def _cluster_autoscaler(
+        self,
+        autoscaler: ClusterAutoscalerPlan,
+        account: Account,
+        provider: pulumi.ProviderResource,
+        ready: Sequence[pulumi.Resource],
+    ) -> pulumi.Resource:
+        """Declare the cluster autoscaler; the result is its release."""
+        plan = self._plan
+        declared = ClusterAutoscaler(
+            "cluster-autoscaler",
+            ClusterAutoscalerArgs(
+                plan=autoscaler,
+                cluster=plan.cluster.name,
+                cluster_name=self.control_plane.name,
+                tags=plan.tags,
+                account=account,
+                arm64_taint=plan.arm64_taint,
+                provider=provider,
+                ready=ready,
+            ),
+            opts=self.child("cluster-autoscaler"),
+        )
+        return declared.release
 
     def _karpenter(
         self,
@@ -247,6 +263,8 @@ class Platform(Component):
         controller_group: NodeGroup,
         provider: pulumi.ProviderResource,
         ready: Sequence[pulumi.Resource],
+        *,
+        successor: pulumi.Resource | None,
     ) -> None:
         plan = self._plan
         Karpenter(
@@ -265,6 +283,7 @@ class Platform(Component):
                 isolated=isinstance(plan.network, NewNetwork) and plan.network.nat is Nat.NONE,
                 provider=provider,
                 ready=ready,
+                successor=successor,
             ),
             opts=self.child("karpenter"),
         )

@@ -1,4 +1,4 @@
-"""Karpenter's plan: its version, the nodes that its controller runs on, the image of the nodes that it launches."""
+"""Karpenter's plan: its version, and the nodes that its controller runs on."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import hashlib
 import re
 from collections.abc import Sequence
 
+from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import KarpenterPlan, Kind, NodeClassPlan
 from multiarch.autoscaling.pools import plan_pools
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
 from multiarch.errors import Severity, UnknownFactError
-from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
 from multiarch.facts.instance_types import POD_CEILING_SMALL
-from multiarch.facts.kubernetes import LAST_AL2_VERSION, supports_al2
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.nodes.model import Kind as GroupKind
 from multiarch.nodes.report import Path, Report
@@ -25,8 +24,6 @@ REPLICAS = 2
 """Controllers: one leads, on another node than the second."""
 _CRITICAL = "CriticalAddonsOnly"
 _LONGEST_QUEUE = 80
-_FAMILIES = {"al2": AmiFamily.AL2, "al2023": AmiFamily.AL2023, "bottlerocket": AmiFamily.BOTTLEROCKET}
-_ALIAS = re.compile(r"([a-z0-9]+)@(latest|v[0-9]{8}|v?[0-9]+\.[0-9]+\.[0-9]+)", re.ASCII)
 # Tags that Karpenter writes itself; its CRD refuses them.
 _KARPENTER_TAG = re.compile(
     r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(?:pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
@@ -45,7 +42,7 @@ def plan_karpenter(
     """Derive Karpenter's plan, reporting every problem. ``cordoned``: a migration is taking Karpenter out."""
     version = _version(spec, context, report)
     group = _controller_group(spec, groups, context, report)
-    alias, family = _image(spec, context, report)
+    alias, family = plan_image(spec, context, report)
     for key, value in context.tags:
         if _KARPENTER_TAG.fullmatch(key):
             report(
@@ -69,6 +66,8 @@ def plan_karpenter(
             max_pods=POD_CEILING_SMALL if context.prefix_delegation else None,
         ),
         pools=plan_pools(spec.pools, order, context, family, report, cordoned=cordoned),
+        service_monitor=spec.service_monitor,
+        cordoned=cordoned,
     )
 
 
@@ -180,40 +179,3 @@ def _with_room(name: str, groups: Sequence[NodeGroupPlan], path: Path, report: R
             severity=Severity.WARNING,
         )
     return name
-
-
-def _image(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -> tuple[str, AmiFamily]:
-    """Return the alias of the nodes' image and its family; one alias resolves both architectures."""
-    path = (*PATH, "amiAlias")
-    derived = next(name for name, family in _FAMILIES.items() if family is context.ami_family)
-    alias = spec.ami_alias or f"{derived}@latest"
-    match = _ALIAS.fullmatch(alias)
-    if match is None or match[1] not in _FAMILIES:
-        report(
-            "ami-alias",
-            path,
-            f"{alias!r} is no alias of an image; known are {', '.join(_FAMILIES)}, each with @ and a release.",
-            hint="It looks like al2023@v20260715.",
-            value=alias,
-        )
-        return alias, context.ami_family
-    family = _FAMILIES[match[1]]
-    if family is AmiFamily.AL2 and not supports_al2(context.version):
-        report(
-            "al2-too-new",
-            path if spec.ami_alias else ("amiFamily",),
-            f"the alias {alias} has no images for Kubernetes {context.version}; {LAST_AL2_VERSION} is the last with "
-            "Amazon Linux 2.",
-            hint="Use al2023.",
-            value=alias,
-        )
-    elif match[2] == "latest":
-        report(
-            "ami-not-pinned",
-            path,
-            f"{alias} follows AWS's releases: Karpenter replaces its nodes at each of them.",
-            hint="Write a release, such as al2023@v20260715.",
-            value=spec.ami_alias,
-            severity=Severity.WARNING,
-        )
-    return alias, family

@@ -16,6 +16,8 @@ from multiarch.nodes.report import Path, Report
 PATH: Path = (*ROOT, "clusterAutoscaler")
 SCALE_UP_DELAY = 180
 """Seconds that the autoscaler which is being left waits: the new one launches a node in about one minute."""
+LEAST_MAX_SIZE = 1
+"""What EKS takes as the largest size of a managed group: it can't be closed any further."""
 
 
 def plan_cluster_autoscaler(
@@ -39,7 +41,8 @@ def plan_cluster_autoscaler(
         check_tags(group, pairs, len(context.tags), report)
     leaving = tuple(sorted(group.name for group in groups if cordoned and group.name != kept))
     for group in groups:
-        if group.name in leaving and group.sizes.maximum > max(group.sizes.minimum, group.sizes.desired):
+        closed_at = max(group.sizes.minimum, group.sizes.desired, LEAST_MAX_SIZE)
+        if group.name in leaving and group.sizes.maximum > closed_at:
             report(
                 "migration-sizes",
                 (*group.path, "maxSize"),

@@ -59,6 +59,8 @@ def node_pool_manifest(plan: NodePoolPlan, *, node_class: str = "default") -> Ma
             {"key": each.key, "operator": each.operator, "values": list(each.values)} for each in plan.requirements
         ],
     }
+    if plan.termination_grace_period is not None:
+        node["terminationGracePeriod"] = plan.termination_grace_period
     if plan.taints:
         node["taints"] = [
             {"key": taint.key, "effect": str(taint.effect)} | ({"value": taint.value} if taint.value else {})

@@ -98,7 +98,8 @@ class NodePoolPlan:
     ``key`` is its path in the stack file; ``kinds`` are the capacities it may buy, one but for a multi-architecture
     pool; ``instance_types`` are the types of the table of facts that satisfy the requirements, sorted by name;
     ``cpu_limit`` in vCPUs (0 while a migration takes the pool out: Karpenter adds no node, and leaves those that are
-    there), ``memory_limit`` as a Kubernetes quantity; times are Go durations.
+    there), ``memory_limit`` as a Kubernetes quantity; times are Go durations. Without ``termination_grace_period`` a
+    node waits for its pods as long as it takes.
     """
 
     key: str
@@ -115,6 +116,7 @@ class NodePoolPlan:
     consolidation_policy: str
     consolidate_after: str
     expire_after: str
+    termination_grace_period: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +133,18 @@ class NodeClassPlan:
 
 @dataclass(frozen=True, slots=True)
 class KarpenterPlan:
-    """Karpenter. ``controller_group`` is the managed node group that the controller runs on; ``queue`` a name."""
+    """Karpenter. ``controller_group`` is the managed node group that the controller runs on; ``queue`` a name.
+
+    ``cordoned``: a stack is leaving Karpenter, and its pools add no node.
+    """
 
     chart_version: str
     queue: str
     controller_group: str
     node_class: NodeClassPlan
     pools: tuple[NodePoolPlan, ...]
+    service_monitor: bool = False
+    cordoned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

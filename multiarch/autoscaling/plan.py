@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from multiarch.autoscaling import migration
 from multiarch.autoscaling.controller import plan_karpenter
 from multiarch.autoscaling.groups import plan_cluster_autoscaler
 from multiarch.autoscaling.model import (
@@ -47,6 +48,8 @@ def plan_autoscaling(
             kept=karpenter.controller_group if karpenter else None,
             cordoned=spec.use is not Autoscaler.CLUSTER_AUTOSCALER,
         )
+    if autoscaler and karpenter:
+        migration.check_capacity(groups, autoscaler, karpenter, report)
     pools = karpenter.pools if karpenter else ()
     _check_order(spec, order, groups, pools, report)
     derived = tuple(_explained(spec, order, autoscaler, karpenter, groups))
@@ -68,23 +71,7 @@ def _check_words(spec: AutoscalingSpec, report: Report) -> None:
             if kind in spec.order[:index]:
                 path = (*ROOT, "order", index)
                 report("order-twice", path, f"{kind} is named twice.", hint="Remove one.", value=str(kind))
-    path = (*ROOT, "migrateFrom")
-    if spec.migrate_from is not None and spec.use is Autoscaler.NONE:
-        report(
-            "migration",
-            path,
-            f"{spec.migrate_from} is to be left, and autoscaling.use names no other.",
-            hint="Set use to the new autoscaler, or remove migrateFrom to have none.",
-            value=str(spec.migrate_from),
-        )
-    elif spec.migrate_from is spec.use:
-        report(
-            "migration",
-            path,
-            f"{spec.use} can't be left for itself.",
-            hint="Remove migrateFrom.",
-            value=str(spec.migrate_from),
-        )
+    migration.check_words(spec, report)
     for each, key in _KEYS.items():
         if key in spec.written and each not in {spec.use, spec.migrate_from}:
             report(

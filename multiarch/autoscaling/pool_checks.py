@@ -231,6 +231,13 @@ def _check_syntax(spec: PoolSpec, report: Report) -> None:
         ("quantity", ("memoryLimit",), spec.memory_limit, syntax.memory_fault, "Write it as in 512Gi."),
         ("duration", ("consolidateAfter",), spec.consolidate_after, syntax.period_fault, "Write 30s, 5m or Never."),
         ("duration", ("expireAfter",), spec.expire_after, syntax.period_fault, "Write 720h or Never."),
+        (
+            "duration",
+            ("terminationGracePeriod",),
+            spec.termination_grace_period,
+            syntax.grace_fault,
+            "Write 48h, or leave it out for ever.",
+        ),
     ]
     for rule, key, value, fault_of, hint in rows:
         if value is not None and (fault := fault_of(value)):

@@ -106,6 +106,7 @@ def _plan(
         consolidation_policy=spec.consolidation,
         consolidate_after=spec.consolidate_after,
         expire_after=spec.expire_after,
+        termination_grace_period=spec.termination_grace_period,
     )
 
 

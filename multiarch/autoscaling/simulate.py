@@ -7,7 +7,7 @@ for pods without one; while a stack moves from one to the other, the one that is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,6 +16,7 @@ from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.autoscaling.simulate_batches import batches_of, mentioned
 from multiarch.autoscaling.simulate_claims import Karpenter
 from multiarch.autoscaling.simulate_groups import Growing, Reasons, Waiting, asg_name, grow
+from multiarch.autoscaling.simulate_live import Live, start_full
 from multiarch.autoscaling.simulate_model import Batch, GroupOutcome, Simulation, WorkloadOutcome
 from multiarch.autoscaling.simulate_nodes import Nodes
 from multiarch.autoscaling.simulate_notes import notes_on
@@ -33,10 +34,14 @@ from multiarch.workloads.shapes import NodeShape
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a plan's network says about zones. ``assumed`` is a sentence where names stand for others, or empty."""
+    """What a plan's network says about zones. ``assumed`` is a sentence where names stand for others, or empty.
+
+    ``live`` are the nodes of a cluster that runs; None starts from each group's desired size, without pods.
+    """
 
     zones: tuple[str, ...]
     assumed: str = ""
+    live: Live | None = None
 
 
 def simulate(
@@ -53,10 +58,11 @@ def simulate(
     fit, reasons = Fit(), Reasons()
     nodes = Nodes(batches, daemons, fit)
     shapes = {group.name: group_shape(group, around.zones) for group in groups}
-    for group in groups:
-        for _ in range(group.sizes.desired):
-            nodes.make(group.name, shapes[group.name], new=False, instance_type=group.instance_types[0].name)
     pools = _pools(plan, around.zones, [*batches, *batches_of(daemons)])
+    if around.live is None:
+        _start(nodes, groups, shapes)
+    else:
+        start_full(nodes, around.live, {**{pool.plan.name: pool.shapes[0] for pool in pools}, **shapes})
     for pool in pools:
         pool.reserve(daemons)
     waiting = _bind(nodes, batches)
@@ -73,8 +79,14 @@ def simulate(
         groups=_outcomes(known),
         workloads=tuple(_workload(batch, left[batch.number], known) for batch in batches),
         left_out=_left_out(everything),
-        notes=notes_on(plan, groups, batches, daemons, zones_assumed=around.assumed),
+        notes=notes_on(plan, groups, batches, daemons, zones_assumed=around.assumed, live=around.live),
     )
+
+
+def _start(nodes: Nodes, groups: Sequence[NodeGroupPlan], shapes: Mapping[str, NodeShape]) -> None:
+    for group in groups:
+        for _ in range(group.sizes.desired):
+            nodes.make(group.name, shapes[group.name], new=False, instance_type=group.instance_types[0].name)
 
 
 def group_shape(group: NodeGroupPlan, zones: tuple[str, ...]) -> NodeShape:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 
 from multiarch.autoscaling.simulate_model import Batch
+from multiarch.workloads.affinity import NodeAffinity, PreferredTerm, Term
 from multiarch.workloads.manifest_values import Pairs
 from multiarch.workloads.pod_spec import PodSpec
 from multiarch.workloads.pods import Pod
-from multiarch.workloads.terms import BoundTerm
+from multiarch.workloads.terms import HOSTNAME, ZONE, BoundTerm, PodTerm
+
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "beta.kubernetes.io/arch": "kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+        "beta.kubernetes.io/os": "kubernetes.io/os",
+        "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone": ZONE,
+    }
+)
+"""Old names of labels; Karpenter takes them for the new ones. Source: karpenter, ``pkg/apis/v1/labels.go``."""
 
 
 def batches_of(pods: Iterable[Pod]) -> list[Batch]:
@@ -29,15 +43,49 @@ def batches_of(pods: Iterable[Pod]) -> list[Batch]:
 
 
 def mentioned(spec: PodSpec) -> Iterator[str]:
-    """Yield the labels that a spec asks of its node."""
+    """Yield the labels by which a spec tells nodes apart: those that it asks of its node, and domains of its rules.
+
+    Old names of labels come as the new ones; zones and hosts only where the node itself is asked for them.
+    """
+    yield from (ALIASES.get(key, key) for key in _written(spec.affinity))
+    yield from domains_of(spec)
+
+
+def domains_of(spec: PodSpec) -> Iterator[str]:
+    """Yield the labels, but zone and host name, by which a spec spreads pods or keeps them apart or together."""
+    keys = (*(rule.topology_key for rule in spec.spread), *(term.topology_key for term in _terms(spec)))
+    yield from (key for key in keys if key not in (ZONE, HOSTNAME))
+
+
+def normalized(spec: PodSpec) -> PodSpec:
+    """The spec with the new names of labels in the place of :data:`ALIASES`."""
     affinity = spec.affinity
+    if not any(key in ALIASES for key in _written(affinity)):
+        return spec
+    selector = tuple(sorted((ALIASES.get(key, key), value) for key, value in affinity.selector))
+    required = affinity.required and tuple(_renamed(term) for term in affinity.required)
+    preferred = tuple(PreferredTerm(wish.weight, _renamed(wish.term)) for wish in affinity.preferred)
+    return replace(spec, affinity=NodeAffinity(selector, required, preferred))
+
+
+def _written(affinity: NodeAffinity) -> Iterator[str]:
     yield from (key for key, _ in affinity.selector)
     terms = [*(affinity.required or ()), *(wish.term for wish in affinity.preferred)]
     yield from (expression.key for term in terms for expression in term.expressions)
 
 
+def _renamed(term: Term) -> Term:
+    return Term(tuple(replace(each, key=ALIASES.get(each.key, each.key)) for each in term.expressions), term.fields)
+
+
 def _ruled(spec: PodSpec) -> bool:
-    return bool(spec.spread or spec.pod_affinity or spec.pod_anti_affinity)
+    return bool(spec.spread or _terms(spec))
+
+
+def _terms(spec: PodSpec) -> tuple[PodTerm, ...]:
+    """Terms about other pods, required and preferred."""
+    wishes = (*spec.wished_pod_affinity, *spec.wished_pod_anti_affinity)
+    return (*spec.pod_affinity, *spec.pod_anti_affinity, *(wish.term for wish in wishes))
 
 
 def _counted(samples: list[Pod]) -> set[tuple[str, Pairs]]:
@@ -56,5 +104,5 @@ def _rules(sample: Pod) -> Iterator[BoundTerm]:
     labels = dict(sample.labels)
     for constraint in sample.spec.spread:
         yield BoundTerm(constraint.topology_key, constraint.selector_for(labels), (sample.namespace,), None)
-    for term in (*sample.spec.pod_affinity, *sample.spec.pod_anti_affinity):
+    for term in _terms(sample.spec):
         yield term.bound(sample.namespace, labels)

@@ -14,6 +14,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from multiarch.autoscaling.simulate_batches import domains_of
 from multiarch.autoscaling.simulate_groups import Reasons, Waiting
 from multiarch.autoscaling.simulate_model import Batch
 from multiarch.autoscaling.simulate_nodes import Nodes
@@ -59,12 +60,16 @@ class _Claim:
 class _Ask:
     """One way in which Karpenter asks for a batch's pods, with what each pool offers for it.
 
-    ``zonal``: it has rules of its own about zones; ``lasting``: what other pods forbid it today stays forbidden.
+    ``apart`` is the pod with no rules about others but those that keep them apart. ``zonal``: its node has to be in one
+    zone for the sake of its rules; ``domains``: labels other than zones that its rules are about;
+    ``lasting``: what other pods forbid it today stays forbidden.
     """
 
     pod: Pod
+    apart: Pod
     offers: list[Offer | None]
     zonal: bool
+    domains: tuple[str, ...]
     lasting: bool
     heap: list[tuple[tuple[int, int], int]] = field(default_factory=list)
     seen: int = 0
@@ -97,7 +102,9 @@ class Karpenter:
         # What counts against limits: nodes that came up, and those that are planned.
         self._counted = dict(self._capacity)
         self._tally: Counter[tuple[int, str | None]] = Counter()
+        self._domains: Counter[tuple[int, tuple[str | None, ...]]] = Counter()
         self._placements: Placements | None = None
+        self._possible = Placements()
         for asks in self._asks.values():
             for ask in asks:
                 ask.heap, ask.seen = [], 0
@@ -160,10 +167,12 @@ class Karpenter:
             asks = []
             for spec, shuns in relaxations(batch.sample.spec, wishes_on_taints=self._wishes):
                 spread = {each.topology_key for each in spec.spread} - {HOSTNAME}
-                keys = spread | {each.topology_key for each in spec.pod_anti_affinity} - {HOSTNAME}
                 lasting = not (spec.pod_affinity or spread)
                 offers = [pool.offer(spec, shuns_wishes=shuns) for pool in self._pools]
-                asks.append(_Ask(replace(batch.sample, spec=spec), offers, bool(keys or spec.pod_affinity), lasting))
+                pod = replace(batch.sample, spec=spec)
+                apart = replace(pod, spec=replace(spec, spread=(), pod_affinity=()))
+                domains = tuple(sorted(set(domains_of(spec))))
+                asks.append(_Ask(pod, apart, offers, bool(spread or spec.pod_affinity), domains, lasting))
             self._asks[batch.number] = asks
         return self._asks[batch.number]
 
@@ -231,12 +240,32 @@ class Karpenter:
             return None, True
         if self._placements is None:
             return _Fitting(types, zones, used), True
-        open_zones, lasting = self._open_zones(ask, claim, types, zones)
+        types, open_zones, lasting = self._open_domains(batch, ask, claim, types, zones)
         if not open_zones:
             return None, lasting
         if ask.zonal:
             open_zones = (min(open_zones, key=lambda zone: self._tally[batch.number, zone]),)
         return _Fitting(types, open_zones, used), True
+
+    def _open_domains(
+        self, batch: Batch, ask: _Ask, claim: _Claim, types: int, zones: _Zones
+    ) -> tuple[int, _Zones, bool]:
+        """What other pods leave open: all types, or those of the emptiest domain where there are rules about such."""
+        if not ask.domains:
+            return types, *self._open_zones(ask, claim, types, zones)
+        found, lasting = [], True
+        for kind in claim.pool.kinds:
+            if kind & types:
+                open_zones, for_good = self._open_zones(ask, claim, kind & types, zones)
+                lasting = lasting and for_good
+                if open_zones:
+                    labels = claim.node(kind & types, None).labels
+                    domain = tuple(labels.get(key) for key in ask.domains)
+                    found.append((self._domains[batch.number, domain], kind & types, open_zones))
+        if not found:
+            return types, (), lasting
+        _, chosen, open_zones = min(found, key=lambda each: each[0])
+        return chosen, open_zones, True
 
     def _open_zones(self, ask: _Ask, claim: _Claim, types: int, zones: _Zones) -> tuple[_Zones, bool]:
         """The zones that other pods leave open, and whether those that they don't stay closed."""
@@ -244,7 +273,8 @@ class Karpenter:
             return zones, True
         found, lasting = [], True
         for zone in zones:
-            reason = self._placements.why_not(ask.pod, claim.node(types, zone))
+            node = claim.node(types, zone)
+            reason = self._placements.why_not(ask.pod, node) or self._possible.why_not(ask.apart, node)
             if reason is None:
                 found.append(zone)
             else:
@@ -260,8 +290,14 @@ class Karpenter:
             claim.turn = -self._turn
         zone = claim.zones[0] if len(claim.zones) == 1 else None
         self._tally[batch.number, zone] += 1
+        if domains := self._asks[batch.number][0].domains:
+            labels = claim.node(claim.types, None).labels
+            self._domains[batch.number, tuple(labels.get(key) for key in domains)] += 1
         if self._placements is not None and batch.counted:
             self._placements.place(pod, claim.node(claim.types, zone))
+            # Whoever is to be kept apart from a pod is kept out of all zones in which its node might come up.
+            for each in claim.zones if zone is None else ():
+                self._possible.place(pod, claim.node(claim.types, each))
 
     def _explain(self, batch: Batch, ask: _Ask, offer: Offer, claim: _Claim) -> None:
         """Record why a pool that a pod may use makes no node for it."""
@@ -287,6 +323,7 @@ class Karpenter:
             name = claim.pool.plan.name
             zone = min(claim.zones, key=lambda each: self._nodes.in_zone(name, each))
             made = self._nodes.make(name, shape, new=True, zone=zone, instance_type=claim.pool.types[index].name)
+            made.architectures = claim.pool.architectures(claim.types)
             for batch, pod in claim.pods:
                 self._nodes.put(batch, pod, made)
             self._capacity[name] += claim.pool.largest(1 << index)

@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from multiarch.autoscaling.model import Autoscaler
+from multiarch.facts.architectures import Architecture
 from multiarch.workloads.pods import Pod
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one pod goes: ``group`` is a node group or NodePool; ``new`` that its node is not there yet."""
+    """Where one pod goes: ``group`` is a node group or NodePool; ``new`` that its node is not there yet.
+
+    ``architectures`` are those that its node can have, sorted: both where a NodePool buys either and prices decide.
+    """
 
     pod: str
     group: str
     node: str
     new: bool
+    architectures: tuple[Architecture, ...]
 
 
 @dataclass(frozen=True, slots=True)

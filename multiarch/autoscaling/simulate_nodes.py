@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from multiarch.autoscaling.simulate_model import Batch
+from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.workloads.fit import Fit, daemon_overhead
 from multiarch.workloads.pods import Pod
@@ -24,7 +25,7 @@ _FOR_GOOD = frozenset((Cause.POD_ANTI_AFFINITY,))
 
 @dataclass(slots=True, eq=False)
 class SimNode:
-    """A node with what is left of it."""
+    """A node with what is left of it. ``architectures``: those that it may have once it is bought."""
 
     number: int
     group: str
@@ -32,6 +33,7 @@ class SimNode:
     node: Node
     free: Resources
     new: bool
+    architectures: tuple[Architecture, ...]
     instance_type: str = ""
     pods: int = 0
 
@@ -94,7 +96,8 @@ class Nodes:
         self._by_group[group] += 1
         self._zones[group, zone] += 1
         node = shape.node(f"{group}-{self._by_group[group]}", zone)
-        made = SimNode(len(self.all), group, shape, node, shape.allocatable - self.overhead(shape), new, instance_type)
+        free = shape.allocatable - self.overhead(shape)
+        made = SimNode(len(self.all), group, shape, node, free, new, (shape.architecture,), instance_type)
         self.all.append(made)
         if self._ruled:
             self.placements.add(node)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.autoscaling.simulate_batches import mentioned
+from multiarch.autoscaling.simulate_live import Live
 from multiarch.autoscaling.simulate_model import Batch
 from multiarch.autoscaling.simulate_pools import unknown_labels
 from multiarch.nodes.model import NodeGroupPlan
@@ -22,11 +23,13 @@ def notes_on(
     daemons: Sequence[Pod],
     *,
     zones_assumed: str,
+    live: Live | None = None,
 ) -> tuple[str, ...]:
     """Return one sentence for each thing that could make the cluster behave otherwise, those that apply."""
     keys = {key for batch in batches for key in mentioned(batch.sample.spec)}
     return (
-        *_about_nodes(groups, daemons),
+        *(_about_nodes(groups, daemons) if live is None else _about_live_nodes(plan, live)),
+        *_about_sizes(groups),
         *_about_zones(batches, keys, assumed=zones_assumed),
         *_about_pods(batches, keys),
         *_about_cluster_autoscaler(plan),
@@ -37,14 +40,34 @@ def notes_on(
 def _about_nodes(groups: Sequence[NodeGroupPlan], daemons: Sequence[Pod]) -> Iterator[str]:
     if any(group.sizes.desired for group in groups):
         yield (
-            "The nodes that are there are the groups' desired sizes, without any pod but those in the files; a live "
-            "cluster's nodes and pending pods are not read."
+            "The nodes that are there are the groups' desired sizes, without any pod but those in the files; --pending "
+            "counts a live cluster's."
         )
     if not daemons:
         yield (
             "No DaemonSet is in the files; those of EKS add-ons (aws-node, kube-proxy) take room and a pod's place on "
             "every node. `kubectl get daemonsets -A -o yaml` writes them for a further --pods."
         )
+
+
+def _about_live_nodes(plan: AutoscalingPlan, live: Live) -> Iterator[str]:
+    if live.nodes:
+        yield (
+            "The nodes that are there have no room, as kube-scheduler found it; they count towards maxSize alone. "
+            "Pods that run on them are not seen by topology spread constraints and pod affinity, and CPU and memory "
+            "are those of new nodes."
+        )
+    if live.others:
+        which = "1 node" if live.others == 1 else f"{live.others} nodes"
+        yield f"Not counted: {which} of no managed group or NodePool of the stack (self-managed groups' among them)."
+    if plan.karpenter is not None and any(
+        name in {pool.name for pool in plan.karpenter.pools} for name, _ in live.nodes
+    ):
+        yield "What Karpenter's nodes that are there use of their NodePools' limits is not counted."
+    yield "Nodes that are starting, and pods that preemption would make room for, are not taken into account."
+
+
+def _about_sizes(groups: Sequence[NodeGroupPlan]) -> Iterator[str]:
     yield "Memory of a node is an estimate on the low side: 7.5 % less than EC2 names, as Karpenter assumes."
     mixed = sorted(group.name for group in groups if len({(t.vcpus, t.memory_mib) for t in group.instance_types}) > 1)
     if mixed:
@@ -90,9 +113,16 @@ def _about_karpenter(plan: AutoscalingPlan) -> Iterator[str]:
         "are not known here; the smallest type that holds a node's pods is named, and counted against limits."
     )
     yield (
-        "Karpenter orders pods of one size by age, here by their place in the files, and takes any of several zones "
-        "that are equally empty; with more than 12 planned nodes of equal pods it takes any."
+        "Karpenter orders pods of one size by age, here by their place in the files, and takes any of several zones, "
+        "or of both architectures in a pool that has them, that are equally empty; with more than 12 planned nodes of "
+        "equal pods it takes any."
     )
+    both = sorted(pool.name for pool in plan.karpenter.pools if len({kind.architecture for kind in pool.kinds}) > 1)
+    if both:
+        yield (
+            f"{', '.join(both)}: of two architectures; where neither the pods nor their room on a type decide, prices "
+            "do when a node is bought, and here a type of the more wanted one is named."
+        )
     yield "kube-scheduler may bind a pod to another node with room than the one that was planned for it."
     if plan.use is Autoscaler.KARPENTER:
         yield "Consolidation, interruptions and instances that EC2 does not have are not simulated."

@@ -6,14 +6,18 @@ sets of types that have at least so much are made once.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeVar
 
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import KarpenterPlan, NodePoolPlan
+from multiarch.autoscaling.simulate_batches import normalized
 from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, max_pods
 from multiarch.facts.node_resources import allocatable, usable_memory
 from multiarch.facts.taints import Effect
@@ -24,12 +28,15 @@ from multiarch.workloads.pods import Pod
 from multiarch.workloads.quantities import parse_quantity, round_up
 from multiarch.workloads.resources import Resources
 from multiarch.workloads.shapes import NodeShape
-from multiarch.workloads.terms import SpreadConstraint
+from multiarch.workloads.terms import PodWish, SpreadConstraint
 
 NODE_POOL = "karpenter.sh/nodepool"
 _NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
 _CPU, _MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
 _READY = {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
+_REGION_LABEL = "topology.kubernetes.io/region"
+# What zones and local zones begin with: us-east-1 of us-east-1a and of us-east-1-bos-1a.
+_REGION = re.compile(r"[a-z]+(?:-[a-z]+)+-[0-9]+")
 _OWN_DOMAINS = ("karpenter.k8s.aws/", "karpenter.sh/")
 _MADE = frozenset(
     (
@@ -46,6 +53,7 @@ _MADE = frozenset(
         selection.HYPERVISOR,
     )
 )
+_Wish = TypeVar("_Wish", PodWish, PreferredTerm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +89,8 @@ class Pool:
     ) -> None:
         """Work out shapes and labels of all types."""
         self.plan = plan
-        self.types = tuple(sorted(plan.instance_types, key=lambda each: (each.vcpus, each.memory_mib, each.name)))
+        order = [kind.architecture for kind in plan.kinds]
+        self.types = tuple(sorted(plan.instance_types, key=lambda each: _size(each, order)))
         wanted = next((each.values for each in plan.requirements if each.key == selection.ZONE), ())
         self.zones = tuple(wanted) or zones
         self.shapes = tuple(_shape(each, plan, karpenter, self.zones) for each in self.types)
@@ -90,6 +99,11 @@ class Pool:
             labels = dict(shape.labels)
             kind = (shape.architecture, *(labels.get(key) for key in sorted(keys)))
             kinds[kind] = kinds.get(kind, 0) | 1 << index
+        architectures = sorted({each.architecture for each in self.types})
+        self._by_architecture = {
+            each: sum(1 << index for index, shape in enumerate(self.shapes) if shape.architecture is each)
+            for each in architectures
+        }
         self.kinds = tuple(kinds.values())
         """Sets of types that no pod tells apart, room aside."""
         self._room: dict[str, _Levels] = {}
@@ -143,6 +157,10 @@ class Pool:
         chosen = [self.types[index] for index in bits(types)]
         return Resources(max(each.vcpus for each in chosen) * 1000, max(usable_memory(each) for each in chosen))
 
+    def architectures(self, types: int) -> tuple[Architecture, ...]:
+        """Architectures of a set of types, sorted."""
+        return tuple(each for each in self._by_architecture if self._by_architecture[each] & types)
+
     def limits_in_words(self) -> str:
         """``limit cpu 64`` or ``limit memory 256Gi``, or both."""
         limits = [] if self.plan.cpu_limit is None else [f"limit cpu {self.plan.cpu_limit}"]
@@ -156,12 +174,18 @@ class Pool:
             if minds and not any(each.tolerates(taint) for each in spec.tolerations):
                 return None
         types, zones = 0, dict.fromkeys(self.zones or (None,), False)
+        asked = normalized(spec)
         for kind in self.kinds:
-            allowed = allowed_zones(spec, self.shapes[first(kind)])
+            allowed = allowed_zones(asked, self.shapes[first(kind)])
             if allowed:
                 types |= kind
                 zones |= dict.fromkeys(allowed, True)
         return Offer(types, tuple(zone for zone, there in zones.items() if there)) if types else None
+
+
+def _size(instance: InstanceType, order: Sequence[Architecture]) -> tuple[int, int, int, str]:
+    """What types are sorted by: size, and among equals the architecture that comes first in ``order``."""
+    return instance.vcpus, instance.memory_mib, order.index(instance.architecture), instance.name
 
 
 def _shape(instance: InstanceType, plan: NodePoolPlan, karpenter: KarpenterPlan, zones: tuple[str, ...]) -> NodeShape:
@@ -181,6 +205,9 @@ def _shape(instance: InstanceType, plan: NodePoolPlan, karpenter: KarpenterPlan,
         **_READY,
         **dict(plan.labels),
     }
+    regions = {found[0] for zone in zones if (found := _REGION.match(zone))}
+    if len(regions) == 1:
+        labels[_REGION_LABEL] = regions.pop()
     return NodeShape(
         name=plan.name,
         architecture=instance.architecture,
@@ -196,39 +223,70 @@ def _shape(instance: InstanceType, plan: NodePoolPlan, karpenter: KarpenterPlan,
 def relaxations(spec: PodSpec, *, wishes_on_taints: bool) -> Iterable[tuple[PodSpec, bool]]:
     """Yield what Karpenter asks for a pod, one after the other, until something fits; True where taints' wishes count.
 
-    Preferences are taken for requirements, the heaviest first, as is the first of several required terms; then the
-    terms but the last are dropped, then preferences, then spreads with ScheduleAnyway, then ``PreferNoSchedule``.
+    Preferences are taken for requirements, of those about the node the heaviest alone, as is the first of several
+    required terms; then the terms but the last are dropped, then wishes to be near other pods and away from them, the
+    heaviest first, then those about the node, then spreads with ScheduleAnyway, then ``PreferNoSchedule``.
     Source: karpenter, ``pkg/controllers/provisioning/scheduling/preferences.go``.
     """
-    terms = spec.affinity.required
-    wishes = sorted(spec.affinity.preferred, key=lambda wish: -wish.weight)
-    spread = list(spec.spread)
-    chosen = 0
-    while True:
-        yield _asked(spec, terms and terms[chosen : chosen + 1], wishes[:1], spread), True
-        if terms is not None and chosen + 1 < len(terms):
-            chosen += 1
-        elif wishes:
-            del wishes[0]
-        elif soft := [place for place, each in enumerate(spread) if not each.hard]:
-            spread[soft[0]] = spread[-1]
-            del spread[-1]
-        else:
-            break
+    affinity = spec.affinity
+    wanted = _Wanted(
+        affinity.required,
+        _heaviest_first(spec.wished_pod_affinity),
+        _heaviest_first(spec.wished_pod_anti_affinity),
+        _heaviest_first(affinity.preferred),
+        list(spec.spread),
+    )
+    yield wanted.of(spec), True
+    while wanted.drop_one():
+        yield wanted.of(spec), True
     if wishes_on_taints:
-        yield _asked(spec, terms and terms[chosen : chosen + 1], [], spread), False
+        yield wanted.of(spec), False
 
 
-def _asked(
-    spec: PodSpec, terms: tuple[Term, ...] | None, wishes: Sequence[PreferredTerm], spread: Sequence[SpreadConstraint]
-) -> PodSpec:
-    """The spec with one required term, a wish made part of it, and all spreads hard."""
-    for wish in wishes:
-        own = terms[0].expressions if terms else ()
-        fields = terms[0].fields if terms else ()
-        terms = (Term((*own, *wish.term.expressions), fields),)
-    affinity = NodeAffinity(spec.affinity.selector, terms)
-    return replace(spec, affinity=affinity, spread=tuple(replace(each, hard=True) for each in spread))
+@dataclass(slots=True)
+class _Wanted:
+    """What is left of a pod's alternatives and preferences."""
+
+    terms: tuple[Term, ...] | None
+    near: list[PodWish]
+    away: list[PodWish]
+    wishes: list[PreferredTerm]
+    spread: list[SpreadConstraint]
+
+    def drop_one(self) -> bool:
+        """Give up the next; False where nothing is left to give up."""
+        soft = [place for place, each in enumerate(self.spread) if not each.hard]
+        if self.terms is not None and len(self.terms) > 1:
+            self.terms = self.terms[1:]
+        elif wishes := self.near or self.away or self.wishes:
+            del wishes[0]
+        elif soft:
+            self.spread[soft[0]] = self.spread[-1]
+            del self.spread[-1]
+        else:
+            return False
+        return True
+
+    def of(self, spec: PodSpec) -> PodSpec:
+        """The spec with one required term, all that is wished made part of what is required, and all spreads hard."""
+        terms = self.terms and self.terms[:1]
+        for wish in self.wishes[:1]:
+            own = terms[0].expressions if terms else ()
+            fields = terms[0].fields if terms else ()
+            terms = (Term((*own, *wish.term.expressions), fields),)
+        return replace(
+            spec,
+            affinity=NodeAffinity(spec.affinity.selector, terms),
+            spread=tuple(replace(each, hard=True) for each in self.spread),
+            pod_affinity=(*spec.pod_affinity, *(wish.term for wish in self.near)),
+            pod_anti_affinity=(*spec.pod_anti_affinity, *(wish.term for wish in self.away)),
+            wished_pod_affinity=(),
+            wished_pod_anti_affinity=(),
+        )
+
+
+def _heaviest_first(wishes: Sequence[_Wish]) -> list[_Wish]:
+    return sorted(wishes, key=lambda wish: -wish.weight)
 
 
 def first(types: int) -> int:

@@ -71,7 +71,7 @@ class Known:
 def places(batch: Batch, known: Known) -> tuple[Place, ...]:
     """Where each placed pod of a batch is, in the order in which they were placed."""
     found = known.nodes.where[batch.number]
-    return tuple(Place(name, node.group, node.node.name, node.new) for name, node in found)
+    return tuple(Place(name, node.group, node.node.name, node.new, node.architectures) for name, node in found)
 
 
 def answers(batch: Batch, unplaced: bool, known: Known) -> tuple[Answer, ...]:  # noqa: FBT001

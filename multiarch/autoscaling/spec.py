@@ -72,6 +72,7 @@ class PoolSpec:
     consolidation: str
     consolidate_after: str
     expire_after: str
+    termination_grace_period: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ class KarpenterSpec:
     ami_alias: str | None
     disk_size: int
     imds_hop_limit: int
+    service_monitor: bool
     pools: tuple[PoolSpec, ...]
 
 

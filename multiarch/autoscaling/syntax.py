@@ -9,6 +9,7 @@ import re
 
 _QUIET = re.compile(r"(?=.*[1-9])(?:[0-9]+[hm]|[0-9]+h[0-9]+m)(?:0s)?", re.ASCII)
 _PERIOD = re.compile(r"(?:[0-9]+[smh])+|Never", re.ASCII)
+_GRACE = re.compile(r"(?=.*[1-9])(?:[0-9]+[smh])+", re.ASCII)
 _BUDGET = re.compile(r"(?:100|[0-9]{1,2})%|[0-9]+", re.ASCII)
 _QUANTITY = re.compile(r"(?=.*[1-9])[0-9]+(?:\.[0-9]+)?(?:[KMGTPE]i|[kMGTPE])?", re.ASCII)
 _MACROS = ("@annually", "@yearly", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
@@ -66,6 +67,11 @@ def quiet_duration_fault(text: str) -> str | None:
 def period_fault(text: str) -> str | None:
     """A Go duration in s, m and h, or ``Never``."""
     return None if _PERIOD.fullmatch(text) else f"{text!r} is neither a duration nor Never"
+
+
+def grace_fault(text: str) -> str | None:
+    """A Go duration in s, m and h, of more than nothing: at zero pods would be deleted without a word."""
+    return None if _GRACE.fullmatch(text) else f"{text!r} is no duration of more than nothing"
 
 
 def budget_fault(text: str) -> str | None:

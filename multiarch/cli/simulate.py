@@ -2,109 +2,71 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from multiarch.cli import finding
+from multiarch.cli.kubernetes import ContextOption, KubeconfigOption, NamespacesOption, SelectorOption, cluster_options
 from multiarch.cli.output import Output, OutputOption, counted, print_json, print_table, say
-from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
-    from multiarch.autoscaling.simulate import Surroundings
     from multiarch.autoscaling.simulate_model import GroupOutcome, Simulation, WorkloadOutcome
-    from multiarch.stack.model import Plan
-    from multiarch.workloads.manifest_values import ManifestError
+
+_GATED = "with a scheduling gate"
 
 
 def simulate(
     stack: Annotated[str, typer.Argument(metavar="STACK|FILE", help="A stack's name or file.")],
     *,
     pods: Annotated[
-        list[Path], typer.Option("--pods", metavar="FILE", help="Manifests of pods, YAML or JSON; may be repeated.")
-    ],
+        list[str] | None,
+        typer.Option(
+            "--pods", metavar="FILE", help="Manifests of pods: a YAML or JSON file, a folder, or -. May be repeated."
+        ),
+    ] = None,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="The pods that wait for a node in a live cluster.")
+    ] = False,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    namespace: NamespacesOption = None,
+    selector: SelectorOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Say which nodes pods would get and why; exit with 1 when some get none.
 
-    Manifests are what kubectl applies or prints: Deployments, Jobs, bare pods and all others that make pods.
-    DaemonSets among them take their part of every node. Pods that wait in a live cluster are not read from there:
-    `kubectl get pods -A -o json` writes them to a file.
-    """
-    from multiarch.autoscaling.simulate import simulate as run
-    from multiarch.workloads.manifest_values import ManifestError
-    from multiarch.workloads.pods import pods_from
+    Give the pods one of two ways.
 
+    --pods FILE: manifests are what kubectl applies or prints: Deployments, Jobs, bare pods and all others that make
+    pods. DaemonSets among them take their part of every node.
+
+    --pending: reads pods without a node from the cluster of --kubeconfig and --context, and its DaemonSets and nodes.
+    Nothing is written there.
+    """
+    from dataclasses import replace
+
+    from multiarch.autoscaling.simulate import simulate as run
+    from multiarch.cli import simulate_source
+    from multiarch.kubernetes.cluster import Access
+
+    given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
+    simulate_source.only_one(pods or [], pending=pending, cluster_options=given)
     plan = finding.planned(finding.file(stack))[1]
-    documents = [(path, document) for path in pods for document in _documents(path)]
-    try:
-        found = list(pods_from(document for _, document in documents))
-    except ManifestError as error:
-        raise _placed(error, [path for path, _ in documents]) from error
-    result = run(plan.autoscaling, plan.node_groups, surroundings(plan), found)
+    if pods:
+        asked = simulate_source.from_manifests(plan, pods)
+    else:
+        access = Access(kubeconfig, context)
+        asked = simulate_source.from_cluster(plan, access, namespaces=namespace or None, selector=selector or "")
+    result = run(plan.autoscaling, plan.node_groups, asked.around, asked.pods)
+    if asked.gated:
+        result = replace(result, left_out=(*result.left_out, (_GATED, asked.gated)))
     if output is Output.JSON:
         print_json("simulation", _as_json(plan.stack, result))
     else:
         _show(plan.stack, result)
     if result.unplaced:
         raise typer.Exit(1)
-
-
-def surroundings(plan: Plan) -> Surroundings:
-    """The zones of a stack's network, as far as they are known before it exists."""
-    from multiarch.autoscaling.simulate import Surroundings
-    from multiarch.stack.model import ExistingNetwork
-
-    network = plan.network
-    if isinstance(network, ExistingNetwork):
-        count, why = len(network.private_subnet_ids), "One zone is assumed for each private subnet"
-    elif network.zones:
-        return Surroundings(network.zones)
-    else:
-        count, why = network.zone_count, "The stack does not name its zones"
-    names = tuple(f"zone-{number}" for number in range(1, count + 1))
-    return Surroundings(names, f"{why}; {', '.join(names)} stand for them.")
-
-
-def _placed(error: ManifestError, files: list[Path]) -> MultiarchError:
-    """The error with its file, and the document's number in that file."""
-    file = files[error.document - 1]
-    number = error.document - files.index(file)
-    rest = error.message.removeprefix(f"document {error.document}")
-    return MultiarchError(f"{file}, document {number}{rest}", hint=error.hint)
-
-
-def _documents(path: Path) -> Iterator[object]:
-    """Read a file's documents. Raises MultiarchError for one that is neither YAML nor JSON, naming the line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise MultiarchError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}.") from error
-    if text.lstrip().startswith(("{", "[")):
-        try:
-            found = json.loads(text)
-        except ValueError:
-            # Flow-style YAML begins like JSON.
-            pass
-        else:
-            return iter(found if isinstance(found, list) else [found])
-    return _yaml(path, text)
-
-
-def _yaml(path: Path, text: str) -> Iterator[object]:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-    try:
-        yield from YAML(typ="safe", pure=True).load_all(text)
-    except MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise MultiarchError(f"{path}{line} is no YAML: {error.problem}.") from error
-    except YAMLError as error:
-        raise MultiarchError(f"{path} is no YAML: {error}.") from error
 
 
 def _show(stack: str, result: Simulation) -> None:

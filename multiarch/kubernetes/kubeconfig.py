@@ -104,8 +104,8 @@ def connection(
     if not chosen:
         raise KubeconfigError(f"{shown} sets no current-context.", hint=_there_are("--context chooses one", contexts))
     if chosen not in contexts:
-        whose = "" if context else "the current-context "
-        raise KubeconfigError(f"{shown} has no context {whose}{chosen}.", hint=_there_are("There are", contexts))
+        whose = "" if context else ", its current-context"
+        raise KubeconfigError(f"{shown} has no context {chosen}{whose}.", hint=_there_are("There are", contexts))
     entry = contexts[chosen]
     cluster = _named(parts["clusters"], entry, "cluster")
     if cluster is None:

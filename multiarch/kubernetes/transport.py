@@ -7,6 +7,7 @@ import os
 import ssl
 import tempfile
 import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import urllib3
 from urllib3.exceptions import (
     ConnectTimeoutError,
     HTTPError,
+    InsecureRequestWarning,
     LocationParseError,
     NameResolutionError,
     NewConnectionError,
@@ -102,7 +104,11 @@ class Transport:
         headers = {**self._headers, **self._authorization()}
         if self._pool is None:
             raise AssertionError("credentials come first")
-        return self._pool.request("GET", target, headers=headers, retries=False, redirect=False)
+        with warnings.catch_warnings():
+            if self.connection.insecure:
+                # The kubeconfig says so in as many words.
+                warnings.simplefilter("ignore", InsecureRequestWarning)
+            return self._pool.request("GET", target, headers=headers, retries=False, redirect=False)
 
     def _authorization(self) -> dict[str, str]:
         user = self.connection.user

@@ -52,6 +52,7 @@ def _karpenter(words: Karpenter) -> KarpenterSpec:
         ami_alias=words.ami_alias,
         disk_size=words.disk_size,
         imds_hop_limit=words.imds_hop_limit,
+        service_monitor=words.service_monitor,
         pools=tuple(_pool(name, pool) for name, pool in sorted(pools.items())),
     )
 
@@ -83,4 +84,5 @@ def _pool(name: str, words: NodePoolWords) -> PoolSpec:
         consolidation=words.consolidation,
         consolidate_after=words.consolidate_after,
         expire_after=words.expire_after,
+        termination_grace_period=words.termination_grace_period,
     )

@@ -1,8 +1,8 @@
 """Pinning a stack: which image releases and add-on versions to write, and where in its file.
 
 Unpinned, a preview next month follows AWS's "recommended" of that day and can replace every node. A managed group is
-pinned by its release, a self-managed one by the image's ID, an add-on by its version. The clients are the caller's;
-nothing here opens one.
+pinned by its release, a self-managed one by the image's ID, Karpenter's nodes by an alias, an add-on by its version.
+The clients are the caller's; nothing here opens one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from multiarch.errors import MultiarchError, OutsideError
+from multiarch.autoscaling import image
+from multiarch.autoscaling.model import KarpenterPlan
+from multiarch.errors import MultiarchError, OutsideError, UnknownFactError
+from multiarch.facts.ami_families import AmiFamily
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
 from multiarch.stack.engine_config import NAMESPACE
 from multiarch.stack.load import Stack
@@ -85,7 +88,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """What pinning a stack comes to: ``changes`` and ``kept`` in the order of groups, then add-ons."""
+    """What pinning a stack comes to: ``changes`` and ``kept`` in the order of groups, add-ons, Karpenter."""
 
     changes: tuple[Pin, ...]
     kept: tuple[Kept, ...]
@@ -102,7 +105,13 @@ def without_releases(stack: Stack) -> Stack:
         name: group.model_copy(update={"ami": _without_release(group.ami)}) for name, group in words.node_groups.items()
     }
     addons = {field: getattr(words.addons, field).model_copy(update={"version": None}) for field in Addons.model_fields}
+    autoscaling = words.autoscaling
+    if alias := autoscaling.karpenter.ami_alias:
+        # The family of the written alias stays: it may be another one than the stack's.
+        karpenter = autoscaling.karpenter.model_copy(update={"ami_alias": image.unpinned(alias)})
+        autoscaling = autoscaling.model_copy(update={"karpenter": karpenter})
     update = {
+        "autoscaling": autoscaling,
         "addons": words.addons.model_copy(update=addons),
         "multi_architecture_groups": both,
         "node_groups": single,
@@ -120,28 +129,27 @@ def find_pins(stack: Stack, plan: Plan, clients: Clients, *, upgrade: bool) -> P
     ``plan`` is the plan of the stack, or of :func:`without_releases` when upgrading. Raises OutsideError when AWS
     publishes no such image or add-on version; botocore's own errors pass through.
     """
-    changes: list[Pin] = []
-    kept: list[Kept] = []
+    results: list[Pin | Kept] = []
     wanted: list[tuple[NodeGroupPlan, str, Ami]] = []
     for group in plan.node_groups:
         key, ami = _written_ami(stack, group)
         reason = _why_kept(group, ami, clients, upgrade=upgrade)
         if reason:
-            kept.append(Kept(key, ami.id or ami.release or "", reason))
+            results.append(Kept(key, ami.id or ami.release or "", reason))
         else:
             wanted.append((group, key, ami))
     found = _parameters(clients.ssm, [name for group, _, _ in wanted for name in _names(group, plan.cluster.version)])
     for group, key, ami in wanted:
-        pin = _image_pin(group, key, ami, found, plan.cluster.version)
-        if pin.new == pin.old:
-            kept.append(Kept(pin.key, pin.new, "is the recommended one"))
-        else:
-            changes.append(pin)
+        results.append(_unless_same(_image_pin(group, key, ami, found, plan.cluster.version)))
     for name, addon_key in _ADDON_KEYS.items():
         if any(addon.name == name for addon in plan.addons):
-            result = _addon_pin(stack, name, addon_key, clients.eks, upgrade=upgrade)
-            (changes if isinstance(result, Pin) else kept).append(result)  # type: ignore[arg-type]
-    return Pins(tuple(changes), tuple(kept))
+            results.append(_addon_pin(stack, name, addon_key, clients.eks, upgrade=upgrade))
+    if karpenter := plan.autoscaling.karpenter:
+        results.append(_alias_pin(stack, karpenter, clients.ssm, upgrade=upgrade))
+    return Pins(
+        tuple(result for result in results if isinstance(result, Pin)),
+        tuple(result for result in results if isinstance(result, Kept)),
+    )
 
 
 def write_pins(text: str, changes: Sequence[Pin]) -> str:
@@ -210,9 +218,42 @@ def _names(group: NodeGroupPlan, version: str) -> Iterator[str]:
 def _image_pin(group: NodeGroupPlan, key: str, ami: Ami, found: Mapping[str, str], version: str) -> Pin:
     release = found[group.ami_type.ssm_parameter(version, "release_version")]
     if group.case is BootstrapCase.SELF_MANAGED:
-        image = found[group.ami_type.ssm_parameter(version, "image_id")]
-        return Pin(f"{key}.id", ami.id, image, f"{group.ami_type.name} {release}")
+        identifier = found[group.ami_type.ssm_parameter(version, "image_id")]
+        return Pin(f"{key}.id", ami.id, identifier, f"{group.ami_type.name} {release}")
     return Pin(f"{key}.release", ami.release, release)
+
+
+def _unless_same(pin: Pin) -> Pin | Kept:
+    return Kept(pin.key, pin.new, "is the recommended one") if pin.new == pin.old else pin
+
+
+def _alias_pin(stack: Stack, plan: KarpenterPlan, client: SsmClient, *, upgrade: bool) -> Pin | Kept:
+    """Return the alias of the recommended release, once AWS publishes it for every image that the pools need.
+
+    Raises OutsideError where it does not: Karpenter would leave out the types whose image is missing.
+    """
+    key, version = ".".join(map(str, image.PATH)), stack.words.kubernetes_version
+    written = stack.words.autoscaling.karpenter.ami_alias
+    if written is not None and image.is_pinned(written) and not upgrade:
+        return Kept(key, written, "pinned already; --upgrade takes the recommended one")
+    family = AmiFamily(plan.node_class.ami_family)
+    needed = image.images(family, (each for pool in plan.pools for each in pool.instance_types))
+    names = {each.name: each.ssm_parameter(version, "release_version") for each in needed}
+    found = _parameters(client, list(names.values()))
+    try:
+        aliases = {name: image.alias_of(family, found[parameter]) for name, parameter in names.items()}
+    except UnknownFactError as error:
+        raise OutsideError(f"AWS recommends an image whose release can't be read: {error.message}") from error
+    if len(set(aliases.values())) != 1:
+        raise OutsideError(
+            f"AWS recommends no one release for all of Karpenter's images: "
+            f"{', '.join(f'{alias} for {name}' for name, alias in aliases.items())}.",
+            hint=f"AWS is publishing a new one: try again later, or write {key} by hand.",
+        )
+    (alias,) = set(aliases.values())
+    # The release that is recommended can also be had by its name, or Karpenter would find nothing.
+    _parameters(client, [image.parameter(alias, each, version) for each in needed])
+    return _unless_same(Pin(key, written, alias))
 
 
 def _parameters(client: SsmClient, names: Sequence[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from multiarch.workloads.affinity import NodeAffinity, node_affinity_from
 from multiarch.workloads.manifest_values import Value
 from multiarch.workloads.requests import requests_of
 from multiarch.workloads.resources import Resources
-from multiarch.workloads.terms import PodTerm, SpreadConstraint, pod_terms_from, spread_from
+from multiarch.workloads.terms import PodTerm, PodWish, SpreadConstraint, pod_terms_from, pod_wishes_from, spread_from
 from multiarch.workloads.tolerations import Toleration, tolerations_from
 from multiarch.workloads.unmodelled import unmodelled_in
 
@@ -30,6 +30,7 @@ _NOT_READ_OF_CONTAINERS = frozenset(
 class PodSpec:
     """What a pod asks of a node, name, labels and images left out, so that all pods of a workload are equal here.
 
+    Wishes about other pods (``wished_…``) exclude no node by themselves; Karpenter minds them as long as it can.
     ``priority`` is ``None`` where only the class's name is known. ``unmodelled`` are clauses about what is asked for
     and judged by nobody here. Its hash is computed once: specs are keys of caches.
     """
@@ -40,6 +41,8 @@ class PodSpec:
     spread: tuple[SpreadConstraint, ...] = ()
     pod_affinity: tuple[PodTerm, ...] = ()
     pod_anti_affinity: tuple[PodTerm, ...] = ()
+    wished_pod_affinity: tuple[PodWish, ...] = ()
+    wished_pod_anti_affinity: tuple[PodWish, ...] = ()
     priority: int | None = 0
     priority_class: str = ""
     unmodelled: tuple[str, ...] = ()
@@ -48,7 +51,8 @@ class PodSpec:
     def __post_init__(self) -> None:
         """Compute the hash."""
         parts = (self.requests, self.tolerations, self.affinity, self.spread, self.pod_affinity, self.pod_anti_affinity)
-        object.__setattr__(self, "_hash", hash((*parts, self.priority, self.priority_class, self.unmodelled)))
+        wishes = (self.wished_pod_affinity, self.wished_pod_anti_affinity)
+        object.__setattr__(self, "_hash", hash((*parts, *wishes, self.priority, self.priority_class, self.unmodelled)))
 
     def __hash__(self) -> int:
         """The hash of all parts."""
@@ -95,6 +99,8 @@ def pod_spec_from(
         spread=spread,
         pod_affinity=affinity,
         pod_anti_affinity=anti_affinity,
+        wished_pod_affinity=pod_wishes_from(value["affinity"]["podAffinity"]),
+        wished_pod_anti_affinity=pod_wishes_from(value["affinity"]["podAntiAffinity"]),
         priority=_priority(value),
         priority_class=value["priorityClassName"].text(),
         unmodelled=(*unmodelled_in(value, written, spread, (*affinity, *anti_affinity)), *more_unmodelled),

@@ -18,6 +18,7 @@ NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The label that every namespace has: its own name."""
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _POLICIES = ("Honor", "Ignore")
+_HIGHEST_WEIGHT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class BoundTerm:
 
 @dataclass(frozen=True, slots=True)
 class PodTerm:
-    """One required term of pod affinity or anti-affinity, as written. ``selector`` ``None`` selects nothing."""
+    """One term of pod affinity or anti-affinity, as written. ``selector`` ``None`` selects nothing."""
 
     topology_key: str
     selector: LabelSelector | None
@@ -90,6 +91,14 @@ class PodTerm:
         own = (namespace,) if not self.namespaces and self.namespace_selector is None else self.namespaces
         narrowed = _narrowed(self.selector, labels, self.match_label_keys, self.mismatch_label_keys)
         return BoundTerm(self.topology_key, narrowed, tuple(sorted(own)), self.namespace_selector)
+
+
+@dataclass(frozen=True, slots=True)
+class PodWish:
+    """A preferred term: a place that meets ``term`` is worth ``weight`` (1 to 100) more."""
+
+    weight: int
+    term: PodTerm
 
 
 def _narrowed(
@@ -137,14 +146,26 @@ def _one_of(value: Value, known: tuple[str, ...], default: str | None) -> str:
 
 def pod_terms_from(rules: Value) -> tuple[PodTerm, ...]:
     """Read the required terms of ``podAffinity`` or ``podAntiAffinity``, in their order."""
-    return tuple(
-        PodTerm(
-            topology_key=term["topologyKey"].required_text(),
-            selector=label_selector_from(term["labelSelector"]),
-            namespaces=term["namespaces"].texts(),
-            namespace_selector=label_selector_from(term["namespaceSelector"]),
-            match_label_keys=term["matchLabelKeys"].texts(),
-            mismatch_label_keys=term["mismatchLabelKeys"].texts(),
-        )
-        for term in rules["requiredDuringSchedulingIgnoredDuringExecution"].items()
+    return tuple(_pod_term_from(term) for term in rules["requiredDuringSchedulingIgnoredDuringExecution"].items())
+
+
+def pod_wishes_from(rules: Value) -> tuple[PodWish, ...]:
+    """Read the preferred terms of ``podAffinity`` or ``podAntiAffinity``, in their order."""
+    wishes = []
+    for element in rules["preferredDuringSchedulingIgnoredDuringExecution"].items():
+        weight = element["weight"].whole(0, least=1)
+        if not 1 <= weight <= _HIGHEST_WEIGHT:
+            raise element["weight"].error(f"takes 1 to {_HIGHEST_WEIGHT}.")
+        wishes.append(PodWish(weight, _pod_term_from(element["podAffinityTerm"])))
+    return tuple(wishes)
+
+
+def _pod_term_from(term: Value) -> PodTerm:
+    return PodTerm(
+        topology_key=term["topologyKey"].required_text(),
+        selector=label_selector_from(term["labelSelector"]),
+        namespaces=term["namespaces"].texts(),
+        namespace_selector=label_selector_from(term["namespaceSelector"]),
+        match_label_keys=term["matchLabelKeys"].texts(),
+        mismatch_label_keys=term["mismatchLabelKeys"].texts(),
     )

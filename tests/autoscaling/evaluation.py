@@ -1,20 +1,32 @@
-"""Says whether policies allow a call, as IAM would: the operators that our documents use, and no others."""
+"""Says whether policies allow a call, as IAM would: the elements and operators that our documents use, and no others.
+
+Sources: IAM user guide, "Policy evaluation logic", "IAM JSON policy elements: Condition operators", "Set operators for
+multivalued context keys". ``test_iam_evaluation.py`` holds it against those rules and against moto's evaluator.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any
+
+FOR_ALL = "ForAllValues:"
+IF_EXISTS = "IfExists"
+_ELEMENTS = frozenset({"Sid", "Effect", "Principal", "Action", "Resource", "Condition"})
 
 
 @dataclass(frozen=True)
 class Call:
-    """One request: ``context`` holds condition keys, such as ``aws:ResourceTag/KEY``."""
+    """One request: ``context`` holds condition keys, such as ``aws:ResourceTag/KEY``; a list is a multivalued one.
+
+    ``service`` is the service principal that calls, which only a resource's own policy looks at.
+    """
 
     action: str
     resource: str
     context: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    service: str = ""
 
 
 def allowed(documents: Iterable[Mapping[str, Any]], call: Call) -> bool:
@@ -24,29 +36,56 @@ def allowed(documents: Iterable[Mapping[str, Any]], call: Call) -> bool:
 
 
 def _applies(statement: Mapping[str, Any], call: Call) -> bool:
-    unknown = set(statement) - {"Sid", "Effect", "Action", "Resource", "Condition"}
+    unknown = set(statement) - _ELEMENTS
     assert not unknown, unknown
+    # Names of condition keys, unlike their values, are the same in upper and lower case; so are actions.
+    context = {key.lower(): value for key, value in call.context.items()}
     return (
-        any(fnmatchcase(call.action, pattern) for pattern in _many(statement["Action"]))
-        and any(fnmatchcase(call.resource, pattern) for pattern in _many(statement["Resource"]))
+        _calls(statement.get("Principal"), call)
+        and any(matches(pattern.lower(), call.action.lower()) for pattern in _many(statement["Action"]))
+        and any(matches(pattern, call.resource) for pattern in _many(statement["Resource"]))
         and all(
-            _met(operator, call.context.get(key), _many(wanted))
+            _met(operator, context.get(key.lower()), _many(wanted))
             for operator, pairs in statement.get("Condition", {}).items()
             for key, wanted in pairs.items()
         )
     )
 
 
+def matches(pattern: str, text: str) -> bool:
+    """Whether a text fits a pattern, in which ``*`` is any characters, ``?`` any one, and all else itself.
+
+    Never stricter than IAM: ``*`` reaches over the colons of an ARN.
+    """
+    assert "${" not in pattern, f"policy variables are not known here: {pattern}"
+    parts = (".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern)
+    return re.fullmatch("".join(parts), text, re.DOTALL) is not None
+
+
+def _calls(principal: str | Mapping[str, Any] | None, call: Call) -> bool:
+    if principal is None or principal == "*":
+        return True
+    assert not isinstance(principal, str), principal
+    assert set(principal) == {"Service"}, principal
+    return call.service in _many(principal["Service"])
+
+
 def _met(operator: str, actual: str | Sequence[str] | None, wanted: list[str]) -> bool:
-    values = None if actual is None else _many(actual)
+    if operator.startswith(FOR_ALL):
+        return all(_value_met(operator.removeprefix(FOR_ALL), value, wanted) for value in _many(actual or []))
+    if actual is None:
+        return operator.endswith(IF_EXISTS)
+    assert isinstance(actual, str), f"{operator} is for keys with one value: {actual}"
+    return _value_met(operator.removesuffix(IF_EXISTS), actual, wanted)
+
+
+def _value_met(operator: str, value: str, wanted: list[str]) -> bool:
     if operator == "StringEquals":
-        return values is not None and any(value in wanted for value in values)
+        return value in wanted
     if operator == "StringLike":
-        return values is not None and any(fnmatchcase(value, one) for value in values for one in wanted)
-    if operator == "StringEqualsIfExists":
-        return values is None or any(value in wanted for value in values)
-    if operator == "ForAllValues:StringEquals":
-        return values is None or all(value in wanted for value in values)
+        return any(matches(pattern, value) for pattern in wanted)
+    if operator == "Bool":
+        return value.lower() in [one.lower() for one in wanted]
     raise AssertionError(operator)
 
 

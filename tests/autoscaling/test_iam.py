@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -19,76 +20,12 @@ from multiarch.autoscaling.iam import (
 )
 from multiarch.facts.limits import MAX_MANAGED_POLICY_CHARACTERS
 from tests.autoscaling.evaluation import Call, allowed
+from tests.autoscaling.iam_facts import AUTOSCALER_FACTS, KARPENTER, KARPENTER_FACTS, OWNED, PLACE, QUEUE, ROLE, Fact
 
-PLACE = Place("aws", "eu-west-1", "111122223333", "shop-dev")
-ROLE = "arn:aws:iam::111122223333:role/shop-dev-karpenter-nodes"
-QUEUE = "arn:aws:sqs:eu-west-1:111122223333:shop-dev-karpenter"
-KARPENTER: Any = karpenter_policies(PLACE, node_role_arn=ROLE, queue_arn=QUEUE)
 EC2 = "arn:aws:ec2:eu-west-1:111122223333:"
 PROFILE = "arn:aws:iam::111122223333:instance-profile/shop-dev_1"
-OWNED = "kubernetes.io/cluster/shop-dev"
+SERVICES = ("ec2", "eks", "sqs", "ssm")
 OTHERS = "kubernetes.io/cluster/shop-prod"
-
-# Karpenter 1.14, reference/cloudformation: policy, statement id, actions.
-FACTS: list[tuple[str, str, set[str]]] = [
-    ("node-lifecycle", "AllowScopedEC2InstanceAccessActions", {"ec2:RunInstances", "ec2:CreateFleet"}),
-    ("node-lifecycle", "AllowScopedEC2LaunchTemplateAccessActions", {"ec2:RunInstances", "ec2:CreateFleet"}),
-    ("node-lifecycle", "AllowScopedEC2InstanceActionsWithTags",
-     {"ec2:RunInstances", "ec2:CreateFleet", "ec2:CreateLaunchTemplate"}),
-    ("node-lifecycle", "AllowScopedResourceCreationTagging", {"ec2:CreateTags"}),
-    ("node-lifecycle", "AllowScopedResourceTagging", {"ec2:CreateTags"}),
-    ("node-lifecycle", "AllowScopedDeletion", {"ec2:TerminateInstances", "ec2:DeleteLaunchTemplate"}),
-    ("iam-integration", "AllowPassingInstanceRole", {"iam:PassRole"}),
-    ("iam-integration", "AllowScopedInstanceProfileCreationActions", {"iam:CreateInstanceProfile"}),
-    ("iam-integration", "AllowScopedInstanceProfileTagActions", {"iam:TagInstanceProfile"}),
-    ("iam-integration", "AllowScopedInstanceProfileActions",
-     {"iam:AddRoleToInstanceProfile", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"}),
-    ("eks-integration", "AllowAPIServerEndpointDiscovery", {"eks:DescribeCluster"}),
-    ("interruption", "AllowInterruptionQueueActions",
-     {"sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"}),
-    ("zonal-shift", "AllowZonalShiftStatusReadOnly", {"arc-zonal-shift:GetManagedResource"}),
-    ("resource-discovery", "AllowRegionalReadActions",
-     {"ec2:DescribeCapacityReservations", "ec2:DescribeImages", "ec2:DescribeInstances",
-      "ec2:DescribeInstanceStatus", "ec2:DescribeInstanceTypeOfferings", "ec2:DescribeInstanceTypes",
-      "ec2:DescribeLaunchTemplates", "ec2:DescribePlacementGroups", "ec2:DescribeSecurityGroups",
-      "ec2:DescribeSpotPriceHistory", "ec2:DescribeSubnets"}),
-    ("resource-discovery", "AllowSSMReadActions", {"ssm:GetParameter"}),
-    ("resource-discovery", "AllowPricingReadActions", {"pricing:GetProducts"}),
-    ("resource-discovery", "AllowUnscopedInstanceProfileListAction", {"iam:ListInstanceProfiles"}),
-    ("resource-discovery", "AllowInstanceProfileReadActions", {"iam:GetInstanceProfile"}),
-]  # fmt: skip
-# Condition keys of the statements that have any.
-CONDITIONS: dict[str, dict[str, set[str]]] = {
-    "AllowScopedEC2LaunchTemplateAccessActions": {
-        "StringEquals": {f"aws:ResourceTag/{OWNED}"}, "StringLike": {"aws:ResourceTag/karpenter.sh/nodepool"}},
-    "AllowScopedEC2InstanceActionsWithTags": {
-        "StringEquals": {f"aws:RequestTag/{OWNED}", "aws:RequestTag/eks:eks-cluster-name"},
-        "StringLike": {"aws:RequestTag/karpenter.sh/nodepool"}},
-    "AllowScopedResourceCreationTagging": {
-        "StringEquals": {f"aws:RequestTag/{OWNED}", "aws:RequestTag/eks:eks-cluster-name", "ec2:CreateAction"},
-        "StringLike": {"aws:RequestTag/karpenter.sh/nodepool"}},
-    "AllowScopedResourceTagging": {
-        "StringEquals": {f"aws:ResourceTag/{OWNED}"}, "StringLike": {"aws:ResourceTag/karpenter.sh/nodepool"},
-        "StringEqualsIfExists": {"aws:RequestTag/eks:eks-cluster-name"}, "ForAllValues:StringEquals": {"aws:TagKeys"}},
-    "AllowScopedDeletion": {
-        "StringEquals": {f"aws:ResourceTag/{OWNED}"}, "StringLike": {"aws:ResourceTag/karpenter.sh/nodepool"}},
-    "AllowPassingInstanceRole": {"StringEquals": {"iam:PassedToService"}},
-    "AllowScopedInstanceProfileCreationActions": {
-        "StringEquals": {f"aws:RequestTag/{OWNED}", "aws:RequestTag/eks:eks-cluster-name",
-                         "aws:RequestTag/topology.kubernetes.io/region"},
-        "StringLike": {"aws:RequestTag/karpenter.k8s.aws/ec2nodeclass"}},
-    "AllowScopedInstanceProfileTagActions": {
-        "StringEquals": {f"aws:ResourceTag/{OWNED}", "aws:ResourceTag/topology.kubernetes.io/region",
-                         f"aws:RequestTag/{OWNED}", "aws:RequestTag/eks:eks-cluster-name",
-                         "aws:RequestTag/topology.kubernetes.io/region"},
-        "StringLike": {"aws:ResourceTag/karpenter.k8s.aws/ec2nodeclass",
-                       "aws:RequestTag/karpenter.k8s.aws/ec2nodeclass"}},
-    "AllowScopedInstanceProfileActions": {
-        "StringEquals": {f"aws:ResourceTag/{OWNED}", "aws:ResourceTag/topology.kubernetes.io/region"},
-        "StringLike": {"aws:ResourceTag/karpenter.k8s.aws/ec2nodeclass"}},
-    "AllowZonalShiftStatusReadOnly": {"StringEquals": {"arc-zonal-shift:ResourceIdentifier"}},
-    "AllowRegionalReadActions": {"StringEquals": {"aws:RequestedRegion"}},
-}  # fmt: skip
 
 
 def tags(where: str, cluster: str = OWNED, **others: str) -> dict[str, str]:
@@ -111,29 +48,32 @@ def profile(where: str, region: str = "eu-west-1", cluster: str = OWNED) -> dict
     )
 
 
-def test_karpenter_has_the_six_documented_policies_statement_by_statement() -> None:
-    assert tuple(KARPENTER) == KARPENTER_POLICY_NAMES
-    written = [
-        (name, statement["Sid"], set(statement["Action"]))
-        for name, document in KARPENTER.items()
-        for statement in document["Statement"]
-    ]
-    assert written == FACTS
-
-
-@pytest.mark.parametrize("sid", [sid for _, sid, _ in FACTS])
-def test_each_statement_has_the_documented_conditions(sid: str) -> None:
-    statement = next(s for document in KARPENTER.values() for s in document["Statement"] if s["Sid"] == sid)
-    found = {operator: set(pairs) for operator, pairs in statement.get("Condition", {}).items()}
-    assert found == CONDITIONS.get(sid, {})
+def as_fact(policy: str, statement: dict[str, Any]) -> Fact:
     assert statement["Effect"] == "Allow"
+    actions, resources = statement["Action"], statement["Resource"]
+    several = {resources} if isinstance(resources, str) else set(resources)
+    return Fact(policy, statement["Sid"], frozenset(actions), frozenset(several), statement.get("Condition", {}))
 
 
-def test_capacity_reservations_and_placement_groups_may_be_launched_into() -> None:
-    resources = KARPENTER["node-lifecycle"]["Statement"][0]["Resource"]
-    assert {resource.rpartition(":")[2] for resource in resources} == {
-        "image/*", "snapshot/*", "security-group/*", "subnet/*", "capacity-reservation/*", "placement-group/*",
-    }  # fmt: skip
+def test_karpenter_has_the_six_documented_policies() -> None:
+    assert tuple(KARPENTER) == KARPENTER_POLICY_NAMES
+    found = [(name, statement["Sid"]) for name, document in KARPENTER.items() for statement in document["Statement"]]
+    assert found == [(fact.policy, fact.sid) for fact in KARPENTER_FACTS]
+
+
+@pytest.mark.parametrize("fact", KARPENTER_FACTS, ids=lambda fact: fact.sid)
+def test_each_statement_has_the_documented_actions_resources_and_conditions(fact: Fact) -> None:
+    (statement,) = (each for each in KARPENTER[fact.policy]["Statement"] if each["Sid"] == fact.sid)
+    assert as_fact(fact.policy, statement) == fact
+
+
+@pytest.mark.parametrize(("partition", "region"), [("aws-cn", "cn-north-1"), ("aws-us-gov", "us-gov-west-1")])
+def test_no_policy_names_anything_of_another_partition_or_region(partition: str, region: str) -> None:
+    place = Place(partition, region, "111122223333", "shop-dev")
+    role, queue = (each.replace("arn:aws:", f"arn:{partition}:").replace("eu-west-1", region) for each in (ROLE, QUEUE))
+    for document in karpenter_policies(place, node_role_arn=role, queue_arn=queue).values():
+        for arn in re.findall(r'"(arn:[^"]*)"', text(document)):
+            assert arn.startswith((f"arn:{partition}:iam::", *(f"arn:{partition}:{s}:{region}:" for s in SERVICES)))
 
 
 @pytest.mark.parametrize("name", KARPENTER_POLICY_NAMES)
@@ -225,24 +165,43 @@ def test_the_cluster_autoscaler_changes_groups_of_its_cluster_alone(may: bool, c
     assert allowed([cluster_autoscaler_policy("shop-dev")], call) is may
 
 
-def test_the_cluster_autoscaler_has_the_documented_actions() -> None:
+def test_the_cluster_autoscaler_has_the_documented_statements() -> None:
     document: Any = cluster_autoscaler_policy("shop-dev")
-    read, write = document["Statement"]
-    assert set(read["Action"]) == {
-        "autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeAutoScalingInstances",
-        "autoscaling:DescribeLaunchConfigurations", "autoscaling:DescribeScalingActivities", "ec2:DescribeImages",
-        "ec2:DescribeInstanceTypes", "ec2:DescribeLaunchTemplateVersions",
-        "ec2:GetInstanceTypesFromInstanceRequirements", "eks:DescribeNodegroup",
-    }  # fmt: skip
-    assert set(write["Action"]) == {"autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"}
+    assert tuple(as_fact("cluster-autoscaler", each) for each in document["Statement"]) == AUTOSCALER_FACTS
 
 
-def test_the_queue_takes_events_and_refuses_plain_http() -> None:
+def test_the_queue_policy_has_the_documented_statements() -> None:
     document: Any = interruption_queue_policy(QUEUE)
     allow, deny = document["Statement"]
     assert allow["Principal"] == {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]}
     assert (allow["Action"], deny["Action"], deny["Effect"]) == ("sqs:SendMessage", "sqs:*", "Deny")
     assert deny["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+EVENTS = "events.amazonaws.com"
+SAFE, PLAIN = {"aws:SecureTransport": "true"}, {"aws:SecureTransport": "false"}
+
+
+@pytest.mark.parametrize(
+    ("may", "call"),
+    [
+        (True, Call("sqs:SendMessage", QUEUE, SAFE, EVENTS)),
+        (True, Call("sqs:SendMessage", QUEUE, SAFE, "sqs.amazonaws.com")),
+        (False, Call("sqs:SendMessage", QUEUE, PLAIN, EVENTS)),
+        (False, Call("sqs:SendMessage", QUEUE, SAFE, "sns.amazonaws.com")),
+        (False, Call("sqs:SendMessage", QUEUE, SAFE)),
+        (False, Call("sqs:ReceiveMessage", QUEUE, SAFE, EVENTS)),
+        (False, Call("sqs:SendMessage", QUEUE.replace("dev", "prod"), SAFE, EVENTS)),
+    ],
+)
+def test_only_aws_itself_fills_the_queue_and_only_over_tls(may: bool, call: Call) -> None:  # noqa: FBT001
+    assert allowed([interruption_queue_policy(QUEUE)], call) is may
+
+
+def test_not_even_the_controller_reads_the_queue_without_tls() -> None:
+    both = [KARPENTER["interruption"], interruption_queue_policy(QUEUE)]
+    assert allowed(both, Call("sqs:ReceiveMessage", QUEUE, SAFE))
+    assert not allowed(both, Call("sqs:ReceiveMessage", QUEUE, PLAIN))
 
 
 def test_five_kinds_of_event_reach_the_queue() -> None:

@@ -142,6 +142,15 @@ def test_the_manifest_of_a_node_pool() -> None:
     }
 
 
+def test_a_node_waits_for_its_pods_as_long_as_it_takes_unless_a_time_is_written() -> None:
+    def node(**words: object) -> Any:  # noqa: ANN401
+        manifest: Any = node_pool_manifest(pools(**words)[0])
+        return manifest["spec"]["template"]["spec"]
+
+    assert "terminationGracePeriod" not in node()
+    assert node(terminationGracePeriod="48h") == {**node(), "terminationGracePeriod": "48h"}
+
+
 def test_the_manifest_of_the_node_class() -> None:
     made = node_class_manifest(karpenter().node_class, cluster="shop-dev", role="nodes", tags=(("team", "shop"),))
     assert made == {

@@ -9,12 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.autoscaling.syntax import budget_fault, memory_fault, period_fault, quiet_duration_fault, schedule_fault
+from multiarch.autoscaling.syntax import (
+    budget_fault,
+    grace_fault,
+    memory_fault,
+    period_fault,
+    quiet_duration_fault,
+    schedule_fault,
+)
 
 # The patterns of the NodePool's CRD in Karpenter 1.14.
 CRD: dict[Callable[[str], str | None], str] = {
     quiet_duration_fault: r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$",
     period_fault: r"^(([0-9]+(s|m|h))+|Never)$",
+    grace_fault: r"^([0-9]+(s|m|h))+$",
     budget_fault: r"^((100|[0-9]{1,2})%|[0-9]+)$",
     memory_fault: r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|"
     r"([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
@@ -65,3 +73,9 @@ def test_quiet_hours_last_hours_and_minutes(text: str, good: bool) -> None:  # n
                                             ("0", False), ("-1Gi", False), ("Gi", False), ("100m", False)])  # fmt: skip
 def test_memory_is_a_quantity_of_bytes(text: str, good: bool) -> None:  # noqa: FBT001
     assert (memory_fault(text) is None) is good
+
+
+@pytest.mark.parametrize(("text", "good"), [("48h", True), ("1h30m", True), ("90s", True), ("0s", False),
+                                            ("Never", False), ("2d", False), ("0h0m", False), ("", False)])  # fmt: skip
+def test_a_grace_period_is_more_than_nothing(text: str, good: bool) -> None:  # noqa: FBT001
+    assert (grace_fault(text) is None) is good

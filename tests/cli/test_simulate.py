@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -70,8 +71,8 @@ def test_files_add_up_and_may_be_json(run: type_of_run, clone: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: [", "pods.yaml:1 is no YAML: "),
-        ("kind: Pod\nmetadata: {name: x}\nspec: {}\n", "pods.yaml, document 1, Pod default/x: spec.containers: "),
+        ("a: [", "pods.yaml:1, document 1 is no YAML: "),
+        ("kind: Pod\nmetadata: {name: x}\nspec: {}\n", "pods.yaml:1, document 1, Pod default/x: spec.containers: "),
         ("just text\n", "str is no Kubernetes object."),
         (None, "pods.yaml can't be read: No such file or directory."),
     ],
@@ -93,10 +94,42 @@ def test_of_several_files_the_one_with_the_fault_is_named(run: type_of_run, clon
     assert "wrong.json, document 2, Pod default/x: " in ran.err
 
 
-def test_pods_are_needed(run: type_of_run) -> None:
-    ran = run("simulate", "payments-prod")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "It takes pods to simulate: --pods or --pending."),
+        (("--pods", PODS, "--pending"), "--pods and --pending exclude each other."),
+        (("--pods", PODS, "--context", "a", "-n", "b"), "--context, --namespace goes with --pending, not with --pods."),
+    ],
+)
+def test_one_source_of_pods_is_needed(run: type_of_run, arguments: tuple[str, ...], said: str) -> None:
+    ran = run("simulate", "payments-prod", *arguments)
     assert ran.code == 2
-    assert "--pods" in ran.err
+    assert said in ran.err
+    assert "--pods FILE takes manifests, --pending takes the pods that wait in a live cluster." in ran.err
+
+
+def test_a_folder_and_standard_input_are_read_too(
+    run: type_of_run, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (clone / "manifests").mkdir()
+    (clone / "manifests" / "one.json").write_text(json.dumps(FEW), encoding="utf-8")
+    other = {**FEW, "metadata": {"name": "two"}}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(other)))
+    ran = run("simulate", "payments-prod", "--pods", "manifests", "--pods", "-", "-o", "json")
+    assert [each["name"] for each in ran.json["workloads"]] == ["Pod/one and 1 like it"]
+
+
+def test_without_a_cluster_pending_pods_can_not_be_had(
+    run: type_of_run, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(clone / "none"))
+    ran = run("simulate", "payments-prod", "--pending")
+    assert ran.code == 2
+    assert ran.err.startswith(f"error: There is no kubeconfig ({clone / 'none'} is not there).")
+    ran = run("simulate", "payments-prod", "--pending", "--kubeconfig", "nowhere")
+    assert ran.code == 2
+    assert "The kubeconfig nowhere can't be read: No such file or directory." in ran.err
 
 
 def test_a_live_dump_says_what_it_leaves_out(run: type_of_run, clone: Path) -> None:

@@ -59,6 +59,21 @@ def test_a_pinned_stack_is_the_same_file_with_lines_added(clone: Path, run: type
 
 
 @pytest.mark.usefixtures("aws")
+@pytest.mark.parametrize(
+    ("family", "alias"), [("al2023", "al2023@v20261106"), ("bottlerocket", "bottlerocket@v1.48.0")]
+)
+def test_karpenters_alias_is_one_that_karpenter_finds_in_aws(
+    clone: Path, run: type_of_run, family: str, alias: str
+) -> None:
+    file = stack_file(clone, "payments-prod")
+    file.write_text(file.read_text().replace("amiAlias: al2023@v20260715", f"amiAlias: {family}@latest # pinned"))
+    ran = run("stack", "pin", "payments-prod")
+    assert ran.code == 0, ran.err
+    assert f'      amiAlias: "{alias}" # pinned\n' in file.read_text()
+    assert "ami-not-pinned" not in run("stack", "check", "payments-prod").err
+
+
+@pytest.mark.usefixtures("aws")
 def test_a_self_managed_group_gets_its_image_with_the_release_beside_it(clone: Path, run: type_of_run) -> None:
     run("stack", "pin", "legacy-al2")
     text = stack_file(clone, "legacy-al2").read_text()

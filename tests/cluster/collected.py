@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from components.recording import Recorded
-from components.rendered_files import contents
+from components.rendering.files import contents
+from components.rendering.recording import Recorded
 from tests.cluster import charts
 from tests.cluster.karpenter import NAMESPACE
 from tests.cluster.kube import Kube, Object

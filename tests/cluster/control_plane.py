@@ -46,7 +46,7 @@ def start(programs: Programs) -> ControlPlane:
     api = programs.start("kube-apiserver", _api_server(tools["kube-apiserver"], keys, etcd_port, api_port))
     kube = Kube(Access(f"https://127.0.0.1:{api_port}", keys / "apiserver.crt", TOKEN))
     wait_for(lambda: _ready(kube, (etcd, api)), "the API server", timeout=START_SECONDS)
-    kubeconfig = _write_kubeconfig(keys / "kubeconfig", kube.access)
+    kubeconfig = write_kubeconfig(keys / "kubeconfig", kube.access)
     controllers = programs.start(
         "kube-controller-manager", _controllers(tools["kube-controller-manager"], keys, kubeconfig, controllers_port)
     )
@@ -87,7 +87,8 @@ def _write_keys(folder: Path) -> Path:
     return folder
 
 
-def _write_kubeconfig(file: Path, access: Access) -> Path:
+def write_kubeconfig(file: Path, access: Access) -> Path:
+    """Write what leads a program to the API server, and return the file."""
     cluster = {"server": access.url, "certificate-authority": str(access.certificate)}
     config = {
         "apiVersion": "v1",

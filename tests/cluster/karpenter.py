@@ -1,26 +1,39 @@
-"""The real Karpenter controller, its CustomResourceDefinitions and its charts, as ``tools/karpenter`` pins them."""
+"""The real Karpenter controller and its CustomResourceDefinitions, as ``tools/karpenter`` pins them.
+
+The controller is a process beside the API server, with the rights of the service account that the project's release
+installs, and no others.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
 from ruamel.yaml import YAML
 
+from components.karpenter_role import SERVICE_ACCOUNT
+from components.rendering import declare
+from components.rendering.files import contents
+from tests.cluster import charts
 from tests.cluster.aws import Aws
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, is_true
+from tests.cluster.control_plane import ControlPlane, write_kubeconfig
+from tests.cluster.kube import Access, Kube, Object, is_true
 from tests.cluster.programs import Program, Programs, free_ports, wait_for
+from tests.stack.words import plan
 from tools import build
 
 PROVIDER = "github.com/aws/karpenter-provider-aws"
 CORE = "sigs.k8s.io/karpenter"
 NAMESPACE = "kube-system"
 START_SECONDS = 120.0
+ACCESS_KINDS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+_TOKEN_SECONDS = 86_400
 
 
 @cache
@@ -45,6 +58,26 @@ def install_crds(kube: Kube) -> None:
         wait_for(served, f"the definition {name}", timeout=30)
 
 
+def access_objects(scratch: Path) -> list[Object]:
+    """Return the controller's service account, roles and bindings, from the chart with the values of a small stack."""
+    made = declare(
+        plan({"nodeGroups": {"web": {"minSize": 2}, "web-arm": {"minSize": 0}}, "autoscaling": {"use": "karpenter"}})
+    )
+    values = contents(made.resources, {"kubeconfig": ""})["helm/karpenter.yaml"]
+    return [each for each in charts.template("karpenter", values, scratch) if each["kind"] in ACCESS_KINDS]
+
+
+def account_access(kube: Kube) -> Access:
+    """Ask for a token of the controller's service account, as the kubelet does for its pods."""
+    path = kube.path("v1", "ServiceAccount", NAMESPACE, SERVICE_ACCOUNT)
+    request = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "spec": {"expirationSeconds": _TOKEN_SECONDS},
+    }
+    return replace(kube.access, token=str(kube.request("POST", f"{path}/token", body=request)["status"]["token"]))
+
+
 def start(programs: Programs, plane: ControlPlane, aws: Aws) -> Program:
     """Start the controller, and return when it says that it is ready.
 
@@ -52,18 +85,23 @@ def start(programs: Programs, plane: ControlPlane, aws: Aws) -> Program:
         ClusterError: it ended, or was not ready in time; the message shows the end of its log.
         BuildError: it could not be built.
     """
+    folder = programs.folder / "karpenter"
+    folder.mkdir()
+    for item in access_objects(folder):
+        plane.kube.apply(item)
+    kubeconfig = write_kubeconfig(folder / "kubeconfig", account_access(plane.kube))
     metrics_port, health_port = free_ports(2)
     environ = aws.environ() | {
         "CLUSTER_ENDPOINT": plane.kube.access.url,
         "CLUSTER_NAME": aws.cluster,
-        "DISABLE_LEADER_ELECTION": "true",
         "EKS_CONTROL_PLANE": "true",
         "HEALTH_PROBE_PORT": str(health_port),
         "INTERRUPTION_QUEUE": aws.cluster,
         # On-demand prices come with the controller, and moto has no pricing API. An isolated controller also leaves
         # the instance profiles of deleted node classes behind, as it would not in an ordinary VPC.
         "ISOLATED_VPC": "true",
-        "KUBECONFIG": str(plane.kubeconfig),
+        "KUBECONFIG": str(kubeconfig),
+        "LEADER_ELECTION_NAMESPACE": NAMESPACE,
         "METRICS_PORT": str(metrics_port),
         "NO_PROXY": ",".join(["127.0.0.1", *filter(None, [os.environ.get("NO_PROXY")])]),
         "SYSTEM_NAMESPACE": NAMESPACE,

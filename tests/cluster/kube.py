@@ -51,7 +51,12 @@ class Kube:
     def __init__(self, access: Access) -> None:
         """Open nothing yet; connections are made when first needed."""
         self.access = access
-        self._http = urllib3.PoolManager(maxsize=8, ca_certs=str(access.certificate), retries=False, timeout=30.0)
+        # A kind whose definition is new is refused for a moment, with the time after which to ask again.
+        again = urllib3.Retry(
+            connect=False, read=False, redirect=False, other=False, status=10, status_forcelist=(429,),
+            allowed_methods=None, raise_on_status=False,
+        )  # fmt: skip
+        self._http = urllib3.PoolManager(maxsize=8, ca_certs=str(access.certificate), retries=again, timeout=30.0)
         self._resources: dict[str, dict[str, _Resource]] = {}
         self._lock = Lock()
 

@@ -128,6 +128,10 @@ class Programs:
             processes.stop_session(leader, grace=grace)
         program.process.wait(timeout=10)
 
+    def named(self, name: str) -> Program:
+        """A program that runs, by its name. Raises StopIteration if there is none."""
+        return next(program for program in self._running if program.name == name)
+
     def stop_all(self) -> None:
         """End everything, last started first."""
         for program in reversed(self._running.copy()):

@@ -6,7 +6,7 @@ One rig serves many scenarios: ``apply`` pools, ``run_pods``, look, ``reset``.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,8 +138,10 @@ class Rig:
         """Names of all Nodes, sorted."""
         return [item["metadata"]["name"] for item in self.kube.list("v1", "Node")]
 
-    def reset(self, *, timeout: float = 30.0) -> None:
+    def reset(self, *, keep_pools: bool = False, timeout: float = 30.0) -> None:
         """Take away all workloads, pools, node classes, nodes and instances; what is left is a rig as good as new.
+
+        With ``keep_pools`` pools and node classes stay, for more scenarios with the same ones.
 
         It does not ask politely (instances are terminated under Karpenter's hands, finalizers of its claims and nodes
         are taken off), because it is no test of deletion. What the controller keeps in memory stays: after an
@@ -152,11 +154,15 @@ class Rig:
         with self.bridge.held():
             for kind in WORKLOADS:
                 self._delete_all(kind, namespaces=True)
-            self._delete_all(NODE_POOLS)
-            self._delete_all(NODE_CLASSES)
-            self._empty(timeout)
+            kept = (NODE_POOLS, NODE_CLASSES) if keep_pools else ()
+            if not kept:
+                self._delete_all(NODE_POOLS)
+                self._delete_all(NODE_CLASSES)
+            self._empty(timeout, kept)
 
-    def _empty(self, timeout: float) -> None:
+    def _empty(self, timeout: float, kept: Collection[tuple[str, str]]) -> None:
+        kinds = (NODE_CLAIMS, ("v1", "Node"), NODE_POOLS, NODE_CLASSES, ("v1", "Pod"))
+
         def gone() -> bool:
             self.check()
             self._delete_all(("v1", "Pod"), namespaces=True)
@@ -165,9 +171,7 @@ class Rig:
                 self.aws.client("ec2").terminate_instances(InstanceIds=instances)
             for kind in (NODE_CLAIMS, ("v1", "Node")):
                 self._delete_all(kind, force=True)
-            return not instances and not any(
-                self.kube.list(*kind) for kind in (NODE_CLAIMS, ("v1", "Node"), NODE_POOLS, NODE_CLASSES, ("v1", "Pod"))
-            )
+            return not instances and not any(self.kube.list(*kind) for kind in kinds if kind not in kept)
 
         wait_for(gone, "the rig to be empty", timeout=timeout, pause=0.2)
 

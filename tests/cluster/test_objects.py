@@ -17,8 +17,8 @@ from ruamel.yaml import YAML
 
 import components
 from components import kubernetes_api
-from components.recording import Recorded
 from components.rendering import declare
+from components.rendering.recording import Recorded
 from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
 from multiarch.errors import StackError
 from multiarch.stack.load import load_file, stack_files
@@ -26,8 +26,9 @@ from multiarch.stack.plan import make_plan
 from tests.cluster import karpenter
 from tests.cluster.collected import RELEASE, NotCollectedError, applied, collected
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, KubeError, Object
+from tests.cluster.kube import Kube, KubeError, Object, condition
 from tests.cluster.programs import ROOT, wait_for
+from tests.cluster.rig import NODE_POOLS, Rig
 from tests.stack.words import TODAY, merged, plan
 
 BASE: Mapping[str, Any] = {"nodeGroups": {"web": {"minSize": 2}, "web-arm": {"minSize": 0}}}
@@ -40,6 +41,7 @@ POOLS: Mapping[str, Any] = {
         "labels": {"example.com/pool": "general"},
         "taints": ["dedicated=shop:NoSchedule", "example.com/slow:NoExecute"],
         "zones": ["eu-west-1a", "eu-west-1b"],
+        "terminationGracePeriod": "24h",
     },
     "both": {"multiArchitecture": True, "minGeneration": 7, "sizes": ["large", "xlarge"], "budget": "3"},
     "types": {
@@ -237,6 +239,7 @@ WISHES = st.fixed_dictionaries(
         "consolidation": st.sampled_from(["WhenEmpty", "WhenEmptyOrUnderutilized"]),
         "consolidateAfter": DURATIONS,
         "expireAfter": DURATIONS,
+        "terminationGracePeriod": DURATIONS,
     },
 )  # fmt: skip
 
@@ -260,3 +263,33 @@ def test_whatever_pools_a_stack_may_ask_for_the_api_server_takes_them(
     kube.apply(node_class_manifest(wanted.node_class, cluster="shop-dev", role="nodes", tags=made.tags), dry_run=True)
     for pool in wanted.pools:
         kube.apply(node_pool_manifest(pool), dry_run=True)
+
+
+@pytest.mark.parametrize("name", ["payments-prod", "karpenter", "karpenter-on-bottlerocket"])
+def test_the_controller_takes_a_stacks_pools_for_valid(name: str, rig: Rig) -> None:
+    """Beyond the CRDs' rules, Karpenter has some of its own."""
+    ours = [each for each in collected(resources(name)) if each["kind"] in ("EC2NodeClass", "NodePool")]
+    for each in ours:
+        rig.kube.apply(each)
+    wait_for(lambda: all(map(_valid, rig.kube.list(*NODE_POOLS))), "Karpenter's verdicts", timeout=30)
+    assert len(rig.kube.list(*NODE_POOLS)) == len(ours) - 1 > 1
+
+
+def _valid(pool: Object) -> bool:
+    said = condition(pool, "ValidationSucceeded")
+    assert said.get("status") != "False", said["message"]
+    return said.get("status") == "True"
+
+
+def test_the_controller_refuses_what_the_crds_let_pass(rig: Rig) -> None:
+    """So the test above can fail."""
+    pool = next(each for each in collected(resources("karpenter")) if each["kind"] == "NodePool")
+    bad = copy.deepcopy(pool)
+    _set(*SPEC, "requirements", 0, to={"key": "example.com/x", "operator": "In", "values": ["a b"]})(bad)
+    rig.kube.apply(bad)
+    wait_for(lambda: "a b" in _validation(rig.kube, bad), "Karpenter's verdict", timeout=30)
+
+
+def _validation(kube: Kube, pool: Object) -> str:
+    found = condition(kube.get(*NODE_POOLS, pool["metadata"]["name"]) or {}, "ValidationSucceeded")
+    return found.get("message", "") if found.get("status") == "False" else ""

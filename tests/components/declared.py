@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.recording import Recorded
 from components.rendering import declare
+from components.rendering.recording import Recorded
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
 from tests.stack.words import TODAY, stack

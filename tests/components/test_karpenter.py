@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from components.recording import Recorded
+from components.rendering.recording import Recorded
 from multiarch.autoscaling.model import Autoscaler
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before
@@ -85,6 +86,13 @@ def test_two_controllers_spread_and_go_one_by_one(with_karpenter: World) -> None
         "topology.kubernetes.io/zone",
         "kubernetes.io/hostname",
     ]
+
+
+def test_a_service_monitor_is_declared_where_the_plan_wants_one(with_karpenter: World) -> None:
+    assert values(with_karpenter)["serviceMonitor"] == {"enabled": False}
+    wanted = replace(autoscaled.KARPENTER, service_monitor=True)
+    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
+    assert values(found)["serviceMonitor"] == {"enabled": True}
 
 
 def test_six_policies_are_kept_apart_and_each_fits_iams_limit(with_karpenter: World) -> None:
@@ -299,6 +307,20 @@ def test_while_a_stack_moves_both_are_there_and_neither_waits_for_the_other(migr
     for new in (releases[CRDS], releases[CONTROLLER], *migrating.all(autoscaled.NODE_POOL)):
         assert not goes_before(migrating, old, new)
         assert not goes_before(migrating, new, old)
+
+
+def test_pools_are_closed_once_the_autoscaler_that_takes_over_is_there() -> None:
+    both = autoscaled.autoscaling(cluster_autoscaler=True, karpenter=True)
+    leaving = replace(both, use=Autoscaler.CLUSTER_AUTOSCALER, karpenter=replace(autoscaled.KARPENTER, cordoned=True))
+    found = autoscaled.world(leaving)
+    new = found.one(autoscaled.RELEASE, "cluster-autoscaler")
+    pools = found.all(autoscaled.NODE_POOL)
+    assert len(pools) == 2
+    for pool in pools:
+        assert new.urn in pool.dependencies
+    # Nothing else of Karpenter waits: its controller goes on as it is.
+    for old in (found.one(autoscaled.RELEASE, CONTROLLER), *found.all(autoscaled.NODE_CLASS)):
+        assert not goes_before(found, old, new)
 
 
 def test_the_old_autoscaler_goes_without_touching_the_new_ones_resources(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from components.rendered_files import contents
+from components.rendering.files import contents
 from tests.cluster import charts
 from tests.components.declared import World
 
@@ -39,7 +39,7 @@ def test_every_value_that_is_given_is_one_that_the_chart_has(with_karpenter: Wor
     text = contents(with_karpenter.resources, {"kubeconfig": ""})["helm/karpenter.yaml"]
     given = YAML(typ="safe", pure=True).load(text)
     assert set(given) <= set(known)
-    for key in ("settings", "serviceAccount", "podDisruptionBudget", "controller", "affinity"):
+    for key in ("settings", "serviceAccount", "serviceMonitor", "podDisruptionBudget", "controller", "affinity"):
         assert set(given[key]) <= set(known[key]), key
 
 

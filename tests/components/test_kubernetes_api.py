@@ -14,8 +14,8 @@ from pulumi.runtime.stack import run_in_stack
 
 from components import kubernetes_api
 from components.kubernetes_api import Chart
-from components.marked_values import Where
-from components.recording import Recorded, Recorder
+from components.rendering.marked_values import Where
+from components.rendering.recording import Recorded, Recorder
 from multiarch.facts.taints import parse_taint
 
 VALUES = {"replicas": 2, "settings": {"clusterName": "shop-dev"}, "tolerations": [{"operator": "Exists"}]}

@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from components import component
-from components.recording import Recorded
+from components.rendering.recording import Recorded
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before, walk, world
 

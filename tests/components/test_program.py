@@ -15,8 +15,8 @@ from pulumi.runtime import config
 from pulumi.runtime.settings import Settings
 from pulumi.runtime.stack import run_in_stack
 
-from components.marked_values import Where
-from components.recording import Recorder
+from components.rendering.marked_values import Where
+from components.rendering.recording import Recorder
 
 PROGRAM = Path(__file__).parents[2] / "__main__.py"
 WORDS: Mapping[str, str] = {

@@ -43,6 +43,12 @@ def on(name: str, **group: object) -> dict[str, Any]:
     return merged(karpenter(controllerGroup=name), {"nodeGroups": {name: group}})
 
 
+def leaving_karpenter(web: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """On the way to the cluster autoscaler, with other sizes of both groups."""
+    words = {"use": "cluster-autoscaler", "migrateFrom": "karpenter", "karpenter": {"controllerGroup": "web"}}
+    return merged(KARPENTER, {"nodeGroups": {"web": web, "web-arm": other}, "autoscaling": words})
+
+
 ROOT, POOL = "autoscaling", "autoscaling.karpenter.nodePools.general"
 CONTROLLER = "autoscaling.karpenter.controllerGroup"
 ARM_SPOT = {"architectures": ["arm64"], "capacityTypes": ["spot"]}
@@ -66,6 +72,13 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("migration", groups(migrateFrom="cluster-autoscaler"), f"{ROOT}.migrateFrom", "for itself", ERROR),
     ("migration-sizes", merged(KARPENTER, {"autoscaling": {"migrateFrom": "cluster-autoscaler"}}),
      "nodeGroups.web-arm.maxSize", "up to 3", WARNING),
+    ("migration-no-room", leaving_karpenter(web={"minSize": 2, "maxSize": 2}, other={"minSize": 1, "maxSize": 1}),
+     f"{ROOT}.migrateFrom", "no node group may grow", ERROR),
+    ("migration-architecture", leaving_karpenter(web={"maxSize": 5}, other={"minSize": 1, "maxSize": 1}),
+     f"{ROOT}.migrateFrom", "no node group that may grow is arm64", WARNING),
+    ("migration-architecture",
+     merged(pool(architectures=["amd64"]), {"autoscaling": {"migrateFrom": "cluster-autoscaler"}}),
+     f"{ROOT}.migrateFrom", "no NodePool is arm64", WARNING),
     ("autoscaler-not-used", {"autoscaling": {"karpenter": {"diskSize": 60}}}, f"{ROOT}.karpenter", "use is none",
      WARNING),
     ("taint-key-twice",
@@ -117,6 +130,9 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("duration", pool(quietHours={"schedule": "@daily", "duration": "0h"}), f"{POOL}.quietHours.duration", "0h",
      ERROR),
     ("duration", pool(expireAfter="30d"), f"{POOL}.expireAfter", "720h", ERROR),
+    ("duration", pool(terminationGracePeriod="2d"), f"{POOL}.terminationGracePeriod", "48h", ERROR),
+    ("duration", pool(terminationGracePeriod="0s"), f"{POOL}.terminationGracePeriod", "more than nothing", ERROR),
+    ("duration", pool(terminationGracePeriod="Never"), f"{POOL}.terminationGracePeriod", "leave it out", ERROR),
     ("duration", pool(consolidateAfter="never"), f"{POOL}.consolidateAfter", "Never", ERROR),
     ("budget", pool(budget="110%"), f"{POOL}.budget", "10%", ERROR),
     ("quantity", pool(memoryLimit="512GB"), f"{POOL}.memoryLimit", "512Gi", ERROR),
@@ -136,6 +152,10 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("al2-too-new", karpenter(amiAlias="al2@v20250701"), f"{ROOT}.karpenter.amiAlias", "1.32 is the last", ERROR),
     ("ami-alias", karpenter(amiAlias="al2023"), f"{ROOT}.karpenter.amiAlias", "al2023@v20260715", ERROR),
     ("ami-alias", karpenter(amiAlias="windows2022@latest"), f"{ROOT}.karpenter.amiAlias", "known are", ERROR),
+    ("ami-alias", karpenter(amiAlias="al2023@v1.52.0"), f"{ROOT}.karpenter.amiAlias", "names no release of al2023",
+     ERROR),
+    ("ami-alias", karpenter(amiAlias="bottlerocket@v20260715"), f"{ROOT}.karpenter.amiAlias", "bottlerocket@v1.52.0",
+     ERROR),
     ("ami-not-pinned", karpenter(amiAlias="al2023@latest"), f"{ROOT}.karpenter.amiAlias", "replaces its nodes",
      WARNING),
     ("ami-not-pinned", karpenter(amiAlias=None), f"{ROOT}.karpenter.amiAlias", "al2023@latest", WARNING),
@@ -179,6 +199,31 @@ def test_an_autoscaler_behind_a_private_endpoint_in_a_new_vpc_warns_that_the_fir
     assert warning.key == "autoscaling.use"
 
 
+@pytest.mark.parametrize(
+    ("change", "rules"),
+    [
+        # EKS takes no maxSize below 1, so that is as good as closed.
+        ({"web-arm": {"minSize": 0, "maxSize": 1}}, set()),
+        ({"web-arm": {"minSize": 2, "maxSize": 2}}, set()),
+        ({"web-arm": {"minSize": 0, "maxSize": 2}}, {"migration-sizes"}),
+        # The controller's group stays, and may grow.
+        ({"web": {"maxSize": 9}, "web-arm": {"maxSize": 1}}, set()),
+    ],
+)
+def test_groups_that_are_left_are_closed_by_their_sizes(change: dict[str, Any], rules: set[str]) -> None:
+    words = merged(KARPENTER, {"nodeGroups": change, "autoscaling": {"migrateFrom": "cluster-autoscaler"}})
+    named = merged(words, {"autoscaling": {"karpenter": {"controllerGroup": "web"}}})
+    assert {p.rule for p in plan(named).warnings if p.rule.startswith("migration")} == rules
+
+
+def test_a_stack_of_both_autoscalers_says_which_one_it_leaves() -> None:
+    both = merged(KARPENTER, {"autoscaling": {"clusterAutoscaler": {"scaleDownUnneededMinutes": 5}}})
+    [idle] = [p for p in plan(both).warnings if p.rule == "autoscaler-not-used"]
+    assert idle.key == f"{ROOT}.clusterAutoscaler"
+    assert plan(both).autoscaling.cluster_autoscaler is None
+    assert plan(merged(both, {"autoscaling": {"migrateFrom": "cluster-autoscaler"}})).autoscaling.cluster_autoscaler
+
+
 def test_settings_of_an_absent_autoscaler_are_not_checked_further() -> None:
     change = {"autoscaling": {"karpenter": {"amiAlias": "al2@latest"}}}
     assert {p.rule for p in plan(change).warnings} == {"ami-not-pinned", "autoscaler-not-used"}
@@ -190,6 +235,8 @@ def test_settings_of_an_absent_autoscaler_are_not_checked_further() -> None:
         ("{use: karpenter, karpenter: {nodePools: {a: {weight: 101}}}}", "weight"),
         ("{use: karpenter, karpenter: {nodePools: {a: {weight: 0}}}}", "weight"),
         ("{use: karpentr}", "karpenter"),
+        ("{use: [cluster-autoscaler, karpenter]}", "use"),
+        ("{use: karpenter, migrateFrom: none}", "migrateFrom"),
         ("{order: [arm64]}", "arm64-spot"),
     ],
 )

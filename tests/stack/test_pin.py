@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.stack.load import load_file
-from multiarch.stack.pin import Clients, Pins, find_pins, without_releases, write_pins
+from multiarch.stack.pin import Clients, Pin, Pins, find_pins, without_releases, write_pins
 from multiarch.stack.plan import make_plan
 from tests.stack.files import CONFIG, PROJECT, Project
 from tests.stack.words import TODAY
@@ -36,6 +37,8 @@ class FakeAws:
     """Stands in for SSM, EKS and EC2: every image and add-on exists, unless it is named in ``absent``."""
 
     release: str = "1.35.2-20261101"
+    releases: Mapping[str, str] = field(default_factory=dict)
+    """Other releases, by a part of the parameter's name."""
     absent: tuple[str, ...] = ()
     asked: list[list[str]] = field(default_factory=list)
 
@@ -47,7 +50,7 @@ class FakeAws:
 
     def _value(self, name: str) -> str:
         if not name.endswith("image_id"):
-            return self.release
+            return next((release for part, release in self.releases.items() if part in name), self.release)
         return f"ami-{'a' if 'arm64' in name else 'b'}{'0' * 16}"
 
     def describe_addon_versions(self, *, addonName: str, kubernetesVersion: str) -> Mapping[str, Any]:  # noqa: N803
@@ -198,3 +201,71 @@ def test_a_group_of_the_organisations_is_pinned_in_the_stacks_own_file(project: 
     written = write_pins(CONFIG, pins.changes)
     assert '    base:\n      ami:\n        release: "1.35.2-20261101"\n' in written
     assert project.load(written, project=settings).words.node_groups["base"].instance_types == ["m7i.large"]
+
+
+def karpenter(project: Project, words: str, aws: FakeAws | None = None, *, upgrade: bool = False) -> Pins:
+    """Pin a stack with Karpenter; all but its image is left out of the answer."""
+    pins = find(project, f"{CONFIG}  multiarch-eks:autoscaling: {{use: karpenter{words}}}\n", aws, upgrade=upgrade)
+    return Pins(
+        tuple(pin for pin in pins.changes if "amiAlias" in pin.key),
+        tuple(kept for kept in pins.kept if "amiAlias" in kept.key),
+    )
+
+
+ALIAS = "autoscaling.karpenter.amiAlias"
+
+
+@pytest.mark.parametrize(("words", "old"), [("", None), (", karpenter: {amiAlias: al2023@latest}", "al2023@latest")])
+def test_karpenters_image_is_pinned_by_an_alias_of_the_recommended_release(
+    project: Project, words: str, old: str | None
+) -> None:
+    assert karpenter(project, words).changes == (Pin(ALIAS, old, "al2023@v20261101"),)
+
+
+def test_bottlerockets_alias_is_its_version_without_the_commit(project: Project) -> None:
+    aws = FakeAws(releases={"bottlerocket": "1.62.1-0d4e8a1c"})
+    words = ", karpenter: {amiAlias: bottlerocket@latest, nodePools: {gpu: {families: [g5, g5g, m7g]}}}"
+    assert [pin.new for pin in karpenter(project, words, aws).changes] == ["bottlerocket@v1.62.1"]
+    assert aws.asked[-1] == [
+        "/aws/service/bottlerocket/aws-k8s-1.35-nvidia/arm64/1.62.1/image_id",
+        "/aws/service/bottlerocket/aws-k8s-1.35-nvidia/x86_64/1.62.1/image_id",
+        "/aws/service/bottlerocket/aws-k8s-1.35/arm64/1.62.1/image_id",
+    ]
+
+
+def test_a_pinned_alias_is_renewed_by_an_upgrade_alone_and_keeps_its_family(project: Project) -> None:
+    words = ", karpenter: {amiAlias: bottlerocket@v1.50.0}"
+    aws = FakeAws(releases={"bottlerocket": "1.62.1-0d4e8a1c"})
+    assert [kept.value for kept in karpenter(project, words, aws).kept] == ["bottlerocket@v1.50.0"]
+    (pin,) = karpenter(project, words, aws, upgrade=True).changes
+    assert (pin.old, pin.new) == ("bottlerocket@v1.50.0", "bottlerocket@v1.62.1")
+    newest = ", karpenter: {amiAlias: bottlerocket@v1.62.1}"
+    assert [kept.reason for kept in karpenter(project, newest, aws, upgrade=True).kept] == ["is the recommended one"]
+
+
+@pytest.mark.parametrize(
+    ("aws", "message"),
+    [
+        (
+            FakeAws(releases={"arm64": "1.35.3-20261115"}),
+            "al2023@v20261115 for AL2023_ARM_64_STANDARD, al2023@v20261101 for AL2023_x86_64_STANDARD",
+        ),
+        (
+            FakeAws(absent=("amazon-eks-node-al2023-arm64",)),
+            "arm64/standard/amazon-eks-node-al2023-arm64-standard-1.35-v20261101/image_id",
+        ),
+        (FakeAws(releases={"arm64": "1.35.3"}), "release can't be read"),
+    ],
+)
+def test_an_alias_that_would_leave_an_architecture_without_image_is_not_written(
+    project: Project, aws: FakeAws, message: str
+) -> None:
+    with pytest.raises(OutsideError, match=re.escape(message)):
+        karpenter(project, "", aws)
+
+
+def test_the_alias_is_written_where_the_file_has_its_words(project: Project) -> None:
+    text = f"{CONFIG}  multiarch-eks:autoscaling:\n    use: karpenter # ours\n"
+    written = write_pins(text, find(project, text).changes)
+    assert '    use: karpenter # ours\n    karpenter:\n      amiAlias: "al2023@v20261101"\n' in written
+    assert find(project, written).changes == ()

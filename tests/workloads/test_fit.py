@@ -201,7 +201,15 @@ UNMODELLED: list[tuple[dict[str, Any], str]] = [
         "topology spread constraint 1 (ScheduleAnyway",
     ),
     (
-        {"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}}},
+        {
+            "affinity": {
+                "podAntiAffinity": {
+                    "preferredDuringSchedulingIgnoredDuringExecution": [
+                        {"weight": 1, "podAffinityTerm": {"topologyKey": ZONE}}
+                    ]
+                }
+            }
+        },
         "preferred podAntiAffinity",
     ),
     (

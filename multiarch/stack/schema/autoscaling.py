@@ -80,6 +80,10 @@ class NodePoolWords(Words):
     """How long a node is left alone after its pods changed; ``Never`` turns consolidation off."""
     expire_after: str = "720h"
     """The age at which a node is replaced; ``Never`` keeps it."""
+    termination_grace_period: str | None = None
+    """How long a node that is going may wait for its pods, such as 48h; then they are deleted, whatever
+    PodDisruptionBudgets and ``karpenter.sh/do-not-disrupt`` say. Default: for ever.
+    """
 
 
 class Karpenter(Words):
@@ -95,6 +99,8 @@ class Karpenter(Words):
     """Volume in GiB; encrypted gp3."""
     imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1
     """Hops to the instance metadata service."""
+    service_monitor: bool = False
+    """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there."""
     node_pools: dict[str, NodePoolWords] = {}
     """Wishes for capacity by name. Default: one, ``general``, with everything's default."""
 

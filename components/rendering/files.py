@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import SafeRepresenter
 
-from components.marked_values import SUFFIX, Json, Properties
-from components.recording import Recorded
+from components.rendering.marked_values import SUFFIX, Json, Properties
+from components.rendering.recording import Recorded
 from multiarch.errors import OutsideError
 
 MARKER = "resources.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from components.marked_values import Where, call
+from components.rendering.marked_values import Where, call
 from multiarch.errors import UnknownFactError
 
 

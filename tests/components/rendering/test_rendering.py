@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from components import component, marked_values, rendering
-from components.recording import DuplicateResourceError
-from components.rendered_files import contents
-from components.rendering import declare, render
+from components import component, rendering
+from components.rendering import declare, marked_values, render
+from components.rendering.files import contents
+from components.rendering.recording import DuplicateResourceError
 from multiarch.errors import OutsideError
 from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
@@ -26,7 +26,7 @@ from tests.components import autoscaled, declared
 from tests.components.declared import World
 from tests.stack.words import TODAY, plan
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def content(folder: Path) -> dict[str, bytes]:

@@ -1,4 +1,8 @@
-"""A preview without an engine: run the components against Pulumi's mocks, and write what they declare as files."""
+"""A preview without an engine: run the components against Pulumi's mocks, and write what they declare as files.
+
+``recording`` stands in the engine's place, ``marked_values`` answers where only AWS knows, ``files`` says what is
+written.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,10 @@ import pulumi
 from pulumi.runtime.settings import Settings
 from pulumi.runtime.stack import run_in_stack
 
-from components import rendered_files
-from components.marked_values import Json, Where
 from components.platform import Platform, PlatformArgs
-from components.recording import Recorded, Recorder
+from components.rendering import files
+from components.rendering.marked_values import Json, Where
+from components.rendering.recording import Recorded, Recorder
 from multiarch.stack.model import Plan
 
 PROJECT = "multiarch-eks"
@@ -52,15 +56,15 @@ def render(plan: Plan, directory: Path) -> RenderedStack:
     holds something else.
     """
     declared = declare(plan)
-    files = rendered_files.contents(declared.resources, declared.outputs)
+    texts = files.contents(declared.resources, declared.outputs)
     target = directory / plan.stack
-    rendered_files.replace(target, files)
+    files.replace(target, texts)
     return RenderedStack(
         stack=plan.stack,
         directory=target,
         resources=declared.resources,
         outputs=declared.outputs,
-        files=tuple(Path(name) for name in sorted(files)),
+        files=tuple(Path(name) for name in sorted(texts)),
     )
 
 

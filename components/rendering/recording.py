@@ -10,8 +10,8 @@ from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mo
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_project, get_stack
 
-from components import marked_values
-from components.marked_values import Json, Properties, Where
+from components.rendering import marked_values
+from components.rendering.marked_values import Json, Properties, Where
 
 STACK_TYPE = "pulumi:pulumi:Stack"
 _CLUSTER_TYPE = "eks:index:Cluster"
@@ -42,7 +42,7 @@ class Recorded:
 
 
 class NoMocks(Mocks):
-    """Pulumi's mock monitor wants mocks; this one's answers come from :mod:`components.marked_values`."""
+    """Pulumi's mock monitor wants mocks; this one's answers come from :mod:`components.rendering.marked_values`."""
 
     def call(self, args: MockCallArgs) -> tuple[dict[str, Json], list[tuple[str, str]] | None]:
         """Never called."""

@@ -1,0 +1,69 @@
+"""From one autoscaler to the other: what has to hold while both are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from multiarch.autoscaling.model import Autoscaler, ClusterAutoscalerPlan, KarpenterPlan
+from multiarch.autoscaling.spec import ROOT, AutoscalingSpec
+from multiarch.errors import Severity
+from multiarch.nodes.model import NodeGroupPlan
+from multiarch.nodes.report import Path, Report
+
+PATH: Path = (*ROOT, "migrateFrom")
+
+
+def check_words(spec: AutoscalingSpec, report: Report) -> None:
+    """Refuse an autoscaler that is left for none or for itself."""
+    if spec.migrate_from is not None and spec.use is Autoscaler.NONE:
+        report(
+            "migration",
+            PATH,
+            f"{spec.migrate_from} is to be left, and autoscaling.use names no other.",
+            hint="Set use to the new autoscaler, or remove migrateFrom to have none.",
+            value=str(spec.migrate_from),
+        )
+    elif spec.migrate_from is spec.use:
+        report(
+            "migration",
+            PATH,
+            f"{spec.use} can't be left for itself.",
+            hint="Remove migrateFrom.",
+            value=str(spec.migrate_from),
+        )
+
+
+def check_capacity(
+    groups: Sequence[NodeGroupPlan], autoscaler: ClusterAutoscalerPlan, karpenter: KarpenterPlan, report: Report
+) -> None:
+    """Report pods for which the new autoscaler could make no node; both plans are of one stack.
+
+    The old autoscaler is the one whose groups or pools are cordoned.
+    """
+    pools = {kind.architecture for pool in karpenter.pools for kind in pool.kinds}
+    if autoscaler.cordoned:
+        old = {group.architecture for group in groups if group.name in autoscaler.cordoned}
+        new, what, left = pools, "NodePool is", "node groups"
+    elif karpenter.cordoned:
+        new = {group.architecture for group in groups if group.sizes.maximum > group.sizes.minimum}
+        old, what, left = pools, "node group that may grow is", "NodePools"
+        if not new:
+            report(
+                "migration-no-room",
+                PATH,
+                "no node group may grow, and nobody would make nodes for the pods that leave Karpenter's.",
+                hint="Raise maxSize of the groups that take over.",
+                value=str(Autoscaler.KARPENTER),
+            )
+            return
+    else:
+        return
+    for architecture in sorted(old - new):
+        report(
+            "migration-architecture",
+            PATH,
+            f"no {what} {architecture}, and {left} that are being left are: pods that need it would wait.",
+            hint=f"Add {architecture} capacity, or go on if no pod needs it.",
+            value=str(architecture),
+            severity=Severity.WARNING,
+        )

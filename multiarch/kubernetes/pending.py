@@ -1,0 +1,90 @@
+"""What waits for a node in a live cluster, and which nodes there are."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from multiarch.errors import MultiarchError
+from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.source import Found
+from multiarch.nodes.model import Kind as GroupKind
+from multiarch.nodes.model import NodeGroupPlan
+
+NODE_GROUP = "eks.amazonaws.com/nodegroup"
+NODE_POOL = "karpenter.sh/nodepool"
+_ZONE = "topology.kubernetes.io/zone"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """``pods`` that kube-scheduler has found no node for, ``gated`` ones that it does not look at yet.
+
+    ``daemon_sets`` and ``nodes`` are all of the cluster's.
+    """
+
+    pods: tuple[Found, ...]
+    gated: tuple[Found, ...]
+    daemon_sets: tuple[Found, ...]
+    nodes: tuple[Found, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCounts:
+    """``by_group`` counts nodes of node groups and NodePools, ``others`` those of neither; ``zones`` are sorted."""
+
+    by_group: tuple[tuple[str, int], ...]
+    others: int
+    zones: tuple[str, ...]
+
+
+def read_pending(cluster: Cluster, *, namespaces: Sequence[str] | None = None, selector: str = "") -> Pending:
+    """Read pods in ``namespaces`` (None: all) that match the label ``selector``, in phase Pending, without a node.
+
+    Pods that are being deleted are left out. It takes the right to list pods there, and DaemonSets and Nodes in the
+    whole cluster. Raises ClusterError, and MultiarchError for a namespace that is not there.
+    """
+    missing = cluster.missing_namespaces(namespaces or ())
+    if missing:
+        raise MultiarchError(f"There is no namespace {', '.join(missing)} in the cluster of context {cluster.name}.")
+    waiting = "status.phase=Pending,spec.nodeName="
+    listed = cluster.objects([Kind.POD], namespaces=namespaces, selector=selector, fields=waiting)
+    pods = [found for found in listed if "deletionTimestamp" not in found.value["metadata"]]
+    return Pending(
+        pods=tuple(found for found in pods if not _gated(found)),
+        gated=tuple(found for found in pods if _gated(found)),
+        daemon_sets=tuple(cluster.objects([Kind.DAEMON_SET])),
+        nodes=tuple(cluster.objects([Kind.NODE])),
+    )
+
+
+def _gated(found: Found) -> bool:
+    return bool(found.value["spec"].get("schedulingGates"))
+
+
+def count_nodes(nodes: Iterable[Found], groups: Sequence[NodeGroupPlan], pools: Iterable[str]) -> NodeCounts:
+    """Count nodes by what made them, as their labels say.
+
+    A managed group's nodes carry its name with the suffix that was added to it, a NodePool's carry the pool's.
+    Nodes of self-managed groups say nothing, and are among the others.
+    """
+    managed = [each for each in groups if each.kind is GroupKind.MANAGED]
+    patterns = [(each.name, re.compile(re.escape(each.name_prefix) + "[0-9a-f]+")) for each in managed]
+    known = frozenset(pools)
+    counts: Counter[str] = Counter()
+    others = 0
+    zones = set()
+    for node in nodes:
+        labels = node.value["metadata"].get("labels") or {}
+        group, pool = labels.get(NODE_GROUP, ""), labels.get(NODE_POOL, "")
+        name = pool if pool in known else next((each for each, made in patterns if made.fullmatch(group)), None)
+        if name is None:
+            others += 1
+        else:
+            counts[name] += 1
+        if zone := labels.get(_ZONE):
+            zones.add(zone)
+    return NodeCounts(tuple(sorted(counts.items())), others, tuple(sorted(zones)))

@@ -1,0 +1,213 @@
+"""One scenario for the simulator and for the real Karpenter: what each gives to every workload, in the same words."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
+from multiarch.autoscaling.model import KarpenterPlan
+from multiarch.autoscaling.simulate import Surroundings, group_shape, simulate
+from multiarch.facts.architectures import Architecture, to_ami
+from multiarch.stack.model import Plan
+from multiarch.workloads.pods import pods_from
+from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release
+from tests.autoscaling.simulated import pooled
+from tests.cluster import nodes
+from tests.cluster.aws import ZONES
+from tests.cluster.kube import Object
+from tests.cluster.placements import Placement, Refused
+from tests.cluster.rig import Rig
+from tests.cluster.scenarios import Pools, Scenario
+from tests.stack.words import merged, plan
+
+NOWHERE = "nowhere"
+MOST_ROUNDS = 5
+AT_ONCE_SECONDS = 0.9
+"""Karpenter takes pods together that come within a second of each other."""
+_ARCHITECTURES = "|"
+
+Got = Mapping[str, Mapping[str, int]]
+"""By workload: how many of its pods got what, such as ``general-arm64-spot arm64 spot``, a group's name, NOWHERE."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """``got``, workloads with pods that no further node of any pool could take, and all that is said to be left out."""
+
+    got: Got
+    hopeless: frozenset[str]
+    notes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """``got``, and by workload what Karpenter said of one pod that it refused."""
+
+    got: Got
+    reasons: Mapping[str, str]
+
+
+def plan_of(pools: Pools) -> Plan:
+    """The plan of the stack whose words these are, with an image that the sandbox's AWS has."""
+    release = latest_release(AMI_TYPES["AL2023_ARM_64_STANDARD"], CLUSTER_VERSIONS[-1].version)
+    alias = f"al2023@v{release.rpartition('-')[2]}"
+    return plan(merged(pooled(pools.words, **pools.more), {"autoscaling": {"karpenter": {"amiAlias": alias}}}))
+
+
+def simulated(scenario: Scenario) -> Simulated:
+    """What ``simulate`` says."""
+    made = plan_of(scenario.pools)
+    groups = made.node_groups if scenario.pools.nodes else ()
+    result = simulate(made.autoscaling, groups, Surroundings(ZONES), pods_from(scenario.manifests))
+    karpenter = _karpenter(made)
+    found: dict[str, Counter[str]] = {}
+    hopeless = set()
+    for outcome in result.workloads:
+        for place in outcome.places:
+            what = _what(place.group, place.architectures, karpenter)
+            found.setdefault(_workload(place.pod), Counter())[what] += 1
+        for pod in outcome.unplaced:
+            found.setdefault(_workload(pod), Counter())[NOWHERE] += 1
+            if not any(answer.usable for answer in outcome.answers):
+                hopeless.add(_workload(pod))
+    notes = frozenset((*result.notes, *(note for outcome in result.workloads for note in outcome.notes)))
+    return Simulated({name: dict(found[name]) for name in sorted(found)}, frozenset(hopeless), notes)
+
+
+def real(rig: Rig, scenario: Scenario, expected: Simulated) -> Real:
+    """What the real Karpenter gives, of pools that are there already; see :func:`apply`.
+
+    No node joins while Karpenter plans, so that kube-scheduler can't give a pod the room that was planned for another.
+    Refused pods come again when all others run, as those that wait in the simulation do. ``expected`` only says how
+    often: pods of which it says that no node would ever do are not tried again, others once more at least.
+
+    Raises:
+        ClusterError: nothing was decided in time.
+        TooSlowError: the pods did not come to Karpenter at once.
+    """
+    _create_nodes(rig, scenario.pools)
+    rig.apply(scenario.daemons)
+    with rig.bridge.held():
+        result = _offer(rig, scenario.pods)
+    for _ in range(MOST_ROUNDS):
+        refused = [each for each in scenario.pods if isinstance(result[_name(each)], Refused)]
+        if all(_workload(_name(each)) in expected.hopeless for each in refused):
+            break
+        for each in refused:
+            rig.kube.delete(each, grace=0)
+        rig.placements(_key(each) for each in scenario.pods if each not in refused)
+        with rig.bridge.held():
+            later = _offer(rig, refused)
+        result |= later
+        if all(isinstance(said, Refused) for said in later.values()):
+            break
+    reasons = {_workload(name): said.reason for name, said in result.items() if isinstance(said, Refused)}
+    return Real(_told(result, scenario), reasons)
+
+
+def _offer(rig: Rig, pods: Sequence[Object]) -> dict[str, Placement | Refused]:
+    """Create pods, and return what is planned for them."""
+    begun = time.monotonic()
+    for each in pods:
+        rig.kube.create(each)
+    took = time.monotonic() - begun
+    if took > AT_ONCE_SECONDS:
+        raise TooSlowError(f"{took:.1f} s for {len(pods)} pods")
+    return rig.placements(map(_key, pods), bound=False)
+
+
+class TooSlowError(Exception):
+    """The machine was too busy for a scenario."""
+
+
+def apply(rig: Rig, pools: Pools) -> None:
+    """Apply the node class and the NodePools of a stack's plan, as the project makes them."""
+    karpenter = _karpenter(plan_of(pools))
+    made = [node_class_manifest(karpenter.node_class, cluster=rig.aws.cluster, role=rig.aws.node_role, tags=())]
+    made += [node_pool_manifest(pool, node_class=karpenter.node_class.name) for pool in karpenter.pools]
+    rig.apply(made)
+
+
+def differences(expected: Got, found: Real) -> list[str]:
+    """Say of each workload what differs, one line each; empty where both agree.
+
+    Where the simulator says that either architecture will do, both agree whichever it is.
+    """
+    lines = []
+    for name in sorted(expected.keys() | found.got.keys()):
+        wanted, got = Counter(expected.get(name, {})), Counter(found.got.get(name, {}))
+        wanted, got = wanted - got, got - wanted
+        open_to_both = Counter({_either(what): 0 for what in got})
+        for what, count in got.items():
+            open_to_both[_either(what)] += count
+        if wanted not in (got, open_to_both):
+            why = f" ({found.reasons[name]})" if name in found.reasons else ""
+            both = (_listed(each.get(name, {})) for each in (expected, found.got))
+            lines.append("{}: simulated {}, real {}{}".format(name, *both, why))
+    return lines
+
+
+def _told(result: Mapping[str, Placement | Refused], scenario: Scenario) -> Got:
+    groups = plan_of(scenario.pools).node_groups
+    found: dict[str, Counter[str]] = {}
+    for name, said in result.items():
+        what = NOWHERE
+        if isinstance(said, Placement):
+            what = f"{said.pool} {said.architecture} {said.capacity_type}" if said.pool else groups[0].name
+        found.setdefault(_workload(name), Counter())[what] += 1
+    return {name: dict(found[name]) for name in sorted(found)}
+
+
+def _create_nodes(rig: Rig, pools: Pools) -> None:
+    """Make the nodes of the controller's group, each in the next zone."""
+    for group in plan_of(pools).node_groups if pools.nodes else ():
+        joining = nodes.Joining(dict(group_shape(group, ZONES).labels), (), group.disk_size, group.max_pods)
+        for number in range(group.sizes.desired):
+            instance = {
+                "InstanceId": f"i-{number:017x}",
+                "InstanceType": group.instance_types[0].name,
+                "Architecture": to_ami(group.architecture),
+                "Placement": {"AvailabilityZone": ZONES[number % len(ZONES)]},
+                "PrivateDnsName": f"{group.name}-{number}.internal",
+            }
+            made = nodes.node(instance, joining)
+            rig.kube.create(made)
+            rig.kube.patch(made, {"status": nodes.status(instance, joining)}, part="status")
+
+
+def _what(group: str, architectures: Sequence[str], karpenter: KarpenterPlan) -> str:
+    kinds = {pool.name: pool.kinds for pool in karpenter.pools}
+    return f"{group} {_ARCHITECTURES.join(architectures)} {kinds[group][0].capacity_type}" if group in kinds else group
+
+
+def _either(what: str) -> str:
+    """The same with both architectures in the place of one."""
+    words = what.split(" ")
+    both = _ARCHITECTURES.join(sorted(Architecture))
+    return " ".join(both if word in tuple(Architecture) else word for word in words)
+
+
+def _karpenter(made: Plan) -> KarpenterPlan:
+    if made.autoscaling.karpenter is None:
+        raise ValueError("the stack has no Karpenter")
+    return made.autoscaling.karpenter
+
+
+def _key(pod: Object) -> tuple[str, str]:
+    return pod["metadata"]["namespace"], _name(pod)
+
+
+def _name(pod: Object) -> str:
+    return str(pod["metadata"]["name"])
+
+
+def _workload(pod: str) -> str:
+    """``w1`` of ``w1-0``."""
+    return pod.rpartition("-")[0]
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in sorted(counts.items())) or "nothing"

@@ -1,0 +1,73 @@
+"""Kubeconfigs and rights for tests that read a real cluster through ``multiarch.kubernetes``."""
+
+from __future__ import annotations
+
+import base64
+import json
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kube import Kube, Object
+
+
+def write_kubeconfig(
+    file: Path,
+    plane: ControlPlane,
+    user: Mapping[str, Any],
+    *,
+    authority: bytes | None = None,
+    server_name: str = "",
+) -> Path:
+    """Write a kubeconfig for the control plane; ``authority`` stands in place of its certificate."""
+    trusted = plane.kube.access.certificate.read_bytes() if authority is None else authority
+    data = base64.b64encode(trusted).decode()
+    cluster = {"server": plane.kube.access.url, "certificate-authority-data": data}
+    if server_name:
+        cluster["tls-server-name"] = server_name
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "here", "cluster": cluster}],
+        "users": [{"name": "me", "user": dict(user)}],
+        "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
+        "current-context": "here",
+    }
+    file.write_text(json.dumps(config), encoding="utf-8")
+    return file
+
+
+def write_plugin(file: Path, body: Sequence[str]) -> Path:
+    """Write a credential plugin: a Python program whose ``info`` is what Kubernetes tells it, and mode 0755."""
+    head = [f"#!{sys.executable}", "import json, os, sys", 'info = json.loads(os.environ["KUBERNETES_EXEC_INFO"])']
+    file.write_text("\n".join([*head, *body, ""]), encoding="utf-8")
+    file.chmod(stat.S_IRWXU)
+    return file
+
+
+def namespace(name: str, **labels: str) -> Object:
+    """A Namespace."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def account_token(kube: Kube, name: str, space: str, rules: Sequence[Mapping[str, Any]]) -> str:
+    """Make a ServiceAccount that may do what a Role's ``rules`` allow in its namespace; return a token of it."""
+    meta = {"name": name, "namespace": space}
+    rbac = "rbac.authorization.k8s.io"
+    kube.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
+    kube.apply({"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": meta, "rules": list(rules)})
+    kube.apply(
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "RoleBinding",
+            "metadata": meta,
+            "roleRef": {"apiGroup": rbac, "kind": "Role", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": space}],
+        }
+    )
+    path = f"{kube.path('v1', 'ServiceAccount', space, name)}/token"
+    made = kube.request("POST", path, body={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"})
+    return str(made["status"]["token"])

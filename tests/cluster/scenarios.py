@@ -1,0 +1,137 @@
+"""Generated scenarios, the same in every run: kinds of NodePools from stack words, each with hands of workloads.
+
+The workloads are dealt like cards: a shuffled deck of all kinds, again and again until every hand is full, so each
+kind comes up in several scenarios among others, and meets other pools each time. In a scenario the pods of two
+workloads never have one size: Karpenter takes those in an order of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from tests.cluster.kube import Object
+from tests.cluster.placements import MOST_PODS
+from tests.cluster.scenario_pods import TRAITS, Ask, Trait
+
+SEED = 4
+HANDS = 3
+"""Scenarios of each kind of pools."""
+LARGEST_HAND = 5
+_SIZES = range(150, 3600, 23)
+"""Millicores: the largest fits an empty node of four vCPUs, DaemonSets or not."""
+_MEMORY = (128, 256, 512, 1024, 2048, 4096)
+_AMD64, _ARM64 = {"architectures": ["amd64"]}, {"architectures": ["arm64"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """Words about NodePools (``nodePools`` of a stack), and others of ``autoscaling``.
+
+    ``one_size``: all types have four vCPUs. ``nodes``: the controller's node group takes pods.
+    """
+
+    name: str
+    words: Mapping[str, Any]
+    more: Mapping[str, Any] = field(default_factory=dict)
+    one_size: bool = True
+    nodes: bool = False
+
+    @property
+    def both(self) -> bool:
+        """Whether a pool buys both architectures."""
+        return any(wish.get("multiArchitecture") for wish in self.words.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Pods, and DaemonSets, that come at once to an empty cluster with ``pools``."""
+
+    name: str
+    pools: Pools
+    manifests: tuple[Object, ...]
+
+    @property
+    def pods(self) -> list[Object]:
+        """The pods alone."""
+        return [each for each in self.manifests if each["kind"] == "Pod"]
+
+    @property
+    def daemons(self) -> list[Object]:
+        """The DaemonSets alone."""
+        return [each for each in self.manifests if each["kind"] == "DaemonSet"]
+
+
+_XLARGE: Mapping[str, Any] = {"sizes": ["xlarge"]}
+XLARGE = Pools("xlarge", {"general": _XLARGE})
+LIMIT_4_CPUS = Pools("limit-4-cpus", {"general": {**_XLARGE, "cpuLimit": 4}})
+POOLS = (
+    Pools("as-they-come", {"general": {}}, one_size=False),
+    XLARGE,
+    Pools("limit-8-cpus", {"general": {**_XLARGE, "cpuLimit": 8}}),
+    LIMIT_4_CPUS,
+    Pools("limit-memory", {"general": {"families": ["m7g", "m7i"], **_XLARGE, "memoryLimit": "20Gi"}}),
+    Pools("prefers-amd64", {"general": _XLARGE}, {"prefer": "amd64"}),
+    Pools("no-spot", {"general": _XLARGE}, {"order": ["arm64-on-demand", "amd64-on-demand"]}),
+    Pools("one-for-both", {"general": {**_XLARGE, "multiArchitecture": True}}),
+    Pools("one-for-both-untainted", {"general": {**_XLARGE, "multiArchitecture": True, "arm64Taint": False}}),
+    Pools(
+        "two-wishes",
+        {
+            "batch": {"families": ["c7g", "c7i"], **_XLARGE, "labels": {"example.com/tier": "batch"},
+                      "taints": ["tier=batch:NoSchedule"]},
+            "general": _XLARGE,
+        },
+    ),
+    Pools("untainted", {"general": {**_XLARGE, "arm64Taint": False, "labels": {"example.com/tier": "batch"}}}),
+    Pools("arm64-unwanted", {"general": {**_XLARGE, "arm64Taint": False, "taints": ["old=yes:PreferNoSchedule"]},
+                             "other": {**_XLARGE, **_AMD64, "capacityTypes": ["on-demand"], "weight": 5}}),
+    Pools("arm64-in-one-zone", {"arm": {**_XLARGE, **_ARM64, "zones": ["us-east-1b"]}, "x86": {**_XLARGE, **_AMD64}}),
+    Pools("with-nodes", {"general": _XLARGE}, nodes=True),
+)  # fmt: skip
+"""Every kind of pools there is."""
+
+
+def scenarios() -> list[Scenario]:
+    """All scenarios, those of one kind of pools together."""
+    chance = Random(SEED)  # noqa: S311 (the same in every run is what is wanted)
+    deck: list[Trait] = []
+    made = []
+    for pools in POOLS:
+        for number in range(1, HANDS + 1):
+            hand = list(_deal(deck, pools, chance))
+            name = f"{pools.name} {number}: {' + '.join(trait for trait, _ in hand)}"
+            made.append(Scenario(name, pools, tuple(each for _, manifests in hand for each in manifests)))
+    made += [
+        Scenario(f"{pools.name}: {trait.name}", pools, tuple(trait.make(Ask("w0", 700, 512))))
+        for pools in POOLS
+        for trait in TRAITS
+        if pools.both and trait.splits
+    ]
+    return sorted(made, key=lambda each: POOLS.index(each.pools))
+
+
+def _deal(deck: list[Trait], pools: Pools, chance: Random) -> Iterator[tuple[str, list[Object]]]:
+    """Take workloads that go together off the deck, with their pods; the rest stays for the next hand."""
+    sizes = chance.sample(_SIZES, LARGEST_HAND)
+    room, zonal, passed = MOST_PODS, False, []
+    for number in range(LARGEST_HAND):
+        trait, manifests = None, []
+        while trait is None:
+            if not deck:
+                deck.extend(chance.sample(TRAITS, len(TRAITS)))
+            drawn = deck.pop()
+            manifests = drawn.make(Ask(f"w{number}", sizes[number], chance.choice(_MEMORY)))
+            count = sum(each["kind"] == "Pod" for each in manifests)
+            unfit = (drawn.one_size and not pools.one_size) or (drawn.splits and pools.both)
+            if unfit or (drawn.zonal and zonal) or count > room:
+                passed.append(drawn)
+                if len(passed) > len(TRAITS):
+                    break
+                continue
+            trait, room, zonal = drawn, room - count, zonal or drawn.zonal
+        if trait is not None:
+            yield trait.name, manifests
+    deck.extend(passed)

@@ -1,0 +1,131 @@
+"""``simulate`` and the real Karpenter, asked for the same pods with the same pools, give the same answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from tests.cluster import agreement
+from tests.cluster.kube import Object
+from tests.cluster.rig import Rig
+from tests.cluster.scenario_pods import TOLERANT, TRAITS, Ask
+from tests.cluster.scenarios import LIMIT_4_CPUS, POOLS, XLARGE, Pools, Scenario, scenarios
+
+SCENARIOS = scenarios()
+ATTEMPTS = 3
+
+
+def _with_host_port(ask: Ask) -> list[Object]:
+    made = ask.pods(2, **TOLERANT)
+    for each in made:
+        each["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    return made
+
+
+MANUFACTURER = "karpenter.k8s.aws/instance-cpu-manufacturer"
+ARM_SPOT, ARM = "general-arm64-spot arm64 spot", "general-arm64-on-demand arm64 on-demand"
+# Each is an entry of docs/autoscaling.md, "Where Karpenter decides otherwise".
+DISAGREEMENTS = [
+    pytest.param(
+        XLARGE,
+        Scenario("", XLARGE, tuple(Ask("w0", 700, 512).pods(**TOLERANT, nodeSelector={MANUFACTURER: "aws"}))),
+        {agreement.NOWHERE: 1},
+        {ARM_SPOT: 1},
+        f"Labels that no table here holds count as missing: {MANUFACTURER}.",
+        id="a label that no table here holds",
+    ),
+    pytest.param(
+        LIMIT_4_CPUS,
+        Scenario("", LIMIT_4_CPUS, tuple(_with_host_port(Ask("w0", 700, 512)))),
+        {ARM_SPOT: 2},
+        {ARM_SPOT: 1, ARM: 1},
+        "host ports: two pods with the same one cannot share a node",
+        id="host ports",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def pools(request: pytest.FixtureRequest, session_rig: Rig) -> Iterator[Pools]:
+    """One kind of pools, applied once for all scenarios with it."""
+    chosen: Pools = request.param
+    session_rig.reset()
+    agreement.apply(session_rig, chosen)
+    yield chosen
+    session_rig.reset()
+
+
+@pytest.mark.parametrize(
+    ("pools", "scenario"),
+    [pytest.param(each.pools, each, id=each.name) for each in SCENARIOS],
+    indirect=["pools"],
+    scope="module",
+)
+def test_the_simulator_and_karpenter_choose_the_same(session_rig: Rig, pools: Pools, scenario: Scenario) -> None:
+    assert scenario.pools is pools
+    expected = agreement.simulated(scenario)
+    assert agreement.differences(expected.got, _real(session_rig, scenario, expected)) == []
+
+
+@pytest.mark.parametrize(
+    ("pools", "scenario", "simulated", "real", "said"), DISAGREEMENTS, indirect=["pools"], scope="module"
+)
+def test_a_known_disagreement_is_what_the_documents_say(
+    session_rig: Rig,
+    pools: Pools,
+    scenario: Scenario,
+    simulated: Mapping[str, int],
+    real: Mapping[str, int],
+    said: str,
+) -> None:
+    assert scenario.pools is pools
+    expected = agreement.simulated(scenario)
+    assert dict(expected.got) == {"w0": simulated}
+    assert said in expected.notes
+    assert dict(_real(session_rig, scenario, expected).got) == {"w0": real}
+
+
+def _real(rig: Rig, scenario: Scenario, expected: agreement.Simulated) -> agreement.Real:
+    """Play a scenario, again where the machine was too busy to bring the pods to Karpenter at once."""
+    for left in reversed(range(ATTEMPTS)):
+        rig.reset(keep_pools=True)
+        try:
+            return agreement.real(rig, scenario, expected)
+        except agreement.TooSlowError:
+            if not left:
+                raise
+    raise AssertionError
+
+
+def test_there_are_forty_scenarios_and_more_the_same_in_every_run() -> None:
+    assert len(SCENARIOS) >= 40
+    assert [(each.name, each.manifests) for each in scenarios()] == [(each.name, each.manifests) for each in SCENARIOS]
+    assert {each.pools.name for each in SCENARIOS} == {each.name for each in POOLS}
+
+
+def test_every_kind_of_workload_meets_several_kinds_of_pools() -> None:
+    met = Counter(trait for each in SCENARIOS for trait in set(each.name.partition(": ")[2].split(" + ")))
+    assert {trait.name for trait in TRAITS if met[trait.name] < 2} == set()
+
+
+def test_the_scenarios_lead_everywhere() -> None:
+    """No kind of outcome is missing, so that agreement means something."""
+    told = Counter(what for each in SCENARIOS for counts in agreement.simulated(each).got.values() for what in counts)
+    kinds = {what.partition(" ")[2] for what in told}
+    assert kinds >= {
+        f"{architecture} {capacity}" for architecture in ("amd64", "arm64") for capacity in ("spot", "on-demand")
+    }
+    assert {agreement.NOWHERE, "web"} <= told.keys()
+
+
+def test_a_difference_is_told_and_an_open_choice_is_none() -> None:
+    expected = {"w0": {"general-spot arm64 spot": 1, "general-spot amd64|arm64 spot": 1}, "w1": {"x86 amd64 spot": 1}}
+    got = {"w0": {"general-spot arm64 spot": 1, "general-spot amd64 spot": 1}, "w1": {"nowhere": 1}}
+    found = agreement.Real(got, {"w1": "no room"})
+    assert agreement.differences(expected, found) == ["w1: simulated 1 x86 amd64 spot, real 1 nowhere (no room)"]
+    one, other = ({"w0": {f"general-spot {architecture} spot": 1}} for architecture in ("arm64", "amd64"))
+    assert agreement.differences(one, agreement.Real(other, {})) == [
+        "w0: simulated 1 general-spot arm64 spot, real 1 general-spot amd64 spot"
+    ]

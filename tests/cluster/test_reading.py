@@ -1,0 +1,254 @@
+"""A real API server, read as a user would: what there is, what is not allowed, and what does not work."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multiarch.errors import MultiarchError
+from multiarch.kubernetes.cluster import Access, Cluster, open_cluster
+from multiarch.kubernetes.errors import ClusterError, ForbiddenError
+from multiarch.kubernetes.resources import Kind
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kube import Kube, Object
+from tests.cluster.objects import pod, replica_set
+from tests.cluster.programs import wait_for
+from tests.cluster.reading import account_token, namespace, write_kubeconfig, write_plugin
+
+SPACES = ("reading-a", "reading-b")
+LIST_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}
+
+
+@pytest.fixture(scope="module")
+def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """The session's control plane with two namespaces, gone afterwards."""
+    kube = control_plane.kube
+    for name in SPACES:
+        kube.apply(namespace(name, team=name[-1]))
+    for number in range(5):
+        kube.create(waiting(f"pod-{number}", SPACES[number % 2], app="web" if number < 3 else "batch"))
+    kube.create(waiting("gated", SPACES[0], schedulingGates=[{"name": "example.com/quota"}]))
+    yield control_plane
+    for name in SPACES:
+        for item in kube.list("v1", "Pod", name):
+            kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=0)
+        kube.delete(namespace(name))
+    wait_for(
+        lambda: not any(kube.get("v1", "Namespace", name) for name in SPACES), "namespaces to go", timeout=60, pause=0.3
+    )
+
+
+def waiting(name: str, space: str, *, app: str = "other", **spec: Any) -> Object:
+    """A pod that no scheduler looks at, with what its manifest says."""
+    made = pod(name)
+    made["metadata"] |= {"namespace": space, "labels": {"app": app}}
+    made["spec"] |= {"schedulerName": "nobody", **spec}
+    return {"apiVersion": "v1", "kind": "Pod", **made}
+
+
+@pytest.fixture
+def cluster(plane: ControlPlane) -> Iterator[Cluster]:
+    with open_cluster(Access(plane.kubeconfig)) as opened:
+        yield opened
+
+
+def names(cluster: Cluster, *kinds: Kind, **which: Any) -> list[str]:
+    return [found.value["metadata"]["name"] for found in cluster.objects(kinds, **which)]
+
+
+def test_pages_of_any_size_make_the_same_list(cluster: Cluster) -> None:
+    whole = names(cluster, Kind.POD, namespaces=SPACES)
+    assert whole == ["gated", "pod-0", "pod-2", "pod-4", "pod-1", "pod-3"]
+    for limit in (1, 2, 3, 4):
+        assert names(cluster, Kind.POD, namespaces=SPACES, limit=limit) == whole
+    everywhere = names(cluster, Kind.POD, limit=2)
+    assert set(whole) <= set(everywhere)
+
+
+def test_selectors_are_the_api_servers(cluster: Cluster) -> None:
+    assert names(cluster, Kind.POD, namespaces=SPACES, selector="app=web") == ["pod-0", "pod-2", "pod-1"]
+    assert names(cluster, Kind.POD, namespaces=SPACES, selector="app notin (web,batch)") == ["gated"]
+    assert names(cluster, Kind.POD, namespaces=SPACES, fields="metadata.name=pod-3") == ["pod-3"]
+    with pytest.raises(MultiarchError, match=r"does not understand list pods: .*Is the selector right"):
+        names(cluster, Kind.POD, selector="a in (")
+
+
+def test_objects_say_what_they_are_and_where_they_come_from(cluster: Cluster, plane: ControlPlane) -> None:
+    owner = replica_set("owner", 1, pod("owned"))
+    owner["metadata"]["namespace"] = SPACES[0]
+    owner["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "PASSWORD", "value": "hunter2"}]
+    plane.kube.apply(owner)
+
+    def owned() -> list[Any] | None:
+        return list(cluster.objects([Kind.POD], namespaces=SPACES[:1], selector="app=owner")) or None
+
+    try:
+        (made,) = wait_for(owned, "the ReplicaSet's pod", timeout=20)
+        found = [*cluster.objects([Kind.REPLICA_SET], namespaces=SPACES[:1]), made]
+        assert [(each.value["apiVersion"], each.value["kind"]) for each in found] == [
+            ("apps/v1", "ReplicaSet"),
+            ("v1", "Pod"),
+        ]
+        assert made.value["metadata"]["ownerReferences"][0]["uid"] == found[0].value["metadata"]["uid"]
+        assert str(made.source) == "cluster tests"
+        assert "hunter2" not in json.dumps([each.value for each in found])
+        assert all("managedFields" not in each.value["metadata"] for each in found)
+        assert made.value["spec"]["containers"][0]["resources"]["requests"]
+    finally:
+        plane.kube.delete(owner)
+
+
+def test_every_kind_that_is_known_here_the_api_server_has(cluster: Cluster) -> None:
+    assert {found.value["kind"] for found in cluster.objects(Kind)} >= {"Pod", "ServiceAccount", "Namespace"}
+    found = list(cluster.objects([Kind.NAMESPACE], namespaces=SPACES))
+    assert [each.value["metadata"]["labels"]["team"] for each in found] == ["a", "b"]
+
+
+def test_a_namespace_that_is_not_there_is_told_apart_from_an_empty_one(cluster: Cluster) -> None:
+    assert names(cluster, Kind.POD, namespaces=["no-such"]) == []
+    assert cluster.missing_namespaces([SPACES[0], "no-such", "default"]) == ("no-such",)
+
+
+def test_a_pull_secret_is_read_by_name_and_others_are_refused(cluster: Cluster, plane: ControlPlane) -> None:
+    config = {"auths": {"registry.example.com": {"auth": "dTpw"}}}
+    data = {".dockerconfigjson": base64.b64encode(json.dumps(config).encode()).decode()}
+    kind = "kubernetes.io/dockerconfigjson"
+    for name, type_of, content in (("pull", kind, data), ("other", "Opaque", {"a": "c2VjcmV0"})):
+        meta = {"name": name, "namespace": SPACES[0]}
+        plane.kube.apply({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": type_of, "data": content})
+    assert cluster.pull_secret(SPACES[0], "pull") == config
+    assert cluster.pull_secret(SPACES[0], "none") is None
+    with pytest.raises(ClusterError, match=f"Secret reading-a/other is of type Opaque, not {kind}") as raised:
+        cluster.pull_secret(SPACES[0], "other")
+    assert "secret" not in str(raised.value).replace("kubectl create secret", "")
+
+
+def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
+    plane: ControlPlane, tmp_path: Path, kube: Kube
+) -> None:
+    token = account_token(kube, "reader", SPACES[0], [LIST_PODS])
+    file = write_kubeconfig(tmp_path / "config", plane, {"token": token})
+    user = "system:serviceaccount:reading-a:reader"
+    with open_cluster(Access(file)) as cluster:
+        assert "pod-0" in names(cluster, Kind.POD, namespaces=SPACES[:1])
+        with pytest.raises(ForbiddenError) as raised:
+            names(cluster, Kind.POD)
+        assert str(raised.value) == (
+            f"{user} may not list pods in the whole cluster. Grant it with this rule in a ClusterRole: "
+            '{apiGroups: [""], resources: ["pods"], verbs: ["list"]}.'
+        )
+        with pytest.raises(ForbiddenError, match=r"may not list deployments in namespace reading-a.*in a Role there"):
+            names(cluster, Kind.DEPLOYMENT, namespaces=SPACES[:1])
+        with pytest.raises(ForbiddenError, match=r'secrets pull in namespace reading-a.*resourceNames: \["pull"\]'):
+            cluster.pull_secret(SPACES[0], "pull")
+        assert cluster.missing_namespaces([SPACES[0]]) == ()
+    kube.apply(
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": {"name": "reader", "namespace": SPACES[0]},
+            "rules": [LIST_PODS, {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]}],
+        }
+    )
+    with open_cluster(Access(file)) as cluster:
+        wait_for(lambda: _allowed(cluster), "the rule that was named to do", timeout=10)
+
+
+def _allowed(cluster: Cluster) -> bool:
+    try:
+        return names(cluster, Kind.DEPLOYMENT, namespaces=SPACES[:1]) == []
+    except ForbiddenError:
+        return False
+
+
+@pytest.fixture
+def kube(plane: ControlPlane) -> Kube:
+    return plane.kube
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_a_credential_plugin_gives_the_token(plane: ControlPlane, tmp_path: Path, version: str) -> None:
+    calls = tmp_path / "calls"
+    token = plane.kube.access.token
+    write_plugin(
+        tmp_path / "get-token",
+        [
+            f"with open({str(calls)!r}, 'a') as file: print(sys.argv[1:], os.environ['REGION'], file=file)",
+            "assert info['spec']['cluster']['server'].startswith('https://127.0.0.1:')",
+            f"status = {{'token': {token!r}, 'expirationTimestamp': '2999-01-01T00:00:00Z'}}",
+            "print(json.dumps({'apiVersion': info['apiVersion'], 'kind': 'ExecCredential', 'status': status}))",
+        ],
+    )
+    plugin = {
+        "apiVersion": f"client.authentication.k8s.io/{version}",
+        "command": "./get-token",
+        "args": ["--cluster", "here"],
+        "env": [{"name": "REGION", "value": "eu-west-1"}],
+        "provideClusterInfo": True,
+        "interactiveMode": "Never",
+    }
+    file = write_kubeconfig(tmp_path / "config", plane, {"exec": plugin})
+    with open_cluster(Access(file)) as cluster:
+        assert len(names(cluster, Kind.POD, namespaces=SPACES, limit=2)) == 6
+    assert calls.read_text() == "['--cluster', 'here'] eu-west-1\n"
+
+
+def test_a_token_that_is_not_let_in_is_asked_for_once_more(plane: ControlPlane, tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+    write_plugin(
+        tmp_path / "get-token",
+        [
+            f"with open({str(calls)!r}, 'a') as file: print('called', file=file)",
+            "print(json.dumps({'apiVersion': info['apiVersion'], 'status': {'token': 'stale-and-secret'}}))",
+        ],
+    )
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./get-token", "interactiveMode": "Never"}
+    file = write_kubeconfig(tmp_path / "config", plane, {"exec": plugin})
+    with open_cluster(Access(file)) as cluster, pytest.raises(ClusterError) as raised:
+        names(cluster, Kind.POD)
+    assert "does not take the credentials of user me. get-token gave a token that is not let in" in str(raised.value)
+    assert "stale-and-secret" not in str(raised.value)
+    assert calls.read_text() == "called\ncalled\n"
+
+
+def test_an_expired_token_is_said_to_be_one(plane: ControlPlane, tmp_path: Path) -> None:
+    file = write_kubeconfig(tmp_path / "config", plane, {"token": "long-gone"})
+    with open_cluster(Access(file)) as cluster, pytest.raises(ClusterError) as raised:
+        names(cluster, Kind.POD)
+    assert str(raised.value).endswith(
+        "of context here does not take the credentials of user me. "
+        "Its token has expired, or is another cluster's: renew it."
+    )
+    assert (raised.value.status, raised.value.exit_code) == (401, 3)
+
+
+def test_another_clusters_authority_is_not_trusted(plane: ControlPlane, tmp_path: Path, other_authority: bytes) -> None:
+    token = {"token": plane.kube.access.token}
+    file = write_kubeconfig(tmp_path / "config", plane, token, authority=other_authority)
+    with open_cluster(Access(file)) as cluster, pytest.raises(ClusterError) as raised:
+        names(cluster, Kind.POD)
+    assert "of context here is not trusted: " in str(raised.value)
+    assert "write the kubeconfig anew" in raised.value.hint
+
+
+def test_the_servers_name_is_checked_and_may_be_said(plane: ControlPlane, tmp_path: Path) -> None:
+    token = {"token": plane.kube.access.token}
+    wrong = write_kubeconfig(tmp_path / "wrong", plane, token, server_name="other.example.com")
+    with open_cluster(Access(wrong)) as cluster, pytest.raises(ClusterError, match="is not trusted: Hostname mismatch"):
+        names(cluster, Kind.POD)
+    right = write_kubeconfig(tmp_path / "right", plane, token, server_name="kubernetes.default.svc")
+    with open_cluster(Access(right)) as cluster:
+        assert "pod-1" in names(cluster, Kind.POD)
+
+
+@pytest.fixture(scope="module")
+def other_authority(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A certificate authority that the API server's certificate does not come from."""
+    from tests.kubernetes.certificates import authority  # noqa: PLC0415 # beside what else needs certificates
+
+    return authority(tmp_path_factory.mktemp("authority")).certificate.read_bytes()

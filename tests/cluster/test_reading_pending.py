@@ -1,0 +1,88 @@
+"""``multiarch simulate --pending`` against a real API server: pods that kube-scheduler itself found no node for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.running import runner, type_of_run
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kube import Kube, Object, condition
+from tests.cluster.objects import pod
+from tests.cluster.programs import ROOT, wait_for
+from tests.cluster.reading import namespace
+
+SPACE = "pending"
+FULL = "full-node"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> type_of_run:
+    """The command line, in the project's folder, on a day of its support dates."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795219200")
+    monkeypatch.chdir(ROOT)
+    return runner(capsys)
+
+
+@pytest.fixture
+def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """A namespace with pods that wait, one behind a gate, and a full node of the group ``general``."""
+    kube = control_plane.kube
+    kube.apply(namespace(SPACE))
+    kube.create(full_node())
+    for made in (
+        pod("asks", cpu="500m", tolerates_arm64=True),
+        pod("asks-too", cpu="500m", tolerates_arm64=True),
+        pod("gated", schedulingGates=[{"name": "example.com/quota"}]),
+    ):
+        made["metadata"]["namespace"] = SPACE
+        kube.create(made)
+    wait_for(lambda: judged(kube) or None, "kube-scheduler to look at the pods", timeout=20)
+    yield control_plane
+    for item in kube.list("v1", "Pod", SPACE):
+        kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=0)
+    kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": FULL}})
+    kube.delete(namespace(SPACE))
+    wait_for(lambda: kube.get("v1", "Namespace", SPACE) is None, "the namespace to go", timeout=60, pause=0.3)
+
+
+def full_node() -> Object:
+    labels = {"eks.amazonaws.com/nodegroup": "general-14f859c", "kubernetes.io/arch": "amd64"}
+    room = {"cpu": "100m", "memory": "1Gi", "pods": "10"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": FULL, "labels": labels},
+        "status": {"capacity": room, "allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def judged(kube: Kube) -> bool:
+    found = kube.list("v1", "Pod", SPACE, selector="app!=gated")
+    return bool(found) and all(condition(item, "PodScheduled").get("reason") == "Unschedulable" for item in found)
+
+
+def test_pods_that_kube_scheduler_gave_up_on_get_new_nodes(plane: ControlPlane, run: type_of_run) -> None:
+    where = ("--kubeconfig", str(plane.kubeconfig), "--context", "tests", "--namespace", SPACE)
+    ran = run("simulate", "checkout-dev", "--pending", *where, "--output", "json")
+    assert (ran.code, ran.err) == (0, "")
+    places = [place for workload in ran.json["workloads"] for place in workload["places"]]
+    assert sorted(place["pod"] for place in places) == ["asks", "asks-too"]
+    assert all(place["new"] for place in places)
+    assert {"why": "with a scheduling gate", "pods": 1} in ran.json["leftOut"]
+    there = {group["name"]: (group["there"], group["new"]) for group in ran.json["groups"]}
+    assert there["general"] == (1, 0)
+    assert there["graviton"][0] == 0
+    assert there["graviton"][1] > 0
+    assert any("as kube-scheduler found it" in note for note in ran.json["notes"])
+
+
+def test_a_selector_chooses_among_them(plane: ControlPlane, run: type_of_run) -> None:
+    where = ("--kubeconfig", str(plane.kubeconfig), "-n", SPACE)
+    ran = run("simulate", "checkout-dev", "--pending", *where, "-l", "app=asks")
+    assert ran.code == 0
+    assert ran.out.startswith("checkout-dev, cluster-autoscaler: 1 pod, 1 placed; 1 new node beside 1 that are there\n")
+    ran = run("simulate", "checkout-dev", "--pending", *where, "-n", "no-such")
+    assert (ran.code, ran.out) == (2, "")
+    assert "There is no namespace no-such in the cluster of context tests." in ran.err
