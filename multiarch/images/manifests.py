@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from multiarch.images.model import ImageKind
+from multiarch.images.model import ImageKind, printable
 from multiarch.registry.model import (
     DOCKER_LIST,
     DOCKER_MANIFEST,
@@ -66,7 +66,10 @@ def kind_of(media_type: str, content: Mapping[str, object]) -> tuple[ImageKind, 
         return (ImageKind.UNRECOGNISED, note) if claims_other else _of_manifest(content)
     if media_type == _OCI_ARTIFACT:
         return ImageKind.ARTIFACT, what_artifact(str(content.get("artifactType") or media_type))
-    return ImageKind.UNRECOGNISED, f"neither an image nor an index: its media type is {media_type or 'not said'}"
+    return (
+        ImageKind.UNRECOGNISED,
+        f"neither an image nor an index: its media type is {printable(media_type) or 'not said'}",
+    )
 
 
 def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:
@@ -93,7 +96,9 @@ def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:
 def what_artifact(media_type: str) -> str:
     """Say in words that something of ``media_type`` does not run."""
     known = _WELL_KNOWN.get(media_type)
-    return f"no image but {known} ({media_type})" if known else f"no image but an artifact of type {media_type}"
+    return (
+        f"no image but {known} ({media_type})" if known else f"no image but an artifact of type {printable(media_type)}"
+    )
 
 
 def objects(value: object) -> Sequence[Mapping[str, object]]:

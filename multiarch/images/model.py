@@ -14,6 +14,14 @@ LINUX = "linux"
 _OTHER_SYSTEMS: Mapping[str, str] = {"macos": "darwin"}
 
 
+def printable(text: str, limit: int = 200) -> str:
+    """A text that somebody else wrote, for a terminal: other than printable characters escaped, cut if long."""
+    shown = text if len(text) <= limit else f"{text[:limit]}…"
+    if shown.isprintable():
+        return shown
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in shown)
+
+
 class Verdict(StrEnum):
     """Whether an image runs on an architecture's nodes, as far as it can be told."""
 
@@ -82,7 +90,7 @@ def platform_of(content: Mapping[str, object]) -> Platform:
     https://github.com/containerd/platforms/blob/main/database.go
     """
     system, name, variant, version = (
-        value if isinstance(value := content.get(key), str) else ""
+        printable(value) if isinstance(value := content.get(key), str) else ""
         for key in ("os", "architecture", "variant", "os.version")
     )
     raw = "/".join(part for part in (system, name, variant) if part)

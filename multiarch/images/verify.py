@@ -15,13 +15,15 @@ from multiarch.images.file_tree import FileTree, NotYetKnown
 from multiarch.images.inspect import config_of, inspect
 from multiarch.images.layers import Budget, Layer, Limits, is_layer, read_layer
 from multiarch.images.manifests import descriptor_of, kind_of, objects
-from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, platform_of
+from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, platform_of, printable
 from multiarch.images.verdict import judge
 from multiarch.registry.model import Descriptor, Registry
 from multiarch.registry.reference import Reference
 
 FOREIGN_KEPT = 10_000
 """Files of another architecture that are listed; more are counted."""
+PATH_SHOWN = 1000
+"""Characters of a path, or of a reason with paths in it, that are shown."""
 LAYERS = 1000
 """Layers of one image that are read. Runtimes mount about a hundred."""
 Progress = Callable[[int, int], None]
@@ -207,7 +209,9 @@ class _Reading:
         if descriptor is None:
             return "a layer in the manifest is no descriptor"
         if not is_layer(descriptor.media_type):
-            return f"the layer {descriptor.digest} has a media type that can't be read: {descriptor.media_type}"
+            return (
+                f"the layer {descriptor.digest} has a media type that can't be read: {printable(descriptor.media_type)}"
+            )
         try:
             async with aclosing(self._chunks(descriptor, done, total)) as chunks:
                 layer = await read_layer(descriptor.digest, chunks, self.budget, lowest=lowest, elves=self.deep)
@@ -233,7 +237,7 @@ class _Reading:
             if elf.architecture is self.architecture or not elf.is_for_a_processor:
                 continue
             if len(self.foreign) < FOREIGN_KEPT:
-                self.foreign.append(ForeignFile(f"/{path}", str(elf), layer.digest, hidden))
+                self.foreign.append(ForeignFile(printable(f"/{path}", PATH_SHOWN), str(elf), layer.digest, hidden))
             else:
                 self.more += 1
         layer.elves.clear()
@@ -256,15 +260,21 @@ def _of_entry_point(start: Start, found: tuple[Step, ...] | None, architecture: 
         return Check(subject, Verdict.UNKNOWN, fault)
     wrong = [step for step in found if isinstance(step.head, Elf) and step.head.architecture is not architecture]
     if wrong:
-        return Check(subject, Verdict.UNSUPPORTED, f"{wrong[0].path} is {wrong[0].head}{_by_way_of(found, wrong[0])}")
+        return Check(
+            subject, Verdict.UNSUPPORTED, _shown(f"{wrong[0].path} is {wrong[0].head}{_by_way_of(found, wrong[0])}")
+        )
     for step in found:
         if not isinstance(step.head, Elf | Script):
             reason = step.missing or f"{step.path} is {step.head or 'a file with holes, which is not looked into'}"
-            return Check(subject, Verdict.UNKNOWN, f"{reason}{_by_way_of(found, step)}")
+            return Check(subject, Verdict.UNKNOWN, _shown(f"{reason}{_by_way_of(found, step)}"))
     reason = f"{found[-1].path} is {architecture}{_by_way_of(found, found[-1])}"
     if start.is_shell_text:
         reason += "; what the shell starts is not looked into"
-    return Check(subject, Verdict.SUPPORTED, reason)
+    return Check(subject, Verdict.SUPPORTED, _shown(reason))
+
+
+def _shown(reason: str) -> str:
+    return printable(reason, PATH_SHOWN)
 
 
 def _by_way_of(found: tuple[Step, ...], step: Step) -> str:
