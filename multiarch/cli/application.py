@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from multiarch import __version__
-from multiarch.cli import facts, simulate, stack, workload
+from multiarch.cli import facts, image, simulate, stack, workload
 
 # Without rich markup help texts are plain text, the same on every terminal and in the README.
 application = typer.Typer(
@@ -20,6 +20,7 @@ application = typer.Typer(
 )
 application.add_typer(stack.commands, name="stack")
 application.add_typer(facts.commands, name="facts")
+application.add_typer(image.commands, name="image")
 application.command("simulate")(simulate.simulate)
 application.add_typer(workload.commands, name="workload")
 
