@@ -33,6 +33,8 @@ RENEWED_BEFORE = 30 * 60.0
 """A token is replaced so many seconds before it expires."""
 
 _FAILED_SECONDS = 60.0
+_NEW_SECONDS = 300.0
+"""A token that was just handed out is good for so long, whatever this machine's clock says of its end."""
 _HOST = re.compile(
     r"(?P<account>[0-9]{12})\.dkr(?:\.ecr|-ecr)(?P<fips>-fips)?\.(?P<region>[a-z]+(?:-[a-z]+)+-[0-9]+)\.(?P<suffix>.+)"
 )
@@ -102,7 +104,7 @@ class EcrCredentials:
         place = EcrHost("", host.region, host.fips, host.public)
         async with self._locks.setdefault(place, asyncio.Lock()):
             known = self._tokens.get(place)
-            if known is not None and known.expires is not None and time.time() < known.expires - RENEWED_BEFORE:
+            if known is not None and known.expires is not None and time.time() < known.expires:
                 return (known,)
             until, fault = self._failed.get(place, (0.0, ""))
             if time.monotonic() >= until:
@@ -140,7 +142,8 @@ class EcrCredentials:
             user, _, password = base64.b64decode(row["authorizationToken"], validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError) as error:
             raise _NoTokenError(f"AWS gives an ECR token in {place.region} that can't be read") from error
-        return Credential(user, password, source=f"ECR in {place.region}", expires=row["expiresAt"].timestamp())
+        ends = max(row["expiresAt"].timestamp() - RENEWED_BEFORE, time.time() + _NEW_SECONDS)
+        return Credential(user, password, source=f"ECR in {place.region}", expires=ends)
 
 
 class _NoTokenError(Exception):

@@ -1,0 +1,280 @@
+"""Caches: bounded memory, a file that several processes share and that may be damaged, questions asked once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.registry.cache.memory import MemoryCache
+from multiarch.registry.cache.model import Cache, Content
+from multiarch.registry.cache.single_flight import SingleFlight
+from multiarch.registry.cache.sqlite import SqliteCache, cache_file
+from tests.registry import server
+from tests.registry.images import client, push
+from tests.registry.server import digest_of
+
+NAME = "docker.io/library/nginx"
+
+
+def content(text: bytes) -> Content:
+    return Content("application/json", digest_of(text), text)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def cache(request: pytest.FixtureRequest, tmp_path: Path) -> Cache:
+    made: Cache = MemoryCache() if request.param == "memory" else SqliteCache(tmp_path / "cache" / "registry.sqlite")
+    request.addfinalizer(made.close)
+    return made
+
+
+def test_content_comes_back_in_the_repository_it_was_kept_for(cache: Cache) -> None:
+    kept = content(b"{}")
+    cache.keep(NAME, kept)
+    assert cache.content(NAME, kept.digest) == kept
+    assert cache.content("quay.io/other", kept.digest) is None
+    assert cache.content(NAME, digest_of(b"other")) is None
+
+
+def test_a_tag_comes_back_with_the_time_it_was_checked(cache: Cache) -> None:
+    before = time.time()
+    cache.point(NAME, "1.27", digest_of(b"{}"))
+    pointer = cache.pointer(NAME, "1.27")
+    assert pointer is not None
+    assert pointer.digest == digest_of(b"{}")
+    assert before <= pointer.checked <= time.time()
+    cache.forget(NAME, "1.27")
+    assert cache.pointer(NAME, "1.27") is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 3000)), max_size=60))
+def test_memory_never_grows_above_its_limit_and_drops_what_was_used_longest_ago(steps: list[tuple[int, int]]) -> None:
+    cache = MemoryCache(limit=8000)
+    for number, size in steps:
+        kept = Content("any", f"sha256:{number}", bytes(size))
+        cache.keep(NAME, kept)
+        assert cache.size <= 8000
+        assert cache.content(NAME, kept.digest) == kept
+
+
+def test_what_was_used_last_stays() -> None:
+    cache = MemoryCache(limit=3 * 1700)
+    first, second, third, fourth = (Content("any", f"sha256:{number}", bytes(1000)) for number in range(4))
+    for kept in (first, second, third):
+        cache.keep(NAME, kept)
+    cache.content(NAME, first.digest)
+    cache.keep(NAME, fourth)
+    assert cache.content(NAME, first.digest) == first
+    assert cache.content(NAME, second.digest) is None
+
+
+def test_what_is_above_the_limit_alone_is_not_kept() -> None:
+    cache = MemoryCache(limit=1000)
+    cache.keep(NAME, Content("any", "sha256:1", bytes(2000)))
+    assert cache.size == 0
+
+
+def test_the_file_is_its_owners_alone_and_outlives_the_process(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "registry.sqlite"
+    first = SqliteCache(file)
+    first.keep(NAME, content(b"{}"))
+    files = sorted(file.parent.iterdir())
+    assert {stat.S_IMODE(each.stat().st_mode) for each in files} == {0o600}
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    first.close()
+    second = SqliteCache(file)
+    assert second.content(NAME, digest_of(b"{}")) == content(b"{}")
+    assert second.notes == []
+    second.close()
+
+
+def test_a_file_that_is_no_database_is_thrown_away_with_a_note(tmp_path: Path) -> None:
+    file = tmp_path / "registry.sqlite"
+    file.write_bytes(b"this is no database" * 1000)
+    cache = SqliteCache(file)
+    cache.keep(NAME, content(b"{}"))
+    assert cache.content(NAME, digest_of(b"{}")) == content(b"{}")
+    assert cache.notes == [f"The cache {file} was damaged (file is not a database); it was thrown away."]
+    cache.close()
+
+
+def test_a_database_that_is_damaged_within_is_thrown_away_when_it_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "registry.sqlite"
+    cache = SqliteCache(file)
+    texts = [f'{{"number": {number}}}'.encode() * 50 for number in range(500)]
+    for text in texts:
+        cache.keep(NAME, content(text))
+    cache.close()
+    damaged = bytearray(file.read_bytes())
+    damaged[8192:-4096] = bytes(len(damaged) - 8192 - 4096)
+    file.write_bytes(damaged)
+    again = SqliteCache(file)
+    for text in texts:
+        assert again.content(NAME, digest_of(text)) in {None, content(text)}
+    again.keep(NAME, content(b"{}"))
+    assert again.content(NAME, digest_of(b"{}")) == content(b"{}")
+    assert len(again.notes) == 1
+    again.close()
+
+
+def test_changed_content_is_not_believed(tmp_path: Path) -> None:
+    file = tmp_path / "registry.sqlite"
+    cache = SqliteCache(file)
+    cache.keep(NAME, content(b"{}"))
+    other = sqlite3.connect(file)
+    other.execute("UPDATE content SET content = ?", (b"{ }",))
+    other.commit()
+    other.close()
+    assert cache.content(NAME, digest_of(b"{}")) is None
+    assert cache.notes == []
+    cache.close()
+
+
+def test_a_file_of_another_layout_is_thrown_away(tmp_path: Path) -> None:
+    file = tmp_path / "registry.sqlite"
+    old = sqlite3.connect(file)
+    old.execute("PRAGMA user_version = 99")
+    old.close()
+    cache = SqliteCache(file)
+    assert cache.notes == [f"The cache {file} was damaged (its layout is 99, not 1); it was thrown away."]
+    cache.close()
+
+
+def test_a_place_that_can_not_be_written_is_done_without(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    cache = SqliteCache(tmp_path / "file" / "registry.sqlite")
+    cache.keep(NAME, content(b"{}"))
+    assert cache.content(NAME, digest_of(b"{}")) is None
+    assert len(cache.notes) == 1
+    assert "can't be used" in cache.notes[0]
+
+
+def test_a_link_somewhere_else_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "registry.sqlite").symlink_to(tmp_path / "elsewhere")
+    cache = SqliteCache(tmp_path / "registry.sqlite")
+    assert len(cache.notes) == 1
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_oldest_go_when_the_file_grows_too_large(tmp_path: Path) -> None:
+    cache = SqliteCache(tmp_path / "registry.sqlite", limit=100_000)
+    texts = [f"{number:04}".encode() * 500 for number in range(401)]
+    for text in texts:
+        cache.keep(NAME, content(text))
+    assert cache.content(NAME, digest_of(texts[0])) is None
+    assert cache.content(NAME, digest_of(texts[-1])) == content(texts[-1])
+    cache.close()
+    database = sqlite3.connect(tmp_path / "registry.sqlite")
+    (size,) = database.execute("SELECT sum(length(content)) FROM content").fetchone()
+    database.close()
+    assert size <= 100_000
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from multiarch.registry.cache.model import Content
+from multiarch.registry.cache.sqlite import SqliteCache
+from multiarch.registry.digests import digest_of
+
+cache = SqliteCache(Path(sys.argv[1]))
+for number in range(100):
+    text = f"{sys.argv[2]} {number}".encode()
+    cache.keep("name", Content("any", digest_of(text), text))
+    assert cache.content("name", digest_of(text)), "lost"
+cache.close()
+sys.exit("; ".join(cache.notes) or None)
+"""
+
+
+def test_several_processes_share_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "registry.sqlite"
+    environ = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    command = [sys.executable, "-c", WRITER, str(file)]
+    writers = [
+        subprocess.Popen([*command, str(number)], env=environ, stderr=subprocess.PIPE, text=True) for number in range(4)
+    ]
+    assert [(writer.communicate(timeout=60)[1], writer.returncode) for writer in writers] == [("", 0)] * 4
+    cache = SqliteCache(file)
+    for number in range(4):
+        text = f"{number} 99".encode()
+        assert cache.content("name", digest_of(text)) is not None
+    cache.close()
+
+
+def test_the_file_is_in_the_cache_folder_of_the_user() -> None:
+    assert cache_file({"XDG_CACHE_HOME": "/there"}) == Path("/there/multiarch-eks/registry.sqlite")
+    assert cache_file({"XDG_CACHE_HOME": "here"}) == Path.home() / ".cache" / "multiarch-eks" / "registry.sqlite"
+
+
+def test_what_one_client_read_the_next_knows_without_the_registry(tmp_path: Path) -> None:
+    file = tmp_path / "registry.sqlite"
+
+    async def read(cache: SqliteCache) -> str:
+        async with client(cache=cache) as opened:
+            return (await opened.manifest(reference)).digest
+
+    with server.running() as registry:
+        push(registry)
+        reference = registry.reference("team/image", "1.0")
+        first = SqliteCache(file)
+        digest = asyncio.run(read(first))
+        first.close()
+    second = SqliteCache(file)
+    assert asyncio.run(read(second)) == digest  # nobody listens there any more
+    second.close()
+
+
+def test_a_question_is_asked_once_and_everybody_gets_the_answer_or_the_error() -> None:
+    asked = []
+
+    async def work() -> int:
+        asked.append(1)
+        await asyncio.sleep(0.01)
+        if len(asked) == 1:
+            raise ValueError("first")
+        return len(asked)
+
+    async def ask() -> None:
+        flights: SingleFlight[int] = SingleFlight()
+        errors = await asyncio.gather(*(flights.run("key", work) for _ in range(5)), return_exceptions=True)
+        assert [str(error) for error in errors] == ["first"] * 5
+        assert await asyncio.gather(*(flights.run("key", work) for _ in range(5))) == [2] * 5
+
+    asyncio.run(ask())
+
+
+def test_who_gives_up_does_not_disturb_the_others_and_the_last_one_stops_the_work() -> None:
+    ended: list[str] = []
+
+    async def work() -> str:
+        try:
+            await asyncio.sleep(0.05)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+        return "done"
+
+    async def ask() -> None:
+        flights: SingleFlight[str] = SingleFlight()
+        first, second = (asyncio.create_task(flights.run("key", work)) for _ in range(2))
+        await asyncio.sleep(0.01)
+        first.cancel()
+        assert await second == "done"
+        assert ended == []
+        third = asyncio.create_task(flights.run("key", work))
+        await asyncio.sleep(0.01)
+        third.cancel()
+        await asyncio.sleep(0.01)
+        assert ended == ["cancelled"]
+
+    asyncio.run(ask())

@@ -1,0 +1,277 @@
+"""Credentials: docker's configuration with helpers and store, Kubernetes' pull secrets.
+
+The helpers here are shell scripts that speak the protocol; real ones keep secrets in a keychain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from multiarch.registry.credentials import docker_config, pull_secrets
+from multiarch.registry.credentials.docker_config import DockerConfig, DockerConfigFault
+from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
+from multiarch.registry.credentials.pull_secrets import PullSecretFault, PullSecrets, from_secret
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.reference import parse_reference
+from tests.registry.images import Known
+
+SECRET = "hunter2-of-tests"  # noqa: S105
+
+
+def auth(user: str, password: str = SECRET) -> dict[str, str]:
+    return {"auth": base64.b64encode(f"{user}:{password}".encode()).decode()}
+
+
+def users(credentials: Credentials, image: str) -> list[str]:
+    found = asyncio.run(credentials.for_repository(parse_reference(image)))
+    assert SECRET not in repr(found)
+    return [credential.username for credential in found]
+
+
+def config(content: Mapping[str, object], environ: Mapping[str, str] | None = None) -> DockerConfig:
+    return DockerConfig(Path("config.json"), content, environ)
+
+
+@pytest.fixture
+def helper(tmp_path: Path) -> Path:
+    """A helper ``tests`` that counts its calls and knows one registry, one with an identity token, and fails else."""
+    answers = {
+        "known.io": json.dumps({"ServerURL": "known.io", "Username": "helped", "Secret": SECRET}),
+        "token.io": json.dumps({"Username": "<token>", "Secret": SECRET}),
+        "odd.io": '{"Username": 1}',
+        "https://index.docker.io/v1/": json.dumps({"Username": "hub", "Secret": SECRET}),
+    }
+    cases = "\n".join(f"{server}) echo '{answer}';;" for server, answer in answers.items())
+    script = tmp_path / "docker-credential-tests"
+    script.write_text(
+        f"""#!/bin/sh
+read -r server
+echo "$1 $server" >> {tmp_path}/calls
+case "$server" in
+{cases}
+nowhere.io) echo 'credentials not found in native keychain'; exit 1;;
+*) echo 'the keychain is locked'; exit 2;;
+esac
+"""
+    )
+    script.chmod(0o755)
+    return tmp_path
+
+
+def with_helper(folder: Path) -> dict[str, str]:
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize(
+    ("key", "image", "found"),
+    [
+        ("quay.io", "quay.io/team/app", True),
+        ("https://quay.io", "quay.io/team/app", True),
+        ("https://quay.io/v2/", "quay.io/team/app", True),
+        ("quay.io/team", "quay.io/team/app", True),
+        ("quay.io/tea", "quay.io/team/app", False),
+        ("quay.io/other", "quay.io/team/app", False),
+        ("quay.io:443", "quay.io/team/app", False),
+        ("localhost:5000", "localhost:5000/app", True),
+        ("https://index.docker.io/v1/", "nginx", True),
+        ("docker.io", "nginx", True),
+        ("https://index.docker.io/v1/", "quay.io/app", False),
+    ],
+)
+def test_auths_are_found_by_host_and_path(key: str, image: str, *, found: bool) -> None:
+    assert users(config({"auths": {key: auth("reader")}}), image) == (["reader"] if found else [])
+
+
+def test_the_longer_path_comes_first() -> None:
+    table = {"quay.io": auth("all"), "quay.io/team": auth("team"), "quay.io/team/app": auth("app")}
+    assert users(config({"auths": table}), "quay.io/team/app") == ["app", "team", "all"]
+
+
+def test_a_helper_counts_before_the_store_and_the_store_before_the_file(helper: Path) -> None:
+    content: dict[str, object] = {"auths": {"known.io": auth("file"), "other.io": auth("file")}}
+    assert users(config(content), "known.io/app") == ["file"]
+    content["credHelpers"] = {"known.io": "tests"}
+    assert users(config(content, with_helper(helper)), "known.io/app") == ["helped"]
+    assert users(config(content, with_helper(helper)), "other.io/app") == ["file"]
+    content = {"auths": {"nowhere.io": auth("file")}, "credsStore": "tests"}
+    assert users(config(content, with_helper(helper)), "known.io/app") == ["helped"]
+    assert users(config(content, with_helper(helper)), "nowhere.io/app") == []
+    assert users(config(content, with_helper(helper)), "nginx") == ["hub"]
+
+
+def test_a_helper_is_asked_once_by_many(helper: Path) -> None:
+    content = config({"credsStore": "tests"}, with_helper(helper))
+
+    async def ask() -> None:
+        await asyncio.gather(*(content.for_repository(parse_reference(f"known.io/app{n}")) for n in range(20)))
+
+    asyncio.run(ask())
+    assert (helper / "calls").read_text() == "get known.io\n"
+
+
+def test_a_helper_may_know_an_identity_token(helper: Path) -> None:
+    content = config({"credHelpers": {"token.io": "tests"}}, with_helper(helper))
+    (found,) = asyncio.run(content.for_repository(parse_reference("token.io/app")))
+    assert (found.identity_token, found.password) == (SECRET, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "words"),
+    [
+        ("tests", "locked.io/app", "docker-credential-tests fails (the keychain is locked)"),
+        ("tests", "odd.io/app", "docker-credential-tests says what is no credential"),
+        ("missing", "any.io/app", "docker-credential-missing is not on PATH"),
+        ("../../bin/sh", "any.io/app", "'../../bin/sh' is no credential helper's name"),
+    ],
+)
+def test_a_helper_that_fails_is_said_in_one_line(helper: Path, name: str, image: str, words: str) -> None:
+    content = config({"credsStore": name}, with_helper(helper))
+    with pytest.raises(RegistryError) as caught:
+        users(content, image)
+    assert caught.value.reason is RegistryReason.CREDENTIALS
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_helper_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "docker-credential-hangs"
+    script.write_text("#!/bin/sh\nexec sleep 60\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("multiarch.registry.credentials.helpers.TIMEOUT", 0.3)
+    with pytest.raises(RegistryError, match="docker-credential-hangs is not done within 0 s"):
+        users(config({"credsStore": "hangs"}, with_helper(tmp_path)), "any.io/app")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{\n  "auths": {,}\n}', "config.json:2: it is no JSON"),
+        ("[]", "it is no JSON object"),
+        ('{"auths": []}', ""),
+        ('{"auths": [1]}', "auths is no object"),
+        ('{"auths": {"quay.io": 5}}', "auths.quay.io: the entry is no object"),
+        ('{"auths": {"quay.io": {"auth": "%%%"}}}', "auths.quay.io: auth is no base64 of USER:PASSWORD"),
+        (f'{{"auths": {{"quay.io": {{"auth": "{base64.b64encode(SECRET.encode()).decode()}"}}}}}}', "USER:PASSWORD"),
+        ('{"credHelpers": {"quay.io": 1}}', "credHelpers is no object of texts"),
+        ('{"credsStore": {}}', "credsStore is no text"),
+    ],
+)
+def test_a_configuration_that_is_none_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "config.json"
+    file.write_text(text)
+    if not words:
+        assert users(docker_config.load(file), "quay.io/app") == []
+        return
+    with pytest.raises(DockerConfigFault) as caught:
+        docker_config.load(file)
+    assert words in str(caught.value)
+    assert str(file) in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_no_configuration_knows_nothing_and_docker_config_names_its_folder(tmp_path: Path) -> None:
+    assert users(docker_config.load(tmp_path / "config.json"), "quay.io/app") == []
+    assert docker_config.config_file({"DOCKER_CONFIG": "/there"}) == Path("/there/config.json")
+    assert docker_config.config_file({}) == Path.home() / ".docker" / "config.json"
+
+
+def test_an_entry_may_be_empty_or_hold_tokens() -> None:
+    table: dict[str, object] = {
+        "empty.io": {},
+        "identity.io": {"auth": base64.b64encode(b"me:").decode(), "identitytoken": SECRET},
+        "bearer.io": {"registrytoken": SECRET},
+        "plain.io": {"username": "me", "password": SECRET},
+    }
+    content = config({"auths": table})
+    assert users(content, "empty.io/app") == []
+    (identity,) = asyncio.run(content.for_repository(parse_reference("identity.io/app")))
+    assert identity.identity_token == SECRET
+    (bearer,) = asyncio.run(content.for_repository(parse_reference("bearer.io/app")))
+    assert bearer.registry_token == SECRET
+    assert users(content, "plain.io/app") == ["me"]
+
+
+# How the kubelet matches, by its documentation and its credential provider's tests.
+@pytest.mark.parametrize(
+    ("key", "image", "found"),
+    [
+        ("*.kubernetes.io", "abc.kubernetes.io/app", True),
+        ("*.kubernetes.io", "kubernetes.io/app", False),
+        ("*.*.kubernetes.io", "abc.kubernetes.io/app", False),
+        ("*.*.kubernetes.io", "prefix.abc.kubernetes.io/app", True),
+        ("prefix.*.io", "prefix.kubernetes.io/app", True),
+        ("*-good.kubernetes.io", "prefix-good.kubernetes.io/app", True),
+        ("*-good.kubernetes.io", "prefix.kubernetes.io/app", False),
+        ("registry.io/images", "registry.io/images/app", True),
+        ("registry.io/images", "registry.io/imagesofothers/app", True),
+        ("registry.io/images", "registry.io/other/app", False),
+        ("*.io:8080", "registry.io:8080/app", True),
+        ("*.io:8080", "registry.io/app", False),
+        ("registry.io", "registry.io:8080/app", False),
+        ("https://registry.io/v1/", "registry.io/app", True),
+        ("https://index.docker.io/v1/", "nginx", True),
+        ("docker.io", "team/app", True),
+        ("registry-1.docker.io", "nginx", False),
+        ("registry.i[a-o]", "registry.io/app", True),
+        ("registry.i[^o]", "registry.io/app", False),
+    ],
+)
+def test_pull_secrets_match_as_for_the_kubelet(key: str, image: str, *, found: bool) -> None:
+    secrets = PullSecrets([("team/pull", {"auths": {key: auth("puller")}})])
+    assert users(secrets, image) == (["puller"] if found else [])
+
+
+def test_all_matching_secrets_are_tried_the_most_specific_first() -> None:
+    secrets = PullSecrets(
+        [
+            ("a", {"auths": {"quay.io": auth("first")}}),
+            ("b", {"auths": {"quay.io/team": auth("team"), "quay.io": auth("second")}}),
+        ]
+    )
+    assert users(secrets, "quay.io/team/app") == ["team", "first", "second"]
+
+
+def test_secrets_of_both_types_are_read() -> None:
+    content = {"auths": {"quay.io": auth("new")}}
+    new = {
+        "metadata": {"namespace": "team", "name": "pull"},
+        "type": pull_secrets.DOCKER_CONFIG_JSON,
+        "data": {".dockerconfigjson": base64.b64encode(json.dumps(content).encode()).decode()},
+    }
+    old = {
+        "metadata": {"name": "legacy"},
+        "type": pull_secrets.DOCKER_CFG,
+        "stringData": {".dockercfg": json.dumps({"quay.io": auth("old")})},
+    }
+    assert [from_secret(new)[0], from_secret(old)[0]] == ["team/pull", "legacy"]
+    assert users(PullSecrets([from_secret(new), from_secret(old)]), "quay.io/app") == ["new", "old"]
+
+
+@pytest.mark.parametrize(
+    ("secret", "words"),
+    [
+        ({"type": "Opaque"}, "its type is 'Opaque'"),
+        ({"type": pull_secrets.DOCKER_CFG}, "it has no .dockercfg"),
+        ({"type": pull_secrets.DOCKER_CFG, "data": {".dockercfg": "!"}}, "no base64 of a text"),
+        ({"type": pull_secrets.DOCKER_CFG, "stringData": {".dockercfg": "{"}}, ".dockercfg is no JSON"),
+        ({"type": pull_secrets.DOCKER_CFG, "stringData": {".dockercfg": "[]"}}, ".dockercfg is no JSON object"),
+    ],
+)
+def test_a_secret_that_is_none_is_refused(secret: Mapping[str, object], words: str) -> None:
+    with pytest.raises(PullSecretFault) as caught:
+        from_secret({"metadata": {"namespace": "team", "name": "pull"}, **secret})
+    assert "Secret team/pull: " in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_a_chain_asks_until_one_knows() -> None:
+    first, second, third = Known(), Known(Credential("second", SECRET)), Known(Credential("third", SECRET))
+    assert users(CredentialChain(first, second, third), "quay.io/app") == ["second"]
+    assert [first.asked, second.asked, third.asked] == [["quay.io/app"], ["quay.io/app"], []]

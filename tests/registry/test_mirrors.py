@@ -1,0 +1,221 @@
+"""Mirrors as containerd's hosts.toml names them, in front of a real registry."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from multiarch.registry.endpoints import Endpoint, MirrorFault, endpoints_of
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.settings import RegistrySettings, is_loopback
+from tests.cluster.programs import free_ports
+from tests.registry import server
+from tests.registry.faults import Fault, Proxy
+from tests.registry.images import QUICK, READER, Known, client, push
+from tests.registry.server import Auth, Server
+
+
+def written(folder: Path, registry: str, text: str) -> RegistrySettings:
+    (folder / registry).mkdir(parents=True)
+    (folder / registry / "hosts.toml").write_text(text)
+    return dataclasses.replace(QUICK, mirrors=folder)
+
+
+def test_without_mirrors_the_registry_answers_itself_and_docker_hub_from_where_its_api_is() -> None:
+    assert endpoints_of("quay.io", QUICK) == (Endpoint("quay.io"),)
+    assert endpoints_of("docker.io", QUICK) == (Endpoint("registry-1.docker.io"),)
+
+
+def test_only_loopback_and_what_is_allowed_may_be_plain() -> None:
+    allowed = dataclasses.replace(QUICK, plain_http=frozenset({"registry.local", "other.local:5000"}))
+    hosts = ["localhost:5000", "127.0.0.1:1", "[::1]:5000", "registry.local:80", "registry.local", "other.local:5000"]
+    assert [endpoints_of(host, allowed)[0].scheme for host in hosts] == [None] * 6
+    for host in ("other.local", "127.0.0.1.example.com", "localhost.example.com", "10.0.0.1:5000"):
+        assert endpoints_of(host, allowed)[0].scheme == "https"
+        assert not is_loopback(host)
+
+
+def test_a_file_with_everything_is_read(tmp_path: Path) -> None:
+    settings = written(
+        tmp_path,
+        "docker.io",
+        """
+        server = "https://registry-1.docker.io"
+        [host."https://mirror.example.com"]
+        capabilities = ["pull"]
+        ca = ["extra.pem", "/etc/ssl/mirror.pem"]
+        [host."http://plain.example.com:5000/v2/hub"]
+        capabilities = ["pull", "resolve"]
+        override_path = true
+        skip_verify = true
+        dial_timeout = "1s"
+        [host."http://plain.example.com:5000/v2/hub".header]
+        x-custom = ["one", "two"]
+        [host."bare.example.com/prefix"]
+        """,
+    )
+    assert endpoints_of("docker.io", settings) == (
+        Endpoint(
+            "mirror.example.com",
+            resolve=False,
+            namespace="docker.io",
+            ca_files=(tmp_path / "docker.io" / "extra.pem", Path("/etc/ssl/mirror.pem")),
+        ),
+        Endpoint(
+            "plain.example.com:5000",
+            path="/v2/hub",
+            scheme="http",
+            namespace="docker.io",
+            verify=False,
+            headers=(("x-custom", "one"), ("x-custom", "two")),
+        ),
+        Endpoint("bare.example.com", path="/prefix/v2", namespace="docker.io"),
+        Endpoint("registry-1.docker.io"),
+    )
+
+
+@pytest.mark.parametrize("folder", ["quay.io_5000_", "quay.io:5000", "_default"])
+def test_folders_are_named_as_for_containerd(tmp_path: Path, folder: str) -> None:
+    settings = written(tmp_path, folder, '[host."https://mirror.example.com"]')
+    hosts = [endpoint.host for endpoint in endpoints_of("quay.io:5000", settings)]
+    assert hosts == ["mirror.example.com", "quay.io:5000"]
+
+
+def test_certificates_in_dockers_layout_are_trusted(tmp_path: Path) -> None:
+    (tmp_path / "quay.io").mkdir()
+    (tmp_path / "quay.io" / "ca.crt").write_text("")
+    (origin,) = endpoints_of("quay.io", dataclasses.replace(QUICK, mirrors=tmp_path))
+    assert origin.ca_files == (tmp_path / "quay.io" / "ca.crt",)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("server = ", "it is no TOML (Invalid value (at"),
+        ("server = 5", "server is no text"),
+        ("sever = 'https://quay.io'", "sever is unknown here"),
+        ("host = 1", "host is no table"),
+        ("[host]\n'https://m.example' = 1", 'host."https://m.example" is no table'),
+        ("[host.'ftp://m.example']", "'ftp://m.example' is no https:// or http:// URL"),
+        ("[host.'https://user:secret@m.example']", "credentials have no place in a URL"),
+        ("[host.'https://m.example:port']", "is no URL"),
+        ("[host.'https://m.example']\ncapabilities = ['pul']", "'pul' is none of pull, resolve, push"),
+        ("[host.'https://m.example']\ncapabilities = 5", "capabilities is no list of texts"),
+        ("[host.'https://m.example']\nskip_verify = 'yes'", "skip_verify is neither true nor false"),
+        ("[host.'https://m.example']\nclient = 'cert.pem'", "client certificates are not supported"),
+        ("[host.'https://m.example']\nheader = {'x y' = 'z'}", "header.x y is no HTTP header"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_its_name(tmp_path: Path, text: str, words: str) -> None:
+    settings = written(tmp_path, "quay.io", text)
+    with pytest.raises(MirrorFault) as caught:
+        endpoints_of("quay.io", settings)
+    assert str(caught.value).startswith(f"{tmp_path / 'quay.io' / 'hosts.toml'}: ")
+    assert words in str(caught.value)
+    assert "user:secret" not in str(caught.value)
+
+    async def read() -> None:
+        async with client(settings) as opened:
+            with pytest.raises(RegistryError, match="misconfigured"):
+                await opened.manifest(server_reference("quay.io"))
+
+    asyncio.run(read())
+
+
+def server_reference(host: str) -> server.Reference:
+    return server.Reference(host, "team/image", "1.0", None)
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[Server]:
+    with server.running() as running:
+        push(running)
+        yield running
+
+
+def mirrored(tmp_path: Path, origin: Server, mirror: str, more: str = "") -> RegistrySettings:
+    text = f'[host."{mirror}"]\n{more}'
+    return written(tmp_path, f"{origin.host.replace(':', '_')}_", text)
+
+
+def read_image(origin: Server, settings: RegistrySettings) -> str:
+    async def read() -> str:
+        async with client(settings) as opened:
+            return (await opened.manifest(origin.reference("team/image", "1.0"))).digest
+
+    return asyncio.run(read())
+
+
+def test_a_mirror_is_asked_first_and_told_for_whom(tmp_path: Path, origin: Server) -> None:
+    with server.running() as copy, Proxy(copy).running() as mirror:
+        pushed = push(copy, note="of the mirror")
+        assert read_image(origin, mirrored(tmp_path, origin, f"http://{mirror.host}")) == pushed.digest
+        assert [asked.path for asked in mirror.asked] == [f"/v2/team/image/manifests/1.0?ns={origin.host}"]
+
+
+@pytest.mark.parametrize("fault", [Fault.ERROR, Fault.SILENT, Fault.WRONG_DIGEST, Fault.TRUNCATED, Fault.LOGIN_PAGE])
+def test_a_mirror_that_fails_is_passed_over(tmp_path: Path, origin: Server, fault: Fault) -> None:
+    with Proxy(origin, fault=fault).running() as mirror:
+        settings = dataclasses.replace(mirrored(tmp_path, origin, f"http://{mirror.host}"), read_seconds=0.5)
+        assert read_image(origin, settings).startswith("sha256:")
+        assert len(mirror.asked) == 1
+
+
+def test_a_mirror_that_is_gone_is_passed_over(tmp_path: Path, origin: Server) -> None:
+    (port,) = free_ports(1)
+    assert read_image(origin, mirrored(tmp_path, origin, f"http://127.0.0.1:{port}")).startswith("sha256:")
+
+
+def test_a_mirror_that_may_not_resolve_tags_is_asked_for_digests_alone(tmp_path: Path, origin: Server) -> None:
+    with Proxy(origin).running() as mirror:
+        settings = mirrored(tmp_path, origin, f"http://{mirror.host}", 'capabilities = ["pull"]')
+        digest = read_image(origin, settings)
+        assert mirror.asked == []
+
+        async def read() -> None:
+            async with client(settings) as opened:
+                await opened.manifest(origin.reference("team/image", None, digest))
+
+        asyncio.run(read())
+        assert [asked.path for asked in mirror.asked] == [f"/v2/team/image/manifests/{digest}?ns={origin.host}"]
+
+
+def test_when_all_fail_the_origins_reason_counts_and_the_mirrors_are_named(tmp_path: Path, origin: Server) -> None:
+    with Proxy(origin, fault=Fault.ERROR).running() as mirror:
+        settings = mirrored(tmp_path, origin, f"http://{mirror.host}")
+
+        async def read() -> RegistryError:
+            async with client(settings) as opened:
+                with pytest.raises(RegistryError) as caught:
+                    await opened.manifest(origin.reference("team/image", "9.9"))
+                return caught.value
+
+        error = asyncio.run(read())
+        assert error.reason is RegistryReason.NOT_FOUND
+        assert f"; mirrors: {mirror.host}: server error" in str(error)
+
+
+def test_a_mirrors_credentials_are_its_own(tmp_path: Path, origin: Server) -> None:
+    with server.running(auth=Auth.BASIC) as copy:
+        pushed = push(copy, note="guarded")
+        known = Known(READER)
+
+        async def read() -> None:
+            async with client(mirrored(tmp_path, origin, f"http://{copy.host}"), known) as opened:
+                found = await opened.manifest(origin.reference("team/image", "1.0"))
+                assert found.digest == pushed.digest
+
+        asyncio.run(read())
+        assert known.asked == [f"{copy.host}/team/image"]
+
+
+@pytest.mark.parametrize("more", ["skip_verify = true", "ca = 'CA'"])
+def test_a_mirrors_certificate_may_be_trusted_for_it_alone(tmp_path: Path, origin: Server, more: str) -> None:
+    with server.running(tls=True) as copy:
+        pushed = push(copy, note="with TLS")
+        settings = mirrored(tmp_path, origin, f"https://{copy.host}", more.replace("CA", str(copy.ca)))
+        assert read_image(origin, settings) == pushed.digest

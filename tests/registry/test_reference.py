@@ -1,0 +1,149 @@
+"""References by the distribution project's grammar; regctl reads them the same."""
+
+from __future__ import annotations
+
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from multiarch.registry.reference import Reference, ReferenceFault, digest_fault, parse_reference
+from tests.registry.server import digest_of
+from tools import build
+
+SHA256 = digest_of(b"")
+SHA512 = digest_of(b"", "sha512")
+
+# What is written, its canonical text, and the shortest that means the same.
+GOOD = [
+    ("nginx", "docker.io/library/nginx:latest", "nginx:latest"),
+    ("nginx:1.27", "docker.io/library/nginx:1.27", "nginx:1.27"),
+    ("docker.io/nginx", "docker.io/library/nginx:latest", "nginx:latest"),
+    ("index.docker.io/nginx", "docker.io/library/nginx:latest", "nginx:latest"),
+    ("docker.io/library/nginx", "docker.io/library/nginx:latest", "nginx:latest"),
+    ("bitnami/redis", "docker.io/bitnami/redis:latest", "bitnami/redis:latest"),
+    ("a/b/c:d", "docker.io/a/b/c:d", "a/b/c:d"),
+    ("localhost/app", "localhost/app:latest", "localhost/app:latest"),
+    ("localhost:5000/app:v1", "localhost:5000/app:v1", "localhost:5000/app:v1"),
+    ("quay.io/team/app", "quay.io/team/app:latest", "quay.io/team/app:latest"),
+    ("registry:5000/app", "registry:5000/app:latest", "registry:5000/app:latest"),
+    (f"quay.io/app@{SHA256}", f"quay.io/app@{SHA256}", f"quay.io/app@{SHA256}"),
+    (f"app:v1@{SHA512}", f"docker.io/library/app:v1@{SHA512}", f"app:v1@{SHA512}"),
+    ("[2001:db8::1]:5000/app", "[2001:db8::1]:5000/app:latest", "[2001:db8::1]:5000/app:latest"),
+    ("EXAMPLE/app", "EXAMPLE/app:latest", "EXAMPLE/app:latest"),
+    ("a.b/c__d/e---f/g.h_i:J_K.l-m", "a.b/c__d/e---f/g.h_i:J_K.l-m", "a.b/c__d/e---f/g.h_i:J_K.l-m"),
+    # Without its registry this would be another image.
+    ("docker.io/quay.io/app", "docker.io/quay.io/app:latest", "docker.io/quay.io/app:latest"),
+    ("docker.io/localhost/app", "docker.io/localhost/app:latest", "docker.io/localhost/app:latest"),
+]
+BAD = [
+    ("", "it is empty"),
+    (" nginx", "white space"),
+    ("nginx latest", "white space"),
+    ("nginx\n", "white space"),
+    ("https://quay.io/app", "a scheme has no place in it. Write quay.io/app."),
+    ("Nginx", "'Nginx' is not lower case. Write nginx."),
+    ("quay.io/Team/app:v1", "'Team' is not lower case. Write quay.io/team/app:v1."),
+    ("nginx:", "the tag is empty"),
+    ("nginx:-x", "'-x' is no tag"),
+    (f"nginx:{'x' * 129}", "is no tag"),
+    ("a//b", "a part of the repository is empty"),
+    ("/nginx", "a part of the repository is empty"),
+    ("quay.io/", "a part of the repository is empty"),
+    ("docker.io/", "a part of the repository is empty"),
+    ("a___b", "'a___b' can't be part of a repository"),
+    ("-a", "'-a' can't be part of a repository"),
+    ("a/b-", "'b-' can't be part of a repository"),
+    ("ünicode", "can't be part of a repository"),
+    ("-host.io/app", "'-host.io' is no registry's host name"),
+    ("host:port/app", "'host:port' is no registry's host name"),
+    ("nginx@", "a digest is written ALGORITHM:HEX"),
+    ("nginx@latest", "a digest is written ALGORITHM:HEX"),
+    ("nginx@sha256:abc", "a sha256 digest has 64 hexadecimal digits, this one 3"),
+    (f"nginx@md5:{'a' * 32}", "md5 is no known digest algorithm"),
+    (f"nginx@{SHA256.upper().replace('SHA256', 'sha256')}", "lower case"),
+    (f"nginx@{SHA256}@{SHA256}", "a digest is written ALGORITHM:HEX"),
+    (SHA256.removeprefix("sha256:"), "64 hexadecimal digits are an image's ID"),
+    ("a/" * 200 + "a", "the repository has 401 characters, 255 are allowed"),
+]
+
+
+@pytest.mark.parametrize(("text", "canonical", "familiar"), GOOD)
+def test_a_good_reference_has_one_canonical_and_one_familiar_text(text: str, canonical: str, familiar: str) -> None:
+    reference = parse_reference(text)
+    assert str(reference) == canonical
+    assert reference.familiar == familiar
+    assert parse_reference(canonical) == parse_reference(familiar) == reference
+
+
+@pytest.mark.parametrize(("text", "fault"), BAD)
+def test_a_bad_reference_is_refused_with_what_is_wrong(text: str, fault: str) -> None:
+    with pytest.raises(ReferenceFault) as caught:
+        parse_reference(text)
+    assert fault in str(caught.value)
+    assert caught.value.text == text
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def regctl(text: str) -> subprocess.CompletedProcess[str]:
+    form = "{{.Registry}}/{{.Repository}}{{if .Tag}}:{{.Tag}}{{end}}{{if .Digest}}@{{.Digest}}{{end}}"
+    command: list[str | Path] = [build.ensure("regctl"), "ref", "--format", form, "--", text]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_regctl_reads_the_good_ones_the_same() -> None:
+    for text, canonical, _ in GOOD:
+        assert regctl(text).stdout.strip() == canonical, text
+
+
+def test_regctl_refuses_the_bad_ones_too() -> None:
+    # It takes any digest, IDs and repositories of any length; Docker's own parser does not.
+    lenient = ("64 hexadecimal digits are", "md5 is no known", "lower case", "401 characters")
+    taken = [fault for text, fault in BAD if regctl(text).returncode == 0]
+    assert [fault for fault in taken if not any(words in fault for words in lenient)] == []
+
+
+HOSTS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,5}[a-z0-9])?(\.[a-z]{2,4}){1,2}(:[0-9]{1,5})?", fullmatch=True)
+PARTS = st.from_regex(r"[a-z0-9]{1,5}(([._]|__|-{1,3})[a-z0-9]{1,5}){0,2}", fullmatch=True)
+TAGS = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
+DIGESTS = st.one_of(st.just(SHA256), st.just(SHA512))
+REFERENCES = st.builds(
+    Reference,
+    st.one_of(st.just("docker.io"), st.just("localhost:5000"), HOSTS),
+    st.lists(PARTS, min_size=2, max_size=4).map("/".join),
+    TAGS,
+    st.one_of(st.none(), DIGESTS),
+)
+
+
+@given(REFERENCES)
+def test_canonical_and_familiar_texts_are_read_back(reference: Reference) -> None:
+    assume(reference.registry != "index.docker.io")
+    assert parse_reference(str(reference)) == reference
+    assert parse_reference(reference.familiar) == reference
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_reference_or_a_fault_in_one_line(text: str) -> None:
+    try:
+        reference = parse_reference(text)
+    except ReferenceFault as fault:
+        assert len(str(fault).splitlines()) == 1  # noqa: PT017 (both outcomes are right)
+    else:
+        assert parse_reference(str(reference)) == reference
+        assert reference.tag or reference.digest
+
+
+@given(st.lists(REFERENCES, max_size=8))
+def test_references_sort_whether_or_not_they_have_a_digest(references: list[Reference]) -> None:
+    ordered = sorted(references)
+    assert all(not later < earlier for earlier, later in pairwise(ordered))
+
+
+def test_at_names_a_manifest_of_the_same_repository() -> None:
+    assert str(parse_reference("nginx:1.27").at(SHA256)) == f"docker.io/library/nginx@{SHA256}"
+    assert digest_fault(SHA256) is None
