@@ -37,6 +37,24 @@ class ImageRow:
         found = {each.verdict for each in self.judgements}
         return next(each for each in (Verdict.UNSUPPORTED, Verdict.UNKNOWN, Verdict.SUPPORTED) if each in found)
 
+    @property
+    def next_step(self) -> str:
+        """What a team would do now, as a sentence without its beginning."""
+        by_verdict: dict[Verdict, list[str]] = {}
+        for each in self.judgements:
+            by_verdict.setdefault(each.verdict, []).append(each.architecture)
+        if Verdict.UNKNOWN in by_verdict:
+            return (
+                "make it readable (name, credentials, registry) and ask again; until then its pods stay where they are."
+            )
+        if Verdict.UNSUPPORTED not in by_verdict:
+            return "its pods may tolerate the taint of arm64 nodes: `multiarch workload patch --tolerate arm64`."
+        build = f"build it for {' and '.join(by_verdict[Verdict.UNSUPPORTED])}, or find a tag that has it"
+        if Verdict.SUPPORTED not in by_verdict:
+            return f"{build}; as it is, no node runs it."
+        only = by_verdict[Verdict.SUPPORTED][0]
+        return f"{build}; until then keep its pods on {only}: `multiarch workload patch --require {only}`."
+
 
 @dataclass(frozen=True, slots=True)
 class ImageAudit:
@@ -48,6 +66,10 @@ class ImageAudit:
     def count(self, verdict: Verdict) -> int:
         """How many images have ``verdict`` as their worst."""
         return sum(row.worst is verdict for row in self.rows)
+
+    def has(self, verdict: str) -> bool:
+        """Whether any image has the verdict of this name for any architecture."""
+        return any(each.verdict == verdict for row in self.rows for each in row.judgements)
 
 
 async def audit_images(

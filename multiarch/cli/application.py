@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from multiarch import __version__
-from multiarch.cli import facts, image, simulate, stack, workload
+from multiarch.cli import audit, facts, image, simulate, stack, workload
 
 # Without rich markup help texts are plain text, the same on every terminal and in the README.
 application = typer.Typer(
@@ -23,6 +23,7 @@ application.add_typer(facts.commands, name="facts")
 application.add_typer(image.commands, name="image")
 application.command("simulate")(simulate.simulate)
 application.add_typer(workload.commands, name="workload")
+application.add_typer(audit.commands, name="audit")
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001  (typer calls it with the flag)

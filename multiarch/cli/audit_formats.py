@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import typer
@@ -14,6 +13,7 @@ import typer
 from multiarch import __version__
 from multiarch.audit.images import ImageAudit, ImageRow
 from multiarch.audit.uses import Place, Use
+from multiarch.cli.audit_images import Format
 from multiarch.cli.output import print_json, print_table
 from multiarch.images.model import Verdict
 
@@ -27,16 +27,6 @@ _RULES = {
     Verdict.UNSUPPORTED: ("image-unsupported", "error", "The image has no build for an architecture."),
     Verdict.UNKNOWN: ("image-unknown", "warning", "Whether the image has a build for an architecture can't be told."),
 }
-
-
-class Format(StrEnum):
-    """The shapes an audit can have."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    SARIF = "sarif"
 
 
 def show(audit: ImageAudit, form: Format, *, group_by: str = "") -> None:
