@@ -1,0 +1,213 @@
+"""``multiarch audit images`` on manifests and lists, against a real registry."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import Ran, type_of_run
+from tests.images.conftest import images_registry, repository
+from tests.images.shapes import Repository
+
+__all__ = ["images_registry", "repository"]
+
+MANIFEST = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: api, namespace: shop, labels: {{team: cart}}}}
+spec:
+  template:
+    spec:
+      initContainers:
+        - {{name: migrate, image: "{root}:amd64-only"}}
+      containers:
+        - name: api
+          image: {root}:both
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: report, namespace: pay}}
+spec:
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          containers:
+            - name: report
+              image: {root}:gone
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_cache_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+
+
+@pytest.fixture
+def root(repository: Repository) -> str:
+    repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
+    repository.image("linux/amd64", tag="amd64-only")
+    return f"{repository.server.host}/{repository.name}"
+
+
+@pytest.fixture
+def manifest(root: str, tmp_path: Path) -> Path:
+    file = tmp_path / "my shop.yaml"
+    file.write_text(MANIFEST.format(root=root))
+    return file
+
+
+def verdicts(ran: Ran) -> dict[str, dict[str, str]]:
+    return {
+        row["image"].rpartition(":")[2]: {each["architecture"]: each["verdict"] for each in row["verdicts"]}
+        for row in ran.json["images"]
+    }
+
+
+def test_the_table_has_a_row_per_image_and_stderr_the_sum(run: type_of_run, manifest: Path, root: str) -> None:
+    ran = run("audit", "images", str(manifest))
+    assert ran.code == 0
+    rows = {line.split()[0].rpartition(":")[2]: line for line in ran.out.splitlines() if root in line.split()[0]}
+    assert rows["both"].split()[1:] == ["supported", "supported", "Deployment/api", "shop"]
+    assert rows["amd64-only"].split()[1:3] == ["supported", "unsupported"]
+    assert "not found" in rows["gone"]
+    assert rows["gone"].split()[-2:] == ["CronJob/report", "pay"]
+    assert ran.err == "3 images for amd64 and arm64: 1 supported, 1 unsupported, 1 unknown.\n"
+
+
+def test_standard_input_reads_like_a_file(run: type_of_run, manifest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(manifest.read_text()))
+    ran = run("audit", "images", "-", "--output", "json")
+    assert verdicts(ran) == {
+        "both": {"amd64": "supported", "arm64": "supported"},
+        "amd64-only": {"amd64": "supported", "arm64": "unsupported"},
+        "gone": {"amd64": "unknown", "arm64": "unknown"},
+    }
+    assert ran.json["summary"] == {"supported": 1, "unsupported": 1, "unknown": 1}
+    assert {use["file"] for row in ran.json["images"] for use in row["uses"]} == {"standard input"}
+
+
+def test_json_names_every_container_and_its_line(run: type_of_run, manifest: Path) -> None:
+    ran = run("audit", "images", str(manifest), "-o", "json")
+    assert (ran.json["kind"], ran.json["version"]) == ("image-audit", "1")
+    lines = manifest.read_text().splitlines()
+    for row in ran.json["images"]:
+        for use in row["uses"]:
+            assert row["image"] in lines[use["line"] - 1]
+    assert {(use["container"], use["role"]) for row in ran.json["images"] for use in row["uses"]} == {
+        ("migrate", "init container"),
+        ("api", "container"),
+        ("report", "container"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ((), 0),
+        (("--fail-on", "unsupported"), 1),
+        (("--fail-on", "unknown"), 1),
+        (("--fail-on", "unsupported", "--architecture", "amd64"), 0),
+        (("--fail-on", "unknown", "--architecture", "amd64"), 1),
+    ],
+)
+def test_only_what_was_asked_for_fails(run: type_of_run, manifest: Path, options: tuple[str, ...], code: int) -> None:
+    assert run("audit", "images", str(manifest), *options).code == code
+
+
+def test_groups_have_the_images_of_their_own_workloads(run: type_of_run, manifest: Path) -> None:
+    ran = run("audit", "images", str(manifest), "--group-by", "team", "-o", "json")
+    found: dict[str, set[str]] = {}
+    for row in ran.json["images"]:
+        found.setdefault(row["group"], set()).add(row["image"].rpartition(":")[2])
+    assert found == {"cart": {"both", "amd64-only"}, "": {"gone"}}
+    table = run("audit", "images", str(manifest), "--group-by", "team").out
+    assert table.index("without team") < table.index("team=cart")
+
+
+def test_csv_is_read_back_by_any_reader(run: type_of_run, manifest: Path, root: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("audit", "images", str(manifest), "-o", "csv").out, newline="")))
+    assert [(row["image"], row["amd64"], row["arm64"]) for row in rows] == [
+        (f"{root}:amd64-only", "supported", "unsupported"),
+        (f"{root}:both", "supported", "supported"),
+        (f"{root}:gone", "unknown", "unknown"),
+    ]
+    assert rows[0]["workloads"] == "Deployment/api"
+
+
+def test_markdown_has_as_many_cells_in_each_row(run: type_of_run, manifest: Path) -> None:
+    lines = run("audit", "images", str(manifest), "-o", "markdown").out.splitlines()
+    assert len(lines) == 5
+    assert {line.replace("\\|", "").count("|") for line in lines} == {7}
+
+
+def test_sarif_points_at_the_lines_of_what_is_not_supported(run: type_of_run, manifest: Path) -> None:
+    log = run("audit", "images", str(manifest), "-o", "sarif").json
+    assert log["version"] == "2.1.0"
+    (one,) = log["runs"]
+    rules = [rule["id"] for rule in one["tool"]["driver"]["rules"]]
+    results: list[dict[str, Any]] = one["results"]
+    assert sorted(result["ruleId"] for result in results) == ["image-unknown", "image-unknown", "image-unsupported"]
+    for result in results:
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+        (location,) = result["locations"]
+        place = location["physicalLocation"]
+        assert place["artifactLocation"]["uri"].endswith("my%20shop.yaml")
+        line = manifest.read_text().splitlines()[place["region"]["startLine"] - 1]
+        assert "image" in line
+
+
+def test_explain_says_the_next_step(run: type_of_run, manifest: Path) -> None:
+    said = run("audit", "images", str(manifest), "--explain").err
+    assert "build it for arm64, or find a tag that has it; until then keep its pods on amd64" in said
+    assert "used by shop Deployment/api, init container migrate" in said
+
+
+def test_a_list_is_judged_line_by_line(run: type_of_run, root: str, tmp_path: Path) -> None:
+    file = tmp_path / "images.txt"
+    file.write_text(f"# ours\n{root}:both   # the good one\n\n{root}:amd64-only\n")
+    ran = run("audit", "images", "--images", str(file), "-o", "json")
+    assert verdicts(ran)["amd64-only"]["arm64"] == "unsupported"
+    assert [use["line"] for row in ran.json["images"] for use in row["uses"]] == [4, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("a.yaml", "--images", "list"), "exclude each other"),
+        (("a.yaml", "--context", "here"), "--context is for a live cluster"),
+        (("--images", "list", "--namespace", "shop"), "--namespace is for a live cluster"),
+        (("missing.yaml",), "missing.yaml can't be read"),
+        (("--images", "missing"), "missing can't be read"),
+        (("--kubeconfig", "nowhere"), "nowhere"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_code_2(
+    run: type_of_run, clone: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    ran = run("audit", "images", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_an_empty_list_is_refused(run: type_of_run, tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("# nothing\n")
+    ran = run("audit", "images", "--images", str(tmp_path / "empty"))
+    assert (ran.code, "names no image" in ran.err) == (2, True)
+
+
+def test_warm_answers_come_from_the_cache_on_disk(run: type_of_run, repository: Repository, tmp_path: Path) -> None:
+    made = repository.image("linux/arm64", tag="moved")
+    file = tmp_path / "images.txt"
+    file.write_text(f"{repository.server.host}/{repository.name}:moved\n")
+    command = ("audit", "images", "--images", str(file), "-o", "json")
+    first = verdicts(run(*command))
+    repository.server.delete(repository.name, made.digest)
+    assert verdicts(run(*command)) == first == {"moved": {"amd64": "unsupported", "arm64": "supported"}}
+    assert verdicts(run(*command, "--no-cache")) == {"moved": {"amd64": "unknown", "arm64": "unknown"}}
