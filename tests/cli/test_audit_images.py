@@ -176,6 +176,7 @@ def test_a_list_is_judged_line_by_line(run: type_of_run, root: str, tmp_path: Pa
     assert [use["line"] for row in ran.json["images"] for use in row["uses"]] == [4, 2]
 
 
+@pytest.mark.usefixtures("clone")
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -187,9 +188,7 @@ def test_a_list_is_judged_line_by_line(run: type_of_run, root: str, tmp_path: Pa
         (("--kubeconfig", "nowhere"), "nowhere"),
     ],
 )
-def test_wrong_usage_is_one_line_and_code_2(
-    run: type_of_run, clone: Path, arguments: tuple[str, ...], says: str
-) -> None:
+def test_wrong_usage_is_one_line_and_code_2(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:
     ran = run("audit", "images", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert says in ran.err
