@@ -12,6 +12,7 @@ import aiohttp
 from multiarch.registry.answers import RefusalError
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.recent import Recent
 from multiarch.registry.settings import RegistrySettings
 from multiarch.registry.timing import Deadline, backoff
 from multiarch.registry.transport import Errand
@@ -36,8 +37,8 @@ class Attempts:
     def __init__(self, settings: RegistrySettings) -> None:
         """Nothing is known of any host."""
         self._settings = settings
-        self._not_before: dict[str, float] = {}
-        self._down: dict[str, tuple[float, RegistryError]] = {}
+        self._not_before: Recent[str, float] = Recent()
+        self._down: Recent[str, tuple[float, RegistryError]] = Recent()
 
     async def run(
         self, errand: Errand, endpoints: Sequence[Endpoint], work: Callable[[Errand, Endpoint], Awaitable[T]]
@@ -88,18 +89,18 @@ class Attempts:
         if asked is not None:
             wait += asked
             until = time.monotonic() + asked
-            self._not_before[host] = max(until, self._not_before.get(host, 0.0))
+            self._not_before.put(host, max(until, self._not_before.get(host) or 0.0))
         return wait
 
     def _remember(self, host: str, error: RegistryError) -> None:
         if isinstance(error.__cause__, _NOT_CONNECTED) and error.reason is RegistryReason.UNREACHABLE:
-            self._down[host] = time.monotonic() + self._settings.down_seconds, error
+            self._down.put(host, (time.monotonic() + self._settings.down_seconds, error))
 
     async def _come_back_in_time(self, errand: Errand, host: str) -> None:
-        until, error = self._down.get(host, (0.0, None))
+        until, error = self._down.get(host) or (0.0, None)
         if error is not None and time.monotonic() < until:
             raise errand.error(error.reason, error.detail, error.hint)
-        wait = self._not_before.get(host, 0.0) - time.monotonic()
+        wait = (self._not_before.get(host) or 0.0) - time.monotonic()
         if wait <= 0:
             return
         if wait >= errand.deadline.left:

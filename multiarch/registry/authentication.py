@@ -21,6 +21,7 @@ from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.failures import host_of
+from multiarch.registry.recent import Recent
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings
 from multiarch.registry.transport import Errand, Transport
@@ -95,13 +96,13 @@ class Authenticator:
         self._transport = transport
         self._settings = settings
         self._credentials = credentials
-        self._accesses: dict[tuple[str, str, str], Access] = {}
-        self._challenges: dict[tuple[str, str], Challenge] = {}
+        self._accesses: Recent[tuple[str, str, str], Access] = Recent()
+        self._challenges: Recent[tuple[str, str], Challenge] = Recent()
 
     def access(self, endpoint: Endpoint, reference: Reference) -> Access:
         """What is known of a repository there; to be handed to the other methods."""
         key = endpoint.host, endpoint.path, reference.repository
-        return self._accesses.setdefault(key, Access())
+        return self._accesses.get_or_make(key, Access)
 
     async def header(self, errand: Errand, endpoint: Endpoint, reference: Reference, access: Access) -> str:
         """The Authorization to send first: of a kept token, or as the endpoint's other repositories want it.
@@ -136,9 +137,9 @@ class Authenticator:
         place = endpoint.host, endpoint.path
         challenge = strongest(parse_challenges(response.headers.getall("WWW-Authenticate", [])))
         if challenge is not None:
-            self._challenges[place] = _as_pattern(challenge, reference)
-        elif place in self._challenges:
-            challenge = _for_repository(self._challenges[place], reference)
+            self._challenges.put(place, _as_pattern(challenge, reference))
+        elif (pattern := self._challenges.get(place)) is not None:
+            challenge = _for_repository(pattern, reference)
         if challenge is None:
             return False
         async with access.lock:

@@ -25,6 +25,7 @@ from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.endpoints import Endpoint, MirrorFault, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest
+from multiarch.registry.recent import Recent
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import MIB, RegistrySettings
 from multiarch.registry.timing import Deadline
@@ -54,7 +55,7 @@ class RegistryClient:
         self._transport = Transport(settings)
         self._authenticator = Authenticator(self._transport, settings, credentials)
         self._attempts = Attempts(settings)
-        self._endpoints: dict[str, tuple[Endpoint, ...]] = {}
+        self._endpoints: Recent[str, tuple[Endpoint, ...]] = Recent()
         self._manifests: SingleFlight[Manifest] = SingleFlight()
         self._blobs: SingleFlight[bytes] = SingleFlight()
 
@@ -231,7 +232,7 @@ class RegistryClient:
                 known = endpoints_of(reference.registry, self._settings)
             except MirrorFault as fault:
                 raise errand.error(RegistryReason.MISCONFIGURED, str(fault), "") from fault
-            self._endpoints[reference.registry] = known
+            self._endpoints.put(reference.registry, known)
         allowed = [endpoint for endpoint in known if (endpoint.resolve if resolve else endpoint.pull)]
         if not allowed:
             raise errand.error(RegistryReason.MISCONFIGURED, "hosts.toml lets no host answer this", "")

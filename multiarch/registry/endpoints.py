@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -69,7 +69,7 @@ def endpoints_of(registry: str, settings: RegistrySettings) -> tuple[Endpoint, .
             return _read(file, registry, origin)
         certificates = tuple(sorted(folder.glob("*.crt")))
         if certificates:  # the older layout, which is docker's
-            return (_with(origin, ca_files=certificates),)
+            return (replace(origin, ca_files=certificates),)
     return (origin,)
 
 
@@ -85,10 +85,6 @@ def _folders(registry: str) -> tuple[str, ...]:
     return (f"{host}_{port}_", registry, "_default") if colon and port.isdigit() else (registry, "_default")
 
 
-def _with(origin: Endpoint, *, ca_files: tuple[Path, ...]) -> Endpoint:
-    return Endpoint(origin.host, origin.path, origin.scheme, ca_files=ca_files)
-
-
 def _read(file: Path, registry: str, origin: Endpoint) -> tuple[Endpoint, ...]:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -101,20 +97,24 @@ def _read(file: Path, registry: str, origin: Endpoint) -> tuple[Endpoint, ...]:
         raise MirrorFault(file, "host is no table")
     found = []
     for url, row in hosts.items():
+        if "@" in url:  # not shown: it may be a password
+            raise MirrorFault(file, "host: credentials have no place in a URL")
         if not isinstance(row, dict):
             raise MirrorFault(file, f'host."{url}" is no table')
         found.append(_endpoint(file, f'host."{url}"', url, row, registry))
     server = content.pop("server", None)
     if server is not None and not isinstance(server, str):
         raise MirrorFault(file, "server is no text")
-    place = "server" if server else ""
-    url = server or f"{origin.scheme or ''}://{origin.host}"
-    last = _endpoint(file, place, url, content, registry)
+    if server:
+        last = _endpoint(file, "server", server, content, registry)
+    else:
+        last = replace(_endpoint(file, "", f"https://{origin.host}", content, registry), scheme=origin.scheme)
     return (*found, last)
 
 
 def _endpoint(file: Path, place: str, url: str, row: Mapping[str, object], registry: str) -> Endpoint:
-    dot = f"{place}." if place else ""
+    # The keys of the server stand at the top of the file.
+    dot = f"{place}." if place.startswith("host") else ""
     for key in sorted(row):
         if key in _NOT_SUPPORTED:
             raise MirrorFault(file, f"{dot}{key}: {_NOT_SUPPORTED[key]}")
@@ -140,7 +140,7 @@ def _endpoint(file: Path, place: str, url: str, row: Mapping[str, object], regis
     )
 
 
-def _address(file: Path, place: str, url: str, *, override: bool) -> tuple[str | None, str, str]:
+def _address(file: Path, place: str, url: str, *, override: bool) -> tuple[str, str, str]:
     if "://" not in url:
         url = f"https://{url}"
     try:
@@ -148,14 +148,14 @@ def _address(file: Path, place: str, url: str, *, override: bool) -> tuple[str |
         _ = parts.port  # raises ValueError if it is no number
     except ValueError as error:
         raise MirrorFault(file, f"{place}: {url!r} is no URL ({error})") from error
-    if parts.scheme not in {"https", "http", ""} or not parts.netloc or parts.query or parts.fragment:
+    if parts.scheme not in {"https", "http"} or not parts.netloc or parts.query or parts.fragment:
         raise MirrorFault(file, f"{place}: {url!r} is no https:// or http:// URL of a registry")
     if "@" in parts.netloc:
         raise MirrorFault(file, f"{place}: credentials have no place in a URL")
     path = parts.path.rstrip("/")
     if not override and not path.endswith("/v2"):
         path = f"{path}/v2"
-    return parts.scheme or None, parts.netloc, path
+    return parts.scheme, parts.netloc, path
 
 
 def _texts(file: Path, place: str, value: object) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from yarl import URL
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.failures import failures, host_of
+from multiarch.registry.recent import Recent
 from multiarch.registry.settings import RegistrySettings, is_loopback
 from multiarch.registry.timing import Deadline
 
@@ -55,9 +56,9 @@ class Transport:
         self._session: aiohttp.ClientSession | None = None
         self._proxies: dict[str, str] = {}
         self._contexts: dict[tuple[tuple[Path, ...], bool], ssl.SSLContext] = {}
-        self._places: dict[str, asyncio.Semaphore] = {}
-        self._schemes: dict[str, str] = {}
-        self._probing: dict[str, asyncio.Lock] = {}
+        self._places: Recent[str, asyncio.Semaphore] = Recent()
+        self._schemes: Recent[str, str] = Recent()
+        self._probing: Recent[str, asyncio.Lock] = Recent()
 
     async def __aenter__(self) -> Self:
         """Open the pool of connections."""
@@ -87,9 +88,9 @@ class Transport:
         """The root of an endpoint's API. Finds out its scheme first, once, if both are allowed."""
         scheme = endpoint.scheme or self._schemes.get(endpoint.host)
         if scheme is None:
-            async with self._probing.setdefault(endpoint.host, asyncio.Lock()):
+            async with self._probing.get_or_make(endpoint.host, asyncio.Lock):
                 scheme = self._schemes.get(endpoint.host) or await self._find_scheme(errand, endpoint)
-                self._schemes[endpoint.host] = scheme
+                self._schemes.put(endpoint.host, scheme)
         return URL(f"{scheme}://{endpoint.host}{endpoint.path}")
 
     @asynccontextmanager
@@ -112,7 +113,8 @@ class Transport:
         Raises:
             RegistryError: there is no answer. An answer of whatever status is none of its matters.
         """
-        place = self._places.setdefault(f"{queue}{host_of(url)}", asyncio.Semaphore(self._settings.concurrency))
+        name = f"{queue}{host_of(url)}"
+        place = self._places.get_or_make(name, lambda: asyncio.Semaphore(self._settings.concurrency))
         async with errand.deadline.paused():
             await place.acquire()
         try:

@@ -146,10 +146,11 @@ def running(
     lenient: bool = False,
     ca: certificates.Pair | None = None,
     programs: Programs | None = None,
+    storage: Path | None = None,
 ) -> Iterator[Server]:
-    """Start a registry, and stop it at the end; what it holds is in memory.
+    """Start a registry, and stop it at the end; what it holds is in memory, or in the folder ``storage``.
 
-    ``lenient`` lets it take an index whose members are not there. ``tls`` makes an authority unless ``ca`` is given.
+    Memory is for small blobs: it grows them piece by piece. ``lenient`` lets it take an index whose members are not there. ``tls`` makes an authority unless ``ca`` is given.
 
     Raises:
         ClusterError: it ended, or did not answer in time.
@@ -164,6 +165,9 @@ def running(
         authority = ca or certificates.authority()
         ca_file, _ = authority.write(folder, "ca")
         config = _config(port, lenient=lenient)
+        if storage is not None:
+            del config["storage"]["inmemory"]
+            config["storage"]["filesystem"] = {"rootdirectory": str(storage)}
         pair = certificates.issue(authority).write(folder, "server") if tls else None
         if pair is not None:
             config["http"]["tls"] = {"certificate": str(pair[0]), "key": str(pair[1])}

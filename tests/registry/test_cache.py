@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,10 @@ def content(text: bytes) -> Content:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def cache(request: pytest.FixtureRequest, tmp_path: Path) -> Cache:
+def cache(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cache]:
     made: Cache = MemoryCache() if request.param == "memory" else SqliteCache(tmp_path / "cache" / "registry.sqlite")
-    request.addfinalizer(made.close)
-    return made
+    yield made
+    made.close()
 
 
 def test_content_comes_back_in_the_repository_it_was_kept_for(cache: Cache) -> None:

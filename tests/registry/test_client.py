@@ -9,9 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from multiarch.registry.credentials.model import Credential
+from multiarch.registry.cache.memory import MemoryCache
+from multiarch.registry.client import RegistryClient
+from multiarch.registry.credentials.model import Anonymous, Credential
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_MANIFEST, Descriptor
+from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings
 from tests.registry import server
 from tests.registry.images import CONFIG, CONFIG_TYPE, QUICK, READER, Known, client, push
@@ -270,3 +273,26 @@ def test_an_unknown_authority_is_not_trusted() -> None:
 
     with server.running(tls=True) as registry:
         asyncio.run(read(registry))
+
+
+def test_plain_http_elsewhere_is_used_only_when_it_is_allowed(plain: Server) -> None:
+    push(plain)
+    # Linux takes this address for its own; its name does not say that it is a loopback address.
+    host = plain.host.replace("127.0.0.1", "0.0.0.0")  # noqa: S104 (nothing is bound to it)
+    reference = Reference(host, "team/image", "1.0", None)
+
+    async def read(settings: RegistrySettings) -> None:
+        async with client(settings) as opened:
+            await opened.manifest(reference)
+
+    with pytest.raises(RegistryError) as caught:
+        asyncio.run(read(QUICK))
+    assert caught.value.reason is RegistryReason.REFUSED_HTTP
+    assert f"{host} does not speak TLS. Use HTTPS, or allow plain HTTP for this registry." in str(caught.value)
+    asyncio.run(read(dataclasses.replace(QUICK, plain_http=frozenset({host}))))
+
+
+def test_a_client_outside_its_with_is_a_mistake_of_the_program(plain: Server) -> None:
+    opened = RegistryClient(QUICK, Anonymous(), MemoryCache())
+    with pytest.raises(RuntimeError, match="outside its `async with`"):
+        asyncio.run(opened.manifest(plain.reference("team/image", "1.0")))

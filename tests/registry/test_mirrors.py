@@ -11,6 +11,7 @@ import pytest
 
 from multiarch.registry.endpoints import Endpoint, MirrorFault, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.reference import parse_reference
 from multiarch.registry.settings import RegistrySettings, is_loopback
 from tests.cluster.programs import free_ports
 from tests.registry import server
@@ -121,13 +122,9 @@ def test_a_file_that_is_wrong_is_refused_with_its_name(tmp_path: Path, text: str
     async def read() -> None:
         async with client(settings) as opened:
             with pytest.raises(RegistryError, match="misconfigured"):
-                await opened.manifest(server_reference("quay.io"))
+                await opened.manifest(parse_reference("quay.io/team/image"))
 
     asyncio.run(read())
-
-
-def server_reference(host: str) -> server.Reference:
-    return server.Reference(host, "team/image", "1.0", None)
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from multiarch.registry.credentials import helpers
 from multiarch.registry.credentials.auths import HUB_KEYS, entry, place_of
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.recent import Recent
 from multiarch.registry.reference import DOCKER_HUB, Reference
 
 _KEPT = 300.0
@@ -57,8 +58,8 @@ class DockerConfig:
             raise DockerConfigFault(file, "credsStore is no text")
         self._store = store
         self._auths = _auths(file, content)
-        self._answers: dict[tuple[str, str], tuple[float, tuple[Credential, ...]]] = {}
-        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
+        self._answers: Recent[tuple[str, str], tuple[float, tuple[Credential, ...]]] = Recent()
+        self._locks: Recent[tuple[str, str], asyncio.Lock] = Recent()
 
     async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
         """What docker would use for the repository's registry; a row of ``auths`` may also name a path in it.
@@ -84,8 +85,8 @@ class DockerConfig:
 
     async def _ask(self, helper: str, server: str, reference: Reference) -> tuple[Credential, ...]:
         key = helper, server
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            until, answer = self._answers.get(key, (0.0, ()))
+        async with self._locks.get_or_make(key, asyncio.Lock):
+            until, answer = self._answers.get(key) or (0.0, ())
             if time.monotonic() < until:
                 return answer
             try:
@@ -99,7 +100,7 @@ class DockerConfig:
                     hint=f"Install the helper, log in again, or take {helper!r} out of {self._file}.",
                 ) from None
             answer = () if found is None else (found,)
-            self._answers[key] = time.monotonic() + _KEPT, answer
+            self._answers.put(key, (time.monotonic() + _KEPT, answer))
             return answer
 
 
