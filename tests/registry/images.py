@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from multiarch.registry.cache.memory import MemoryCache
@@ -37,15 +37,18 @@ READER = Credential(ACCOUNT.user, ACCOUNT.password, source="the tests")
 
 def push(registry: Server, repository: str = "team/image", tag: str = "1.0", note: str = "") -> Descriptor:
     """Push a small image; another ``note`` makes another one."""
+    return push_all(registry, repository, {tag: note})[0]
+
+
+def push_all(registry: Server, repository: str, notes: Mapping[str, str]) -> list[Descriptor]:
+    """Push a small image per tag, as ``push`` does."""
     config = registry.push_blob(repository, CONFIG, CONFIG_TYPE)
-    manifest: dict[str, object] = {
-        "schemaVersion": 2,
-        "mediaType": OCI_MANIFEST,
-        "config": {"mediaType": CONFIG_TYPE, "digest": config.digest, "size": config.size},
-        "layers": [],
-        "annotations": {"note": note},
-    }
-    return registry.push_manifest(repository, tag, manifest, OCI_MANIFEST)
+    pointer = {"mediaType": CONFIG_TYPE, "digest": config.digest, "size": config.size}
+    fixed = {"schemaVersion": 2, "mediaType": OCI_MANIFEST, "config": pointer, "layers": []}
+    return [
+        registry.push_manifest(repository, tag, fixed | {"annotations": {"note": note}}, OCI_MANIFEST)
+        for tag, note in notes.items()
+    ]
 
 
 @asynccontextmanager

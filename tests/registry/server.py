@@ -150,7 +150,8 @@ def running(
 ) -> Iterator[Server]:
     """Start a registry, and stop it at the end; what it holds is in memory, or in the folder ``storage``.
 
-    Memory is for small blobs: it grows them piece by piece. ``lenient`` lets it take an index whose members are not there. ``tls`` makes an authority unless ``ca`` is given.
+    Memory is for small blobs: it grows them piece by piece. ``lenient`` lets it take an index whose members are not
+    there. ``tls`` makes an authority unless ``ca`` is given.
 
     Raises:
         ClusterError: it ended, or did not answer in time.

@@ -17,7 +17,7 @@ from multiarch.registry.model import OCI_MANIFEST, Descriptor
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings
 from tests.registry import server
-from tests.registry.images import CONFIG, CONFIG_TYPE, QUICK, READER, Known, client, push
+from tests.registry.images import CONFIG, CONFIG_TYPE, QUICK, READER, Known, client, push, push_all
 from tests.registry.server import Auth, Server, digest_of
 from tests.registry.tokens import REFRESH_TOKEN
 
@@ -102,8 +102,7 @@ def test_a_large_blob_streams_in_small_pieces(plain: Server) -> None:
 
 def test_all_pages_of_tags_are_read(plain: Server) -> None:
     names = [f"v{number:04}" for number in range(1050)]
-    for name in names:
-        push(plain, "team/tagged", name)
+    push_all(plain, "team/tagged", dict.fromkeys(names, ""))
 
     async def read() -> None:
         async with client() as opened:
@@ -137,8 +136,7 @@ def test_what_is_not_there_is_not_found(plain: Server, tag: str | None) -> None:
 
 
 def test_one_token_serves_a_repository_and_many_ask_for_it_once(guarded: Server) -> None:
-    for number in range(20):
-        push(guarded, "team/shared", f"v{number}", str(number))
+    push_all(guarded, "team/shared", {f"v{number}": str(number) for number in range(20)})
     assert guarded.tokens is not None
     guarded.tokens.requests.clear()
 
