@@ -73,10 +73,10 @@ def test_inspect_shows_platforms_and_verdicts(run: type_of_run, repository: Repo
     assert lines[0].endswith(f"/{repository.name}:latest")
     assert re.fullmatch(r"index sha256:[0-9a-f]{64}, \d+ bytes, application/vnd.oci.image.index.v1\+json", lines[1])
     assert lines[2] == "org.opencontainers.image.title=a \\x1b[31mtitle"
-    assert re.search(r"^linux/arm64 +v8 +sha256:[0-9a-f]{64} +\d+$", ran.out, re.MULTILINE)
-    assert re.search(r"^- +sha256:[0-9a-f]{64} +\d+ +attestation$", ran.out, re.MULTILINE)
-    assert re.search(r"^amd64 +supported +its index has linux/amd64$", ran.out, re.MULTILINE)
-    assert re.search(r"^arm64 +supported +its index has linux/arm64$", ran.out, re.MULTILINE)
+    assert re.search(r"^ *linux/arm64 +v8 +sha256:[0-9a-f]{64} +\d+$", ran.out, re.MULTILINE)
+    assert re.search(r"^ *- +sha256:[0-9a-f]{64} +\d+ +attestation$", ran.out, re.MULTILINE)
+    assert re.search(r"^ *amd64 +supported +its index has linux/amd64$", ran.out, re.MULTILINE)
+    assert re.search(r"^ *arm64 +supported +its index has linux/arm64$", ran.out, re.MULTILINE)
 
 
 def test_inspect_as_json_has_everything(run: type_of_run, repository: Repository) -> None:
@@ -115,8 +115,8 @@ def test_an_image_that_lies_is_a_finding(run: type_of_run, repository: Repositor
     name = built(repository, arm64="linux/amd64")
     ran = run("image", "verify", name, "--platform", "linux/arm64", "--deep")
     assert ran.code == 1
-    assert re.search(r"^entry point +unsupported +/app/server is amd64$", ran.out, re.MULTILINE)
-    assert re.search(r"^/app/server +amd64 +sha256:[0-9a-f]{64}$", ran.out, re.MULTILINE)
+    assert re.search(r"^ *entry point +unsupported +/app/server is amd64$", ran.out, re.MULTILINE)
+    assert re.search(r"^ */app/server +amd64 +sha256:[0-9a-f]{64}$", ran.out, re.MULTILINE)
     assert ran.err == f"{name} is not what linux/arm64 nodes need.\n"
     told = run("image", "verify", name, "--platform", "linux/arm64", "--deep", "-o", "json")
     assert (told.code, told.json["verdict"]) == (1, "unsupported")

@@ -1,0 +1,122 @@
+"""``multiarch image verify --deep`` of a 500 MB image of incompressible files, from a real registry on this machine.
+
+Limit: 100 MB of memory. Printed with it: how much more a larger image takes, and the speed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import http.client
+import io
+import json
+import os
+import random
+import struct
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from benchmarks.measure import BIN, Run, run, show
+from multiarch.registry.model import OCI_MANIFEST
+from tests.registry import server
+from tests.registry.server import Server
+
+MEMORY_LIMIT_MB = 100
+MB = 1000 * 1000
+SIZES_MB = (50, 500)
+LAYERS = 2
+"""Few, so that one layer alone is larger than the limit."""
+FILE_SIZE = 250_000
+SMALL_FILES = 10_000
+"""Small files of each layer, as in images of interpreted languages: every one is a path to remember."""
+ARM64 = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 3, 183)
+
+
+def _members(size: int, layer: int) -> Iterator[tuple[str, int, bytes]]:
+    """Programs of noise behind a real header, and small files; names, modes and contents."""
+    noise = random.Random(layer)  # noqa: S311 (the same image every time)
+    for number in range(size // FILE_SIZE):
+        yield f"opt/layer{layer}/bin/program{number}", 0o755, ARM64 + noise.randbytes(FILE_SIZE - len(ARM64))
+    for number in range(SMALL_FILES):
+        yield f"opt/layer{layer}/modules/package{number % 100}/lib/module{number}.js", 0o644, b"export {}\n"
+
+
+def _layer(file: Path, size: int, layer: int) -> None:
+    # Noise does not compress: level 1 makes the same size as level 9, sooner.
+    with gzip.open(file, "wb", compresslevel=1) as packed, tarfile.open(fileobj=packed, mode="w|") as tar:
+        for name, mode, content in _members(size, layer):
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(content), mode
+            tar.addfile(info, io.BytesIO(content))
+
+
+def _push_file(registry: Server, repository: str, file: Path) -> dict[str, object]:
+    """Push a layer from its file, and return its descriptor.
+
+    Never whole in memory: a child's peak, as Linux tells it, is not below that of the process that started it.
+    """
+    with file.open("rb") as content:
+        digest = f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}"
+        _, headers, _ = registry.request("POST", f"/v2/{repository}/blobs/uploads/", expect=202)
+        place = urlsplit(headers["Location"])
+        content.seek(0)
+        connection = http.client.HTTPConnection(registry.host, timeout=300)
+        path = f"{place.path}?{place.query}&digest={digest}"
+        connection.request("PUT", path, content, {"Content-Length": str(file.stat().st_size)})
+        answer = connection.getresponse()
+        connection.close()
+    if answer.status != HTTPStatus.CREATED:
+        sys.exit(f"the registry answers {answer.status} to a layer")
+    media_type = "application/vnd.oci.image.layer.v1.tar+gzip"
+    return {"mediaType": media_type, "digest": digest, "size": file.stat().st_size}
+
+
+def _push(registry: Server, size_mb: int, folder: Path) -> str:
+    repository = f"bench/image-{size_mb}"
+    said = {
+        "os": "linux",
+        "architecture": "arm64",
+        "config": {"Entrypoint": ["/opt/layer0/bin/program0"]},
+        "rootfs": {"type": "layers", "diff_ids": []},
+    }
+    config_type = "application/vnd.oci.image.config.v1+json"
+    config = registry.push_blob(repository, json.dumps(said).encode(), config_type)
+    rows = []
+    for number in range(LAYERS):
+        file = folder / "layer.tar.gz"
+        _layer(file, size_mb * MB // LAYERS, number)
+        rows.append(_push_file(registry, repository, file))
+        file.unlink()
+    content = {
+        "schemaVersion": 2,
+        "mediaType": OCI_MANIFEST,
+        "config": {"mediaType": config_type, "digest": config.digest, "size": config.size},
+        "layers": rows,
+    }
+    registry.push_manifest(repository, "1.0", content, OCI_MANIFEST)
+    return f"{registry.host}/{repository}:1.0"
+
+
+def _verify(name: str, folder: Path) -> Run:
+    command = [str(BIN / "multiarch"), "image", "verify", name, "--platform", "linux/arm64", "--deep", "-o", "json"]
+    return run(command, env=os.environ | {"XDG_CACHE_HOME": str(folder), "DOCKER_CONFIG": str(folder)})
+
+
+def main() -> None:
+    """Print the peak memory against the limit. A finding, or any failure, ends the benchmark."""
+    with tempfile.TemporaryDirectory() as text, server.running(storage=Path(text) / "registry") as registry:
+        folder = Path(text)
+        runs = {size: _verify(_push(registry, size, folder), folder) for size in SIZES_MB}
+    small, large = (runs[size] for size in SIZES_MB)
+    show(f"verify --deep of {SIZES_MB[1]} MB, peak memory", large.peak_mb, MEMORY_LIMIT_MB, "MB")
+    print(f"that is {large.peak_mb - small.peak_mb:.1f} MB more than of {SIZES_MB[0]} MB", flush=True)
+    print(f"{SIZES_MB[1] / large.wall:.0f} MB/s, {large.cpu:.1f} s of processor time", flush=True)
+
+
+if __name__ == "__main__":
+    main()
