@@ -49,13 +49,15 @@ class Asked:
 class Proxy:
     """A running proxy. ``fault`` happens to the next ``times`` answers about manifests, blobs and tags.
 
-    ``elsewhere`` is where blobs are redirected to, if anywhere; ``retry_after`` goes with 429.
+    ``elsewhere`` is where blobs are redirected to, if anywhere; ``retry_after`` goes with 429. Without ``says_digest`` it
+    leaves Docker-Content-Digest out.
     """
 
     upstream: Server
     fault: Fault | None = None
     times: int = 1_000_000
     retry_after: str = "1"
+    says_digest: bool = True
     elsewhere: str = ""
     asked: list[Asked] = field(default_factory=list)
     host: str = ""
@@ -186,6 +188,8 @@ class _Handler(BaseHTTPRequestHandler):
             length = str(10**12)
         self.send_response(answer.status)
         for name, value in answer.headers.items():
+            if name.lower() == "docker-content-digest" and not self.proxy.says_digest:
+                continue
             if name.lower() not in {"content-length", "date", "server", "connection"}:
                 self.send_header(name, value)
         if fault is Fault.COMPRESSED:
