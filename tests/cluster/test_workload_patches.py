@@ -1,0 +1,320 @@
+"""What is changed in manifests means to the real scheduler and API server what it is said to mean."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import parse_taint
+from multiarch.workloads.affinity import node_affinity_from
+from multiarch.workloads.architectures import as_pod_spec
+from multiarch.workloads.patches import changes_in, json_patch, strategic_merge_patch
+from multiarch.workloads.tolerations import first_untolerated, tolerations_from
+from multiarch.workloads.transform import ContradictionError, Wish, transform
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kube import Kube, KubeError, Object
+from tests.cluster.programs import wait_for
+from tests.workloads.manifests import expression, required
+
+ARM, AMD = Architecture.ARM64, Architecture.AMD64
+KEY, OLD_KEY, HOST = "kubernetes.io/arch", "beta.kubernetes.io/arch", "kubernetes.io/hostname"
+TAINT = parse_taint("arch=arm64:NoSchedule")
+WRITTEN_TAINT = {"key": "arch", "value": "arm64", "effect": "NoSchedule"}
+ALL_WISHES = [Wish(require=ARM), Wish(require=AMD), Wish(prefer=ARM), Wish(tolerate=(TAINT,))]
+
+
+@pytest.fixture
+def kube(control_plane: ControlPlane) -> Kube:
+    return control_plane.kube
+
+
+# -- the scheduler -----------------------------------------------------------------------------------------------------
+
+NODES: dict[str, tuple[dict[str, str], bool]] = {
+    f"n-{architecture or 'none'}-{disk}-{'tainted' if tainted else 'free'}": (
+        {"disk": disk, **({KEY: architecture, OLD_KEY: architecture} if architecture else {})},
+        tainted,
+    )
+    for architecture, disk, tainted in itertools.product(("", "amd64", "arm64"), ("ssd", "9"), (False, True))
+}
+ARCH_IN = {value: expression(KEY, "In", value) for value in ("amd64", "arm64")}
+SSD = expression("disk", "In", "ssd")
+SAMPLES: dict[str, dict[str, Any]] = {
+    "no-rule": {},
+    "two-terms": {"affinity": required([SSD], [ARCH_IN["amd64"]])},
+    "empty-term": {"affinity": required([], [expression("disk", "Exists")])},
+    "not-arm64": {"affinity": required([expression(KEY, "NotIn", "arm64")])},
+    "no-label": {"affinity": required([expression(KEY, "DoesNotExist")], [expression(KEY, "Exists"), SSD])},
+    "number": {"affinity": required([expression("disk", "Gt", "3")], [expression("disk", "Lt", "many")])},
+    "old-label": {"affinity": required([expression(OLD_KEY, "In", "arm64")])},
+    "selector": {"nodeSelector": {KEY: "arm64"}, "affinity": required([SSD])},
+    "tolerant": {"tolerations": [{"key": "arch", "operator": "Exists"}], "nodeSelector": {"disk": "ssd"}},
+    "nearly": {"tolerations": [{"key": "arch", "operator": "Equal", "value": "amd64", "effect": "NoSchedule"}]},
+}
+
+
+def node(name: str, labels: Mapping[str, str], *, tainted: bool) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {HOST: name, **labels}},
+        "spec": {"taints": [WRITTEN_TAINT] if tainted else []},
+    }
+
+
+def ready() -> Object:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    condition = {"type": "Ready", "status": "True", "lastHeartbeatTime": now, "lastTransitionTime": now}
+    room = {"cpu": "64", "memory": "64Gi", "pods": "500"}
+    return {"status": {"capacity": room, "allocatable": room, "conditions": [condition]}}
+
+
+@pytest.fixture
+def nodes(kube: Kube) -> Iterator[None]:
+    made = [node(name, labels, tainted=tainted) for name, (labels, tainted) in NODES.items()]
+    for each in made:
+        kube.create(each)
+        kube.patch(each, ready(), part="status")
+
+    def only_ours() -> bool:
+        found = {item["metadata"]["name"]: item["spec"].get("taints", []) for item in kube.list("v1", "Node")}
+        return all(len(found[name]) == tainted for name, (_, tainted) in NODES.items())
+
+    wait_for(only_ours, "nodes to be ready", timeout=30)
+    yield
+    for item in kube.list("v1", "Pod", "default", selector="probe=yes"):
+        kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=0)
+    for each in made:
+        kube.delete(each)
+
+
+def probe(number: int, spec: Mapping[str, Any], target: str) -> Object:
+    """A pod with a spec's rules that asks for one node besides; affinity and tolerations are as they are."""
+    written = copy.deepcopy(dict(spec))
+    written["nodeSelector"] = {**(written.get("nodeSelector") or {}), HOST: target}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"probe-{number}", "namespace": "default", "labels": {"probe": "yes"}},
+        "spec": {"terminationGracePeriodSeconds": 0, "containers": [{"name": "a", "image": "a"}], **written},
+    }
+
+
+def allowed_by_scheduler(kube: Kube, specs: Sequence[Mapping[str, Any]]) -> list[set[str]]:
+    """For each spec the names of the nodes onto which the scheduler puts a pod that has it."""
+    asked = list(itertools.product(range(len(specs)), NODES))
+    for number, (which, target) in enumerate(asked):
+        kube.create(probe(number, specs[which], target))
+
+    def decided() -> dict[str, str] | None:
+        found = {}
+        for item in kube.list("v1", "Pod", "default", selector="probe=yes"):
+            conditions = item.get("status", {}).get("conditions", [])
+            if "nodeName" in item["spec"] or any(each["reason"] == "Unschedulable" for each in conditions):
+                found[item["metadata"]["name"]] = item["spec"].get("nodeName", "")
+        return found if len(found) == len(asked) else None
+
+    bound = wait_for(decided, "the scheduler to judge all probes", timeout=90, pause=0.3)
+    allowed: list[set[str]] = [set() for _ in specs]
+    for number, (which, target) in enumerate(asked):
+        if bound[f"probe-{number}"]:
+            assert bound[f"probe-{number}"] == target
+            allowed[which].add(target)
+    return allowed
+
+
+def transformed(spec: Mapping[str, Any], wish: Wish) -> Mapping[str, Any] | None:
+    try:
+        return transform(spec, wish).spec
+    except ContradictionError:
+        return None
+
+
+def allowed_without_the_taint(spec: Mapping[str, Any]) -> set[str]:
+    affinity = node_affinity_from(as_pod_spec(spec))
+    return {name for name, (labels, _) in NODES.items() if affinity.allows(labels)}
+
+
+@pytest.mark.usefixtures("nodes")
+def test_the_scheduler_puts_changed_pods_exactly_where_they_should_go(kube: Kube) -> None:
+    asked: list[tuple[str, Wish | None, Mapping[str, Any]]] = []
+    for name, spec in SAMPLES.items():
+        asked.append((name, None, spec))
+        for one in ALL_WISHES:
+            made = transformed(spec, one)
+            if made is not None:
+                asked.append((name, one, made))
+    answers = allowed_by_scheduler(kube, [spec for _, _, spec in asked])
+    before = {name: answer for (name, wish, _), answer in zip(asked, answers, strict=True) if wish is None}
+    for (name, wish, changed), after in zip(asked, answers, strict=True):
+        if wish is None:
+            borne = first_untolerated(tolerations_from(as_pod_spec(changed)["tolerations"]), (TAINT,)) is None
+            free = {each for each in allowed_without_the_taint(changed) if borne or not NODES[each][1]}
+            assert after == free, f"the reading side differs from the scheduler about {name}"
+        elif wish.require:
+            assert after == {each for each in before[name] if NODES[each][0].get(KEY) == wish.require}, (name, wish)
+        elif wish.prefer:
+            assert after == before[name], (name, wish)
+        else:
+            assert after == allowed_without_the_taint(SAMPLES[name]), (name, wish)
+    refused = {
+        (name, one.require)
+        for name, one in itertools.product(SAMPLES, ALL_WISHES)
+        if one.require and transformed(SAMPLES[name], one) is None
+    }
+    assert refused == {("not-arm64", ARM), ("old-label", AMD), ("selector", AMD)}
+    for name, architecture in refused:
+        assert not [each for each in before[name] if NODES[each][0].get(KEY) == architecture]
+
+
+# -- the API server ----------------------------------------------------------------------------------------------------
+
+RULES = {
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "gpu", "operator": "Exists"}, {"key": "x", "effect": "NoExecute", "tolerationSeconds": 3}],
+    "affinity": {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "x"}}}
+            ]
+        },
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [SSD]},
+                    {},
+                    {"matchExpressions": [expression("a", "Exists")]},
+                ]
+            },
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 3, "preference": {"matchExpressions": [SSD]}}
+            ],
+        },
+    },
+}
+WISHES = {
+    "require": Wish(require=ARM),
+    "prefer": Wish(prefer=ARM, tolerate=(TAINT,)),
+    "tolerate": Wish(tolerate=(TAINT, parse_taint("b:NoExecute"))),
+}
+
+
+def manifest(kind: str, spec: Mapping[str, Any]) -> Object:
+    labels = {"app": "x"}
+    full = {"containers": [{"name": "a", "image": "a"}], **spec}
+    template = {"metadata": {"labels": labels}, "spec": full}
+    selected = {"selector": {"matchLabels": labels}, "template": template}
+    job = {"template": {**template, "spec": {**full, "restartPolicy": "Never"}}}
+    parts = {
+        "Deployment": ("apps/v1", {"replicas": 0, **selected}),
+        "StatefulSet": ("apps/v1", {"replicas": 0, "serviceName": "x", **selected}),
+        "DaemonSet": ("apps/v1", selected),
+        "ReplicaSet": ("apps/v1", {"replicas": 0, **selected}),
+        "CronJob": ("batch/v1", {"schedule": "0 0 1 1 *", "suspend": True, "jobTemplate": {"spec": job}}),
+    }
+    version, content = parts[kind]
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": {"name": f"patched-{kind.lower()}", "namespace": "default"},
+        "spec": content,
+    }
+
+
+def dry(kube: Kube, method: str, item: Object, body: object, content_type: str) -> Object:
+    """What the object would be afterwards."""
+    return kube.request(
+        method, kube.path_of(item), body=body, query={"dryRun": "All"}, content_type=f"application/{content_type}"
+    )
+
+
+@pytest.mark.parametrize("rules", [{}, RULES], ids=["without-rules", "with-rules"])
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "CronJob"])
+def test_patches_do_in_the_api_server_what_is_done_to_the_manifest(
+    kube: Kube, kind: str, rules: Mapping[str, Any]
+) -> None:
+    item = manifest(kind, rules)
+    kube.create(item)
+    try:
+        for wish in WISHES.values():
+            here = live(kube, item)
+            ((template, change),) = changes_in(here, wish)
+            merged = strategic_merge_patch(here, wish)
+            expected = dry(kube, "PUT", item, with_spec(here, template.path, change.spec), "json")["spec"]
+            assert expected != here["spec"]
+            operations = json_patch(change.additions, template.path)
+            assert dry(kube, "PATCH", item, operations, "json-patch+json")["spec"] == expected
+            assert dry(kube, "PATCH", item, merged, "strategic-merge-patch+json")["spec"] == expected
+            patch_type = "application/strategic-merge-patch+json"
+            kube.request("PATCH", kube.path_of(item), body=merged, content_type=patch_type)
+            assert strategic_merge_patch(live(kube, item), wish) is None
+    finally:
+        kube.delete(item)
+
+
+def live(kube: Kube, item: Object) -> Object:
+    """The object as it is, for an update that does not mind what controllers wrote into its status meanwhile."""
+    found = kube.get(item["apiVersion"], item["kind"], item["metadata"]["name"], "default")
+    assert found is not None
+    del found["metadata"]["resourceVersion"]
+    return {"apiVersion": item["apiVersion"], "kind": item["kind"], **found}
+
+
+def with_spec(item: Mapping[str, Any], path: Sequence[str | int], spec: object) -> Object:
+    changed: Object = json.loads(json.dumps(item))
+    inner: Any = changed
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = spec
+    return changed
+
+
+def test_a_custom_resource_takes_the_same_patch_as_a_json_merge_patch(kube: Kube) -> None:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "rollouts.tests.example.com"},
+        "spec": {
+            "group": "tests.example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "rollouts", "singular": "rollout", "kind": "Rollout", "listKind": "RolloutList"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+    template = {"spec": {"containers": [{"name": "a", "image": "a"}], **RULES}}
+    item = {
+        "apiVersion": "tests.example.com/v1",
+        "kind": "Rollout",
+        "metadata": {"name": "r", "namespace": "default"},
+        "spec": {"template": template},
+    }
+    kube.create(definition)
+    try:
+        wait_for(lambda: created(kube, item), "the definition to be served", timeout=30, pause=0.2)
+        for wish in WISHES.values():
+            patch = strategic_merge_patch(item, wish)
+            after = dry(kube, "PATCH", item, patch, "merge-patch+json")
+            assert after["spec"]["template"]["spec"] == transform(template["spec"], wish).spec
+            with pytest.raises(KubeError) as raised:
+                dry(kube, "PATCH", item, patch, "strategic-merge-patch+json")
+            assert raised.value.code == 415
+    finally:
+        kube.delete(definition)
+
+
+def created(kube: Kube, item: Object) -> bool:
+    try:
+        kube.create(item)
+    except KubeError as error:
+        if error.code in {404, 409}:
+            return error.code == 409
+        raise
+    return True
