@@ -16,6 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from tests.registry.server import Server
 
 
+_OWN_HEADERS = frozenset({"content-length", "date", "server", "connection"})
+
+
 class Fault(Enum):
     """What happens to an answer."""
 
@@ -49,8 +52,8 @@ class Asked:
 class Proxy:
     """A running proxy. ``fault`` happens to the next ``times`` answers about manifests, blobs and tags.
 
-    ``elsewhere`` is where blobs are redirected to, if anywhere; ``retry_after`` goes with 429. Without ``says_digest`` it
-    leaves Docker-Content-Digest out.
+    ``elsewhere`` is where blobs are redirected to, if anywhere; ``retry_after`` goes with 429. Without ``says_digest``
+    it leaves Docker-Content-Digest out.
     """
 
     upstream: Server
@@ -187,17 +190,18 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is Fault.OVERSIZED:
             length = str(10**12)
         self.send_response(answer.status)
+        left_out = _OWN_HEADERS if self.proxy.says_digest else _OWN_HEADERS | {"docker-content-digest"}
         for name, value in answer.headers.items():
-            if name.lower() == "docker-content-digest" and not self.proxy.says_digest:
-                continue
-            if name.lower() not in {"content-length", "date", "server", "connection"}:
+            if name.lower() not in left_out:
                 self.send_header(name, value)
         if fault is Fault.COMPRESSED:
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", length)
         self.end_headers()
-        if self.command == "HEAD":
-            return
+        if self.command != "HEAD":
+            self.body(fault, body)
+
+    def body(self, fault: Fault | None, body: bytes) -> None:
         if fault in {Fault.TRUNCATED, Fault.RESET, Fault.SLOW, Fault.OVERSIZED}:
             self.wfile.write(body[: len(body) // 2])
             self.wfile.flush()
