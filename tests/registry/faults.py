@@ -15,7 +15,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.registry.server import Server
 
-
 _OWN_HEADERS = frozenset({"content-length", "date", "server", "connection"})
 
 
