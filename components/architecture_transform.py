@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 import pulumi
-from pulumi.output import Unknown
+from pulumi.output import UNKNOWN, Unknown
 from pulumi.runtime.rpc import is_rpc_secret, unwrap_rpc_secret
 
 from multiarch.errors import MultiarchError
@@ -96,7 +96,7 @@ async def _known(value: object) -> object:
     The engine's protocol has one kind of number.
     """
     if isinstance(value, pulumi.Output):
-        found: object = await value.future(with_unknowns=True) if await value.is_known() else Unknown()
+        found: object = await value.future(with_unknowns=True) if await value.is_known() else UNKNOWN
         return await _known(found)
     if is_rpc_secret(value):
         return await _known(unwrap_rpc_secret(value))
