@@ -215,14 +215,17 @@ def _role(part: str, container: Mapping[str, object]) -> Role:
 
 
 def _place(source: Source, image: str, lines: Lines) -> Place | None:
-    """The line that names the image, in its document; ``None`` for an object of a cluster."""
+    """The line that names the image, in its document; ``None`` for an object of a cluster.
+
+    JSON has no lines to speak of: its objects stand on the first.
+    """
     if source.document is None:
         return None
     first = source.line or 1
-    if image:
+    if image and source.line is not None:
         written = re.compile(rf"""\bimage["']?\s*:.*(?<![\w./-]){re.escape(image)}(?![\w./:@-])""")
         for number, line in enumerate(lines(source.where)[first - 1 :], start=first):
-            if written.search(line):
+            if image in line and written.search(line):
                 return Place(source.where, number)
             if line.startswith("---") and number > first:
                 break
