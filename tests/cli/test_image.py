@@ -23,6 +23,7 @@ from tests.images.binaries import program
 from tests.images.shapes import UNKNOWN, Repository, described, platform
 from tests.registry import server
 from tests.registry.server import Server
+from tests.test_docs import shape, text_of
 
 START = {"Entrypoint": ["/app/server"]}
 EXAMPLE = "docker/library/busybox"
@@ -31,6 +32,9 @@ _NUMBERS = count()
 
 @pytest.fixture(scope="module")
 def registry() -> Iterator[Server]:
+    # Built here, because the tests' own XDG_CACHE_HOME would give Go an empty cache.
+    program("linux/amd64")
+    program("linux/arm64")
     with server.running(lenient=True) as running:
         yield running
 
@@ -86,6 +90,16 @@ def test_inspect_as_json_has_everything(run: type_of_run, repository: Repository
     assert told["entries"][1]["platform"]["written"] == "linux/arm64/v8"
     assert told["verdicts"][1]["digest"] == told["entries"][1]["digest"]
     assert told["annotations"][0]["value"] == "a \x1b[31mtitle"
+
+
+def test_every_key_of_the_json_is_described(run: type_of_run, repository: Repository) -> None:
+    described_keys = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", text_of("docs/json-output.md")))))
+    name = built(repository, arm64="linux/amd64")
+    told = run("image", "inspect", name, "-o", "json").json
+    assert shape(told) <= described_keys
+    told = run("image", "verify", name, "--platform", "linux/arm64", "--deep", "-o", "json").json
+    assert shape(told) <= described_keys
+    assert told["elfFiles"]["foreign"]
 
 
 def test_raw_prints_the_bytes(repository: Repository) -> None:

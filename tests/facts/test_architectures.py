@@ -1,7 +1,16 @@
 import pytest
 
 from multiarch.errors import UnknownFactError
-from multiarch.facts.architectures import Architecture, from_ec2, from_uname, to_ami
+from multiarch.facts.architectures import (
+    Architecture,
+    elf_for_no_processor,
+    elf_machine,
+    from_ec2,
+    from_elf,
+    from_uname,
+    image_platform,
+    to_ami,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,3 +57,30 @@ def test_amis_spell_amd64_in_their_own_way() -> None:
 @pytest.mark.parametrize("architecture", Architecture)
 def test_what_goes_to_an_ami_comes_back_from_ec2(architecture: Architecture) -> None:
     assert from_ec2([to_ami(architecture)]) is architecture
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (("arm64", "v8"), ("arm64", "")),
+        (("AArch64", ""), ("arm64", "")),
+        (("x86_64", "V1"), ("amd64", "")),
+        (("amd64", "v3"), ("amd64", "v3")),
+        (("arm", "8"), ("arm", "v8")),
+        (("armel", ""), ("arm", "v6")),
+        (("riscv64", "rva23"), ("riscv64", "rva23")),
+    ],
+)
+def test_images_spellings_that_mean_the_same_are_one(written: tuple[str, str], meant: tuple[str, str]) -> None:
+    assert image_platform(*written) == meant
+    assert image_platform(*meant) == meant
+
+
+def test_elf_s_numbers_are_an_architecture_only_with_its_word_size_and_byte_order() -> None:
+    assert from_elf(62, bits=64, little_endian=True) is Architecture.AMD64
+    assert from_elf(183, bits=64, little_endian=True) is Architecture.ARM64
+    assert from_elf(183, bits=64, little_endian=False) is None
+    assert from_elf(62, bits=32, little_endian=True) is None
+    assert from_elf(40, bits=32, little_endian=True) is None
+    assert [elf_machine(number) for number in (40, 62, 247, 1234)] == ["arm", "amd64", "BPF", "machine 1234"]
+    assert [elf_for_no_processor(number) for number in (62, 183, 247)] == [False, False, True]

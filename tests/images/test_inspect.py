@@ -6,12 +6,15 @@ import asyncio
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import DEEPEST, MOST_ENTRIES, MOST_READ, inspect_manifest
 from multiarch.images.model import EntryKind, ImageKind, Verdict
+from multiarch.images.verdict import judge
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, SCHEMA1_SIGNED, Descriptor, Manifest
+from multiarch.registry.model import MANIFEST_TYPES, OCI_INDEX, OCI_MANIFEST, SCHEMA1_SIGNED, Descriptor, Manifest
 from tests.images.asking import inspected, judged
 from tests.images.shapes import EMPTY, OCI_CONFIG, UNKNOWN, Repository, described, platform
 from tests.images.test_verdict import REFERENCE, Refusing
@@ -214,3 +217,31 @@ def test_an_entry_that_is_no_descriptor_is_said(row: object) -> None:
     (entry,) = asyncio.run(inspect_manifest(Refusing(), REFERENCE, manifest)).entries
     assert entry.kind is EntryKind.UNREADABLE
     assert entry.note.startswith("entry 1 of the index is no descriptor")
+
+
+_KEYS = st.sampled_from(
+    (
+        *("mediaType", "digest", "size", "platform", "os", "architecture", "variant", "annotations", "artifactType"),
+        *("manifests", "config", "layers", "schemaVersion", "fsLayers", "vnd.docker.reference.type"),
+    )
+)
+_WORDS = st.sampled_from([OCI_INDEX, OCI_MANIFEST, OCI_CONFIG, f"sha256:{1:064x}", "linux", "arm64", "\x1b[0m", ""])
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(st.sampled_from((*MANIFEST_TYPES, "text/plain")), st.dictionaries(_KEYS, _VALUES, max_size=6))
+def test_any_json_is_something_or_malformed(media_type: str, content: dict[str, object]) -> None:
+    manifest = Manifest(media_type, "sha256:1", json.dumps(content).encode())
+    try:
+        got = asyncio.run(inspect_manifest(Refusing(), REFERENCE, manifest))
+    except RegistryError as error:
+        found = {error.reason}
+    else:
+        judgements = [judge(got, architecture) for architecture in Architecture]
+        assert all(each.reason.isprintable() and each.reason for each in judgements)
+        found = set()
+    assert found <= {RegistryReason.MALFORMED, RegistryReason.DENIED}

@@ -213,7 +213,8 @@ class Refusing:
         raise RegistryError(RegistryReason.DENIED, "no", registry=reference.registry, reference=str(reference))
 
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
-        raise NotImplementedError(reference, descriptor, limit)
+        detail = f"{descriptor.digest} of {limit} bytes at most"
+        raise RegistryError(RegistryReason.DENIED, detail, registry=reference.registry, reference=str(reference))
 
     def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
         raise NotImplementedError(reference, descriptor)
