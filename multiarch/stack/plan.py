@@ -18,9 +18,9 @@ from multiarch.nodes.report import Path
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.autoscaling import autoscaling_spec
-from multiarch.stack.checks import access, cluster, names, production, reach
+from multiarch.stack.checks import access, autoscalers, cluster, names, production, reach
 from multiarch.stack.load import Stack
-from multiarch.stack.model import ClusterPlan, NewNetwork, Plan, SessionPlan
+from multiarch.stack.model import ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
 from multiarch.stack.origin import Origin
 from multiarch.stack.schema.cluster import Session
@@ -95,7 +95,8 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
     # With a group missing, the one that coredns or a controller could use may be the missing one.
     if known and len(groups) == len(specs):
         check_controllers_have_a_node(words.addons, taint, groups, report)
-        autoscaling = _autoscaling(words, groups, context, report)
+        subnet_ids = network.private_subnet_ids if isinstance(network, ExistingNetwork) else ()
+        autoscaling = _autoscaling(words, groups, context, subnet_ids, report)
     _check_words(stack, groups, report)
     addons = plan_addons(words.addons, taint, report)
     protected, storage_class = production.deletion_protection(words, report), reach.storage_class(words, report)
@@ -121,7 +122,11 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
 
 
 def _autoscaling(
-    words: StackWords, groups: tuple[NodeGroupPlan, ...], context: ClusterContext, report: Findings
+    words: StackWords,
+    groups: tuple[NodeGroupPlan, ...],
+    context: ClusterContext,
+    subnet_ids: tuple[str, ...],
+    report: Findings,
 ) -> AutoscalingPlan:
     return plan_autoscaling(
         autoscaling_spec(words.autoscaling),
@@ -133,6 +138,7 @@ def _autoscaling(
             arm64_taint=context.arm64_taint,
             prefix_delegation=context.prefix_delegation,
             zones=context.zones,
+            subnet_ids=subnet_ids,
             tags=_tags(words),
         ),
         report,
@@ -149,7 +155,9 @@ def _check_words(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Findin
     cluster.check_encryption(words, stack.region, report)
     cluster.check_addon_versions(words.addons, report)
     cluster.check_session(words, report)
-    reach.check_autoscaler_reachable(words, report)
+    autoscalers.check_autoscaler_reachable(words, report)
+    autoscalers.check_autoscaler_has_a_way_out(words, report)
+    autoscalers.check_autoscaler_has_a_role(words, report)
 
 
 def _also_needed(words: StackWords) -> Iterator[str]:
