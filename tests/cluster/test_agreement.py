@@ -32,8 +32,8 @@ def _with_and_without(ask: Ask) -> list[Object]:
 
 
 KARPENTER_LABELS = (
-    "Karpenter gives a planned node any label that its pods narrow to one value, such as one by NotIn and another by In; "
-    "here a node has the labels of its NodePool and its type alone."
+    "Karpenter gives a planned node any label that its pods narrow to one value, such as one by NotIn and another "
+    "by In; here a node has the labels of its NodePool and its type alone."
 )
 MANUFACTURER = "karpenter.k8s.aws/instance-cpu-manufacturer"
 ARM_SPOT, ARM = "general-arm64-spot arm64 spot", "general-arm64-on-demand arm64 on-demand"
