@@ -8,55 +8,24 @@ from datetime import date
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.plan import plan_autoscaling
 from multiarch.autoscaling.spec import AutoscalingContext
-from multiarch.errors import Problem, Severity, StackError
+from multiarch.errors import Severity, StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.model import CapacityType, Kind, NodeGroupPlan, Pairs
 from multiarch.nodes.plan import plan_node_group
-from multiarch.nodes.report import Path
+from multiarch.nodes.report import Path, Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.autoscaling import autoscaling_spec
 from multiarch.stack.checks import access, autoscalers, cluster, names, production, reach
+from multiarch.stack.findings import Findings
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
-from multiarch.stack.origin import Origin
 from multiarch.stack.schema.cluster import Session
 from multiarch.stack.schema.nodes import Ami, NodeGroupWords
 from multiarch.stack.schema.stack import StackWords
-
-
-class Findings:
-    """Collects problems with their places. One per planning; a :class:`multiarch.nodes.report.Report`."""
-
-    def __init__(self, origin: Origin) -> None:
-        """``origin`` knows where each value was written."""
-        self._origin = origin
-        self.problems: list[Problem] = []
-
-    def __call__(
-        self,
-        rule: str,
-        path: Path,
-        message: str,
-        *,
-        hint: str = "",
-        value: object = None,
-        severity: Severity = Severity.ERROR,
-    ) -> None:
-        """Record one problem."""
-        self.problems.append(self._origin.problem(rule, path, message, hint=hint, value=value, severity=severity))
-
-    def sorted(self) -> tuple[Problem, ...]:
-        """Return the problems in the order of the file, those without a place last, each once.
-
-        Both halves of a multi-architecture group find the same fault in what they share.
-        """
-        once = {(p.rule, p.key, p.message): p for p in reversed(self.problems)}
-        in_order = [p for p in self.problems if once.get((p.rule, p.key, p.message)) is p]
-        return tuple(sorted(in_order, key=lambda p: (p.line is None, p.file or "", p.line or 0)))
 
 
 def make_plan(stack: Stack, *, today: date) -> Plan:
@@ -126,7 +95,7 @@ def _autoscaling(
     groups: tuple[NodeGroupPlan, ...],
     context: ClusterContext,
     subnet_ids: tuple[str, ...],
-    report: Findings,
+    report: Report,
 ) -> AutoscalingPlan:
     return plan_autoscaling(
         autoscaling_spec(words.autoscaling),
@@ -145,7 +114,7 @@ def _autoscaling(
     )
 
 
-def _check_words(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Findings) -> None:
+def _check_words(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Report) -> None:
     words = stack.words
     names.check_names(stack.name, words, groups, report)
     production.check_zones(words, report)
@@ -168,7 +137,7 @@ def _also_needed(words: StackWords) -> Iterator[str]:
         yield "logs"
 
 
-def _arm64_taint(words: StackWords, report: Findings) -> Taint | None:
+def _arm64_taint(words: StackWords, report: Report) -> Taint | None:
     if words.arm64_taint == "none":
         return None
     try:
