@@ -20,6 +20,12 @@ from multiarch.nodes.model import Pairs
 
 NAME = "cluster-autoscaler"
 REPOSITORY = "https://kubernetes.github.io/autoscaler"
+UNLIKE_LABELS = (
+    "eks.amazonaws.com/nodegroup-image",
+    "eks.amazonaws.com/sourceLaunchTemplateId",
+    "eks.amazonaws.com/sourceLaunchTemplateVersion",
+)
+"""What EKS labels nodes of managed groups with, and differs between groups that are alike in all else."""
 # The image's own user without rights.
 _NOBODY = 65532
 
@@ -95,7 +101,9 @@ def values(
         "extraArgs": {
             # The chart writes the priorities' ConfigMap only where one element is exactly ``priority``.
             "expander": "priority,least-waste",
-            "balance-similar-node-groups": "true",
+            "balance-similar-node-groups": str(plan.balance_similar).lower(),
+            # The chart cuts a key at its first underscore, so that one argument can be given several times.
+            **{f"balancing-ignore-label_{number}": label for number, label in enumerate(UNLIKE_LABELS, 1)},
             "scale-down-unneeded-time": f"{down.unneeded_minutes}m",
             "scale-down-delay-after-add": f"{down.delay_after_add_minutes}m",
             "scale-down-utilization-threshold": f"{down.utilization_percent / 100:.2f}",

@@ -31,9 +31,8 @@ class KarpenterArgs:
     """What Karpenter is, and where.
 
     ``controller_group`` is the managed node group that the controller runs on. ``discovery`` are the tags by which
-    subnets are found; the security group gets them here. ``isolated`` says that nothing but VPC endpoints leads out.
-    ``ready`` is what the controller's pods need; ``successor`` the autoscaler that takes over, where the stack leaves
-    Karpenter.
+    the stack's own subnets are found; the security group gets them here. ``ready`` is what the controller's pods need;
+    ``successor`` the autoscaler that takes over, where the stack leaves Karpenter.
     """
 
     plan: KarpenterPlan
@@ -46,7 +45,6 @@ class KarpenterArgs:
     security_group_id: pulumi.Input[str]
     discovery: Pairs
     session_log_group: str | None
-    isolated: bool
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
     successor: pulumi.Resource | None
@@ -127,7 +125,6 @@ class Karpenter(Component):
             queue=queue.name,
             node_group=args.controller_group.eks_name,
             taints=(*([args.arm64_taint] if args.arm64_taint else []), *args.controller_group.plan.taints),
-            isolated=args.isolated,
             service_monitor=args.plan.service_monitor,
         )
         return kubernetes_api.declare_release(
@@ -157,7 +154,6 @@ def values(
     queue: pulumi.Input[str],
     node_group: pulumi.Input[str],
     taints: Sequence[Taint],
-    isolated: bool,
     service_monitor: bool,
 ) -> Manifest:
     """Return the controller chart's values; what it has right by itself is not repeated.
@@ -172,8 +168,6 @@ def values(
             "clusterName": cluster,
             "interruptionQueue": queue,
             "eksControlPlane": True,
-            # Prices come from an API that has no VPC endpoint in most regions.
-            "isolatedVPC": isolated,
         },
         "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
         "replicas": 2,

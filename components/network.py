@@ -28,7 +28,7 @@ ANYWHERE = "0.0.0.0/0"
 class NetworkArgs:
     """``cluster`` is the cluster's name: subnets are tagged with it, so that load balancers find them.
 
-    ``node_tags`` go onto private subnets, so that whoever launches nodes finds these.
+    ``node_tags`` go onto the private subnets of a new network, so that whoever launches nodes finds these.
     """
 
     cluster: str
@@ -42,24 +42,22 @@ class Network(Component):
     """A VPC with its subnets.
 
     ``ready`` holds what nodes need to reach AWS (routes, NAT gateways, endpoints): node groups depend on it, so that
-    they come after it and go before it. ``node_tags`` are the tags that were put onto existing subnets.
+    they come after it and go before it. Nothing is declared of an existing network.
     """
 
     vpc_id: pulumi.Output[str]
     private_subnet_ids: list[pulumi.Output[str]]
     public_subnet_ids: list[pulumi.Output[str]]
     ready: tuple[pulumi.Resource, ...]
-    node_tags: tuple[pulumi.Resource, ...]
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the plan's network."""
         super().__init__("Network", name, cluster=args.cluster, tags=args.tags, opts=opts)
         self.ready = ()
-        self.node_tags = ()
         if isinstance(args.plan, NewNetwork):
             self._declare(args, args.plan)
         else:
-            self._adopt(args, args.plan)
+            self._adopt(args.plan)
         self.register_outputs(
             {
                 "vpcId": self.vpc_id,
@@ -83,17 +81,11 @@ class Network(Component):
         named_subnets = zip(self._named_zones, self.private_subnet_ids, strict=True)
         return [subnet for zone, subnet in named_subnets if zone in group.zones]
 
-    def _adopt(self, args: NetworkArgs, plan: ExistingNetwork) -> None:
+    def _adopt(self, plan: ExistingNetwork) -> None:
         self._named_zones: tuple[str, ...] = ()
         self.vpc_id = pulumi.Output.from_input(plan.vpc_id)
         self.private_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.private_subnet_ids]
         self.public_subnet_ids = []
-        # Only these tags: the subnets and all else about them belong to somebody else.
-        self.node_tags = tuple(
-            ec2.Tag(f"{subnet}-{key}", resource_id=subnet, key=key, value=value, opts=self.child(f"{subnet}-{key}"))
-            for subnet in plan.private_subnet_ids
-            for key, value in args.node_tags
-        )
 
     def _declare(self, args: NetworkArgs, plan: NewNetwork) -> None:
         vpc = ec2.Vpc(

@@ -35,7 +35,7 @@ from components.storage_class import DefaultStorageClass, DefaultStorageClassArg
 from multiarch.autoscaling.karpenter import discovery_tags
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
 from multiarch.nodes.model import BootstrapCase, Kind, NodeGroupPlan, Pairs
-from multiarch.stack.model import Nat, NewNetwork, Plan
+from multiarch.stack.model import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Platform(Component):
         groups = {group.name: self._node_group(group, network, roles[group.kind], ready) for group in plan.node_groups}
         nodes = [resource for group in groups.values() for resource in group.resources]
         late = self._addons("addons-after-nodes", account, before_nodes=False, ready=nodes)
-        self._in_the_cluster(account, network, groups, (*nodes, *late.resources))
+        self._in_the_cluster(account, groups, (*nodes, *late.resources))
         self.node_groups = {group.name: _output(group, groups[group.name]) for group in plan.node_groups}
         known = pulumi.Output.all(session.document_name, account.region)
         self.sessions = {
@@ -206,7 +206,7 @@ class Platform(Component):
         )
 
     def _in_the_cluster(
-        self, account: Account, network: Network, groups: Mapping[str, NodeGroup], ready: Sequence[pulumi.Resource]
+        self, account: Account, groups: Mapping[str, NodeGroup], ready: Sequence[pulumi.Resource]
     ) -> None:
         """Declare what the Kubernetes API is needed for; ``ready`` are nodes and add-ons."""
         plan = self._plan
@@ -227,7 +227,7 @@ class Platform(Component):
                 account,
                 groups[karpenter.controller_group],
                 provider,
-                (*ready, *network.node_tags),
+                ready,
                 successor=release if karpenter.cordoned else None,
             )
 
@@ -280,7 +280,6 @@ class Platform(Component):
                 security_group_id=self.control_plane.security_group_id,
                 discovery=self._discovery(),
                 session_log_group=plan.session.log_group_name,
-                isolated=isinstance(plan.network, NewNetwork) and plan.network.nat is Nat.NONE,
                 provider=provider,
                 ready=ready,
                 successor=successor,

@@ -24,6 +24,7 @@ REPLICAS = 2
 """Controllers: one leads, on another node than the second."""
 _CRITICAL = "CriticalAddonsOnly"
 _LONGEST_QUEUE = 80
+_MOST_SUBNETS = 30
 # Tags that Karpenter writes itself; its CRD refuses them.
 _KARPENTER_TAG = re.compile(
     r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(?:pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
@@ -52,6 +53,14 @@ def plan_karpenter(
                 hint="Remove it.",
                 value=value,
             )
+    if len(context.subnet_ids) > _MOST_SUBNETS:
+        report(
+            "karpenter-subnets",
+            ("network", "privateSubnetIds"),
+            f"{len(context.subnet_ids)} subnets; an EC2NodeClass names {_MOST_SUBNETS} at most.",
+            hint="Name fewer.",
+            value=len(context.subnet_ids),
+        )
     return KarpenterPlan(
         chart_version=version,
         queue=queue_name(context.cluster),
@@ -64,6 +73,7 @@ def plan_karpenter(
             imds_hop_limit=spec.imds_hop_limit,
             # Karpenter knows nothing of prefixes and would count single addresses.
             max_pods=POD_CEILING_SMALL if context.prefix_delegation else None,
+            subnet_ids=context.subnet_ids,
         ),
         pools=plan_pools(spec.pools, order, context, family, report, cordoned=cordoned),
         service_monitor=spec.service_monitor,

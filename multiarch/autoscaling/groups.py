@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from multiarch.autoscaling.expander import plan_priorities
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, Kind
@@ -10,6 +11,7 @@ from multiarch.autoscaling.spec import ROOT, AutoscalingContext, ClusterAutoscal
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
 from multiarch.errors import Severity
 from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART, cluster_autoscaler_image
+from multiarch.nodes.model import Kind as GroupKind
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Path, Report
 
@@ -52,16 +54,38 @@ def plan_cluster_autoscaler(
                 value=group.sizes.maximum,
                 severity=Severity.WARNING,
             )
+    priorities = plan_priorities(groups, order, written=dict(spec.priorities), cordoned=leaving)
     return ClusterAutoscalerPlan(
         chart_version=CLUSTER_AUTOSCALER_CHART,
         image_tag=cluster_autoscaler_image(context.version),
-        priorities=plan_priorities(groups, order, written=dict(spec.priorities), cordoned=leaving),
+        priorities=priorities,
         tags=tuple(tags),
         scale_down=spec.scale_down,
         service_monitor=spec.service_monitor,
         cordoned=leaving,
         scale_up_delay_seconds=SCALE_UP_DELAY if cordoned else 0,
+        balance_similar=_may_balance(groups, {row.group: row.priority for row in priorities}),
     )
+
+
+def _may_balance(groups: Sequence[NodeGroupPlan], priorities: Mapping[str, int]) -> bool:
+    """Whether all groups that the autoscaler takes for alike have one priority.
+
+    It spreads what it adds over groups that are alike, whatever the expander chose: self-managed spot and on-demand
+    groups would share it, although spot comes first.
+    """
+    return all(priorities[a.name] == priorities[b.name] for a, b in combinations(groups, 2) if _alike(a, b))
+
+
+def _alike(first: NodeGroupPlan, second: NodeGroupPlan) -> bool:
+    """Whether nodes of two groups can have the same resources and labels; taints are not compared.
+
+    EKS labels nodes of managed groups with their capacity type. Source: autoscaler,
+    ``cluster-autoscaler/processors/nodegroupset/compare_nodegroups.go``.
+    """
+    capacity = [group.capacity_type if group.kind is GroupKind.MANAGED else None for group in (first, second)]
+    types = [{each.name for each in group.instance_types} for group in (first, second)]
+    return capacity[0] == capacity[1] and first.labels == second.labels and bool(types[0] & types[1])
 
 
 def _check_priorities(spec: ClusterAutoscalerSpec, groups: Sequence[NodeGroupPlan], report: Report) -> None:

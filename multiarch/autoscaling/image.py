@@ -41,13 +41,13 @@ def plan_image(spec: KarpenterSpec, context: AutoscalingContext, report: Report)
     word, _, release = alias.partition("@")
     family = _WORDS[word]
     if family is AmiFamily.AL2 and not supports_al2(context.version):
+        # Of a family that the stack chose, the same is said of its node groups: one fault, told once.
         report(
             "al2-too-new",
             PATH if spec.ami_alias else ("amiFamily",),
-            f"the alias {alias} has no images for Kubernetes {context.version}; {LAST_AL2_VERSION} is the last with "
-            "Amazon Linux 2.",
-            hint="Use al2023.",
-            value=alias,
+            f"there are no Amazon Linux 2 images for Kubernetes {context.version}; {LAST_AL2_VERSION} is the last.",
+            hint=f"Use al2023@{_EXAMPLES['al2023']}." if spec.ami_alias else "Use amiFamily AL2023 or Bottlerocket.",
+            value=spec.ami_alias or str(family),
         )
     elif release == LATEST:
         report(

@@ -15,16 +15,19 @@ _DISCOVERY_TAG = "karpenter.sh/discovery"
 
 
 def discovery_tags(cluster: str) -> Pairs:
-    """Return the tags of subnets and security groups that Karpenter's nodes are to use."""
+    """Return the tags of the stack's own subnets and of the security group that Karpenter's nodes are to use."""
     return ((_DISCOVERY_TAG, cluster),)
 
 
 def node_class_manifest(plan: NodeClassPlan, *, cluster: str, role: object, tags: Pairs) -> Manifest:
     """Return the EC2NodeClass. ``role`` is the node role's name, or what will become it; ``tags`` go onto instances.
 
+    Subnets that are not the stack's own are named one by one: a tag on them has one value, and two stacks may use the
+    same. The security group is EKS's, one for each cluster.
+
     Pods reach the metadata service only when ``imds_hop_limit`` lets them; a session token is needed always (IMDSv2).
     """
-    found_by = [{"tags": dict(discovery_tags(cluster))}]
+    tagged = [{"tags": dict(discovery_tags(cluster))}]
     spec: Manifest = {
         "amiFamily": plan.ami_family,
         "amiSelectorTerms": [{"alias": plan.ami_alias}],
@@ -36,8 +39,8 @@ def node_class_manifest(plan: NodeClassPlan, *, cluster: str, role: object, tags
             "httpTokens": "required",
         },
         "role": role,
-        "securityGroupSelectorTerms": found_by,
-        "subnetSelectorTerms": found_by,
+        "securityGroupSelectorTerms": tagged,
+        "subnetSelectorTerms": [{"id": each} for each in plan.subnet_ids] or tagged,
         "tags": dict(tags),
     }
     if plan.max_pods is not None:

@@ -60,7 +60,8 @@ class ClusterAutoscalerPlan:
     ``priorities`` are sorted, highest first; ``tags`` are per group (name), for its Auto Scaling Group. While a stack
     leaves this autoscaler, ``cordoned`` names the groups that a migration takes out (lowest priority), and a pod has
     to wait for ``scale_up_delay_seconds`` before this autoscaler looks at it (``--new-pod-scale-up-delay``), so that
-    the new one comes first; 0 otherwise.
+    the new one comes first; 0 otherwise. ``balance_similar`` says whether groups that are alike may share what is
+    added.
     """
 
     chart_version: str
@@ -71,6 +72,7 @@ class ClusterAutoscalerPlan:
     service_monitor: bool
     cordoned: tuple[str, ...] = ()
     scale_up_delay_seconds: int = 0
+    balance_similar: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,10 @@ class NodePoolPlan:
 
 @dataclass(frozen=True, slots=True)
 class NodeClassPlan:
-    """The EC2NodeClass that all pools share. ``ami_alias`` resolves both architectures; ``disk_size`` in GiB."""
+    """The EC2NodeClass that all pools share. ``ami_alias`` resolves both architectures; ``disk_size`` in GiB.
+
+    ``subnet_ids`` are those of an existing network; with none, subnets are found by the stack's own tag.
+    """
 
     name: str
     ami_family: str
@@ -129,6 +134,7 @@ class NodeClassPlan:
     disk_size: int
     imds_hop_limit: int
     max_pods: int | None
+    subnet_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

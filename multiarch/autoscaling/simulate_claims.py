@@ -55,13 +55,19 @@ class _Claim:
         labels = self.pool.shapes[index].labels_in(zone, host)
         return Node(f"{host} {index} {zone}", labels, self.pool.plan.taints)
 
+    def domain(self, types: int, keys: Sequence[str]) -> tuple[str | None, ...]:
+        """The values that the node has for some labels."""
+        labels = dict(self.pool.shapes[first(types)].labels_in(None))
+        return tuple(labels.get(key) for key in keys)
+
 
 @dataclass(slots=True)
 class _Ask:
     """One way in which Karpenter asks for a batch's pods, with what each pool offers for it.
 
     ``apart`` is the pod with no rules about others but those that keep them apart. ``zonal``: its node has to be in one
-    zone for the sake of its rules; ``domains``: labels other than zones that its rules are about;
+    zone for the sake of its rules; ``domains``: labels other than zones by which it is spread or wants to be near
+    others; ``by_kind``: it has rules about such labels, those that keep pods apart included;
     ``lasting``: what other pods forbid it today stays forbidden.
     """
 
@@ -70,6 +76,7 @@ class _Ask:
     offers: list[Offer | None]
     zonal: bool
     domains: tuple[str, ...]
+    by_kind: bool
     lasting: bool
     heap: list[tuple[tuple[int, int], int]] = field(default_factory=list)
     seen: int = 0
@@ -92,6 +99,7 @@ class Karpenter:
         self._reasons = reasons
         self._capacity: dict[str, Resources] = {pool.plan.name: Resources() for pool in pools}
         self._asks: dict[int, list[_Ask]] = {}
+        self._by_kind = False
         self._wishes = any(taint.effect is Effect.PREFER_NO_SCHEDULE for pool in pools for taint in pool.plan.taints)
         self._start()
 
@@ -139,6 +147,8 @@ class Karpenter:
         Returns the identities of pods that were placed.
         """
         placed: set[int] = set()
+        for batch in waiting:
+            self._asks_of(batch)
         order = [(batch, pod) for batch, pods in waiting.items() for pod in pods]
         order.sort(key=lambda pair: (-pair[1].requests.cpu, -pair[1].requests.memory))
         queue = deque(order)
@@ -171,8 +181,11 @@ class Karpenter:
                 offers = [pool.offer(spec, shuns_wishes=shuns) for pool in self._pools]
                 pod = replace(batch.sample, spec=spec)
                 apart = replace(pod, spec=replace(spec, spread=(), pod_affinity=()))
-                domains = tuple(sorted(set(domains_of(spec))))
-                asks.append(_Ask(pod, apart, offers, bool(spread or spec.pod_affinity), domains, lasting))
+                domains = tuple(sorted(set(domains_of(replace(spec, pod_anti_affinity=())))))
+                by_kind = any(domains_of(apart.spec))
+                self._by_kind = self._by_kind or by_kind
+                zonal = bool(spread or spec.pod_affinity)
+                asks.append(_Ask(pod, apart, offers, zonal, domains, by_kind or bool(domains), lasting))
             self._asks[batch.number] = asks
         return self._asks[batch.number]
 
@@ -250,20 +263,23 @@ class Karpenter:
     def _open_domains(
         self, batch: Batch, ask: _Ask, claim: _Claim, types: int, zones: _Zones
     ) -> tuple[int, _Zones, bool]:
-        """What other pods leave open: all types, or those of the emptiest domain where there are rules about such."""
-        if not ask.domains:
+        """What other pods leave open: types and zones; of domains to spread over or to be in the emptiest."""
+        if not ask.by_kind:
             return types, *self._open_zones(ask, claim, types, zones)
-        found, lasting = [], True
+        found: list[tuple[int, int, _Zones]] = []
+        lasting = True
         for kind in claim.pool.kinds:
             if kind & types:
                 open_zones, for_good = self._open_zones(ask, claim, kind & types, zones)
                 lasting = lasting and for_good
                 if open_zones:
-                    labels = claim.node(kind & types, None).labels
-                    domain = tuple(labels.get(key) for key in ask.domains)
-                    found.append((self._domains[batch.number, domain], kind & types, open_zones))
+                    count = self._domains[batch.number, claim.domain(kind & types, ask.domains)]
+                    found.append((count, kind & types, open_zones))
         if not found:
             return types, (), lasting
+        if not ask.domains:
+            somewhere = {zone for _, _, open_zones in found for zone in open_zones}
+            return sum(kind for _, kind, _ in found), tuple(zone for zone in zones if zone in somewhere), True
         _, chosen, open_zones = min(found, key=lambda each: each[0])
         return chosen, open_zones, True
 
@@ -291,13 +307,17 @@ class Karpenter:
         zone = claim.zones[0] if len(claim.zones) == 1 else None
         self._tally[batch.number, zone] += 1
         if domains := self._asks[batch.number][0].domains:
-            labels = claim.node(claim.types, None).labels
-            self._domains[batch.number, tuple(labels.get(key) for key in domains)] += 1
+            self._domains[batch.number, claim.domain(claim.types, domains)] += 1
         if self._placements is not None and batch.counted:
             self._placements.place(pod, claim.node(claim.types, zone))
-            # Whoever is to be kept apart from a pod is kept out of all zones in which its node might come up.
-            for each in claim.zones if zone is None else ():
-                self._possible.place(pod, claim.node(claim.types, each))
+            self._place_wherever(pod, claim)
+
+    def _place_wherever(self, pod: Pod, claim: _Claim) -> None:
+        """Count a pod in all domains that its node might come up in: others that avoid it stay out of all."""
+        kinds = [kind & claim.types for kind in claim.pool.kinds if kind & claim.types] if self._by_kind else []
+        spots = [(types, zone) for types in kinds or [claim.types] for zone in claim.zones]
+        for types, zone in spots if len(spots) > 1 else ():
+            self._possible.place(pod, claim.node(types, zone))
 
     def _explain(self, batch: Batch, ask: _Ask, offer: Offer, claim: _Claim) -> None:
         """Record why a pool that a pod may use makes no node for it."""

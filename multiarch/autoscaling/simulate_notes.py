@@ -117,6 +117,10 @@ def _about_karpenter(plan: AutoscalingPlan) -> Iterator[str]:
         "or of both architectures in a pool that has them, that are equally empty; with more than 12 planned nodes of "
         "equal pods it takes any."
     )
+    yield (
+        "Karpenter gives a planned node any label that its pods narrow to one value, such as one by NotIn and another "
+        "by In; here a node has the labels of its NodePool and its type alone."
+    )
     both = sorted(pool.name for pool in plan.karpenter.pools if len({kind.architecture for kind in pool.kinds}) > 1)
     if both:
         yield (

@@ -15,8 +15,6 @@ MAX_TAINTS_PER_NODE_GROUP = 50
 """EKS user guide, "Node taints on managed node groups"."""
 MAX_TAGS_PER_RESOURCE = 50
 """EKS API, TagMap; IAM API, tagListType."""
-MAX_UNAVAILABLE = 100
-"""EKS API, NodegroupUpdateConfig: nodes updated at once."""
 MAX_USER_DATA_BYTES = 16384
 """EC2 user guide, "Run commands at launch": raw, before base64."""
 MAX_MANAGED_POLICY_CHARACTERS = 6144
@@ -29,13 +27,7 @@ class NameKind(StrEnum):
     CLUSTER = "cluster name"
     NODE_GROUP = "node group name"
     AUTO_SCALING_GROUP = "Auto Scaling group name"
-    IAM_ROLE = "IAM role name"
-    IAM_PATH = "IAM path"
-    IAM_POLICY = "IAM policy name"
-    INSTANCE_PROFILE = "instance profile name"
     LAUNCH_TEMPLATE = "launch template name"
-    KMS_ALIAS = "KMS alias"
-    LOG_GROUP = "log group name"
     TAG_KEY = "tag key"
     TAG_VALUE = "tag value"
     ASG_TAG_KEY = "Auto Scaling tag key"
@@ -47,7 +39,6 @@ class NameKind(StrEnum):
     TAINT_KEY = "taint key"
     TAINT_VALUE = "taint value"
     MANAGED_TAINT_KEY = "taint key of a managed node group"
-    MANAGED_TAINT_VALUE = "taint value of a managed node group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +65,6 @@ _KEY_FORM = (
     "digit; PREFIX a DNS name in lower case of at most 253 characters"
 )
 _VALUE_FORM = "takes letters, digits, '-', '_' and '.', and begins and ends with a letter or digit"
-_IAM_FORM = "takes letters, digits and _+=,.@-"
 # Letters, digits and spaces of any script: [\p{L}\p{Z}\p{N}_.:/=+\-@] in IAM's model. \w adds marks that IAM
 # refuses in no name worth writing; control characters stay out.
 _TAG = r"[^\W_]|[ _.:/=+\-@]"
@@ -101,26 +91,8 @@ RULES: Mapping[NameKind, NameRule] = MappingProxyType(
             "takes printable ASCII without spaces and colons",
             "Auto Scaling API, CreateAutoScalingGroup",
         ),
-        NameKind.IAM_ROLE: NameRule(64, r"[A-Za-z0-9_+=,.@-]+", _IAM_FORM, "IAM API, roleNameType"),
-        NameKind.IAM_PATH: NameRule(512, r"/|/[!-~]+/", "begins and ends with '/'", "IAM API, pathType"),
-        NameKind.IAM_POLICY: NameRule(128, r"[A-Za-z0-9_+=,.@-]+", _IAM_FORM, "IAM API, policyNameType"),
-        NameKind.INSTANCE_PROFILE: NameRule(128, r"[A-Za-z0-9_+=,.@-]+", _IAM_FORM, "IAM API, instanceProfileNameType"),
         NameKind.LAUNCH_TEMPLATE: NameRule(
             128, r"[a-zA-Z0-9().\-/_]+", "takes letters, digits and ().-/_", "EC2 API, LaunchTemplateName", shortest=3
-        ),
-        NameKind.KMS_ALIAS: NameRule(
-            256,
-            r"alias/[a-zA-Z0-9/_-]+",
-            "begins with 'alias/' and takes letters, digits and /_-",
-            "KMS API, AliasNameType",
-            reserved=("alias/aws/",),
-        ),
-        NameKind.LOG_GROUP: NameRule(
-            512,
-            r"[.\-_/#A-Za-z0-9]+",
-            "takes letters, digits and .-_/#",
-            "CloudWatch Logs API, LogGroupName",
-            reserved=("aws/",),
         ),
         NameKind.TAG_KEY: NameRule(128, rf"(?:{_TAG})+", _TAG_FORM, "EKS API, TagKey; IAM API", reserved=("aws:",)),
         NameKind.TAG_VALUE: NameRule(
@@ -148,7 +120,6 @@ RULES: Mapping[NameKind, NameRule] = MappingProxyType(
         NameKind.TAINT_VALUE: NameRule(63, _VALUE, _VALUE_FORM, "Kubernetes, taints and tolerations", shortest=0),
         # The user guide allows 253 characters with a prefix, the API's model 63: a key that passes here passes both.
         NameKind.MANAGED_TAINT_KEY: NameRule(63, _KEY, _KEY_FORM, "EKS API, taintKey"),
-        NameKind.MANAGED_TAINT_VALUE: NameRule(63, _VALUE, _VALUE_FORM, "EKS API, taintValue", shortest=0),
     }
 )
 """One rule per kind."""

@@ -43,13 +43,12 @@ class AddOn:
     ``toleration_path`` is the place in the add-on's ``configurationValues`` that takes a list of tolerations for its
     controller, from the outside in; ``None`` when nothing has to be set, because all of its pods run in a
     DaemonSet that tolerates every taint. The list there replaces the add-on's own, so ``default_tolerations``
-    have to be repeated in it. ``essential`` marks what a cluster cannot do without.
+    have to be repeated in it.
     """
 
     name: str
     toleration_path: tuple[str, ...] | None
     default_tolerations: tuple[Toleration, ...] = ()
-    essential: bool = False
 
     def configuration(self, *tolerations: Toleration) -> dict[str, object]:
         """Return configuration values that add ``tolerations`` to the defaults; empty when there is nothing to set."""
@@ -67,14 +66,13 @@ class AddOn:
 _CRITICAL = Toleration("CriticalAddonsOnly", "Exists")
 
 _ADD_ONS = (
-    AddOn("vpc-cni", None, essential=True),
-    AddOn("kube-proxy", None, essential=True),
+    AddOn("vpc-cni", None),
+    AddOn("kube-proxy", None),
     AddOn("eks-pod-identity-agent", None),
     AddOn(
         "coredns",
         ("tolerations",),
         (Toleration("node-role.kubernetes.io/control-plane", "Exists", effect="NoSchedule"), _CRITICAL),
-        essential=True,
     ),
     # The node DaemonSet of the driver tolerates everything; its controller does not.
     # Source: the driver's chart, values.yaml, controller.tolerations.

@@ -129,7 +129,8 @@ def check_labels(spec: NodeGroupSpec, report: Report) -> Pairs:
                 hint="Use a key of your own domain.",
                 value=key,
             )
-        if fault := check_name(NameKind.LABEL_VALUE, value):
+        # Kubernetes takes an empty value, the EKS API does not.
+        if fault := check_name(NameKind.MANAGED_LABEL_VALUE if managed else NameKind.LABEL_VALUE, value):
             report("label-value", path, f"{fault}.", hint="Shorten or rewrite it.", value=value)
     return spec.labels
 

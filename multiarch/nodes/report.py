@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
-from multiarch.errors import Severity
+from multiarch.errors import Problem, Severity
 
 Path = tuple[str | int, ...]
 """Keys and list indices from the stack's top: ``("nodeGroups", "api", "instanceTypes", 0)``."""
 
 
-class Report(Protocol):
-    """Takes one problem. ``path`` is where in the stack, ``rule`` a stable kebab-case identifier."""
+class Report(ABC):
+    """Takes problems; planning goes on, so that all are found at once."""
 
     def __call__(
         self,
@@ -23,10 +23,15 @@ class Report(Protocol):
         value: object = None,
         severity: Severity = Severity.ERROR,
     ) -> None:
-        """Record the problem; planning goes on, so that all are found at once."""
+        """Record one. ``path`` is where in the stack, ``rule`` a stable kebab-case identifier."""
+        self.take(path, Problem(rule=rule, message=message, hint=hint, value=value, severity=severity))
+
+    @abstractmethod
+    def take(self, path: Path, problem: Problem) -> None:
+        """Record a problem at ``path``; file, line and key are not in it yet."""
 
 
-class Noting:
+class Noting(Report):
     """Passes problems on, and notes whether one of them was an error: what hangs on the value need not be checked."""
 
     def __init__(self, report: Report) -> None:
@@ -34,16 +39,7 @@ class Noting:
         self._report = report
         self.faulty = False
 
-    def __call__(
-        self,
-        rule: str,
-        path: Path,
-        message: str,
-        *,
-        hint: str = "",
-        value: object = None,
-        severity: Severity = Severity.ERROR,
-    ) -> None:
+    def take(self, path: Path, problem: Problem) -> None:
         """Pass one problem on."""
-        self.faulty = self.faulty or severity is Severity.ERROR
-        self._report(rule, path, message, hint=hint, value=value, severity=severity)
+        self.faulty = self.faulty or problem.severity is Severity.ERROR
+        self._report.take(path, problem)

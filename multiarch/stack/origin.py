@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from multiarch.errors import Problem, Severity
+from multiarch.errors import Problem
 from multiarch.nodes.report import Path
 
 
@@ -39,25 +39,12 @@ class Origin:
                 return found
         return None
 
-    def problem(
-        self,
-        rule: str,
-        path: Path,
-        message: str,
-        *,
-        hint: str = "",
-        value: object = None,
-        severity: Severity = Severity.ERROR,
-    ) -> Problem:
-        """Make a problem at ``path``. ``value`` is what was written there."""
+    def placed(self, path: Path, problem: Problem) -> Problem:
+        """Return the problem with the file, line and key of ``path``."""
         place = self.place(path)
-        return Problem(
-            rule=rule,
-            message=message,
-            hint=hint,
-            file=place.file if place else self.file,
-            line=place.line if place else None,
-            key=dotted(path),
-            value=value,
-            severity=severity,
-        )
+        file, line = (place.file, place.line) if place else (self.file, None)
+        return replace(problem, file=file, line=line, key=dotted(path))
+
+    def problem(self, rule: str, path: Path, message: str, *, hint: str = "", value: object = None) -> Problem:
+        """Make an error at ``path``. ``value`` is what was written there."""
+        return self.placed(path, Problem(rule=rule, message=message, hint=hint, value=value))

@@ -8,55 +8,24 @@ from datetime import date
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.plan import plan_autoscaling
 from multiarch.autoscaling.spec import AutoscalingContext
-from multiarch.errors import Problem, Severity, StackError
+from multiarch.errors import Severity, StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.model import CapacityType, Kind, NodeGroupPlan, Pairs
 from multiarch.nodes.plan import plan_node_group
-from multiarch.nodes.report import Path
+from multiarch.nodes.report import Path, Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.autoscaling import autoscaling_spec
-from multiarch.stack.checks import access, cluster, names, production, reach
+from multiarch.stack.checks import access, autoscalers, cluster, names, production, reach
+from multiarch.stack.findings import Findings
 from multiarch.stack.load import Stack
-from multiarch.stack.model import ClusterPlan, NewNetwork, Plan, SessionPlan
+from multiarch.stack.model import ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
-from multiarch.stack.origin import Origin
 from multiarch.stack.schema.cluster import Session
 from multiarch.stack.schema.nodes import Ami, NodeGroupWords
 from multiarch.stack.schema.stack import StackWords
-
-
-class Findings:
-    """Collects problems with their places. One per planning; a :class:`multiarch.nodes.report.Report`."""
-
-    def __init__(self, origin: Origin) -> None:
-        """``origin`` knows where each value was written."""
-        self._origin = origin
-        self.problems: list[Problem] = []
-
-    def __call__(
-        self,
-        rule: str,
-        path: Path,
-        message: str,
-        *,
-        hint: str = "",
-        value: object = None,
-        severity: Severity = Severity.ERROR,
-    ) -> None:
-        """Record one problem."""
-        self.problems.append(self._origin.problem(rule, path, message, hint=hint, value=value, severity=severity))
-
-    def sorted(self) -> tuple[Problem, ...]:
-        """Return the problems in the order of the file, those without a place last, each once.
-
-        Both halves of a multi-architecture group find the same fault in what they share.
-        """
-        once = {(p.rule, p.key, p.message): p for p in reversed(self.problems)}
-        in_order = [p for p in self.problems if once.get((p.rule, p.key, p.message)) is p]
-        return tuple(sorted(in_order, key=lambda p: (p.line is None, p.file or "", p.line or 0)))
 
 
 def make_plan(stack: Stack, *, today: date) -> Plan:
@@ -95,7 +64,8 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
     # With a group missing, the one that coredns or a controller could use may be the missing one.
     if known and len(groups) == len(specs):
         check_controllers_have_a_node(words.addons, taint, groups, report)
-        autoscaling = _autoscaling(words, groups, context, report)
+        subnet_ids = network.private_subnet_ids if isinstance(network, ExistingNetwork) else ()
+        autoscaling = _autoscaling(words, groups, context, subnet_ids, report)
     _check_words(stack, groups, report)
     addons = plan_addons(words.addons, taint, report)
     protected, storage_class = production.deletion_protection(words, report), reach.storage_class(words, report)
@@ -121,7 +91,11 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
 
 
 def _autoscaling(
-    words: StackWords, groups: tuple[NodeGroupPlan, ...], context: ClusterContext, report: Findings
+    words: StackWords,
+    groups: tuple[NodeGroupPlan, ...],
+    context: ClusterContext,
+    subnet_ids: tuple[str, ...],
+    report: Report,
 ) -> AutoscalingPlan:
     return plan_autoscaling(
         autoscaling_spec(words.autoscaling),
@@ -133,13 +107,14 @@ def _autoscaling(
             arm64_taint=context.arm64_taint,
             prefix_delegation=context.prefix_delegation,
             zones=context.zones,
+            subnet_ids=subnet_ids,
             tags=_tags(words),
         ),
         report,
     )
 
 
-def _check_words(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Findings) -> None:
+def _check_words(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Report) -> None:
     words = stack.words
     names.check_names(stack.name, words, groups, report)
     production.check_zones(words, report)
@@ -149,7 +124,9 @@ def _check_words(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Findin
     cluster.check_encryption(words, stack.region, report)
     cluster.check_addon_versions(words.addons, report)
     cluster.check_session(words, report)
-    reach.check_autoscaler_reachable(words, report)
+    autoscalers.check_autoscaler_reachable(words, report)
+    autoscalers.check_autoscaler_has_a_way_out(words, report)
+    autoscalers.check_autoscaler_has_a_role(words, report)
 
 
 def _also_needed(words: StackWords) -> Iterator[str]:
@@ -160,7 +137,7 @@ def _also_needed(words: StackWords) -> Iterator[str]:
         yield "logs"
 
 
-def _arm64_taint(words: StackWords, report: Findings) -> Taint | None:
+def _arm64_taint(words: StackWords, report: Report) -> Taint | None:
     if words.arm64_taint == "none":
         return None
     try:

@@ -97,3 +97,28 @@ def test_planning_twice_gives_the_same_plan() -> None:
     words: dict[str, Any] = {"use": "karpenter", "karpenter": {"nodePools": {"b": {}, "a": {}}}}
     turned: dict[str, Any] = {"karpenter": {"nodePools": {"a": {}, "b": {}}}, "use": "karpenter"}
     assert autoscaling(**words) == autoscaling(**turned)
+
+
+def balanced(spot: dict[str, Any], **words: object) -> bool:
+    """Whether alike groups are balanced, of two self-managed ones of which ``spot`` changes the second."""
+    own = {"kind": "self-managed", "instanceTypes": ["m7g.large", "m6g.large"]}
+    groups = {"nodeGroups": {"one": own, "two": {**own, **spot}}}
+    made = plan(merged(groups, {"autoscaling": {"use": "cluster-autoscaler", **words}})).autoscaling.cluster_autoscaler
+    assert made is not None
+    return made.balance_similar
+
+
+def test_groups_that_are_alike_share_what_is_added_unless_one_of_them_is_preferred() -> None:
+    assert balanced({})
+    # Spot comes first, and nothing on a self-managed node says that it is spot.
+    assert not balanced({"capacityType": "spot"})
+    assert not balanced({}, clusterAutoscaler={"priorities": {"one": 80}})
+
+
+def test_groups_of_different_priorities_that_are_not_alike_keep_nobody_from_sharing() -> None:
+    assert balanced({"capacityType": "spot", "labels": {"tier": "spot"}})
+    assert balanced({"capacityType": "spot", "instanceTypes": ["c7g.large", "c6g.large"]})
+    # EKS labels managed nodes with their capacity type.
+    assert balanced({"capacityType": "spot", "kind": "managed"})
+    both = {"kind": "managed", "capacityType": "spot"}
+    assert balanced(both, clusterAutoscaler={"priorities": {"one": 80}})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pytest
 
 from tests.cluster import agreement
 from tests.cluster.kube import Object
 from tests.cluster.rig import Rig
-from tests.cluster.scenario_pods import TOLERANT, TRAITS, Ask
+from tests.cluster.scenario_pods import TOLERANT, TRAITS, Ask, expression, required
 from tests.cluster.scenarios import LIMIT_4_CPUS, POOLS, XLARGE, Pools, Scenario, scenarios
 
 SCENARIOS = scenarios()
@@ -24,6 +24,17 @@ def _with_host_port(ask: Ask) -> list[Object]:
     return made
 
 
+def _with_and_without(ask: Ask) -> list[Object]:
+    """A pod that refuses one value of a label, and a smaller one that asks for another."""
+    term = required([expression("example.com/disk", "NotIn", "hdd")])
+    small = Ask(f"{ask.name}b", ask.cpu - 200, ask.memory).pods(**TOLERANT, nodeSelector={"example.com/disk": "ssd"})
+    return [*ask.pods(**TOLERANT, **term), *small]
+
+
+KARPENTER_LABELS = (
+    "Karpenter gives a planned node any label that its pods narrow to one value, such as one by NotIn and another "
+    "by In; here a node has the labels of its NodePool and its type alone."
+)
 MANUFACTURER = "karpenter.k8s.aws/instance-cpu-manufacturer"
 ARM_SPOT, ARM = "general-arm64-spot arm64 spot", "general-arm64-on-demand arm64 on-demand"
 # Each is an entry of docs/autoscaling.md, "Where Karpenter decides otherwise".
@@ -31,18 +42,26 @@ DISAGREEMENTS = [
     pytest.param(
         XLARGE,
         Scenario("", XLARGE, tuple(Ask("w0", 700, 512).pods(**TOLERANT, nodeSelector={MANUFACTURER: "aws"}))),
-        {agreement.NOWHERE: 1},
-        {ARM_SPOT: 1},
+        {"w0": {agreement.NOWHERE: 1}},
+        {"w0": {ARM_SPOT: 1}},
         f"Labels that no table here holds count as missing: {MANUFACTURER}.",
         id="a label that no table here holds",
     ),
     pytest.param(
         LIMIT_4_CPUS,
         Scenario("", LIMIT_4_CPUS, tuple(_with_host_port(Ask("w0", 700, 512)))),
-        {ARM_SPOT: 2},
-        {ARM_SPOT: 1, ARM: 1},
+        {"w0": {ARM_SPOT: 2}},
+        {"w0": {ARM_SPOT: 1, ARM: 1}},
         "host ports: two pods with the same one cannot share a node",
         id="host ports",
+    ),
+    pytest.param(
+        XLARGE,
+        Scenario("", XLARGE, tuple(_with_and_without(Ask("w0", 700, 512)))),
+        {"w0": {ARM_SPOT: 1}, "w0b": {agreement.NOWHERE: 1}},
+        {"w0": {ARM_SPOT: 1}, "w0b": {ARM_SPOT: 1}},
+        KARPENTER_LABELS,
+        id="a label that Karpenter makes up",
     ),
 ]
 
@@ -76,15 +95,15 @@ def test_a_known_disagreement_is_what_the_documents_say(
     session_rig: Rig,
     pools: Pools,
     scenario: Scenario,
-    simulated: Mapping[str, int],
-    real: Mapping[str, int],
+    simulated: agreement.Got,
+    real: agreement.Got,
     said: str,
 ) -> None:
     assert scenario.pools is pools
     expected = agreement.simulated(scenario)
-    assert dict(expected.got) == {"w0": simulated}
+    assert dict(expected.got) == simulated
     assert said in expected.notes
-    assert dict(_real(session_rig, scenario, expected).got) == {"w0": real}
+    assert dict(_real(session_rig, scenario, expected).got) == real
 
 
 def _real(rig: Rig, scenario: Scenario, expected: agreement.Simulated) -> agreement.Real:

@@ -52,7 +52,17 @@ def test_scale_down_follows_the_plan_and_every_argument_is_text(with_cluster_aut
     assert arguments["scale-down-delay-after-add"] == "7m"
     assert arguments["scale-down-utilization-threshold"] == "0.45"
     assert arguments["balance-similar-node-groups"] == "true"
+    ignored = [value for key, value in arguments.items() if key.partition("_")[0] == "balancing-ignore-label"]
+    assert "eks.amazonaws.com/sourceLaunchTemplateId" in ignored
+    assert "eks.amazonaws.com/capacityType" not in ignored
     assert {type(value) for value in arguments.values()} == {str}
+
+
+def test_groups_that_would_share_what_another_is_preferred_for_are_not_balanced() -> None:
+    plan = replace(autoscaled.CLUSTER_AUTOSCALER, balance_similar=False)
+    wanted = autoscaled.autoscaling(cluster_autoscaler=True)
+    found = autoscaled.world(replace(wanted, cluster_autoscaler=plan))
+    assert values(found)["extraArgs"]["balance-similar-node-groups"] == "false"
 
 
 def test_an_autoscaler_that_is_being_left_looks_at_pods_later_than_the_new_one(with_cluster_autoscaler: World) -> None:

@@ -7,8 +7,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-import pytest
-
 from components.rendering.recording import Recorded
 from multiarch.autoscaling.model import Autoscaler
 from tests.components import autoscaled, declared
@@ -45,13 +43,6 @@ def test_the_interruption_queue_is_given_by_name_under_the_key_that_the_chart_re
     assert settings["interruptionQueue"] == "shop-dev-karpenter"
     assert settings["interruptionQueue"] == with_karpenter.inputs(autoscaled.QUEUE)["name"]
     assert settings["clusterName"] == "shop-dev"
-
-
-@pytest.mark.parametrize(("nat", "isolated"), [("none", True), ("single", False)])
-def test_without_a_nat_gateway_karpenter_asks_for_no_prices(nat: str, isolated: bool) -> None:  # noqa: FBT001
-    endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "sqs", "ssm", "ssmmessages", "sts"]
-    found = autoscaled.world(autoscaled.autoscaling(karpenter=True), {"network": {"nat": nat, "endpoints": endpoints}})
-    assert values(found)["settings"]["isolatedVPC"] is isolated
 
 
 def test_the_controller_runs_on_its_group_and_never_on_its_own_nodes(with_karpenter: World) -> None:
@@ -203,16 +194,17 @@ def test_private_subnets_of_a_new_network_and_the_security_group_can_be_found(wi
     ]
 
 
-def test_private_subnets_of_an_existing_network_get_the_tag_and_nothing_else() -> None:
-    found = autoscaled.world(autoscaled.autoscaling(karpenter=True), EXISTING)
-    tagged = {tag.inputs["resourceId"]: tag.inputs["value"] for tag in found.all(autoscaled.EC2_TAG)}
-    assert tagged == {
-        **dict.fromkeys(SUBNETS, "shop-dev"),
-        "<SecurityGroup:cluster, made by EKS>": "shop-dev",
-    }
-    node_class = found.one(autoscaled.NODE_CLASS)
-    for tag in found.all(autoscaled.EC2_TAG):
-        assert goes_before(found, node_class, tag), tag.urn
+def test_subnets_of_an_existing_network_are_named_and_left_alone() -> None:
+    node_class = replace(autoscaled.KARPENTER.node_class, subnet_ids=tuple(SUBNETS))
+    wanted = autoscaled.autoscaling(karpenter=True)
+    found = autoscaled.world(replace(wanted, karpenter=replace(autoscaled.KARPENTER, node_class=node_class)), EXISTING)
+    (tag,) = found.all(autoscaled.EC2_TAG)
+    assert tag.inputs["resourceId"] == "<SecurityGroup:cluster, made by EKS>"
+    made = found.one(autoscaled.NODE_CLASS)
+    assert goes_before(found, made, tag)
+    spec: Any = made.inputs["spec"]
+    assert spec["subnetSelectorTerms"] == [{"id": subnet} for subnet in SUBNETS]
+    assert spec["securityGroupSelectorTerms"] == [{"tags": {"karpenter.sh/discovery": "shop-dev"}}]
 
 
 def test_without_karpenter_nothing_is_tagged_for_it(small: World) -> None:

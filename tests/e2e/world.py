@@ -167,7 +167,7 @@ class World:
         """What `pulumi up` would do, without what stays the same."""
         told = json.loads(self.pulumi(stack, "preview", "--json").stdout)
         steps = [
-            Step(step["op"], _what(step["urn"]), frozenset(step.get("detailedDiff") or ()))
+            Step(step["op"], what(step["urn"]), frozenset(step.get("detailedDiff") or ()))
             for step in told["steps"]
             if step["op"] not in _NO_CHANGE
         ]
@@ -249,7 +249,7 @@ def make_world(root: Path) -> World:
 def done(said: Said) -> list[Step]:
     """The steps that a command finished, in that order, without what stayed the same."""
     told = (event["resOutputsEvent"]["metadata"] for event in said.events() if "resOutputsEvent" in event)
-    return [Step(step["op"], _what(step["urn"])) for step in told if step["op"] not in _NO_CHANGE]
+    return [Step(step["op"], what(step["urn"])) for step in told if step["op"] not in _NO_CHANGE]
 
 
 def names(steps: Sequence[Step]) -> list[tuple[str, str]]:
@@ -257,7 +257,8 @@ def names(steps: Sequence[Step]) -> list[tuple[str, str]]:
     return sorted((step.op, step.what) for step in steps)
 
 
-def _what(urn: str) -> str:
+def what(urn: str) -> str:
+    """Type and logical name of a resource, as :class:`Step` has them."""
     parts = urn.split("::")
     return f"{parts[2].rpartition('$')[2]} {parts[3]}"
 

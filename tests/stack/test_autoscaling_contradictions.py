@@ -12,6 +12,13 @@ from tests.stack.words import merged, plan, problems
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 SPOT = {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"]}
+NO_NAT = {
+    "network": {
+        "nat": "none",
+        "endpoints": ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"],
+    }
+}
+NO_AGENT = {"addons": {"podIdentityAgent": {"enabled": False}, "ebsCsi": {"enabled": False}}}
 # One group that Karpenter's controller can run on, and one that it can't.
 KARPENTER: dict[str, Any] = {
     "nodeGroups": {"web": {"minSize": 2}, "web-arm": {"minSize": 0}},
@@ -169,6 +176,19 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("controller-nowhere", merged(KARPENTER, {"nodeGroups": {"web": {"minSize": 0}}}), CONTROLLER,
      "web has no node at the start", ERROR),
     ("controller-single-node", on("web", minSize=1), CONTROLLER, "Raise its minSize", WARNING),
+    ("controller-nowhere", merged(KARPENTER, {"nodeGroups": {"web": SPOT, "web-arm": SPOT}}), CONTROLLER,
+     "web is spot capacity", ERROR),
+    ("autoscaler-no-way-out", merged(KARPENTER, NO_NAT), "network.nat", "IAM", ERROR),
+    ("autoscaler-no-way-out", merged(groups(), NO_NAT), "network.nat", "registry.k8s.io", ERROR),
+    ("autoscaler-without-role", merged(KARPENTER, NO_AGENT), "addons.podIdentityAgent.enabled", "karpenter would",
+     ERROR),
+    ("autoscaler-without-role",
+     merged(merged(KARPENTER, NO_AGENT), {"autoscaling": {"migrateFrom": "cluster-autoscaler"}}),
+     "addons.podIdentityAgent.enabled", "cluster-autoscaler and karpenter would", ERROR),
+    ("karpenter-subnets",
+     merged(KARPENTER, {"network": {"vpcId": "vpc-0123456789abcdef0",
+                                    "privateSubnetIds": [f"subnet-{n:017x}" for n in range(31)]}}),
+     "network.privateSubnetIds", "30 at most", ERROR),
     ("karpenter-tag", merged(KARPENTER, {"tags": {"karpenter.sh/nodepool": "x"}}), "tags.karpenter.sh/nodepool",
      "writes the tag", ERROR),
 ]  # fmt: skip

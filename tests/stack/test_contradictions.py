@@ -87,6 +87,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      ERROR),
     ("restricted-label", web(labels={"kubernetes.io/arch": "amd64"}), "nodeGroups.web.labels.kubernetes.io/arch",
      "own domain", ERROR),
+    ("label-value", web(labels={"tier": ""}), "nodeGroups.web.labels.tier", "cannot be empty", ERROR),
     ("label-value", web(labels={"tier": "a b"}), "nodeGroups.web.labels.tier", "a b", ERROR),
     ("starts-kubelet", web(bootstrap={"preBootstrap": "#!/bin/bash\n/etc/eks/bootstrap.sh shop-dev\n"}),
      "nodeGroups.web.bootstrap.preBootstrap", "EKS starts", ERROR),

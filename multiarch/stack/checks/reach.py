@@ -1,4 +1,4 @@
-"""What needs a way to the Kubernetes API when Pulumi runs: autoscalers and the StorageClass."""
+"""What needs a way to the Kubernetes API when Pulumi runs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,6 @@ from multiarch.stack.schema.stack import StackWords
 def reachable(words: StackWords) -> bool:
     """Whether Pulumi can reach the Kubernetes API on the first run: a new private VPC has nobody inside."""
     return words.api_endpoint.public or words.network.vpc_id is not None
-
-
-def check_autoscaler_reachable(words: StackWords, report: Report) -> None:
-    """An autoscaler is installed through the Kubernetes API."""
-    if words.autoscaling.use != "none" and not reachable(words):
-        report(
-            "autoscaler-unreachable",
-            ("autoscaling", "use"),
-            "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
-            f"{words.autoscaling.use} unless Pulumi reaches the VPC.",
-            hint="Begin with autoscaling.use none, or open apiEndpoint.public to your address.",
-            value=words.autoscaling.use,
-            severity=Severity.WARNING,
-        )
 
 
 def storage_class(words: StackWords, report: Report) -> bool:

@@ -1,0 +1,70 @@
+"""What an autoscaler needs of the rest of its stack: a way in for Pulumi, a way out for its pods, and a role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from multiarch.errors import Severity
+from multiarch.nodes.report import Report
+from multiarch.stack.checks.reach import reachable
+from multiarch.stack.schema.autoscaling import Autoscaling
+from multiarch.stack.schema.stack import StackWords
+
+# Neither registry, nor IAM or the price list, has an endpoint in a VPC.
+_NEEDS_A_WAY_OUT: Mapping[str, str] = MappingProxyType(
+    {
+        "cluster-autoscaler": "its image comes from registry.k8s.io",
+        "karpenter": "its image comes from public.ecr.aws, and it asks IAM for the nodes' instance profile",
+    }
+)
+
+
+def check_autoscaler_reachable(words: StackWords, report: Report) -> None:
+    """An autoscaler is installed through the Kubernetes API."""
+    if words.autoscaling.use != "none" and not reachable(words):
+        report(
+            "autoscaler-unreachable",
+            ("autoscaling", "use"),
+            "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
+            f"{words.autoscaling.use} unless Pulumi reaches the VPC.",
+            hint="Begin with autoscaling.use none, or open apiEndpoint.public to your address.",
+            value=words.autoscaling.use,
+            severity=Severity.WARNING,
+        )
+
+
+def check_autoscaler_has_a_way_out(words: StackWords, report: Report) -> None:
+    """An autoscaler's pods need more than VPC endpoints give.
+
+    Karpenter's own switch for such networks, ``isolatedVPC``, only spares the price list: instance profiles would stay
+    behind in IAM when their node class goes. Source:
+    https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters
+    """
+    if words.network.nat != "none":
+        return
+    for autoscaler in _installed(words.autoscaling):
+        report(
+            "autoscaler-no-way-out",
+            ("network", "nat"),
+            f"{autoscaler} can't work without a way out of the VPC: {_NEEDS_A_WAY_OUT[autoscaler]}.",
+            hint="Use nat: single or per-zone, or autoscaling.use none.",
+            value=words.network.nat,
+        )
+
+
+def check_autoscaler_has_a_role(words: StackWords, report: Report) -> None:
+    """An autoscaler's pods get their IAM role through Pod Identity."""
+    installed = _installed(words.autoscaling)
+    if installed and not words.addons.pod_identity_agent.enabled:
+        report(
+            "autoscaler-without-role",
+            ("addons", "podIdentityAgent", "enabled"),
+            f"{' and '.join(installed)} would get no IAM role: the Pod Identity agent is turned off.",
+            hint="Leave the agent on, or set autoscaling.use to none.",
+            value=False,
+        )
+
+
+def _installed(words: Autoscaling) -> tuple[str, ...]:
+    return tuple(each for each in _NEEDS_A_WAY_OUT if each in {words.use, words.migrate_from})
