@@ -89,13 +89,13 @@ def uses_in(objects: Iterable[Found], lines: Lines = _no_lines) -> list[Use]:
     running: dict[tuple[Workload, str, str, Role], Use] = {}
     templates: dict[tuple[Workload, str, str, Role], Use] = {}
     for each in objects:
-        key, owner = _key(each.value), _owner(each.value)
+        key, owner = key_of(each.value), owner_of(each.value)
         is_pod = key.kind == "Pod"
         if owner is not None:
             owners[key] = owner
         if not is_pod:
             present.add(key)
-        elif owner is not None and _ended(each.value):
+        elif owner is not None and has_ended(each.value):
             continue
         # The pods of one ReplicaSet are alike: what is kept stays as small as what differs.
         nearest, kept = (owner or key, running) if is_pod else (key, templates)
@@ -108,7 +108,8 @@ def uses_in(objects: Iterable[Found], lines: Lines = _no_lines) -> list[Use]:
     return _by_workload([*current, *running.values()], owners, labels)
 
 
-def _ended(pod: Mapping[str, object]) -> bool:
+def has_ended(pod: Mapping[str, object]) -> bool:
+    """Whether a pod has run to its end."""
     return _mapping(pod.get("status")).get("phase") in ("Succeeded", "Failed")
 
 
@@ -118,22 +119,23 @@ def _by_workload(
     """Hand every use to the end of its chain of owners; what a workload and its pods share is one use."""
     merged: dict[Workload, dict[str, str]] = {}
     for nearest, pairs in labels.items():
-        merged.setdefault(_top(nearest, owners), {}).update(pairs)
+        merged.setdefault(top_of(nearest, owners), {}).update(pairs)
     uses: dict[tuple[Workload, str, str, Role], Use] = {}
     for use in found:
-        top = _top(use.workload, owners)
+        top = top_of(use.workload, owners)
         whole = replace(use, workload=top, labels=tuple(sorted(merged[top].items())))
         uses.setdefault((top, use.image, use.container, use.role), whole)
     return sorted(uses.values(), key=lambda use: (use.workload, use.role, use.container, use.image))
 
 
-def _key(content: Mapping[str, object]) -> Workload:
+def key_of(content: Mapping[str, object]) -> Workload:
+    """What an object is called; one without a namespace is in ``default``."""
     metadata = _mapping(content.get("metadata"))
     name = _text(metadata.get("name")) or _text(metadata.get("generateName"))
     return Workload(_text(metadata.get("namespace")) or "default", _text(content.get("kind")) or "(no kind)", name)
 
 
-def _owner(content: Mapping[str, object]) -> Workload | None:
+def owner_of(content: Mapping[str, object]) -> Workload | None:
     """The object's controller, or its first owner where none is one."""
     metadata = _mapping(content.get("metadata"))
     references = [each for each in _list(metadata.get("ownerReferences")) if isinstance(each, Mapping)]
@@ -145,7 +147,7 @@ def _owner(content: Mapping[str, object]) -> Workload | None:
     return Workload(namespace, _text(chosen.get("kind")), _text(chosen.get("name")))
 
 
-def _top(start: Workload, owners: Mapping[Workload, Workload]) -> Workload:
+def top_of(start: Workload, owners: Mapping[Workload, Workload]) -> Workload:
     """Go from owner to owner; one that owns itself ends the way."""
     here, been = start, {start}
     while (above := owners.get(here)) is not None and above not in been:
