@@ -130,29 +130,38 @@ def as_csv(audit: ImageAudit, group_by: str = "") -> str:
     A cell that a spreadsheet would compute is made text by an apostrophe.
     Source: https://www.rfc-editor.org/rfc/rfc4180
     """
+    rows = [
+        [*_cells(row, value, group_by), " ".join(_users(row)), " ".join(_namespaces(row))]
+        for value, rows in groups(audit, group_by)
+        for row in rows
+    ]
+    return csv_text([*_header(audit, group_by), "workloads", "namespaces"], rows)
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A CSV file's text; a cell that a spreadsheet would compute is made text."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow([*_header(audit, group_by), "workloads", "namespaces"])
-    for value, rows in groups(audit, group_by):
-        for row in rows:
-            cells = [*_cells(row, value, group_by), " ".join(_users(row)), " ".join(_namespaces(row))]
-            writer.writerow([f"'{cell}" if cell[:1] in {"=", "+", "-", "@"} else cell for cell in cells])
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow([f"'{cell}" if cell[:1] in {"=", "+", "-", "@"} else cell for cell in row])
     return text.getvalue()
 
 
 def as_markdown(audit: ImageAudit, group_by: str = "") -> str:
     """A table for a merge request; bars and line breaks in cells are escaped."""
     header = [*_header(audit, group_by), "used by", "namespaces"]
-    lines = [_markdown_row(header), _markdown_row(["---"] * len(header))]
+    lines = [markdown_row(header), markdown_row(["---"] * len(header))]
     for value, rows in groups(audit, group_by):
         lines += [
-            _markdown_row([*_cells(row, value, group_by), _some(_users(row)), ", ".join(_namespaces(row))])
+            markdown_row([*_cells(row, value, group_by), _some(_users(row)), ", ".join(_namespaces(row))])
             for row in rows
         ]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _markdown_row(cells: Iterable[str]) -> str:
+def markdown_row(cells: Iterable[str]) -> str:
+    """A row of a Markdown table."""
     escaped = (cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |"
 

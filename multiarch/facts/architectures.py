@@ -97,6 +97,11 @@ def from_uname(machine: str) -> Architecture:
         raise UnknownFactError("64-bit machine name", machine, hint=f"Known are {', '.join(sorted(_UNAME))}.") from None
 
 
+def names_architecture(text: str) -> bool:
+    """Whether a text, such as a taint's value, is a name of one of the two: Kubernetes', the kernel's, or Graviton."""
+    return text.lower() in _UNAME or text.lower() == "graviton"
+
+
 def to_ami(architecture: Architecture) -> str:
     """Spell an architecture as AMIs and Amazon's SSM parameters do: ``x86_64`` or ``arm64``."""
     return _AMI[architecture]

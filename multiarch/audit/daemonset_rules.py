@@ -1,0 +1,203 @@
+"""What becomes of a DaemonSet's pods on nodes that are alike, with every reason, and whether that is a finding.
+
+Taints, node selector and required affinity decide where the DaemonSet controller puts a pod
+(https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/); room on the nodes does not.
+
+It is a finding where the architecture makes the difference: the same nodes of the other architecture, without a taint
+that stands for an architecture, would run the DaemonSet, and these do not, because of a label, a taint or an image.
+What keeps a DaemonSet off those twins too (``nodeSelector: {gpu: "true"}``, a taint ``dedicated=db``) excludes it from
+both on purpose, and is none. A pod that is put on a node and can't start there is always one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from multiarch.audit.daemonset_model import Cause, Cell, Container, DaemonSet, Outcome, Profile, Reason
+from multiarch.facts.architectures import Architecture, names_architecture
+from multiarch.facts.taints import Effect, Taint
+from multiarch.images.model import Verdict
+from multiarch.workloads.affinity import NodeAffinity, Term
+from multiarch.workloads.selectors import ARCHITECTURE_LABELS, Expression, Operator
+from multiarch.workloads.tolerations import Toleration
+
+_UNSAID = "which can't be told of its nodes before they exist"
+_OTHER = {Architecture.AMD64: Architecture.ARM64, Architecture.ARM64: Architecture.AMD64}
+
+
+def of_architecture(taint: Taint, known: Collection[Taint] = ()) -> bool:
+    """Whether a taint stands for an architecture: it is a ``known`` one, or its key or its value names one.
+
+    ``arch=arm64``, ``kubernetes.io/arch=amd64`` and ``example.com/graviton`` do.
+    """
+    if taint.key in ARCHITECTURE_LABELS or any(taint.key == each.key for each in known):
+        return True
+    return any(names_architecture(text) for text in (taint.key.rpartition("/")[2], taint.value))
+
+
+def mentioned(affinity: NodeAffinity) -> set[str]:
+    """The labels that a pod's node selector and required affinity ask for; ``metadata.name`` for a node's name."""
+    terms = affinity.required or ()
+    expressions = [each for term in terms for each in (*term.expressions, *term.fields)]
+    return {key for key, _ in affinity.selector} | {each.key for each in expressions}
+
+
+def judge(daemon: DaemonSet, profile: Profile, architecture: Architecture, known: Collection[Taint] = ()) -> Cell:
+    """Say what becomes of ``daemon`` on nodes of ``profile``; ``known`` taints stand for an architecture."""
+    nodes = _Nodes(dict(profile.labels), profile.unsaid, profile.taints)
+    twin = nodes.twin(_OTHER[architecture], known)
+    taints = _untolerated(daemon.spec.tolerations, nodes.taints, known)
+    placed = _all((not taints, nodes.allowed(daemon.spec.affinity)))
+    reasons = [*taints]
+    if placed is not True:
+        reasons += _placement(daemon.spec.affinity, nodes, _has(daemon.spec.tolerations, nodes.taints, known))
+    images = _images(daemon.containers, architecture)
+    if daemon.doubt:
+        return Cell(Outcome.UNKNOWN, reasons=(Reason(Cause.CONFIGURATION, daemon.doubt), *reasons, *images))
+    if placed is False:
+        there = _all(
+            (
+                not _untolerated(daemon.spec.tolerations, twin.taints, known),
+                twin.allowed(daemon.spec.affinity),
+            )
+        )
+        outcome = Outcome.EXCLUDED if there is False else Outcome.KEPT_OFF
+        starts = not any(each.of_architecture for each in _images(daemon.containers, _OTHER[architecture]))
+        return Cell(outcome, finding=there is not False and starts, reasons=(*reasons, *images))
+    return _on_the_nodes(placed is True, (*reasons, *images), images)
+
+
+def _on_the_nodes(placed: bool, reasons: tuple[Reason, ...], images: list[Reason]) -> Cell:  # noqa: FBT001 # see judge
+    if not placed:
+        return Cell(Outcome.UNKNOWN, reasons=reasons)
+    if any(each.of_architecture for each in images):
+        return Cell(Outcome.FAILS, finding=True, reasons=reasons)
+    return Cell(Outcome.UNKNOWN if images else Outcome.RUNS, reasons=reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """What rules are held against. Three answers are possible: yes, no, and ``None`` where it can't be told."""
+
+    labels: Mapping[str, str]
+    unsaid: frozenset[str]
+    taints: tuple[Taint, ...]
+
+    def twin(self, architecture: Architecture, known: Collection[Taint]) -> _Nodes:
+        """The same nodes of another architecture, without taints that stand for one."""
+        labels = {key: str(architecture) if key in ARCHITECTURE_LABELS else value for key, value in self.labels.items()}
+        return replace(
+            self, labels=labels, taints=tuple(taint for taint in self.taints if not of_architecture(taint, known))
+        )
+
+    def meet(self, expression: Expression) -> bool | None:
+        if expression.key in self.unsaid and not expression.senseless:
+            return None
+        return expression.matches(self.labels)
+
+    def meet_term(self, term: Term) -> bool | None:
+        return False if term.empty else _all(self.meet(each) for each in (*term.expressions, *term.fields))
+
+    def allowed(self, affinity: NodeAffinity) -> bool | None:
+        terms = True if affinity.required is None else _any(self.meet_term(term) for term in affinity.required)
+        return _all((*(self.meet(_pair(*pair)) for pair in affinity.selector), terms))
+
+
+def _all(answers: Iterable[bool | None]) -> bool | None:
+    found = set(answers)
+    return False if False in found else None if None in found else True
+
+
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    found = set(answers)
+    return True if True in found else None if None in found else False
+
+
+def _pair(key: str, value: str) -> Expression:
+    return Expression(key, Operator.IN, (value,))
+
+
+def _hard(taints: Iterable[Taint]) -> Iterator[Taint]:
+    return (taint for taint in taints if taint.effect is not Effect.PREFER_NO_SCHEDULE)
+
+
+def _tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+    """Whether a pod may stay. One that bears ``NoExecute`` for some seconds is made anew and evicted for ever."""
+    return any(
+        each.tolerates(taint) and (taint.effect is not Effect.NO_EXECUTE or each.seconds is None)
+        for each in tolerations
+    )
+
+
+def _untolerated(
+    tolerations: tuple[Toleration, ...], taints: Iterable[Taint], known: Collection[Taint]
+) -> list[Reason]:
+    found = []
+    for taint in _hard(taints):
+        if _tolerates(tolerations, taint):
+            continue
+        brief = next((each for each in tolerations if each.tolerates(taint)), None)
+        text = f"does not tolerate {taint}"
+        if brief is not None:
+            text = f"tolerates {taint} for {brief.seconds} seconds only, and is evicted then"
+        near = [each.unsupported for each in tolerations if each.unsupported and each.key == taint.key]
+        text += "".join(f" ({why})" for why in near)
+        found.append(Reason(Cause.TAINT, text, of_architecture(taint, known)))
+    return found
+
+
+def _has(tolerations: tuple[Toleration, ...], taints: Iterable[Taint], known: Collection[Taint]) -> str:
+    """What to say before a rule on labels, where the taint that stands for the architecture is no obstacle."""
+    borne = [taint for taint in _hard(taints) if of_architecture(taint, known) and _tolerates(tolerations, taint)]
+    return f"has the toleration for {' and '.join(map(str, borne))}, but " if borne else ""
+
+
+def _placement(affinity: NodeAffinity, nodes: _Nodes, before: str) -> list[Reason]:
+    """Every rule on labels that is not met, or of which that can't be told."""
+    found = []
+    for key, value in affinity.selector:
+        met = nodes.meet(_pair(key, value))
+        if met is not True:
+            own = met is False and key in ARCHITECTURE_LABELS
+            text = f"nodeSelector wants {key}={value}"
+            found.append(Reason(Cause.NODE_SELECTOR, _said(text, met, before if own else ""), own))
+    if affinity.required is None or _any(nodes.meet_term(term) for term in affinity.required) is True:
+        return found
+    if not affinity.required:
+        return [*found, Reason(Cause.NODE_AFFINITY, "the required node affinity has no terms, which matches no node")]
+    return found + [_of_term(number, term, nodes, before) for number, term in enumerate(affinity.required, start=1)]
+
+
+def _of_term(number: int, term: Term, nodes: _Nodes, before: str) -> Reason:
+    if term.empty:
+        return Reason(Cause.NODE_AFFINITY, f"affinity term {number} is empty, which matches no node")
+    met = nodes.meet_term(term)
+    unmet = [each for each in (*term.expressions, *term.fields) if nodes.meet(each) is met]
+    own = met is False and all(each.key in ARCHITECTURE_LABELS and not each.senseless for each in unmet)
+    text = f"affinity term {number} requires {' and '.join(map(_written, unmet))}"
+    return Reason(Cause.NODE_AFFINITY, _said(text, met, before if own else ""), own)
+
+
+def _said(text: str, met: bool | None, before: str) -> str:  # noqa: FBT001 # one of three answers
+    return f"{text}, {_UNSAID}" if met is None else f"{before}{text}"
+
+
+def _written(expression: Expression) -> str:
+    """As in the manifest, with the label's name: ``kubernetes.io/arch=amd64``."""
+    if expression.senseless:
+        return f"{expression.key} compared with {expression.values[0]!r}, which is no number"
+    if expression.operator in (Operator.IN, Operator.NOT_IN) and len(expression.values) == 1:
+        return f"{expression.key}{'=' if expression.operator is Operator.IN else '!='}{expression.values[0]}"
+    return str(expression)
+
+
+def _images(containers: Iterable[Container], architecture: Architecture) -> list[Reason]:
+    """The images that are not known to run on ``architecture``: those that do not are reasons of architecture."""
+    found = []
+    for each in containers:
+        judged = each.judged(architecture)
+        if judged.verdict is not Verdict.SUPPORTED:
+            text = f"{judged.verdict} image {each.image} ({each.role} {each.name}): {judged.reason}"
+            found.append(Reason(Cause.IMAGE, text, judged.verdict is Verdict.UNSUPPORTED))
+    return found

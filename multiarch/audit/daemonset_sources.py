@@ -1,0 +1,111 @@
+"""DaemonSets to audit: those of manifests or a cluster, and those that a plan's add-ons bring."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from multiarch.audit.daemonset_model import Container, DaemonSet
+from multiarch.audit.images import NO_IMAGE, ImageAudit
+from multiarch.audit.uses import Role, Use, uses_in
+from multiarch.errors import UnknownFactError
+from multiarch.facts.addon_daemons import NAMESPACE, AddOnDaemon, daemons_of
+from multiarch.facts.architectures import Architecture
+from multiarch.images.model import Judgement, Verdict
+from multiarch.kubernetes.source import Found, placed
+from multiarch.stack.model import AddonPlan
+from multiarch.workloads.kinds import DAEMON_SET
+from multiarch.workloads.manifest_values import ManifestError
+from multiarch.workloads.pod_spec import PodSpec
+from multiarch.workloads.pods import Workload, workloads_from
+
+_ROLES = {"initContainers": Role.INIT, "containers": Role.CONTAINER}
+
+
+def image_uses(objects: Iterable[Found]) -> list[Use]:
+    """The containers of DaemonSets among ``objects``, whoever owns them."""
+    return [use for each in objects if each.value.get("kind") == DAEMON_SET for use in uses_in([each])]
+
+
+def daemon_sets_in(objects: Iterable[Found], images: ImageAudit) -> tuple[DaemonSet, ...]:
+    """The DaemonSets among ``objects``, in their order; ``images`` holds all that :func:`image_uses` found.
+
+    Raises MultiarchError, naming the place, for one that the API server would refuse.
+    """
+    found = [each for each in objects if each.value.get("kind") == DAEMON_SET]
+    judged = {row.image: row.judgements for row in images.rows}
+    try:
+        workloads = [each for each in workloads_from(each.value for each in found) if isinstance(each, Workload)]
+    except ManifestError as error:
+        raise placed(error, found) from error
+    return tuple(
+        DaemonSet(
+            workload.namespace,
+            workload.name,
+            workload.spec,
+            tuple(
+                Container(use.container, str(use.role), use.image or NO_IMAGE, judged[use.image or NO_IMAGE])
+                for use in uses_in([each])
+            ),
+        )
+        for each, workload in zip(found, workloads, strict=True)
+    )
+
+
+def add_on_daemon_sets(add_ons: Iterable[AddonPlan]) -> tuple[DaemonSet, ...]:
+    """The DaemonSets of a plan's add-ons, by what AWS publishes about them; one that is not known is in doubt."""
+    found = []
+    for add_on in add_ons:
+        try:
+            daemons = daemons_of(add_on.name)
+        except UnknownFactError:
+            doubt = "what this add-on's DaemonSets tolerate and select is not known here"
+            found.append(DaemonSet(NAMESPACE, f"({add_on.name})", PodSpec(), (), add_on=add_on.name, doubt=doubt))
+            continue
+        found += [_of_add_on(add_on, daemon) for daemon in daemons]
+    return tuple(found)
+
+
+def _of_add_on(add_on: AddonPlan, daemon: AddOnDaemon) -> DaemonSet:
+    written = {
+        "apiVersion": "apps/v1",
+        "kind": DAEMON_SET,
+        "metadata": {"name": daemon.name, "namespace": NAMESPACE},
+        "spec": {"template": {"spec": daemon.pod_spec}},
+    }
+    (workload,) = (each for each in workloads_from([written]) if isinstance(each, Workload))
+    return DaemonSet(
+        NAMESPACE,
+        daemon.name,
+        workload.spec,
+        tuple(
+            Container(container["name"], str(role), f"of add-on {add_on.name}", _judgements(daemon))
+            for part, role in _ROLES.items()
+            for container in daemon.pod_spec.get(part, ())
+        ),
+        add_on=add_on.name,
+        source=daemon.source,
+        doubt=_doubt(add_on, daemon),
+    )
+
+
+def _judgements(daemon: AddOnDaemon) -> tuple[Judgement, ...]:
+    return tuple(
+        Judgement(architecture, Verdict.SUPPORTED, f"by {daemon.images_source}", None)
+        if architecture in daemon.architectures
+        else Judgement(architecture, Verdict.UNKNOWN, f"not named by {daemon.images_source}", None)
+        for architecture in Architecture
+    )
+
+
+def _doubt(add_on: AddonPlan, daemon: AddOnDaemon) -> str:
+    """Why what AWS publishes may not hold for this add-on: its configuration says something else."""
+    configured = json.loads(add_on.configuration) if add_on.configuration else {}
+    other = sorted(set(configured) - daemon.harmless)
+    return f"its configuration sets {', '.join(other)}, which may change where it runs" if other else ""
+
+
+def without(daemon_sets: Sequence[DaemonSet], others: Iterable[DaemonSet]) -> tuple[DaemonSet, ...]:
+    """Those of ``daemon_sets`` that are not among ``others`` by namespace and name."""
+    there = {(each.namespace, each.name) for each in others}
+    return tuple(each for each in daemon_sets if (each.namespace, each.name) not in there)

@@ -1,0 +1,137 @@
+"""The DaemonSets that EKS add-ons bring: where their pods may be, and on which architectures their images run.
+
+Pod specs are kept to what decides that. AWS publishes charts of some add-ons and none of others, and shows their images
+to nobody without credentials: each row says where its words were read. Nothing here was read from a registry, or from
+a cluster of one's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts.architectures import Architecture
+
+COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
+"""The label of nodes that are no group's: Fargate's, EKS Auto Mode's, hybrid ones."""
+NAMESPACE = "kube-system"
+"""Where EKS puts all of them."""
+_EVERY_TAINT = {"operator": "Exists"}
+_BOTH = tuple(str(each) for each in Architecture)
+_AWS_TABLE = "AWS's table of add-on architectures (aws-ia, terraform-aws-eks-blueprints-addons, Architectures)"
+
+
+@dataclass(frozen=True, slots=True)
+class AddOnDaemon:
+    """One DaemonSet of an add-on.
+
+    ``pod_spec`` is its pods' spec, containers without images. ``architectures`` are those that its images have, as
+    ``images_source`` says; ``source`` is where the spec was read. ``harmless`` are keys of the add-on's configuration
+    values that leave it where it is.
+    """
+
+    name: str
+    pod_spec: Mapping[str, Any] = field(hash=False)
+    source: str
+    images_source: str
+    architectures: tuple[Architecture, ...] = tuple(Architecture)
+    harmless: frozenset[str] = frozenset()
+
+
+def _expression(key: str, operator: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+def _requiring(*expressions: Mapping[str, Any]) -> dict[str, Any]:
+    terms = [{"matchExpressions": list(expressions)}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+
+def _containers(*names: str) -> list[dict[str, str]]:
+    return [{"name": name} for name in names]
+
+
+_NOT_FARGATE = _expression(COMPUTE_TYPE, "NotIn", "fargate")
+_LINUX_OF_BOTH = _requiring(
+    _expression("kubernetes.io/os", "In", "linux"), _expression("kubernetes.io/arch", "In", *_BOTH), _NOT_FARGATE
+)
+_A1 = ("a1.medium", "a1.large", "a1.xlarge", "a1.2xlarge", "a1.4xlarge")
+
+_DAEMONS: Mapping[str, tuple[AddOnDaemon, ...]] = MappingProxyType(
+    {
+        "vpc-cni": (
+            AddOnDaemon(
+                "aws-node",
+                {
+                    "hostNetwork": True,
+                    "tolerations": [_EVERY_TAINT],
+                    "affinity": _LINUX_OF_BOTH,
+                    "initContainers": _containers("aws-vpc-cni-init"),
+                    "containers": _containers("aws-node", "aws-eks-nodeagent"),
+                },
+                source="aws/amazon-vpc-cni-k8s, charts/aws-vpc-cni/values.yaml (1.15)",
+                images_source=_AWS_TABLE,
+                harmless=frozenset({"env"}),
+            ),
+        ),
+        "kube-proxy": (
+            AddOnDaemon(
+                "kube-proxy",
+                {
+                    "hostNetwork": True,
+                    "tolerations": [_EVERY_TAINT],
+                    "affinity": _LINUX_OF_BOTH,
+                    "containers": _containers("kube-proxy"),
+                },
+                # EKS publishes no manifest of it; eksctl's tests hold what a new cluster had.
+                source="eksctl-io/eksctl, pkg/addons/default/testdata/sample-1.25.json (as EKS 1.25 had it)",
+                images_source=_AWS_TABLE,
+            ),
+        ),
+        "eks-pod-identity-agent": (
+            AddOnDaemon(
+                "eks-pod-identity-agent",
+                {
+                    "hostNetwork": True,
+                    "tolerations": [_EVERY_TAINT],
+                    "affinity": _LINUX_OF_BOTH,
+                    "initContainers": _containers("eks-pod-identity-agent-init"),
+                    "containers": _containers("eks-pod-identity-agent"),
+                },
+                source="aws/eks-pod-identity-agent, charts/eks-pod-identity-agent/values.yaml (0.1.10)",
+                # AWS's table leaves it out; its chart sends it to nodes of both architectures, and to no other.
+                images_source="aws/eks-pod-identity-agent: its chart's node affinity, which names both architectures",
+            ),
+        ),
+        # Its controller is a Deployment; so is coredns.
+        "aws-ebs-csi-driver": (
+            AddOnDaemon(
+                "ebs-csi-node",
+                {
+                    "tolerations": [_EVERY_TAINT],
+                    "nodeSelector": {"kubernetes.io/os": "linux"},
+                    "affinity": _requiring(
+                        _NOT_FARGATE, _expression("node.kubernetes.io/instance-type", "NotIn", *_A1)
+                    ),
+                    "containers": _containers("ebs-plugin", "node-driver-registrar", "liveness-probe"),
+                },
+                source="kubernetes-sigs/aws-ebs-csi-driver, charts/aws-ebs-csi-driver, node (1.2x to 1.3x)",
+                images_source=_AWS_TABLE,
+                harmless=frozenset({"controller"}),
+            ),
+        ),
+        "coredns": (),
+    }
+)
+
+
+def daemons_of(add_on: str) -> tuple[AddOnDaemon, ...]:
+    """The DaemonSets of an EKS add-on, none for one that has none. Raises UnknownFactError for one not known here."""
+    try:
+        return _DAEMONS[add_on]
+    except KeyError:
+        hint = f"Known are {', '.join(sorted(_DAEMONS))}."
+        raise UnknownFactError("EKS add-on's DaemonSets", add_on, hint=hint) from None
