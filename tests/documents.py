@@ -41,6 +41,10 @@ HELP_FOR = (
     ("stack", "pin"),
     ("stack", "schema"),
     ("facts", "refresh"),
+    ("image", "inspect"),
+    ("image", "verify"),
+    ("audit", "images"),
+    ("workload", "patch"),
 )
 
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -19,10 +19,15 @@ from ruamel.yaml import YAML
 from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
 from tests.documents import DAY, README, ROOT, Block, blocks, commands, edited, matches, ran, renewed
+from tests.images.shapes import Repository
+from tests.registry import server
 from tests.rules import rules
 
 TODAY = datetime.fromtimestamp(int(DAY), tz=UTC).date()
-RAN = [block for block in blocks(README) if block.language == "console"]
+CONSOLE = [block for block in blocks(README) if block.language == "console"]
+RAN = [block for block in CONSOLE if not block.marked("registry")]
+ASKED = [block for block in CONSOLE if block.marked("registry")]
+"""Of these the registry is made here."""
 VARIES = re.compile(
     r"(?<=Pulumi )v\S+ \(.*\)|(?<=127\.0\.0\.1:)\d+|(?<=-)[0-9a-f]{7} +(?=\w)|(?<= in )\d+s$", re.MULTILINE
 )
@@ -66,6 +71,29 @@ def test_every_command_that_needs_no_engine_prints_what_is_quoted(project: Path)
         with changed(block, project):
             for command, quoted in commands(block):
                 compare(block, command, quoted, ran(command, project))
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Iterator[Path]:
+    """A real registry with the images of examples/pods.yaml, one left out, as a mirror of the one that they name."""
+    with server.running() as registry:
+        for name in ("observability/agent:3.1", "payments/api:2.4.0"):
+            repository = Repository(registry, name.partition(":")[0])
+            entries = [repository.entry("linux/amd64"), repository.entry("linux/arm64")]
+            repository.index(entries, tag=name.partition(":")[2])
+        Repository(registry, "payments/ledger").image("linux/amd64", tag="1.19.3")
+        folder = tmp_path / "registry.example.com"
+        folder.mkdir()
+        (folder / "hosts.toml").write_text(f'server = "{registry.url}"\n')
+        yield tmp_path
+
+
+def test_the_commands_that_ask_a_registry_print_what_is_quoted(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(mirror / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(mirror))
+    assert [block.marked("registry") for block in ASKED] == [["examples"]]
+    for command, quoted in commands(ASKED[0]):
+        compare(ASKED[0], command, quoted, ran(f"{command} --hosts-dir {shlex.quote(str(mirror))}", ROOT))
 
 
 @pytest.mark.e2e

@@ -56,7 +56,10 @@ async def verdicts(
     try:
         inspected = await inspect(registry, reference)
     except RegistryError as error:
-        return tuple(Judgement(architecture, Verdict.UNKNOWN, str(error), None) for architecture in architectures)
+        # Whoever reads the reason knows the image.
+        said = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
+        reason = f"{said}. {error.hint}".rstrip()
+        return tuple(Judgement(architecture, Verdict.UNKNOWN, reason, None) for architecture in architectures)
     return tuple(judge(inspected, architecture) for architecture in architectures)
 
 
