@@ -1,0 +1,233 @@
+"""What an audit of workloads judges: each workload with its images, what its pods ask of nodes, and its manifests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from multiarch.audit.uses import Lines, Use, Workload, has_ended, key_of, owner_of, top_of, uses_in
+from multiarch.errors import MultiarchError
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Effect, Taint
+from multiarch.kubernetes.source import Found
+from multiarch.workloads.affinity import NodeAffinity, node_affinity_from
+from multiarch.workloads.architectures import as_pod_spec, why_excluded
+from multiarch.workloads.kinds import embedded
+from multiarch.workloads.manifest_values import ManifestError, Value
+from multiarch.workloads.selectors import ARCHITECTURE_LABELS
+from multiarch.workloads.templates import Template, Unknown, templates_in
+from multiarch.workloads.tolerations import first_untolerated, tolerations_from
+
+ARM = Architecture.ARM64
+
+
+class Leaning(StrEnum):
+    """Which of the architectures that are open to a pod its own rules like better."""
+
+    REQUIRES_ARM64 = "requires arm64"
+    PREFERS_ARM64 = "prefers arm64"
+    NONE = "prefers neither"
+    PREFERS_AMD64 = "prefers amd64"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What one pod spec says about arm64 nodes.
+
+    ``excluded`` is what excludes them, empty where nothing does; ``bears`` tells whether their taint is tolerated,
+    ``seconds`` for how long a NoExecute taint is, ``None`` without such a bound.
+    """
+
+    excluded: str
+    bears: bool
+    leaning: Leaning
+    seconds: int | None = None
+
+    @property
+    def key(self) -> tuple[str, bool, str, int]:
+        """What rules are sorted by."""
+        return self.excluded, self.bears, self.leaning, -1 if self.seconds is None else self.seconds
+
+
+def rules_of(pod_spec: Mapping[str, object] | Value, taint: Taint | None) -> Rules:
+    """Read a pod's ``spec``; without a taint there is nothing to tolerate.
+
+    Raises ManifestError for what the API server refuses.
+    """
+    value = as_pod_spec(pod_spec)
+    affinity = node_affinity_from(value)
+    borne = tolerations_from(value["tolerations"])
+    seconds = None
+    if taint is not None and taint.effect is Effect.NO_EXECUTE:
+        limits = [each.seconds for each in borne if each.tolerates(taint)]
+        known = [each for each in limits if each is not None]
+        # The kubelet's controller takes the shortest.
+        seconds = min(known, default=None)
+    return Rules(
+        excluded=why_excluded(affinity, ARM) or "",
+        bears=taint is None or first_untolerated(borne, (taint,)) is None,
+        leaning=_leaning(affinity),
+        seconds=seconds,
+    )
+
+
+def _leaning(affinity: NodeAffinity) -> Leaning:
+    if why_excluded(affinity, Architecture.AMD64) is not None:
+        return Leaning.REQUIRES_ARM64
+    arm, amd = (
+        affinity.preference(dict.fromkeys(ARCHITECTURE_LABELS, str(each))) for each in (ARM, Architecture.AMD64)
+    )
+    if arm == amd:
+        return Leaning.NONE
+    return Leaning.PREFERS_ARM64 if arm > amd else Leaning.PREFERS_AMD64
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One workload.
+
+    ``templates`` are what its own manifests say, or, where those are not at hand, what it owns says; ``running`` what
+    its pods say. ``manifests`` are its own: one, unless files hold it several times. ``faults`` say what could not be
+    read. ``pods`` counts those that are there, or else those that it asks for.
+    """
+
+    workload: Workload
+    uses: tuple[Use, ...]
+    templates: tuple[Rules, ...]
+    running: tuple[Rules, ...]
+    manifests: tuple[Found, ...]
+    faults: tuple[str, ...]
+    pods: int
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The workload's labels and its pods'."""
+        return dict(self.uses[0].labels)
+
+
+@dataclass(slots=True)
+class _Declared:
+    """What an object that is no owned pod says."""
+
+    found: Found
+    rules: list[Rules] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    pods: int = 0
+
+
+class _Gathered:
+    """Looks at objects as they pass, and keeps no pod."""
+
+    def __init__(self, taint: Taint | None) -> None:
+        self._taint = taint
+        self._read: dict[str, Rules | str] = {}
+        self.owners: dict[Workload, Workload] = {}
+        self.declared: dict[Workload, list[_Declared]] = {}
+        self.running: dict[Workload, set[Rules]] = {}
+        self.faults: dict[Workload, set[str]] = {}
+        self.pods: Counter[Workload] = Counter()
+
+    def passing(self, objects: Iterable[Found]) -> Iterator[Found]:
+        """Yield the objects as they are."""
+        for each in objects:
+            key, owner = key_of(each.value), owner_of(each.value)
+            if owner is not None:
+                self.owners[key] = owner
+            if key.kind == "Pod" and owner is not None:
+                if not has_ended(each.value):
+                    self._pod(owner, each.value)
+            elif owner not in self.declared:
+                # What a workload owns is asked only where the workload itself is not at hand.
+                declared = self._declared(each)
+                if declared is not None:
+                    self.declared.setdefault(key, []).append(declared)
+            yield each
+
+    def _pod(self, owner: Workload, value: Mapping[str, object]) -> None:
+        self.pods[owner] += 1
+        spec = value.get("spec")
+        rules = self._of_pod(spec if isinstance(spec, Mapping) else {})
+        if isinstance(rules, Rules):
+            self.running.setdefault(owner, set()).add(rules)
+        else:
+            self.faults.setdefault(owner, set()).add(rules)
+
+    def _of_pod(self, spec: Mapping[str, object]) -> Rules | str:
+        """A pod's rules, read once for pods that say the same."""
+        affinity = spec.get("affinity")
+        about = affinity.get("nodeAffinity") if isinstance(affinity, Mapping) else affinity
+        written = repr((spec.get("nodeSelector"), about, spec.get("tolerations")))
+        if written not in self._read:
+            try:
+                self._read[written] = rules_of(spec, self._taint)
+            except ManifestError as error:
+                self._read[written] = error.message.partition(": ")[2]
+        return self._read[written]
+
+    def _declared(self, found: Found) -> _Declared | None:
+        made = _Declared(found)
+        try:
+            for each in templates_in(found.value, 1):
+                if isinstance(each, Unknown):
+                    made.faults.append(f"{each.path} is in no pod template that is known here")
+                else:
+                    made.rules.append(rules_of(each.spec, self._taint))
+                    made.pods += _pods_of(each)
+        except MultiarchError as error:
+            made.faults.append(f"{found.source}: {error.message.partition(': ')[2] or error.message}")
+        return made if made.rules or made.faults else None
+
+
+def _pods_of(template: Template) -> int:
+    if template.kind == "Pod":
+        return 1
+    spec = template.written.get("spec")
+    if not isinstance(spec, Mapping):
+        return 1
+    found = embedded(template.kind, as_pod_spec(spec))
+    return 1 if found is None else found.count
+
+
+def gather(objects: Iterable[Found], taint: Taint | None, lines: Lines | None = None) -> list[Subject]:
+    """List the workloads of objects, sorted, with what they ask of nodes; see :func:`uses_in` for what is one.
+
+    Of pods nothing is kept but what they say, so that any number may pass. What can't be read is a fault of its
+    workload; nothing is raised for it.
+    """
+    gathered = _Gathered(taint)
+    passing = gathered.passing(objects)
+    uses = uses_in(passing) if lines is None else uses_in(passing, lines)
+    by_workload: dict[Workload, list[Use]] = {}
+    for use in uses:
+        by_workload.setdefault(use.workload, []).append(use)
+    below: dict[Workload, list[Workload]] = {}
+    for key in {*gathered.declared, *gathered.running, *gathered.pods, *gathered.faults}:
+        below.setdefault(top_of(key, gathered.owners), []).append(key)
+    return [
+        _subject(workload, by_workload[workload], sorted(below.get(workload, ())), gathered)
+        for workload in sorted(by_workload)
+    ]
+
+
+def _subject(workload: Workload, uses: Iterable[Use], below: Iterable[Workload], gathered: _Gathered) -> Subject:
+    keys = list(below)
+    own = gathered.declared.get(workload, [])
+    said = own or [each for key in keys for each in gathered.declared.get(key, ())]
+    pods = sum(gathered.pods[key] for key in keys)
+    faults = [fault for each in said for fault in each.faults]
+    faults += [fault for key in keys for fault in sorted(gathered.faults.get(key, ()))]
+    return Subject(
+        workload=workload,
+        uses=tuple(uses),
+        templates=_sorted(rules for each in said for rules in each.rules),
+        running=_sorted(rules for key in keys for rules in gathered.running.get(key, ())),
+        manifests=tuple(each.found for each in own),
+        faults=tuple(dict.fromkeys(faults)),
+        pods=pods or sum(each.pods for each in said),
+    )
+
+
+def _sorted(rules: Iterable[Rules]) -> tuple[Rules, ...]:
+    return tuple(sorted(set(rules), key=lambda each: each.key))

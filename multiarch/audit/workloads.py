@@ -1,0 +1,239 @@
+"""What keeps each workload from arm64 nodes, and the next step that gets it there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from multiarch.audit.images import NO_IMAGE, audit_images
+from multiarch.audit.newer import LOOK_UPS, Newest, newest_tags
+from multiarch.audit.subjects import ARM, Leaning, Rules, Subject
+from multiarch.audit.uses import Use, Workload
+from multiarch.errors import MultiarchError
+from multiarch.facts.taints import Taint
+from multiarch.images.model import Judgement, Verdict
+from multiarch.kubernetes.resources import Kind
+from multiarch.registry.model import Registry
+from multiarch.registry.reference import Reference, parse_reference
+from multiarch.workloads.patches import Json, strategic_merge_patch
+from multiarch.workloads.transform import Wish
+
+SYSTEM_NAMESPACE = "kube-system"
+_FIXED = (Kind.JOB, Kind.POD)
+"""What can't be given a toleration that counts, once it is in a cluster."""
+
+
+class State(StrEnum):
+    """Where a workload stands on its way to arm64 nodes."""
+
+    READY = "ready"
+    BLOCKED = "blocked"
+    THERE = "already there"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageBlocker:
+    """An image without an arm64 build. ``containers`` use it; ``newest`` is the tag that has one, if any."""
+
+    image: str
+    reason: str
+    containers: tuple[str, ...]
+    newest: Newest
+
+    @property
+    def step(self) -> str:
+        """What to do about it."""
+        if self.newest.image is not None:
+            return f"use {self.newest.image} in place of {self.image}: it has arm64 ({self.newest.why})"
+        return f"build {self.image} for arm64 ({self.newest.why})"
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """What gives a ready workload its toleration. ``body`` is ``None`` where no patch can, ``why`` then says why.
+
+    ``written`` is the object itself.
+    """
+
+    body: Json | None
+    why: str = ""
+    written: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadRow:
+    """One workload. ``affinity`` says what excludes arm64, ``doubts`` what is not known; clauses without full stops."""
+
+    subject: Subject
+    images: tuple[ImageBlocker, ...]
+    affinity: tuple[str, ...]
+    doubts: tuple[str, ...]
+    bears: bool
+    leaning: Leaning
+    notes: tuple[str, ...]
+    patch: Patch | None
+
+    @property
+    def workload(self) -> Workload:
+        """What it is called."""
+        return self.subject.workload
+
+    @property
+    def state(self) -> State:
+        """What is known to stand in the way counts before what is not known."""
+        if self.images or self.affinity:
+            return State.BLOCKED
+        if self.doubts:
+            return State.UNKNOWN
+        return State.THERE if self.bears else State.READY
+
+    @property
+    def blockers(self) -> tuple[str, ...]:
+        """What stands in the way, in words: ``image shop/api:1``, ``affinity: nodeSelector wants …``."""
+        return (*(f"image {each.image}" for each in self.images), *(f"affinity: {each}" for each in self.affinity))
+
+    def steps(self, taint: Taint | None) -> tuple[str, ...]:
+        """What to do next, in this order; nothing where nothing is to be done."""
+        steps = [each.step for each in self.images]
+        steps += [f"change what excludes arm64: {each}" for each in self.affinity]
+        steps += [f"make known: {each}" for each in self.doubts]
+        if self.state is State.READY:
+            steps.append(f"add the toleration of {taint}")
+        if self.state is State.THERE and self.leaning is Leaning.PREFERS_AMD64:
+            steps.append("prefer arm64: it prefers amd64 now")
+        return tuple(steps)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadAudit:
+    """All workloads, sorted. ``taint`` is that of arm64 nodes; ``left_out`` counts the system's DaemonSets."""
+
+    taint: Taint | None
+    rows: tuple[WorkloadRow, ...]
+    left_out: int
+
+    def count(self, state: State) -> int:
+        """How many workloads are in this state."""
+        return sum(row.state is state for row in self.rows)
+
+    def pods(self, *states: State) -> int:
+        """How many pods the workloads of these states have."""
+        return sum(row.subject.pods for row in self.rows if row.state in states)
+
+
+def is_system(workload: Workload) -> bool:
+    """Whether it is a DaemonSet of the system's: those have to run on every node, and have an audit of their own."""
+    return workload.kind == Kind.DAEMON_SET and workload.namespace == SYSTEM_NAMESPACE
+
+
+async def audit_workloads(
+    registry: Registry,
+    subjects: Iterable[Subject],
+    taint: Taint | None,
+    *,
+    look_ups: int = LOOK_UPS,
+    looked_up: Callable[[int, int], None] = lambda _done, _all: None,
+) -> WorkloadAudit:
+    """Judge every workload. ``taint`` is what arm64 nodes have, and what the subjects were gathered for.
+
+    Images are looked up once each, and of the repositories of those without arm64 up to ``look_ups`` other tags.
+    ``looked_up(done, all)`` is called after each image. Nothing is raised for an image that can't be read.
+    """
+    every = list(subjects)
+    meant = [each for each in every if not is_system(each.workload)]
+    images = await audit_images(registry, [use for each in meant for use in each.uses], (ARM,), looked_up=looked_up)
+    judged = {row.image: row.judged(ARM) for row in images.rows}
+    lacking = {
+        row.image: parse_reference(row.image) for row in images.rows if row.judged(ARM).verdict is Verdict.UNSUPPORTED
+    }
+    newest = await newest_tags(registry, list(lacking.values()), ARM, look_ups=look_ups)
+    rows = [_row(each, judged, lacking, newest, taint) for each in meant]
+    return WorkloadAudit(taint, tuple(rows), len(every) - len(meant))
+
+
+def _row(
+    subject: Subject,
+    judged: Mapping[str, Judgement],
+    lacking: Mapping[str, Reference],
+    newest: Mapping[Reference, Newest],
+    taint: Taint | None,
+) -> WorkloadRow:
+    by_image: dict[str, list[Use]] = {}
+    for use in subject.uses:
+        by_image.setdefault(use.image or NO_IMAGE, []).append(use)
+    blockers = tuple(
+        ImageBlocker(image, judged[image].reason, _containers(uses), newest[lacking[image]])
+        for image, uses in sorted(by_image.items())
+        if image in lacking
+    )
+    unread = [
+        f"image {image}: {judged[image].reason.rstrip('.')}"
+        for image in sorted(by_image)
+        if judged[image].verdict is Verdict.UNKNOWN
+    ]
+    said = subject.templates or subject.running
+    faults = list(subject.faults)
+    if not said and not faults:
+        faults.append("what its pods ask of nodes is not at hand")
+    bears = _bears(subject)
+    row = WorkloadRow(
+        subject=subject,
+        images=blockers,
+        affinity=tuple(_excluding(subject)),
+        doubts=(*unread, *faults),
+        bears=bears,
+        leaning=said[0].leaning if len({each.leaning for each in said}) == 1 else Leaning.NONE,
+        notes=tuple(_notes(subject, taint, bears=bears, blocked=bool(blockers))),
+        patch=None,
+    )
+    if row.state is not State.READY or taint is None:
+        return row
+    return replace(row, patch=_patch(subject, taint))
+
+
+def _containers(uses: Sequence[Use]) -> tuple[str, ...]:
+    return tuple(sorted({f"{use.role} {use.container}".rstrip() for use in uses}))
+
+
+def _bears(subject: Subject) -> bool:
+    """Whether its pods tolerate the taint: by their template, or because something adds it to every one of them."""
+    by_template = bool(subject.templates) and all(each.bears for each in subject.templates)
+    return by_template or (bool(subject.running) and all(each.bears for each in subject.running))
+
+
+def _excluding(subject: Subject) -> Iterator[str]:
+    """What excludes arm64: by the templates, and by pods where that is another thing."""
+    written = dict.fromkeys(each.excluded for each in subject.templates if each.excluded)
+    yield from written
+    for each in dict.fromkeys(each.excluded for each in subject.running if each.excluded):
+        if each not in written:
+            yield f"its pods: {each}" if subject.templates else each
+
+
+def _notes(subject: Subject, taint: Taint | None, *, bears: bool, blocked: bool) -> Iterator[str]:
+    said: tuple[Rules, ...] = (*subject.templates, *subject.running)
+    if taint is not None and bears:
+        if blocked and not any(each.excluded for each in said):
+            yield f"tolerates {taint} already: its pods may come up on arm64 nodes, and fail there"
+        if subject.templates and not all(each.bears for each in subject.templates):
+            yield f"its template does not tolerate {taint}, its pods do: something adds that to them"
+        seconds = [each.seconds for each in said if each.seconds is not None]
+        if seconds:
+            yield f"tolerates {taint} for {min(seconds)} seconds only"
+
+
+def _patch(subject: Subject, taint: Taint) -> Patch:
+    if not subject.manifests:
+        return Patch(None, "its own manifest is not at hand, only what it made")
+    first = subject.manifests[0]
+    if first.source.document is None and subject.workload.kind in _FIXED:
+        return Patch(None, f"a {subject.workload.kind} in a cluster can't be changed: make it anew")
+    try:
+        bodies = [strategic_merge_patch(each.value, Wish(tolerate=(taint,))) for each in subject.manifests]
+    except MultiarchError as error:
+        return Patch(None, error.message.rstrip("."))
+    if any(body != bodies[0] for body in bodies):
+        return Patch(None, f"it stands in {len(bodies)} manifests that differ")
+    return Patch(bodies[0], written=first.value)
