@@ -1,0 +1,394 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.audit.daemonset_model import Cause, DaemonSet, Outcome, Profile
+from multiarch.audit.daemonset_rules import of_architecture
+from multiarch.audit.daemonsets import audit_daemon_sets, by_architecture, label_keys
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Effect, Taint, parse_taint
+from multiarch.images.model import Verdict
+from multiarch.workloads.selectors import ARCHITECTURE_LABELS
+from multiarch.workloads.tolerations import first_untolerated
+from tests.audit.daemons import (
+    AMD,
+    AMD_ONLY,
+    ARM,
+    ARM_TAINT,
+    TOLERATION,
+    cell,
+    container,
+    daemon,
+    group,
+    profile,
+    texts,
+)
+from tests.workloads.manifests import expression, required
+
+ARCH = "kubernetes.io/arch"
+AMD_TERM = required([expression(ARCH, "In", "amd64")])
+EVERYTHING = {"operator": "Exists"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "nodes", "outcome", "finding", "reasons"),
+    [
+        pytest.param({}, profile(), Outcome.RUNS, False, [], id="nothing is in the way"),
+        pytest.param(
+            {}, profile(ARM, ARM_TAINT), Outcome.KEPT_OFF, True, [f"does not tolerate {ARM_TAINT}"], id="a taint"
+        ),
+        pytest.param({"tolerations": [TOLERATION]}, profile(ARM, ARM_TAINT), Outcome.RUNS, False, [], id="tolerated"),
+        pytest.param(
+            {"tolerations": [EVERYTHING]}, profile(ARM, ARM_TAINT), Outcome.RUNS, False, [], id="all tolerated"
+        ),
+        pytest.param({}, profile(ARM, "arch=arm64:PreferNoSchedule"), Outcome.RUNS, False, [], id="a wish"),
+        pytest.param(
+            {},
+            profile(ARM, "node.kubernetes.io/unschedulable:NoSchedule", "node.kubernetes.io/not-ready:NoExecute"),
+            Outcome.RUNS,
+            False,
+            [],
+            id="what every DaemonSet tolerates",
+        ),
+        pytest.param(
+            {"tolerations": [{**EVERYTHING, "effect": "NoExecute", "tolerationSeconds": 300}]},
+            profile(ARM, "arch=arm64:NoExecute"),
+            Outcome.KEPT_OFF,
+            True,
+            ["tolerates arch=arm64:NoExecute for 300 seconds only, and is evicted then"],
+            id="tolerated for a while",
+        ),
+        pytest.param(
+            {"tolerations": [{"key": "arch", "operator": "Lt", "value": "7"}]},
+            profile(ARM, ARM_TAINT),
+            Outcome.KEPT_OFF,
+            True,
+            [
+                (
+                    f"does not tolerate {ARM_TAINT} (toleration arch<7: Lt counts only with the alpha feature "
+                    "TaintTolerationComparisonOperators, so not in EKS)"
+                )
+            ],
+            id="tolerated by an operator that does not count",
+        ),
+        pytest.param(
+            {"tolerations": [TOLERATION], "affinity": AMD_TERM},
+            profile(ARM, ARM_TAINT),
+            Outcome.KEPT_OFF,
+            True,
+            [f"has the toleration for {ARM_TAINT}, but affinity term 1 requires {ARCH}=amd64"],
+            id="tolerated, and not by its affinity",
+        ),
+        pytest.param(
+            {"affinity": AMD_TERM, "nodeSelector": {ARCH: "amd64"}},
+            profile(ARM, ARM_TAINT),
+            Outcome.KEPT_OFF,
+            True,
+            [
+                f"does not tolerate {ARM_TAINT}",
+                f"nodeSelector wants {ARCH}=amd64",
+                f"affinity term 1 requires {ARCH}=amd64",
+            ],
+            id="all three",
+        ),
+        pytest.param(
+            {"affinity": required([expression(ARCH, "NotIn", "arm64")])},
+            profile(),
+            Outcome.KEPT_OFF,
+            True,
+            [f"affinity term 1 requires {ARCH}!=arm64"],
+            id="not arm64",
+        ),
+        pytest.param(
+            {"affinity": required([expression(ARCH, "In", "amd64")], [expression("disk", "In", "ssd")])},
+            profile(),
+            Outcome.KEPT_OFF,
+            True,
+            [f"affinity term 1 requires {ARCH}=amd64", "affinity term 2 requires disk=ssd"],
+            id="no term of two",
+        ),
+        pytest.param(
+            {"affinity": required([expression(ARCH, "In", "amd64"), expression("disk", "In", "ssd")])},
+            profile(),
+            Outcome.EXCLUDED,
+            False,
+            [f"affinity term 1 requires {ARCH}=amd64 and disk=ssd"],
+            id="a term that asks for more than an architecture",
+        ),
+        pytest.param(
+            {"nodeSelector": {"gpu": "true"}},
+            profile(),
+            Outcome.EXCLUDED,
+            False,
+            ["nodeSelector wants gpu=true"],
+            id="another label",
+        ),
+        pytest.param(
+            {"nodeSelector": {"gpu": "true", ARCH: "amd64"}},
+            profile(ARM, labels={"gpu": "true"}),
+            Outcome.KEPT_OFF,
+            True,
+            [f"nodeSelector wants {ARCH}=amd64"],
+            id="another label, which is there",
+        ),
+        pytest.param(
+            {},
+            profile(ARM, "dedicated=db:NoSchedule"),
+            Outcome.EXCLUDED,
+            False,
+            ["does not tolerate dedicated=db:NoSchedule"],
+            id="another taint",
+        ),
+        pytest.param(
+            {},
+            profile(ARM, ARM_TAINT, "dedicated=db:NoSchedule"),
+            Outcome.EXCLUDED,
+            False,
+            [f"does not tolerate {ARM_TAINT}", "does not tolerate dedicated=db:NoSchedule"],
+            id="both taints",
+        ),
+        pytest.param(
+            {"affinity": required([])},
+            profile(),
+            Outcome.EXCLUDED,
+            False,
+            ["affinity term 1 is empty, which matches no node"],
+            id="an empty term",
+        ),
+        pytest.param(
+            {"affinity": required([expression("disk", "Gt", "many")])},
+            profile(ARM, labels={"disk": "7"}),
+            Outcome.EXCLUDED,
+            False,
+            ["affinity term 1 requires disk compared with 'many', which is no number"],
+            id="no number",
+        ),
+        pytest.param(
+            {"nodeSelector": {"topology.kubernetes.io/zone": "a"}},
+            profile(unsaid=["topology.kubernetes.io/zone"]),
+            Outcome.UNKNOWN,
+            False,
+            ["nodeSelector wants topology.kubernetes.io/zone=a, which can't be told of its nodes before they exist"],
+            id="a label that nobody knows yet",
+        ),
+        pytest.param(
+            {"affinity": required([expression("a.k8s.io/b", "Exists")], [expression("disk", "Exists")])},
+            profile(unsaid=["a.k8s.io/b"]),
+            Outcome.UNKNOWN,
+            False,
+            [
+                "affinity term 1 requires a label a.k8s.io/b, which can't be told of its nodes before they exist",
+                "affinity term 2 requires a label disk",
+            ],
+            id="a term that nobody knows of yet",
+        ),
+        pytest.param(
+            {"nodeSelector": {"topology.kubernetes.io/zone": "a", ARCH: "amd64"}},
+            profile(unsaid=["topology.kubernetes.io/zone"]),
+            Outcome.KEPT_OFF,
+            True,
+            [
+                f"nodeSelector wants {ARCH}=amd64",
+                "nodeSelector wants topology.kubernetes.io/zone=a, which can't be told of its nodes before they exist",
+            ],
+            id="an unknown label beside the architecture",
+        ),
+    ],
+)
+def test_every_rule_that_is_not_met_is_a_reason(
+    spec: Mapping[str, Any], nodes: Profile, outcome: Outcome, *, finding: bool, reasons: list[str]
+) -> None:
+    found = cell(daemon(**spec), nodes)
+    assert (found.outcome, found.finding, texts(found)) == (outcome, finding, reasons)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "nodes", "outcome", "finding"),
+    [
+        (Verdict.UNSUPPORTED, profile(), Outcome.FAILS, True),
+        (Verdict.UNKNOWN, profile(), Outcome.UNKNOWN, False),
+        (Verdict.UNSUPPORTED, profile(ARM, ARM_TAINT), Outcome.KEPT_OFF, True),
+        (Verdict.UNSUPPORTED, profile(ARM, "dedicated=db:NoSchedule"), Outcome.EXCLUDED, False),
+        (Verdict.UNKNOWN, profile(ARM, ARM_TAINT), Outcome.KEPT_OFF, True),
+    ],
+)
+def test_an_image_that_does_not_run_is_worst_where_its_pods_are_put(
+    verdict: Verdict, nodes: Profile, outcome: Outcome, *, finding: bool
+) -> None:
+    init = container("migrate", (Verdict.SUPPORTED, verdict), "init container")
+    found = cell(daemon(containers=[init, container()]), nodes)
+    assert (found.outcome, found.finding) == (outcome, finding)
+    assert texts(found)[-1] == (
+        f"{verdict} image registry.example.com/migrate:1 (init container migrate): says {verdict}"
+    )
+    assert [each.cause for each in found.reasons][-1] is Cause.IMAGE
+
+
+def test_one_that_the_other_architecture_could_not_run_either_is_no_finding_where_it_is_kept_off() -> None:
+    arm_only = container("agent", (Verdict.UNSUPPORTED, Verdict.SUPPORTED))
+    found = cell(daemon(containers=[arm_only]), profile(ARM, ARM_TAINT))
+    assert (found.outcome, found.finding) == (Outcome.KEPT_OFF, False)
+
+
+def test_amd64_nodes_are_judged_by_the_same_rules() -> None:
+    found = cell(daemon(nodeSelector={ARCH: "arm64"}), profile(AMD), AMD)
+    assert (found.outcome, found.finding, texts(found)) == (
+        Outcome.KEPT_OFF,
+        True,
+        [f"nodeSelector wants {ARCH}=arm64"],
+    )
+
+
+def test_what_nothing_is_certain_about_is_unknown_whatever_else_is_said() -> None:
+    found = cell(daemon(doubt="its configuration sets tolerations"), profile(ARM, ARM_TAINT))
+    assert (found.outcome, found.finding) == (Outcome.UNKNOWN, False)
+    assert texts(found) == ["its configuration sets tolerations", f"does not tolerate {ARM_TAINT}"]
+
+
+@pytest.mark.parametrize(
+    ("taint", "known", "answer"),
+    [
+        (ARM_TAINT, [], True),
+        ("kubernetes.io/arch=riscv64:NoSchedule", [], True),
+        ("cpu=aarch64:NoExecute", [], True),
+        ("example.com/graviton:NoSchedule", [], True),
+        ("dedicated=x86_64:NoSchedule", [], True),
+        ("dedicated=db:NoSchedule", [], False),
+        ("nvidia.com/gpu:NoSchedule", [], False),
+        ("cheap=yes:NoSchedule", ["cheap=yes:NoSchedule"], True),
+    ],
+)
+def test_a_taint_stands_for_an_architecture_by_its_words_or_because_somebody_says_so(
+    taint: str, known: list[str], *, answer: bool
+) -> None:
+    assert of_architecture(parse_taint(taint), [parse_taint(each) for each in known]) is answer
+
+
+def test_a_taint_that_is_said_to_stand_for_one_makes_the_difference_a_finding() -> None:
+    nodes = profile(ARM, "cheap=yes:NoSchedule")
+    assert cell(daemon(), nodes).outcome is Outcome.EXCLUDED
+    found = cell(daemon(), nodes, known=["cheap=yes:NoSchedule"])
+    assert (found.outcome, found.finding) == (Outcome.KEPT_OFF, True)
+
+
+def test_reasons_of_some_nodes_say_of_how_many_and_the_worst_stands_in_the_cell() -> None:
+    tainted = profile(ARM, ARM_TAINT, count=2)
+    audit = audit_daemon_sets([daemon()], [group("mixed", ARM, tainted, profile(count=3))])
+    (found,) = audit.rows[0].cells
+    assert (found.outcome, found.finding) == (Outcome.KEPT_OFF, True)
+    assert texts(found) == [f"on 2 of 5 nodes: does not tolerate {ARM_TAINT}"]
+    assert audit.columns[0].nodes == 5
+
+
+def test_what_runs_on_the_nodes_that_it_wants_runs() -> None:
+    ssd = profile(labels={"disk": "ssd"})
+    audit = audit_daemon_sets([daemon(nodeSelector={"disk": "ssd"})], [group("mixed", ARM, ssd, profile())])
+    (found,) = audit.rows[0].cells
+    assert (found.outcome, texts(found)) == (Outcome.RUNS, ["on 1 of 2 nodes: nodeSelector wants disk=ssd"])
+
+
+def test_one_that_differs_by_the_architecture_in_its_name_stands_in() -> None:
+    pair = [daemon(f"flannel-ds-{each}", nodeSelector={ARCH: str(each)}) for each in (AMD, ARM)]
+    groups = [group("amd", AMD), group("arm", ARM)]
+    audit = audit_daemon_sets(pair, groups)
+    assert [[each.outcome for each in row.cells] for row in audit.rows] == [
+        [Outcome.RUNS, Outcome.EXCLUDED],
+        [Outcome.EXCLUDED, Outcome.RUNS],
+    ]
+    assert audit.findings == 0
+    assert texts(audit.rows[0].cells[1])[0] == "flannel-ds-arm64 runs there in its place"
+    alone = audit_daemon_sets(pair[:1], groups)
+    assert alone.findings == 1
+    elsewhere = daemon("flannel-ds-arm64", namespace="other", nodeSelector={ARCH: "arm64"})
+    assert audit_daemon_sets([pair[0], elsewhere], groups).findings == 2
+
+
+def test_a_stand_in_whose_image_fails_is_none() -> None:
+    pair = [
+        daemon("agent", nodeSelector={ARCH: "amd64"}),
+        daemon("agent-arm64", nodeSelector={ARCH: "arm64"}, containers=[container("agent", AMD_ONLY)]),
+    ]
+    audit = audit_daemon_sets(pair, [group("arm", ARM)])
+    assert [row.cells[0].outcome for row in audit.rows] == [Outcome.KEPT_OFF, Outcome.FAILS]
+    assert audit.findings == 2
+
+
+def test_by_architecture_the_worst_group_speaks_and_reasons_name_theirs() -> None:
+    groups = [group("base", AMD), group("arm", ARM, profile(ARM, ARM_TAINT)), group("arm-free", ARM)]
+    audit = by_architecture(audit_daemon_sets([daemon()], groups, notes=["a note"]))
+    assert [(each.name, each.members) for each in audit.columns] == [
+        ("amd64", ("base",)),
+        ("arm64", ("arm", "arm-free")),
+    ]
+    amd, arm = audit.rows[0].cells
+    assert amd.outcome is Outcome.RUNS
+    assert (arm.outcome, arm.finding, texts(arm)) == (
+        Outcome.KEPT_OFF,
+        True,
+        [f"arm: does not tolerate {ARM_TAINT}"],
+    )
+    assert audit.notes == ("a note",)
+
+
+def test_rows_are_sorted_and_cells_are_counted() -> None:
+    audit = audit_daemon_sets([daemon("b"), daemon("a", nodeSelector={"gpu": "true"})], [group("arm", ARM)])
+    assert [row.daemon_set.name for row in audit.rows] == ["a", "b"]
+    assert {each: audit.count(each) for each in Outcome if audit.count(each)} == {
+        Outcome.RUNS: 1,
+        Outcome.EXCLUDED: 1,
+    }
+
+
+def test_only_labels_that_somebody_asks_for_are_wanted_of_nodes() -> None:
+    asking = daemon(nodeSelector={"gpu": "true"}, affinity=required([expression("disk", "In", "ssd")]))
+    assert label_keys([asking, daemon()]) == {"gpu", "disk"}
+
+
+KEYS = (*ARCHITECTURE_LABELS, "disk")
+VALUES = st.sampled_from(("amd64", "arm64", "ssd"))
+EXPRESSIONS = st.one_of(
+    st.builds(expression, st.sampled_from(KEYS), st.sampled_from(("In", "NotIn")), VALUES),
+    st.builds(expression, st.sampled_from(KEYS), st.sampled_from(("Exists", "DoesNotExist"))),
+)
+TERMS = st.lists(st.lists(EXPRESSIONS, max_size=2), min_size=1, max_size=3)
+SPECS = st.fixed_dictionaries(
+    {},
+    optional={
+        "nodeSelector": st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=2),
+        "affinity": TERMS.map(lambda terms: required(*terms)),
+        "tolerations": st.lists(
+            st.sampled_from((TOLERATION, EVERYTHING, {"key": "dedicated", "operator": "Exists"})), max_size=2
+        ),
+    },
+)
+TAINTS = st.lists(st.sampled_from((ARM_TAINT, "dedicated=db:NoSchedule")), max_size=2, unique=True)
+
+
+def _labelled(architecture: Architecture, disk: str | None) -> dict[str, str]:
+    return {**dict.fromkeys(ARCHITECTURE_LABELS, str(architecture)), **({"disk": disk} if disk else {})}
+
+
+def _put(made: DaemonSet, labels: Mapping[str, str], taints: list[Taint]) -> bool:
+    """By the scheduler's own reading, which is held against the real one elsewhere."""
+    return made.spec.affinity.allows(labels) and first_untolerated(made.spec.tolerations, taints) is None
+
+
+@given(SPECS, TAINTS, st.sampled_from((None, "ssd")), st.sampled_from(Architecture))
+def test_the_outcome_is_what_the_scheduler_would_do_here_and_on_the_other_architecture(
+    spec: Mapping[str, Any], taints: list[str], disk: str | None, architecture: Architecture
+) -> None:
+    made, parsed = daemon(**spec), [parse_taint(each) for each in taints]
+    other = ARM if architecture is AMD else AMD
+    here = _put(made, _labelled(architecture, disk), parsed)
+    there = _put(made, _labelled(other, disk), [each for each in parsed if each.key != "arch"])
+    own = profile(architecture, *taints, labels=_labelled(architecture, disk))
+    found = cell(made, own, architecture)
+    assert found.outcome is (Outcome.RUNS if here else Outcome.KEPT_OFF if there else Outcome.EXCLUDED)
+    assert found.finding is (not here and there)
+    assert bool(found.reasons) is not here
+    assert all(each.effect is Effect.NO_SCHEDULE for each in parsed)

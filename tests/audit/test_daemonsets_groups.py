@@ -1,0 +1,330 @@
+"""Groups of live nodes and of plans, and the DaemonSets of add-ons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multiarch.audit.daemonset_groups import live_groups, planned_groups
+from multiarch.audit.daemonset_model import DaemonSetAudit, Group, Outcome
+from multiarch.audit.daemonset_sources import add_on_daemon_sets, daemon_sets_in, image_uses, without
+from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
+from multiarch.audit.images import ImageAudit, ImageRow
+from multiarch.errors import MultiarchError, UnknownFactError
+from multiarch.facts.addon_daemons import daemons_of
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.versions import add_ons
+from multiarch.images.model import Judgement, Verdict
+from multiarch.kubernetes.source import Found, Source
+from multiarch.stack.load import load_file
+from multiarch.stack.model import AddonPlan, Plan
+from multiarch.stack.plan import make_plan
+from tests.audit.daemons import AMD, ARM, daemon, texts
+
+STACKS = Path(__file__).parents[2] / "config" / "stacks"
+TODAY = date(2026, 11, 21)
+ARCH, ZONE, DISK = "kubernetes.io/arch", "topology.kubernetes.io/zone", "disk"
+
+
+def node(
+    name: str, labels: Mapping[str, str], *, taints: Sequence[Mapping[str, str]] = (), architecture: str = "arm64"
+) -> Found:
+    value = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": dict(labels)},
+        "spec": {"taints": [dict(each) for each in taints]},
+        "status": {"nodeInfo": {"architecture": architecture}},
+    }
+    return Found(value, Source("cluster tests"))
+
+
+def plan_of(name: str) -> Plan:
+    return make_plan(load_file(STACKS / f"Pulumi.{name}.yaml"), today=TODAY)
+
+
+def named(groups: Sequence[Group]) -> list[tuple[str, str, Architecture, int]]:
+    return [(each.kind, each.name, each.architecture, each.count) for each in groups]
+
+
+# -- live nodes --------------------------------------------------------------------------------------------------------
+
+
+def test_live_nodes_are_grouped_by_what_made_them_or_else_by_architecture_and_taints() -> None:
+    arm, amd = {ARCH: "arm64"}, {ARCH: "amd64"}
+    tainted = [{"key": "arch", "value": "arm64", "effect": "NoSchedule"}]
+    found = live_groups(
+        [
+            node("a", {**arm, "eks.amazonaws.com/nodegroup": "graviton"}, taints=tainted),
+            node("b", {**arm, "eks.amazonaws.com/nodegroup": "graviton"}, taints=tainted),
+            node("c", {**arm, "karpenter.sh/nodepool": "both"}),
+            node("d", {**amd, "karpenter.sh/nodepool": "both"}),
+            node("e", amd),
+            node("f", arm, taints=tainted),
+            node("g", {}),
+        ],
+        frozenset(),
+    )
+    assert named(found.groups) == [
+        ("node group", "graviton", ARM, 2),
+        ("NodePool", "both (amd64)", AMD, 1),
+        ("NodePool", "both (arm64)", ARM, 1),
+        ("nodes", "other amd64", AMD, 1),
+        ("nodes", "other arm64", ARM, 1),
+        ("nodes", "other arm64 arch=arm64:NoSchedule", ARM, 1),
+    ]
+    assert found.notes == ()
+
+
+def test_live_nodes_that_are_alike_for_all_daemon_sets_are_one_profile() -> None:
+    nodes = [node(str(number), {ARCH: "arm64", DISK: "ssd" if number % 2 else "hdd"}) for number in range(10)]
+    (alike,) = live_groups(nodes, [ARCH]).groups
+    assert [(each.count, dict(each.labels)) for each in alike.profiles] == [(10, {ARCH: "arm64"})]
+    (by_disk,) = live_groups(nodes, [DISK]).groups
+    assert [(each.count, dict(each.labels)) for each in by_disk.profiles] == [(5, {DISK: "hdd"}), (5, {DISK: "ssd"})]
+
+
+def test_taints_that_come_and_go_make_no_group() -> None:
+    passing = (
+        "node.kubernetes.io/unreachable",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "karpenter.sh/disrupted",
+        "ToBeDeletedByClusterAutoscaler",
+    )
+    nodes = [node("a", {ARCH: "arm64"}), *(node(key, {ARCH: "arm64"}, taints=[_taint(key)]) for key in passing)]
+    assert named(live_groups(nodes, []).groups) == [("nodes", "other arm64", ARM, 5)]
+
+
+def _taint(key: str) -> dict[str, str]:
+    return {"key": key, "effect": "NoSchedule"}
+
+
+def test_nodes_that_no_question_is_about_are_left_out_and_counted() -> None:
+    found = live_groups(
+        [
+            node("a", {ARCH: "amd64", "kubernetes.io/os": "windows"}),
+            node("b", {ARCH: "amd64", "eks.amazonaws.com/compute-type": "fargate"}),
+            node("c", {ARCH: "s390x"}),
+            node("d", {ARCH: "s390x"}),
+            node("e", {}, architecture=""),
+        ],
+        [],
+    )
+    assert found.groups == ()
+    assert found.notes == (
+        "Left out: 1 Fargate node(s), on which no DaemonSet runs.",
+        "Left out: 2 node(s) of architecture s390x.",
+        "Left out: 1 node(s) that name no architecture.",
+        "Left out: 1 node(s) with windows.",
+    )
+
+
+def test_a_taint_that_is_none_names_the_place() -> None:
+    with pytest.raises(MultiarchError, match="cluster tests: Node has a taint that is none"):
+        live_groups([node("a", {ARCH: "arm64"}, taints=[{"key": "a", "effect": "NO_SCHEDULE"}])], [])
+
+
+def test_a_node_is_asked_for_by_name() -> None:
+    field = [{"key": "metadata.name", "operator": "In", "values": ["b"]}]
+    terms = {"nodeSelectorTerms": [{"matchFields": field}]}
+    made = daemon(affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
+    groups = live_groups([node("a", {ARCH: "arm64"}), node("b", {ARCH: "arm64"})], label_keys([made])).groups
+    (cell,) = audit_daemon_sets([made], groups).rows[0].cells
+    assert (cell.outcome, texts(cell)) == (Outcome.RUNS, ["on 1 of 2 nodes: affinity term 1 requires metadata.name=b"])
+
+
+# -- plans -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_has_its_node_groups_and_pools_with_their_taints() -> None:
+    found = planned_groups(plan_of("payments-prod"), [])
+    assert [(kind, name, architecture) for kind, name, architecture, _ in named(found.groups)] == [
+        ("node group", "arm64-batch", ARM),
+        ("node group", "arm64-services", ARM),
+        ("node group", "base", AMD),
+        ("NodePool", "general-arm64-spot", ARM),
+        ("NodePool", "general-arm64-on-demand", ARM),
+        ("NodePool", "general-amd64-spot", AMD),
+        ("NodePool", "general-amd64-on-demand", AMD),
+    ]
+    taints = {each.name: [str(taint) for taint in each.taints] for each in found.groups}
+    assert taints["arm64-batch"] == ["arch=arm64:NoSchedule", "payments.example.com/workload=batch:NoSchedule"]
+    assert taints["general-arm64-spot"] == ["arch=arm64:NoSchedule"]
+    assert taints["base"] == []
+
+
+def judged(spec: Mapping[str, Any]) -> dict[str, tuple[Outcome, list[str]]]:
+    """What becomes of a DaemonSet that tolerates all on the groups of payments-prod."""
+    made = daemon(**{"tolerations": [{"operator": "Exists"}], **spec})
+    groups = planned_groups(plan_of("payments-prod"), label_keys([made])).groups
+    audit = audit_daemon_sets([made], groups)
+    cells = zip(audit.columns, audit.rows[0].cells, strict=True)
+    return {column.name: (cell.outcome, texts(cell)) for column, cell in cells}
+
+
+def test_labels_of_a_plan_are_the_teams_the_types_and_what_eks_and_karpenter_add() -> None:
+    own = judged({"nodeSelector": {"payments.example.com/workload": "batch"}})
+    assert {name for name, (outcome, _) in own.items() if outcome is Outcome.RUNS} == {"arm64-batch"}
+    assert {outcome for outcome, _ in own.values()} == {Outcome.RUNS, Outcome.EXCLUDED}
+    spot = judged({"nodeSelector": {"karpenter.sh/capacity-type": "spot"}})
+    assert {name for name, (outcome, _) in spot.items() if outcome is Outcome.RUNS} == {
+        "general-arm64-spot",
+        "general-amd64-spot",
+    }
+    eks = judged({"nodeSelector": {"eks.amazonaws.com/capacityType": "SPOT"}})
+    assert {name for name, (outcome, _) in eks.items() if outcome is Outcome.RUNS} == {"arm64-batch"}
+    pool = judged({"nodeSelector": {"karpenter.sh/nodepool": "general-amd64-spot"}})
+    assert {name for name, (outcome, _) in pool.items() if outcome is Outcome.RUNS} == {"general-amd64-spot"}
+    region = judged({"nodeSelector": {"topology.kubernetes.io/region": "eu-central-1"}})
+    assert {outcome for outcome, _ in region.values()} == {Outcome.RUNS}
+    kind = judged({"nodeSelector": {"node.kubernetes.io/instance-type": "m6g.xlarge"}})
+    assert kind["arm64-services"] == (
+        Outcome.RUNS,
+        ["on 1 of 2 instance types: nodeSelector wants node.kubernetes.io/instance-type=m6g.xlarge"],
+    )
+    assert kind["base"][0] is Outcome.EXCLUDED
+
+
+def test_zones_that_the_stack_names_are_known() -> None:
+    found = judged({"nodeSelector": {ZONE: "eu-central-1b"}})
+    assert {outcome for outcome, _ in found.values()} == {Outcome.RUNS}
+    assert {outcome for outcome, _ in judged({"nodeSelector": {ZONE: "eu-west-1b"}}).values()} == {Outcome.EXCLUDED}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "feature.node.kubernetes.io/cpu-cpuid.AVX2",
+        "karpenter.k8s.aws/instance-ebs-bandwidth",
+        "kubernetes.io/hostname",
+        "nvidia.com/gpu.present",
+    ],
+)
+def test_labels_that_others_put_on_nodes_are_not_known_before(key: str) -> None:
+    outcome, (reason,) = judged({"nodeSelector": {key: "true"}})["general-amd64-spot"]
+    assert (outcome, reason) == (
+        Outcome.UNKNOWN,
+        f"nodeSelector wants {key}=true, which can't be told of its nodes before they exist",
+    )
+
+
+def test_a_stack_without_names_of_zones_does_not_know_them() -> None:
+    made = daemon(nodeSelector={ZONE: "eu-west-1a"}, tolerations=[{"operator": "Exists"}])
+    groups = planned_groups(plan_of("checkout-dev"), label_keys([made])).groups
+    assert {each.outcome for each in audit_daemon_sets([made], groups).rows[0].cells} == {Outcome.UNKNOWN}
+
+
+# -- add-ons -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_add_on_of_a_plan_is_known_here() -> None:
+    assert {each.name for each in plan_of("payments-prod").addons} <= set(add_ons())
+    assert {name: [each.name for each in daemons_of(name)] for name in add_ons()} == {
+        "aws-ebs-csi-driver": ["ebs-csi-node"],
+        "coredns": [],
+        "eks-pod-identity-agent": ["eks-pod-identity-agent"],
+        "kube-proxy": ["kube-proxy"],
+        "vpc-cni": ["aws-node"],
+    }
+    with pytest.raises(UnknownFactError, match="is no known EKS add-on's DaemonSets"):
+        daemons_of("adot")
+
+
+@pytest.mark.parametrize("stack", ["payments-prod", "checkout-dev", "legacy-al2", "gke-parity"])
+def test_the_add_ons_of_every_stack_run_on_all_of_its_nodes(stack: str) -> None:
+    plan = plan_of(stack)
+    made = add_on_daemon_sets(plan.addons)
+    audit = audit_daemon_sets(made, planned_groups(plan, label_keys(made)).groups)
+    assert len(audit.rows) >= 3
+    assert {cell.outcome for row in audit.rows for cell in row.cells} == {Outcome.RUNS}
+
+
+def test_the_ebs_driver_excludes_the_instance_types_that_its_chart_excludes() -> None:
+    made = [each for each in add_on_daemon_sets(plan_of("payments-prod").addons) if each.name == "ebs-csi-node"]
+    nodes = [
+        node("a", {ARCH: "arm64", "kubernetes.io/os": "linux", "node.kubernetes.io/instance-type": kind})
+        for kind in ("a1.large", "m6g.large")
+    ]
+    (cell,) = audit_daemon_sets(made, live_groups(nodes, label_keys(made)).groups).rows[0].cells
+    assert cell.outcome is Outcome.RUNS
+    (reason,) = texts(cell)
+    assert reason.startswith("on 1 of 2 nodes: affinity term 1 requires node.kubernetes.io/instance-type not in [a1.")
+
+
+def addon(name: str, configuration: Mapping[str, object]) -> AddonPlan:
+    return AddonPlan(
+        name, None, json.dumps(configuration), before_nodes=False, service_account=None, managed_policy=None
+    )
+
+
+def outcomes(addons: Sequence[AddonPlan]) -> DaemonSetAudit:
+    made = add_on_daemon_sets(addons)
+    return audit_daemon_sets(made, planned_groups(plan_of("payments-prod"), label_keys(made)).groups)
+
+
+def test_a_configuration_that_may_move_an_add_on_makes_it_unknown() -> None:
+    harmless = outcomes([addon("vpc-cni", {"env": {"A": "b"}}), addon("aws-ebs-csi-driver", {"controller": {}})])
+    assert harmless.count(Outcome.UNKNOWN) == 0
+    moved = outcomes([addon("aws-ebs-csi-driver", {"controller": {}, "node": {"tolerateAllTaints": False}})])
+    assert {cell.outcome for cell in moved.rows[0].cells} == {Outcome.UNKNOWN}
+    assert texts(moved.rows[0].cells[0])[0] == "its configuration sets node, which may change where it runs"
+
+
+def test_an_add_on_that_is_not_known_is_unknown_everywhere() -> None:
+    found = outcomes([addon("adot", {})])
+    assert [str(row.daemon_set) for row in found.rows] == ["kube-system/(adot)"]
+    assert {cell.outcome for cell in found.rows[0].cells} == {Outcome.UNKNOWN}
+
+
+def test_an_add_on_that_was_read_in_the_cluster_is_judged_as_it_was_read() -> None:
+    made = add_on_daemon_sets([addon("kube-proxy", {}), addon("vpc-cni", {})])
+    own = replace(daemon("kube-proxy"), namespace="kube-system")
+    assert [each.name for each in without(made, [own, daemon("aws-node")])] == ["aws-node"]
+
+
+# -- DaemonSets that are read ------------------------------------------------------------------------------------------
+
+
+def written(**spec: Any) -> Found:
+    value = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {
+            "name": "agent",
+            "namespace": "monitoring",
+            "ownerReferences": [{"kind": "Agent", "name": "all", "controller": True}],
+        },
+        "spec": {"template": {"spec": {"containers": [{"name": "agent", "image": "agent:1"}], **spec}}},
+    }
+    return Found(value, Source("agent.yaml", 1, 1))
+
+
+def images(*names: str) -> ImageAudit:
+    judgements = tuple(Judgement(each, Verdict.SUPPORTED, "has both", None) for each in Architecture)
+    return ImageAudit(tuple(Architecture), tuple(ImageRow(name, judgements, ()) for name in names))
+
+
+def test_a_daemon_set_is_read_with_all_its_containers_whoever_owns_it() -> None:
+    sidecar = {"name": "proxy", "image": "proxy:2", "restartPolicy": "Always"}
+    found = written(initContainers=[{"name": "init", "image": "init:1"}, sidecar])
+    other = Found({"kind": "Service", "metadata": {"name": "a"}}, Source("agent.yaml", 2, 9))
+    assert {use.image for use in image_uses([found, other])} == {"agent:1", "init:1", "proxy:2"}
+    (made,) = daemon_sets_in([found, other], images("agent:1", "init:1", "proxy:2"))
+    assert str(made) == "monitoring/agent"
+    assert {(each.name, each.role, each.image) for each in made.containers} == {
+        ("agent", "container", "agent:1"),
+        ("init", "init container", "init:1"),
+        ("proxy", "sidecar", "proxy:2"),
+    }
+
+
+def test_a_daemon_set_that_kubernetes_would_refuse_names_its_place() -> None:
+    bad = written(tolerations=[{"operator": "Sometimes"}])
+    with pytest.raises(MultiarchError, match=r"^agent.yaml:1, document 1, DaemonSet monitoring/agent: spec.template"):
+        daemon_sets_in([bad], images("agent:1"))
