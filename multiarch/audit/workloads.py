@@ -98,7 +98,7 @@ class WorkloadRow:
         """What to do next, in this order; nothing where nothing is to be done."""
         steps = [each.step for each in self.images]
         steps += [f"change what excludes arm64: {each}" for each in self.affinity]
-        steps += [f"make known: {each}" for each in self.doubts]
+        steps += [f"find out: {each}" for each in self.doubts]
         if self.state is State.READY:
             steps.append(f"add the toleration of {taint}")
         if self.state is State.THERE and self.leaning is Leaning.PREFERS_AMD64:
@@ -117,6 +117,10 @@ class WorkloadAudit:
     def count(self, state: State) -> int:
         """How many workloads are in this state."""
         return sum(row.state is state for row in self.rows)
+
+    def has(self, state: str) -> bool:
+        """Whether any workload is in the state of this name."""
+        return any(row.state == state for row in self.rows)
 
     def pods(self, *states: State) -> int:
         """How many pods the workloads of these states have."""
@@ -218,7 +222,7 @@ def _notes(subject: Subject, taint: Taint | None, *, bears: bool, blocked: bool)
         if blocked and not any(each.excluded for each in said):
             yield f"tolerates {taint} already: its pods may come up on arm64 nodes, and fail there"
         if subject.templates and not all(each.bears for each in subject.templates):
-            yield f"its template does not tolerate {taint}, its pods do: something adds that to them"
+            yield f"its template does not tolerate {taint}, its pods do: something adds that to them, or they are older"
         seconds = [each.seconds for each in said if each.seconds is not None]
         if seconds:
             yield f"tolerates {taint} for {min(seconds)} seconds only"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,7 @@ from multiarch.cli import registries
 from multiarch.cli.audit_source import Sources, from_cluster, from_list, from_manifests, pull_secrets
 from multiarch.cli.kubernetes import ContextOption, KubeconfigOption, NamespacesOption, SelectorOption, cluster_options
 from multiarch.cli.output import counted, say
+from multiarch.cli.progress import progress
 from multiarch.facts.architectures import Architecture
 
 if TYPE_CHECKING:
@@ -127,22 +127,9 @@ async def _audited(
 ) -> ImageAudit:
     from multiarch.audit.images import audit_images
 
-    with _progress("looking images up") as step:
+    with progress("looking images up") as step:
         async with registries.connected(options, more_credentials=credentials) as registry:
             return await audit_images(registry, uses, architectures, looked_up=step)
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on a terminal; nothing in a pipe."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, every: progress.update(task, completed=done, total=every)
 
 
 def _summarise(audit: ImageAudit, *, explain: bool) -> None:

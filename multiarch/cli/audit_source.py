@@ -13,13 +13,14 @@ from multiarch.cli.output import say
 from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
-    from multiarch.audit.uses import Use
+    from multiarch.audit.uses import Lines, Use
     from multiarch.kubernetes.cluster import Access, Cluster
+    from multiarch.kubernetes.source import Found
     from multiarch.registry.credentials.model import Credentials
 
 Result = TypeVar("Result")
 STANDARD_INPUT = "-"
-_STANDARD_INPUT_NAME = "standard input"
+STANDARD_INPUT_NAME = "standard input"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,12 @@ class Sources:
 def from_manifests(paths: Sequence[str]) -> list[Use]:
     """The images in manifests, each with the line that names it. Raises MultiarchError as ``read_manifests`` does."""
     from multiarch.audit.uses import uses_in
+
+    return uses_in(*manifest_objects(paths))
+
+
+def manifest_objects(paths: Sequence[str]) -> tuple[Iterator[Found], Lines]:
+    """The objects in manifests, and what reads the lines that they stand on. Raises while they are read."""
     from multiarch.kubernetes.manifests import read_manifests
 
     # Standard input is read here, once, because its lines are wanted after its objects.
@@ -52,10 +59,10 @@ def from_manifests(paths: Sequence[str]) -> list[Use]:
 
     @cache
     def lines(where: str) -> tuple[str, ...]:
-        text = stdin if where == _STANDARD_INPUT_NAME else Path(where).read_text(encoding="utf-8")
+        text = stdin if where == STANDARD_INPUT_NAME else Path(where).read_text(encoding="utf-8")
         return tuple(text.splitlines())
 
-    return uses_in(read_manifests(paths, stdin=stdin), lines)
+    return read_manifests(paths, stdin=stdin), lines
 
 
 def from_list(name: str) -> list[Use]:
@@ -69,7 +76,7 @@ def from_list(name: str) -> list[Use]:
         text = sys.stdin.read() if name == STANDARD_INPUT else Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise MultiarchError(f"{name} can't be read: {getattr(error, 'strerror', None) or error}.") from error
-    file = _STANDARD_INPUT_NAME if name == STANDARD_INPUT else name
+    file = STANDARD_INPUT_NAME if name == STANDARD_INPUT else name
     found = [
         Use(image, "", Role.CONTAINER, Workload("", "List", Path(file).name), "", place=Place(file, number))
         for number, line in enumerate(text.splitlines(), start=1)
@@ -83,12 +90,17 @@ def from_list(name: str) -> list[Use]:
 def from_cluster(cluster: Cluster, namespaces: Sequence[str] | None, selector: str) -> list[Use]:
     """The images of a cluster's workloads and pods. Raises MultiarchError for a namespace that is not there."""
     from multiarch.audit.uses import uses_in
+
+    return uses_in(cluster_objects(cluster, namespaces, selector))
+
+
+def cluster_objects(cluster: Cluster, namespaces: Sequence[str] | None, selector: str) -> Iterator[Found]:
+    """A cluster's workloads and pods, as they are read. Raises MultiarchError for a namespace that is not there."""
     from multiarch.kubernetes.resources import WORKLOADS, Kind
 
     if missing := cluster.missing_namespaces(namespaces or ()):
         raise MultiarchError(f"There is no namespace {', '.join(missing)} in the cluster of context {cluster.name}.")
-    kinds = (*WORKLOADS, Kind.POD)
-    return uses_in(cluster.objects(kinds, namespaces=namespaces, selector=selector))
+    return cluster.objects((*WORKLOADS, Kind.POD), namespaces=namespaces, selector=selector)
 
 
 def pull_secrets(cluster: Cluster, uses: Sequence[Use]) -> Credentials | None:

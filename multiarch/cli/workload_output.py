@@ -82,9 +82,9 @@ def print_patches(judged: Sequence[Judged], wish: Wish, form: Format) -> None:
     objects = {id(each.template.written): each.template.written for each in changed}
     patches = [(written, strategic_merge_patch(written, wish)) for written in objects.values()]
     if form == "kustomize":
-        typer.echo(_yaml(kustomize_component((written, _yaml(patch)) for written, patch in patches)), nl=False)
+        typer.echo(as_yaml(kustomize_component((written, as_yaml(patch)) for written, patch in patches)), nl=False)
         return
-    typer.echo(_joined([_yaml(patch) for _, patch in patches]), nl=False)
+    typer.echo(_joined([as_yaml(patch) for _, patch in patches]), nl=False)
 
 
 def _write(changed: Sequence[Judged]) -> None:
@@ -112,7 +112,8 @@ def _joined(texts: Sequence[str]) -> str:
     return whole
 
 
-def _yaml(value: object) -> str:
+def as_yaml(value: object) -> str:
+    """A document of mappings, lists and plain values, nothing folded, texts of several lines as blocks."""
     from ruamel.yaml import YAML
     from ruamel.yaml.scalarstring import LiteralScalarString
 
