@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 WIDTH = 120
 """Characters that a table takes; a wider matrix is cut into several."""
-_GAP = 2
+_GAP, _MARGIN = 3, 2
+"""Blanks between two columns, and on both sides of them all."""
 _ONE_LINE = str.maketrans("\n", " ")
 
 
@@ -184,11 +185,11 @@ def _legend(column: Column) -> tuple[str, ...]:
 def _blocks(first: Sequence[str], columns: Iterable[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
     """Columns in as many tables as it takes, each with the first one and no wider than :data:`WIDTH` if that can be."""
     block: list[Sequence[str]] = [first]
-    width = _width(first)
+    width = _MARGIN + _width(first)
     for column in columns:
         if len(block) > 1 and width + _GAP + _width(column) > WIDTH:
             yield block
-            block, width = [first], _width(first)
+            block, width = [first], _MARGIN + _width(first)
         block.append(column)
         width += _GAP + _width(column)
     yield block

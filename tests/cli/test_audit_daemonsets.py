@@ -1,0 +1,299 @@
+"""``multiarch audit daemonsets`` on manifests, nodes of a file, and the project's own stacks, with a real registry."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multiarch.cli.audit_daemonset_formats import WIDTH
+from multiarch.cli.audit_daemonsets import HELP
+from tests.cli.conftest import CLONE
+from tests.cli.running import Ran, type_of_run
+from tests.images.conftest import images_registry, repository
+from tests.images.shapes import Repository
+
+__all__ = ["images_registry", "repository"]
+
+MANIFEST = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {{name: everywhere, namespace: monitoring}}
+spec:
+  template:
+    spec:
+      tolerations: [{{operator: Exists}}]
+      containers: [{{name: agent, image: "{root}:both"}}]
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {{name: crashes, namespace: monitoring}}
+spec:
+  template:
+    spec:
+      tolerations: [{{operator: Exists}}]
+      initContainers: [{{name: setup, image: "{root}:amd64-only"}}]
+      containers: [{{name: agent, image: "{root}:both"}}]
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {{name: bound, namespace: monitoring}}
+spec:
+  template:
+    spec:
+      tolerations: [{{key: arch, operator: Equal, value: arm64, effect: NoSchedule}}]
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+              - matchExpressions: [{{key: kubernetes.io/arch, operator: In, values: [amd64]}}]
+      containers: [{{name: agent, image: "{root}:both"}}]
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {{name: gpu, namespace: monitoring}}
+spec:
+  template:
+    spec:
+      nodeSelector: {{gpu: "true"}}
+      containers: [{{name: agent, image: "{root}:gone"}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: metrics, namespace: monitoring}}
+"""
+NODES = """\
+apiVersion: v1
+kind: List
+items:
+  - kind: Node
+    apiVersion: v1
+    metadata: {name: a, labels: {kubernetes.io/arch: amd64, eks.amazonaws.com/nodegroup: base}}
+    spec: {}
+  - kind: Node
+    apiVersion: v1
+    metadata: {name: b, labels: {kubernetes.io/arch: arm64, karpenter.sh/nodepool: arm}}
+    spec: {taints: [{key: arch, value: arm64, effect: NoSchedule}]}
+"""
+ADD_ONS = ("aws-node", "ebs-csi-node", "eks-pod-identity-agent", "kube-proxy")
+
+
+@pytest.fixture(autouse=True)
+def _no_cache_of_mine(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(clone / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(clone / "docker"))
+    monkeypatch.setenv("KUBECONFIG", str(clone / "no-kubeconfig"))
+
+
+@pytest.fixture
+def root(repository: Repository) -> str:
+    repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
+    repository.image("linux/amd64", tag="amd64-only")
+    return f"{repository.server.host}/{repository.name}"
+
+
+@pytest.fixture
+def manifest(root: str, clone: Path) -> str:
+    (clone / "agents.yaml").write_text(MANIFEST.format(root=root))
+    return "agents.yaml"
+
+
+@pytest.fixture
+def nodes(clone: Path) -> str:
+    (clone / "nodes.yaml").write_text(NODES)
+    return "nodes.yaml"
+
+
+def outcomes(ran: Ran) -> dict[str, dict[str, str]]:
+    return {
+        row["name"]: {cell["column"]: cell["outcome"] + ("!" if cell["finding"] else "") for cell in row["cells"]}
+        for row in ran.json["daemonSets"]
+    }
+
+
+def reasons(ran: Ran, name: str, column: str) -> list[dict[str, Any]]:
+    (row,) = (each for each in ran.json["daemonSets"] if each["name"] == name)
+    (cell,) = (each for each in row["cells"] if each["column"] == column)
+    return list(cell["reasons"])
+
+
+def test_on_a_plan_every_group_of_nodes_has_its_cell(run: type_of_run, manifest: str, root: str) -> None:
+    ran = run("audit", "daemonsets", "--stack", "checkout-dev", manifest, "-o", "json")
+    assert (ran.code, ran.json["kind"], ran.json["version"]) == (0, "daemonset-audit", "1")
+    assert outcomes(ran) == {
+        "everywhere": {"general": "runs", "graviton": "runs"},
+        "crashes": {"general": "runs", "graviton": "fails!"},
+        "bound": {"general": "runs", "graviton": "does not run!"},
+        "gpu": {"general": "excluded", "graviton": "excluded"},
+        **{name: {"general": "runs", "graviton": "runs"} for name in ADD_ONS},
+    }
+    assert [(each["name"], each["architecture"], each["taints"], each["nodes"]) for each in ran.json["columns"]] == [
+        ("general", "amd64", [], None),
+        ("graviton", "arm64", ["arch=arm64:NoSchedule"], None),
+    ]
+    (crash,) = reasons(ran, "crashes", "graviton")
+    assert (crash["cause"], crash["ofArchitecture"]) == ("image", True)
+    assert crash["text"].startswith(f"unsupported image {root}:amd64-only (init container setup): a single manifest")
+    assert [each["text"] for each in reasons(ran, "bound", "graviton")] == [
+        "has the toleration for arch=arm64:NoSchedule, but affinity term 1 requires kubernetes.io/arch=amd64"
+    ]
+    assert [each["cause"] for each in reasons(ran, "gpu", "graviton")] == ["taint", "node-selector", "image"]
+    assert ran.json["summary"]["findings"] == 2
+    assert {row["addOn"] for row in ran.json["daemonSets"]} >= {"vpc-cni", "kube-proxy", None}
+    assert all(row["source"] for row in ran.json["daemonSets"] if row["addOn"])
+
+
+def test_a_stack_alone_shows_what_its_add_ons_need(run: type_of_run) -> None:
+    ran = run("audit", "daemonsets", "--stack", "payments-prod", "-o", "json", "--fail-on", "finding")
+    assert ran.code == 0
+    assert set(outcomes(ran)) == set(ADD_ONS)
+    assert len(ran.json["columns"]) == 7
+    assert any("their images were not looked up" in note for note in ran.json["notes"])
+
+
+def test_nodes_of_a_file_stand_for_a_cluster(run: type_of_run, manifest: str, nodes: str) -> None:
+    ran = run("audit", "daemonsets", manifest, nodes, "-o", "json")
+    assert outcomes(ran) == {
+        "everywhere": {"base": "runs", "arm": "runs"},
+        "crashes": {"base": "runs", "arm": "fails!"},
+        "bound": {"base": "runs", "arm": "does not run!"},
+        "gpu": {"base": "excluded", "arm": "excluded"},
+    }
+    assert [(each["kind"], each["nodes"]) for each in ran.json["columns"]] == [("node group", 1), ("NodePool", 1)]
+    assert any("no node at present" in note for note in ran.json["notes"])
+
+
+def test_by_architecture_there_are_two_columns(run: type_of_run, manifest: str) -> None:
+    ran = run("audit", "daemonsets", "--stack", "payments-prod", manifest, "--by", "architecture", "-o", "json")
+    assert [(each["name"], len(each["groups"])) for each in ran.json["columns"]] == [("amd64", 3), ("arm64", 4)]
+    assert outcomes(ran)["crashes"] == {"amd64": "runs", "arm64": "fails!"}
+    assert outcomes(ran)["bound"]["amd64"] == "runs"
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ((), 0),
+        (("--fail-on", "finding"), 1),
+        (("--fail-on", "unknown"), 0),
+        (("--fail-on", "unknown", "--fail-on", "finding"), 1),
+    ],
+)
+def test_only_what_was_asked_for_fails(run: type_of_run, manifest: str, options: tuple[str, ...], code: int) -> None:
+    assert run("audit", "daemonsets", "--stack", "checkout-dev", manifest, *options).code == code
+
+
+def test_an_image_that_cannot_be_read_is_unknown(run: type_of_run, clone: Path, root: str) -> None:
+    (clone / "gone.yaml").write_text(MANIFEST.format(root=root).split("---")[0].replace(":both", ":gone"))
+    ran = run("audit", "daemonsets", "--stack", "checkout-dev", "gone.yaml", "-o", "json", "--fail-on", "unknown")
+    assert ran.code == 1
+    assert outcomes(ran)["everywhere"] == {"general": "unknown", "graviton": "unknown"}
+    assert "not found" in reasons(ran, "everywhere", "graviton")[0]["text"]
+
+
+def test_a_taint_may_be_said_to_stand_for_an_architecture(run: type_of_run, manifest: str, nodes: str) -> None:
+    other = Path(nodes).read_text().replace("key: arch, value: arm64", "key: cheap, value: 'yes'")
+    Path(nodes).write_text(other)
+    Path(manifest).write_text(Path(manifest).read_text().replace("operator: Exists", "key: other, operator: Exists"))
+    plain = run("audit", "daemonsets", manifest, nodes, "-o", "json")
+    assert outcomes(plain)["everywhere"]["arm"] == "excluded"
+    said = run("audit", "daemonsets", manifest, nodes, "-o", "json", "--architecture-taint", "cheap=yes:NoSchedule")
+    assert outcomes(said)["everywhere"]["arm"] == "does not run!"
+
+
+def test_the_table_is_a_matrix_with_the_reasons_below(run: type_of_run, manifest: str) -> None:
+    ran = run("audit", "daemonsets", "--stack", "checkout-dev", manifest)
+    lines = [line.strip() for line in ran.out.splitlines()]
+    assert lines[0].split("  ")[-1].strip() == "graviton (arm64)"
+    crashes = next(line for line in lines if line.startswith("monitoring/crashes "))
+    assert crashes.split() == ["monitoring/crashes", "runs", "FAILS"]
+    after = lines.index("monitoring/bound")
+    assert lines[after + 1] == "graviton: does not run (finding)"
+    assert lines[after + 2].startswith("has the toleration for arch=arm64:NoSchedule, but affinity term 1")
+    assert "kube-system/kube-proxy is of the add-on kube-proxy, as in eksctl-io/eksctl" in ran.out
+    assert ran.err.splitlines() == [
+        "worst: monitoring/crashes is put on the nodes of graviton and never starts there.",
+        "8 DaemonSets on 2 columns: 1 fails, 1 does not run, 0 unknown, 12 runs, 2 excluded; 2 findings.",
+    ]
+
+
+def test_a_wide_matrix_is_cut_into_several_that_fit(run: type_of_run, manifest: str) -> None:
+    ran = run("audit", "daemonsets", "--stack", "payments-prod", manifest)
+    matrix = ran.out[: ran.out.index("\nmonitoring/bound\n")].splitlines()
+    heads = [line.split("  ") for line in matrix if "DAEMONSET" in line]
+    assert len(heads) > 1
+    assert max(map(len, matrix)) <= WIDTH
+    shown = [name for head in heads for part in head[1:] if (name := part.strip())]
+    assert shown == [
+        "arm64-batch",
+        "arm64-services",
+        "base (amd64)",
+        "general-arm64-spot",
+        "general-arm64-on-demand",
+        "general-amd64-spot",
+        "general-amd64-on-demand",
+    ]
+
+
+def test_csv_has_a_row_per_cell(run: type_of_run, manifest: str) -> None:
+    ran = run("audit", "daemonsets", "--stack", "checkout-dev", manifest, "-o", "csv")
+    rows = list(csv.DictReader(io.StringIO(ran.out, newline="")))
+    assert len(rows) == 16
+    found = {(row["daemonset"], row["column"]): (row["outcome"], row["finding"]) for row in rows}
+    assert found["crashes", "graviton"] == ("fails", "yes")
+    assert found["gpu", "graviton"] == ("excluded", "no")
+
+
+def test_markdown_has_the_matrix_and_the_reasons(run: type_of_run, manifest: str) -> None:
+    ran = run("audit", "daemonsets", "--stack", "checkout-dev", manifest, "-o", "markdown")
+    lines = ran.out.splitlines()
+    assert lines[:2] == ["| DaemonSet | general (amd64) | graviton (arm64) |", "| --- | --- | --- |"]
+    assert "| monitoring/crashes | runs | FAILS |" in lines
+    assert "graviton: does not run (finding)" in lines
+    assert any(line.startswith("- has the toleration for arch=arm64:NoSchedule") for line in lines)
+
+
+def test_standard_input_is_read(run: type_of_run, manifest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(Path(manifest).read_text()))
+    ran = run("audit", "daemonsets", "--stack", "checkout-dev", "-", "-o", "json")
+    assert outcomes(ran)["crashes"]["graviton"] == "fails!"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("agents.yaml",), "The manifests hold DaemonSets and no Nodes to hold them against. Give --stack NAME"),
+        (("--stack", "checkout-dev", "nodes.yaml"), "nodes.yaml: there is no DaemonSet in it."),
+        (("--context", "a", "agents.yaml"), "--context is for a live cluster, not for manifests. Give one of them."),
+        (("--stack", "nobody-dev"), "There is no stack nobody-dev"),
+        (("--stack", "checkout-dev", "--architecture-taint", "arch=arm64"), "'arch=arm64' has no effect. Write"),
+        ((), "no-kubeconfig"),
+    ],
+)
+@pytest.mark.usefixtures("manifest", "nodes")
+def test_what_cannot_be_asked_is_one_line(run: type_of_run, arguments: tuple[str, ...], message: str) -> None:
+    ran = run("audit", "daemonsets", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_nodes_that_no_question_is_about_leave_nothing_to_ask(run: type_of_run, manifest: str, nodes: str) -> None:
+    Path(nodes).write_text(NODES.replace("amd64", "s390x").replace("arch: arm64", "arch: s390x"))
+    ran = run("audit", "daemonsets", manifest, nodes)
+    assert ran.code == 2
+    assert "There is no node to hold DaemonSets against. Left out: 2 node(s) of architecture s390x." in ran.err
+
+
+def test_the_example_in_the_help_runs(run: type_of_run, clone: Path) -> None:
+    (clone / "examples").symlink_to(CLONE / "examples")
+    (line,) = (each.split("  ")[1] for each in HELP.splitlines() if "examples/pods.yaml" in each)
+    ran = run(*shlex.split(line)[1:], "-o", "json", "--timeout", "2")
+    assert ran.code == 0
+    assert outcomes(ran)["log-agent"]["base"] == "unknown"
+    assert json.loads(ran.out)["daemonSets"]
