@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.audit.subjects import Leaning, gather
+from multiarch.audit.workloads import State, WorkloadAudit, WorkloadRow, audit_workloads
+from multiarch.facts.taints import Taint, parse_taint
+from multiarch.kubernetes.source import Found, Source
+from tests.images.asking import asked
+from tests.images.shapes import Repository
+
+Manifest = dict[str, Any]
+LIVE = Source("cluster here")
+FILE = Source("shop.yaml", 1, 1)
+TAINT = parse_taint("arch=arm64:NoSchedule")
+BEARS = {"tolerations": [{"key": "arch", "operator": "Exists", "effect": "NoSchedule"}]}
+ON_AMD64 = {"nodeSelector": {"kubernetes.io/arch": "amd64"}}
+WISH = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def prefers(architecture: str) -> Manifest:
+    wanted = {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": [architecture]}]}
+    return {"affinity": {"nodeAffinity": {WISH: [{"weight": 5, "preference": wanted}]}}}
+
+
+@pytest.fixture
+def both(repository: Repository) -> str:
+    repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="1.1")
+    return f"{repository.server.host}/{repository.name}:1.1"
+
+
+@pytest.fixture
+def amd64(repository: Repository) -> str:
+    repository.image("linux/amd64", tag="1.0")
+    return f"{repository.server.host}/{repository.name}:1.0"
+
+
+def spec(*images: str, **more: Any) -> Manifest:
+    return {"containers": [{"name": f"c{number}", "image": image} for number, image in enumerate(images)], **more}
+
+
+def of(kind: str, name: str, *, owner: tuple[str, str] | None = None, namespace: str = "shop", **more: Any) -> Manifest:
+    metadata: Manifest = {"name": name, "namespace": namespace}
+    if owner:
+        metadata["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True}]
+    group = {"Pod": "v1", "Job": "batch/v1", "CronJob": "batch/v1", "Rollout": "example.com/v1"}.get(kind, "apps/v1")
+    return {"apiVersion": group, "kind": kind, "metadata": metadata, **more}
+
+
+def deployment(name: str, pod_spec: Manifest, replicas: int = 1, **more: Any) -> Manifest:
+    return of("Deployment", name, spec={"replicas": replicas, "template": {"spec": pod_spec}}, **more)
+
+
+def audited(*objects: Manifest, taint: Taint | None = TAINT, source: Source = FILE) -> WorkloadAudit:
+    subjects = gather((Found(each, source) for each in objects), taint)
+    return asked(lambda registry: audit_workloads(registry, subjects, taint))
+
+
+def only(audit: WorkloadAudit) -> WorkloadRow:
+    (row,) = audit.rows
+    return row
+
+
+def test_a_workload_with_arm64_images_is_ready_and_its_patch_carries_all_tolerations(both: str) -> None:
+    there = {"tolerations": [{"key": "gpu", "operator": "Exists"}]}
+    row = only(audited(deployment("api", spec(both, **there), replicas=3)))
+    assert (row.state, row.subject.pods, row.leaning) == (State.READY, 3, Leaning.NONE)
+    assert row.steps(TAINT) == ("add the toleration of arch=arm64:NoSchedule",)
+    assert row.patch is not None
+    assert row.patch.body == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "api", "namespace": "shop"},
+        "spec": {
+            "template": {
+                "spec": {
+                    "tolerations": [
+                        {"key": "gpu", "operator": "Exists"},
+                        {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"},
+                    ]
+                }
+            }
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "leaning", "steps"),
+    [
+        ({}, Leaning.NONE, 0),
+        (prefers("arm64"), Leaning.PREFERS_ARM64, 0),
+        (prefers("amd64"), Leaning.PREFERS_AMD64, 1),
+        ({"nodeSelector": {"kubernetes.io/arch": "arm64"}}, Leaning.REQUIRES_ARM64, 0),
+    ],
+)
+def test_one_that_tolerates_the_taint_is_there_and_says_what_it_prefers(
+    both: str, more: Manifest, leaning: Leaning, steps: int
+) -> None:
+    row = only(audited(deployment("api", spec(both, **BEARS, **more))))
+    assert (row.state, row.leaning, len(row.steps(TAINT)), row.patch) == (State.THERE, leaning, steps, None)
+
+
+def test_all_blockers_are_listed_at_once(both: str, amd64: str) -> None:
+    made = spec(both, amd64, **ON_AMD64)
+    made["initContainers"] = [{"name": "prepare", "image": amd64}, {"name": "gone", "image": "127.0.0.1:1/gone:1"}]
+    row = only(audited(deployment("api", made)))
+    assert row.state is State.BLOCKED
+    assert row.affinity == ("nodeSelector wants kubernetes.io/arch=amd64",)
+    (blocker,) = row.images
+    assert blocker.containers == ("container c1", "init container prepare")
+    assert blocker.newest.image == both
+    assert [doubt.partition(": ")[0] for doubt in row.doubts] == ["image 127.0.0.1:1/gone:1"]
+    steps = row.steps(TAINT)
+    assert steps[0] == f"use {both} in place of {amd64}: it has arm64 (the newest of its shape)"
+    assert len(steps) == 3
+    assert row.patch is None
+
+
+def test_a_pod_that_may_come_up_where_its_image_does_not_run_is_warned_of(amd64: str) -> None:
+    assert "fail there" in only(audited(deployment("api", spec(amd64, **BEARS)))).notes[0]
+    assert only(audited(deployment("api", spec(amd64, **BEARS, **ON_AMD64)))).notes == ()
+
+
+def test_what_cannot_be_read_is_unknown_with_the_reason_and_the_rest_goes_on(both: str) -> None:
+    bad = deployment("bad", spec(both, tolerations=[{"key": "a", "operator": "Maybe"}]))
+    custom = of("Rollout", "odd", spec={"pods": spec(both)})
+    good = deployment("good", spec(both))
+    rows = {row.workload.name: row for row in audited(bad, custom, good, deployment("gone", spec(""))).rows}
+    assert {name: row.state for name, row in rows.items()} == {
+        "bad": State.UNKNOWN,
+        "odd": State.UNKNOWN,
+        "good": State.READY,
+        "gone": State.UNKNOWN,
+    }
+    assert "'Maybe' is no operator" in rows["bad"].doubts[0]
+    assert rows["bad"].doubts[0].startswith("shop.yaml:1, document 1: ")
+    assert "in no pod template that is known here" in rows["odd"].doubts[0]
+    assert "names no image" in rows["gone"].doubts[0]
+
+
+def test_injected_sidecars_and_rules_block_a_workload_whose_template_is_fine(both: str, amd64: str) -> None:
+    replicas = of("ReplicaSet", "api-1", owner=("Deployment", "api"), spec={"template": {"spec": spec(both)}})
+    injected = of("Pod", "api-1-a", owner=("ReplicaSet", "api-1"), spec=spec(both, amd64, **ON_AMD64))
+    other = of("Pod", "api-1-b", owner=("ReplicaSet", "api-1"), spec=spec(both))
+    ended = of("Pod", "api-1-c", owner=("ReplicaSet", "api-1"), spec=spec("gone"), status={"phase": "Failed"})
+    row = only(audited(deployment("api", spec(both), replicas=9), replicas, injected, other, ended, source=LIVE))
+    assert [each.image for each in row.images] == [amd64]
+    assert row.affinity == ("its pods: nodeSelector wants kubernetes.io/arch=amd64",)
+    assert (row.subject.pods, row.doubts) == (2, ())
+
+
+def test_a_toleration_that_something_adds_to_pods_counts_and_is_said(both: str) -> None:
+    pod = of("Pod", "api-a", owner=("Deployment", "api"), spec=spec(both, **BEARS))
+    row = only(audited(deployment("api", spec(both)), pod, source=LIVE))
+    assert row.state is State.THERE
+    assert "something adds that to them" in row.notes[0]
+
+
+def test_of_an_owner_that_is_not_read_the_pods_speak_and_there_is_no_patch(both: str) -> None:
+    replicas = of(
+        "ReplicaSet", "web-1", owner=("Rollout", "web"), spec={"replicas": 1, "template": {"spec": spec(both)}}
+    )
+    pod = of("Pod", "web-1-a", owner=("ReplicaSet", "web-1"), spec=spec(both))
+    row = only(audited(replicas, pod, source=LIVE))
+    assert (str(row.workload), row.state) == ("Rollout/web", State.READY)
+    assert row.patch is not None
+    assert (row.patch.body, "not at hand" in row.patch.why) == (None, True)
+
+
+@pytest.mark.parametrize("kind", ["Job", "Pod"])
+def test_jobs_and_pods_in_a_cluster_are_ready_without_a_patch(both: str, kind: str) -> None:
+    made = of(kind, "one", spec=spec(both) if kind == "Pod" else {"template": {"spec": spec(both)}})
+    live, written = only(audited(made, source=LIVE)).patch, only(audited(made)).patch
+    assert live is not None
+    assert (live.body, live.why) == (None, f"a {kind} in a cluster can't be changed: make it anew")
+    assert written is not None
+    assert written.body is not None
+
+
+def test_one_in_two_manifests_is_one_row_and_patched_only_where_they_agree(both: str) -> None:
+    same = only(audited(deployment("api", spec(both)), deployment("api", spec(both), replicas=2))).patch
+    assert same is not None
+    assert same.body is not None
+    other = {"tolerations": [{"key": "x", "operator": "Exists"}]}
+    differ = only(audited(deployment("api", spec(both)), deployment("api", spec(both, **other)))).patch
+    assert differ is not None
+    assert (differ.body, differ.why) == (None, "it stands in 2 manifests that differ")
+
+
+def test_daemon_sets_of_the_system_are_left_to_their_own_audit(both: str) -> None:
+    system = of("DaemonSet", "proxy", namespace="kube-system", spec={"template": {"spec": spec(both)}})
+    own = of("DaemonSet", "logs", spec={"template": {"spec": spec(both)}})
+    controller = deployment("dns", spec(both), namespace="kube-system")
+    audit = audited(system, own, controller)
+    assert ([row.workload.name for row in audit.rows], audit.left_out) == (["dns", "logs"], 1)
+
+
+def test_without_a_taint_there_is_nothing_to_add(both: str) -> None:
+    assert only(audited(deployment("api", spec(both)), taint=None)).state is State.THERE
+
+
+def test_a_no_execute_taint_may_be_borne_for_a_while_only(both: str) -> None:
+    taint = parse_taint("arch=arm64:NoExecute")
+    borne = {"key": "arch", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}
+    row = only(audited(deployment("api", spec(both, tolerations=[borne])), taint=taint))
+    assert (row.state, row.notes) == (State.THERE, ("tolerates arch=arm64:NoExecute for 30 seconds only",))
+
+
+def test_counts_and_pods_are_per_state(both: str, amd64: str) -> None:
+    audit = audited(deployment("a", spec(both), 3), deployment("b", spec(amd64), 5), deployment("c", spec(both), 0))
+    assert {state: audit.count(state) for state in State} == {
+        State.READY: 2,
+        State.BLOCKED: 1,
+        State.THERE: 0,
+        State.UNKNOWN: 0,
+    }
+    assert (audit.pods(State.READY, State.THERE), audit.pods(*State)) == (3, 8)
+    assert (audit.has("blocked"), audit.has("unknown")) == (True, False)
+
+
+def test_a_suspended_cron_job_asks_for_no_pods(both: str) -> None:
+    job = {"jobTemplate": {"spec": {"template": {"spec": spec(both)}}}, "suspend": True}
+    assert only(audited(of("CronJob", "report", spec=job))).subject.pods == 0
