@@ -59,13 +59,14 @@ def write(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -
     check_target(folder, force=force)
     files = _files(audit, kustomize=kustomize)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        place = folder.resolve()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
         try:
             for name, text in files.items():
                 (made / name).write_text(text, encoding="utf-8", newline="\n")
             made.chmod(0o755)
-            _put(made, folder)
+            _put(made, place)
         except BaseException:
             shutil.rmtree(made, ignore_errors=True)
             raise

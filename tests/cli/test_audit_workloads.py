@@ -1,0 +1,332 @@
+"""``multiarch audit workloads`` on manifests, against a real registry."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.running import Ran, type_of_run
+from tests.images.conftest import images_registry, repository
+from tests.images.shapes import Repository
+
+__all__ = ["images_registry", "repository"]
+
+MANIFEST = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: api, namespace: shop, labels: {{team: cart}}}}
+spec:
+  replicas: 3
+  template:
+    spec:
+      tolerations:
+        - {{key: gpu, operator: Exists}}
+      containers:
+        - name: api
+          image: {root}:1.1
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{name: ledger}}
+spec:
+  template:
+    spec:
+      nodeSelector: {{kubernetes.io/arch: amd64}}
+      containers:
+        - {{name: ledger, image: "{root}:1.0"}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: report, namespace: pay}}
+spec:
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          containers:
+            - name: report
+              image: {root}:gone
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: there, namespace: shop}}
+spec:
+  tolerations: [{{operator: Exists}}]
+  containers:
+    - name: there
+      image: {root}:1.1
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: once}}
+spec:
+  template:
+    spec:
+      containers:
+        - name: once
+          image: {root}:1.1
+"""
+ADDED = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
+
+
+@pytest.fixture(autouse=True)
+def _no_cache_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+
+
+@pytest.fixture
+def root(repository: Repository) -> str:
+    repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="1.1")
+    repository.image("linux/amd64", tag="1.0")
+    return f"{repository.server.host}/{repository.name}"
+
+
+@pytest.fixture
+def manifest(root: str, tmp_path: Path) -> Path:
+    file = tmp_path / "my shop.yaml"
+    file.write_text(MANIFEST.format(root=root))
+    return file
+
+
+def states(ran: Ran) -> dict[str, str]:
+    return {row["name"]: row["state"] for row in ran.json["workloads"]}
+
+
+def test_the_table_says_each_next_step_and_stderr_the_sum(run: type_of_run, manifest: Path, root: str) -> None:
+    ran = run("audit", "workloads", str(manifest))
+    assert ran.code == 0
+    rows = {line.split()[0]: line for line in ran.out.splitlines()[2:]}
+    assert rows["Deployment/api"].split(maxsplit=4) == [
+        *("Deployment/api", "shop", "ready", "3"),
+        "add the toleration of arch=arm64:NoSchedule",
+    ]
+    assert "blocked by image and affinity" in rows["StatefulSet/ledger"]
+    assert f"use {root}:1.1 in place of {root}:1.0" in " ".join(ran.out.split())
+    assert "already there" in rows["Pod/there"]
+    assert ran.err == (
+        "5 workloads: 2 ready, 1 blocked, 1 already there, 1 unknown.\n5 of 7 pods (71 %) ready or already there.\n"
+    )
+
+
+def test_json_tells_all_of_it(run: type_of_run, manifest: Path, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(manifest.read_text()))
+    ran = run("audit", "workloads", "-", "-o", "json")
+    assert (ran.json["kind"], ran.json["version"], ran.json["taint"]) == (
+        "workload-audit",
+        "1",
+        "arch=arm64:NoSchedule",
+    )
+    assert states(ran) == {
+        "api": "ready",
+        "ledger": "blocked",
+        "report": "unknown",
+        "there": "already there",
+        "once": "ready",
+    }
+    rows: dict[str, dict[str, Any]] = {row["name"]: row for row in ran.json["workloads"]}
+    (image,) = rows["ledger"]["blockers"]["images"]
+    assert (image["image"], image["containers"]) == (f"{root}:1.0", ["container ledger"])
+    assert image["newest"] == {"image": f"{root}:1.1", "why": "the newest of its shape", "lookedUp": 1}
+    assert rows["ledger"]["blockers"]["affinity"] == ["nodeSelector wants kubernetes.io/arch=amd64"]
+    assert "not found" in rows["report"]["doubts"][0]
+    assert (rows["api"]["file"], rows["api"]["pods"]) == ("standard input", 3)
+    assert rows["api"]["command"].startswith("multiarch workload patch - --tolerate arm64")
+
+
+def test_the_command_that_is_named_makes_the_workload_one_that_is_there(run: type_of_run, manifest: Path) -> None:
+    before = run("audit", "workloads", str(manifest), "-o", "json")
+    (api,) = (row for row in before.json["workloads"] if row["name"] == "api")
+    command = shlex.split(api["command"])
+    assert command[0] == "multiarch"
+    assert run(*command[1:]).code == 0
+    after = states(run("audit", "workloads", str(manifest), "-o", "json"))
+    assert after == {**states(before), "api": "already there"}
+
+
+def test_explain_says_the_command_and_the_blockers(run: type_of_run, manifest: Path) -> None:
+    said = run("audit", "workloads", str(manifest), "--explain").err
+    assert "shop Deployment/api: ready, prefers neither\n" in said
+    assert "  multiarch workload patch" in said
+    assert "  affinity: nodeSelector wants kubernetes.io/arch=amd64\n" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ((), 0),
+        (("--fail-on", "blocked"), 1),
+        (("--fail-on", "unknown"), 1),
+    ],
+)
+def test_only_what_was_asked_for_fails(run: type_of_run, manifest: Path, options: tuple[str, ...], code: int) -> None:
+    assert run("audit", "workloads", str(manifest), *options).code == code
+
+
+def test_a_workload_that_is_ready_fails_nothing(run: type_of_run, root: str, tmp_path: Path) -> None:
+    file = tmp_path / "one.yaml"
+    file.write_text(MANIFEST.format(root=root).partition("---")[0])
+    assert run("audit", "workloads", str(file), "--fail-on", "blocked", "--fail-on", "unknown").code == 0
+
+
+def test_the_taint_can_be_named(run: type_of_run, manifest: Path) -> None:
+    ran = run("audit", "workloads", str(manifest), "--taint", "gpu=x:NoSchedule", "-o", "json")
+    assert (ran.json["taint"], states(ran)["api"]) == ("gpu=x:NoSchedule", "already there")
+
+
+@pytest.mark.usefixtures("clone")
+def test_the_taint_can_be_a_stacks(run: type_of_run, manifest: Path) -> None:
+    ran = run("audit", "workloads", str(manifest), "--stack", "payments-prod", "-o", "json")
+    assert ran.json["taint"] == "arch=arm64:NoSchedule"
+
+
+def test_no_tags_are_looked_up_where_none_are_wanted(run: type_of_run, manifest: Path) -> None:
+    ran = run("audit", "workloads", str(manifest), "--tag-lookups", "0", "-o", "json")
+    (found,) = (each["newest"] for row in ran.json["workloads"] for each in row["blockers"]["images"])
+    assert found == {"image": None, "why": "no other tags were asked for", "lookedUp": 0}
+
+
+def test_groups_are_by_the_workloads_own_label(run: type_of_run, manifest: Path) -> None:
+    ran = run("audit", "workloads", str(manifest), "--group-by", "team", "-o", "json")
+    assert {row["name"]: row["group"] for row in ran.json["workloads"]} == {
+        "api": "cart",
+        **dict.fromkeys(("ledger", "report", "there", "once"), ""),
+    }
+    table = run("audit", "workloads", str(manifest), "--group-by", "team").out
+    assert table.index("without team") < table.index("team=cart")
+
+
+def test_csv_and_markdown_have_a_row_per_workload(run: type_of_run, manifest: Path, root: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("audit", "workloads", str(manifest), "-o", "csv").out, newline="")))
+    assert {row["workload"]: row["state"] for row in rows}["StatefulSet/ledger"] == "blocked"
+    (ledger,) = (row for row in rows if row["workload"] == "StatefulSet/ledger")
+    assert ledger["blocked by"] == f"image {root}:1.0; affinity: nodeSelector wants kubernetes.io/arch=amd64"
+    lines = run("audit", "workloads", str(manifest), "-o", "markdown").out.splitlines()
+    assert len(lines) == 2 + len(rows)
+    assert {line.replace("\\|", "").count("|") for line in lines} == {6}
+
+
+# -- patches -----------------------------------------------------------------------------------------------------------
+
+
+def test_patches_are_one_file_per_ready_workload(run: type_of_run, manifest: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "patches"
+    ran = run("audit", "workloads", str(manifest), "--patch", str(folder))
+    assert f"Wrote patches for 2 workloads into {folder}." in ran.err
+    assert sorted(each.name for each in folder.iterdir()) == ["default_job_once.yaml", "shop_deployment_api.yaml"]
+    text = (folder / "shop_deployment_api.yaml").read_text()
+    assert yaml.safe_load(text) == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "api", "namespace": "shop"},
+        "spec": {"template": {"spec": {"tolerations": [{"key": "gpu", "operator": "Exists"}, ADDED]}}},
+    }
+    selected = ("--kind", "Deployment", "--tolerate", "arm64", "--format", "strategic-merge")
+    same = run("workload", "patch", str(manifest), *selected).out
+    assert yaml.safe_load(same) == yaml.safe_load(text)
+    assert list(tmp_path.glob("new/.*")) == []
+
+
+def test_a_component_names_every_patch_and_its_target(run: type_of_run, manifest: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "patches"
+    assert run("audit", "workloads", str(manifest), "--patch", str(folder), "--patch-format", "kustomize").code == 0
+    component = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    assert (component["kind"], component["apiVersion"]) == ("Component", "kustomize.config.k8s.io/v1alpha1")
+    assert component["patches"] == [
+        # The manifest has no namespace: kustomize would not find it by one.
+        {
+            "path": "default_job_once.yaml",
+            "target": {"group": "batch", "version": "v1", "kind": "Job", "name": "once"},
+        },
+        {
+            "path": "shop_deployment_api.yaml",
+            "target": {"group": "apps", "version": "v1", "kind": "Deployment", "name": "api", "namespace": "shop"},
+        },
+    ]
+    assert all((folder / entry["path"]).is_file() for entry in component["patches"])
+
+
+def test_a_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(
+    run: type_of_run, manifest: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "patches"
+    folder.mkdir()
+    command = ("audit", "workloads", str(manifest), "--patch", str(folder))
+    assert run(*command, "--patch-format", "kustomize").code == 0
+    again = run(*command)
+    assert (again.code, again.err.count("\n")) == (2, 1)
+    assert "is not empty" in again.err
+    assert run(*command, "--force").code == 0
+    assert sorted(each.name for each in folder.iterdir()) == ["default_job_once.yaml", "shop_deployment_api.yaml"]
+    (folder / "notes.txt").write_text("mine")
+    refused = run(*command, "--force")
+    assert (refused.code, "holds notes.txt" in refused.err) == (2, True)
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".patches")] == []
+
+
+def test_nothing_is_written_where_writing_fails_halfway(
+    run: type_of_run, manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "patches"
+    write = Path.write_text
+
+    def full(self: Path, text: str, **more: Any) -> int:
+        if self.name == "shop_deployment_api.yaml":
+            raise OSError(28, "No space left on device")
+        return write(self, text, **more)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    ran = run("audit", "workloads", str(manifest), "--patch", str(folder))
+    assert (ran.code, "patches can't be written: No space left on device" in ran.err) == (2, True)
+    assert not folder.exists()
+    assert list(tmp_path.glob(".patches*")) == []
+
+
+def test_a_name_cannot_lead_out_of_the_folder(run: type_of_run, root: str, tmp_path: Path) -> None:
+    objects = [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name, "namespace": "../up"},
+            "spec": {"template": {"spec": {"containers": [{"name": "a", "image": f"{root}:1.1"}]}}},
+        }
+        for name in ("../../etc/x", "x" * 300, "X")
+    ]
+    file = tmp_path / "odd.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    folder = tmp_path / "patches"
+    assert run("audit", "workloads", str(file), "--patch", str(folder)).code == 0
+    names = sorted(each.name for each in folder.iterdir())
+    assert len(names) == 3
+    assert all(name.startswith("..%2Fup_deployment_") and len(name) < 255 for name in names)
+
+
+@pytest.mark.usefixtures("clone")
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("a.yaml", "--context", "here"), "--context is for a live cluster"),
+        (("missing.yaml",), "missing.yaml can't be read"),
+        (("--kubeconfig", "nowhere"), "nowhere"),
+        (("a.yaml", "--taint", "arch=arm64"), "has no effect"),
+        (("a.yaml", "--taint", "a:NoSchedule", "--stack", "payments-prod"), "exclude each other"),
+        (("a.yaml", "--stack", "nobody"), "There is no stack nobody"),
+        (("a.yaml", "--force"), "--force is about --patch"),
+        (("a.yaml", "--patch", "Pulumi.yaml"), "Pulumi.yaml is no folder"),
+        (("a.yaml", "--patch", "config"), "config is not empty"),
+        (("a.yaml", "--patch", "config", "--force"), "config holds stack.schema.json"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_code_2(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:
+    ran = run("audit", "workloads", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
+    assert ran.err.count("\n") == 1
