@@ -212,7 +212,8 @@ def _entries(listed: object, part: str, file: Path) -> list[_Entry]:
 
 
 def _loaded(file: Path) -> dict[str, Any]:
-    from multiarch.kubernetes.yaml_stream import YamlFault, documents  # noqa: PLC0415 # only a live cluster needs it
+    from multiarch.yaml_text.events import YamlFault  # noqa: PLC0415 # as below
+    from multiarch.yaml_text.values import documents  # noqa: PLC0415 # only a live cluster needs it
 
     text = _read(file, "", file).decode("utf-8", errors="replace")
     try:

@@ -125,7 +125,8 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _yaml_documents(text: str, where: str) -> Iterator[tuple[Source, object, tuple[int, ...]]]:
-    from multiarch.kubernetes.yaml_stream import YamlFault, documents  # noqa: PLC0415 # JSON alone needs no libyaml
+    from multiarch.yaml_text.events import YamlFault  # noqa: PLC0415 # JSON alone needs no libyaml
+    from multiarch.yaml_text.values import documents  # noqa: PLC0415 # as above
 
     number = 0
     try:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from multiarch.errors import MultiarchError
-from multiarch.workloads import yaml_documents, yaml_insert, yaml_tree
+from multiarch.workloads import yaml_insert
 from multiarch.workloads.additions import Addition, Path, add
 from multiarch.workloads.templates import Selection, Template, Unknown, templates_in
 from multiarch.workloads.transform import Transformed, Wish, transform
 from multiarch.workloads.yaml_insert import SharedError
-from multiarch.workloads.yaml_tree import YamlFault
+from multiarch.yaml_text import documents, tree, values
+from multiarch.yaml_text.events import YamlFault
 
 _BOM = "\ufeff"
 _INDENT = re.compile(r"\A\s*[\[{][ \t]*\r?\n([ \t]+)")
@@ -70,7 +72,7 @@ def edit(text: str, wish: Wish, selection: Selection | None = None, *, judge_onl
     body = text.removeprefix(_BOM)
     new = worker.json(body) if body.lstrip().startswith(("{", "[")) else None
     if new is None:
-        new = "".join(worker.document(document) for document in yaml_documents.split(body))
+        new = "".join(worker.document(document) for document in documents.split(body))
     return Edited(
         text=mark + new,
         outcomes=tuple(worker.outcomes),
@@ -113,25 +115,31 @@ class _Worker:
             return text
         return _json_like(text, _added(loaded, additions))
 
-    def document(self, document: yaml_documents.Document) -> str:
+    def document(self, document: documents.Document) -> str:
         """Change one YAML document."""
+
+        @functools.cache
+        def root() -> tree.Piece:
+            return tree.parse(document.text)
+
         try:
-            root = yaml_tree.parse(document.text)
-            loaded = yaml_tree.plain(root)
-            if root is None or loaded is None:
+            loaded = values.only_document(document.text)
+            if loaded is None or loaded.value is None:
                 return document.text
-            before = len(self.faults)
-            additions = list(
-                self._additions(loaded, document.number, lambda path: document.line - 1 + yaml_tree.line_of(root, path))
-            )
+            before, first = len(self.faults), loaded.line
+
+            def line_of(path: Path) -> int:
+                return document.line - 1 + (tree.line_of(root(), path) if path else first)
+
+            additions = list(self._additions(loaded.value, document.number, line_of))
             if self._judge_only or not additions or len(self.faults) > before:
                 return document.text
-            new = yaml_insert.insert(document.text, root, additions)
-            _check(new, _added(loaded, additions))
+            new = yaml_insert.insert(document.text, root(), additions)
+            _check(new, _added(loaded.value, additions))
         except YamlFault as fault:
             # What is missing at the end is missing from the last line.
             line = document.line - 1 + min(fault.line or 1, document.text.rstrip("\r\n").count("\n") + 1)
-            self.faults.append(Fault(line, f"no YAML that can be read: {fault.message}.", _hint_for(document.text)))
+            self.faults.append(Fault(line, f"no YAML that can be read: {fault.fault}.", _hint_for(document.text)))
         except SharedError as fault:
             # Not half of a document's changes: its templates are all left as they were.
             message = f"document {document.number}: can't be changed here alone: {fault.message}."
@@ -173,10 +181,10 @@ class _NotAsMeantError(Exception):
 
 def _check(text: str, meant: object) -> None:
     try:
-        said = yaml_tree.plain(yaml_tree.parse(text))
+        said = values.only_document(text)
     except YamlFault as fault:
         raise _NotAsMeantError from fault
-    if said != meant:
+    if said is None or said.value != meant:
         raise _NotAsMeantError
 
 

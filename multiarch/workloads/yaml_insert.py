@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from multiarch.errors import MultiarchError
 from multiarch.workloads.additions import APPEND, Addition
-from multiarch.workloads.yaml_tree import Alias, Mapping, Piece, Scalar, Sequence
+from multiarch.yaml_text.places import colon_end, end_before, end_in_flow, end_of, line_after, lines_at, pair_end
+from multiarch.yaml_text.tree import Alias, Mapping, Piece, Scalar, Sequence
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _NOT_TEXT = frozenset(("true", "false", "yes", "no", "on", "off", "y", "n", "null"))
@@ -59,7 +60,6 @@ class _Writer:
     def __init__(self, text: str, root: Piece) -> None:
         self._text = text
         self._root = root
-        self._newline = "\r\n" if "\r\n" in text else "\n"
         self._added: Counter[int] = Counter()
 
     def edits(self, addition: Addition, number: int) -> Iterator[_Edit]:
@@ -80,8 +80,8 @@ class _Writer:
 
     def _in_sequence(self, container: Sequence, value: object, order: tuple[int, int, int]) -> _Edit:
         if container.flow:
-            return self._in_flow(container, container.items, flow(value), order)
-        at = self._line_end(_end(self._text, container))
+            return self._in_flow(container, flow(value), order)
+        at = line_after(self._text, end_of(self._text, container))
         column = container.dash - (self._text.rfind("\n", 0, container.dash) + 1)
         return self._lines(at, _items([value], column, 0), order)
 
@@ -89,20 +89,19 @@ class _Writer:
         found = container.child(key)
         if container.flow:
             if found is None:
-                children = [piece for pair in container.pairs for piece in pair]
-                yield self._in_flow(container, children, f"{key}: {flow(value)}", order)
+                yield self._in_flow(container, f"{key}: {flow(value)}", order)
             else:
                 yield self._in_place_of_null(*found, f" {flow(value)}")
             return
         column = container.pairs[0][0].column
         lists = self._offset_of_lists(container)
         if found is None:
-            at = self._line_end(_pair_end(self._text, *container.pairs[-1]))
+            at = line_after(self._text, pair_end(self._text, *container.pairs[-1]))
             yield self._lines(at, _pairs({key: value}, column, lists), order)
             return
         # Only the lines below the key: the key stays, with whatever comment is behind it.
         yield self._in_place_of_null(*found, "")
-        at = self._line_end(_pair_end(self._text, *found))
+        at = line_after(self._text, pair_end(self._text, *found))
         yield self._lines(at, _pairs({key: value}, column, lists)[1:], (order[0], 0, order[2]))
 
     def _offset_of_lists(self, container: Mapping) -> int:
@@ -115,31 +114,24 @@ class _Writer:
     def _in_place_of_null(self, key: Piece, value: Piece, text: str) -> _Edit:
         _refuse_shared(value)
         if isinstance(value, Scalar) and value.empty:
-            at = self._text.index(":", key.end) + 1
-            return _Edit(at, at, (0, 0, 0), text)
+            colon = colon_end(self._text, key)
+            return (
+                _Edit(key.end, key.end, (0, 0, 0), f":{text}")
+                if colon is None
+                else _Edit(colon, colon, (0, 0, 0), text)
+            )
         # With the blanks in front: what is left of the line ends without any.
-        before = len(self._text[: value.start].rstrip(" \t"))
-        return _Edit(before, value.end, (0, 0, 0), text)
+        return _Edit(end_before(self._text, value.start, " \t"), value.end, (0, 0, 0), text)
 
-    def _in_flow(
-        self, container: Mapping | Sequence, children: list[Piece], text: str, order: tuple[int, int, int]
-    ) -> _Edit:
+    def _in_flow(self, container: Mapping | Sequence, text: str, order: tuple[int, int, int]) -> _Edit:
+        children = container.pairs if isinstance(container, Mapping) else container.items
         first = not children and not self._added[id(container)]
         self._added[id(container)] += 1
-        at = _end_in_flow(self._text, container, children)
+        at = end_in_flow(self._text, container)
         return _Edit(at, at, order, text if first else f", {text}")
 
-    def _line_end(self, at: int) -> int:
-        """Where the next line begins."""
-        if at and self._text[at - 1] == "\n":
-            return at
-        found = self._text.find("\n", at)
-        return len(self._text) if found < 0 else found + 1
-
     def _lines(self, at: int, lines: list[str], order: tuple[int, int, int]) -> _Edit:
-        unfinished = at > 0 and self._text[at - 1] != "\n"
-        body = self._newline.join(lines)
-        return _Edit(at, at, order, f"{self._newline}{body}" if unfinished else f"{body}{self._newline}")
+        return _Edit(at, at, order, lines_at(self._text, at, lines))
 
 
 def _refuse_shared(piece: Piece) -> None:
@@ -158,38 +150,6 @@ def _inner(container: Piece, key: str | int, path: tuple[str | int, ...]) -> Pie
             return found[1]
         raise SharedError(f"{path[-1]} is not written here, but merged in by <<", container.line)
     raise ValueError(path)
-
-
-# -- where things end --------------------------------------------------------------------------------------------------
-
-
-def _end(text: str, piece: Piece) -> int:
-    """Where a piece's last character stands, comments behind it not counted."""
-    if isinstance(piece, Mapping) and not piece.flow and piece.pairs:
-        return _pair_end(text, *piece.pairs[-1])
-    if isinstance(piece, Sequence) and not piece.flow and piece.items:
-        return _end(text, piece.items[-1])
-    if isinstance(piece, Scalar) and piece.style in {"|", ">"}:
-        # Lines at the end belong to the value only where the header keeps them (+).
-        header = text[piece.start : piece.end].partition("\n")[0].partition("#")[0]
-        return piece.end if "+" in header else len(text[: piece.end].rstrip())
-    if isinstance(piece, Scalar) and piece.empty:
-        return len(text[: piece.start].rstrip())
-    return piece.end
-
-
-def _pair_end(text: str, key: Piece, value: Piece) -> int:
-    if isinstance(value, Scalar) and value.empty:
-        return text.index(":", key.end) + 1
-    return _end(text, value)
-
-
-def _end_in_flow(text: str, container: Piece, children: list[Piece]) -> int:
-    if not children:
-        return text.index("{" if isinstance(container, Mapping) else "[", container.start) + 1
-    if isinstance(container, Mapping):
-        return _pair_end(text, children[-2], children[-1])
-    return _end(text, children[-1])
 
 
 # -- how things are written --------------------------------------------------------------------------------------------

@@ -133,6 +133,25 @@ def test_whatever_is_written_there_a_toleration_is_added_and_nothing_else_change
     assert not edit(edited.text, TOLERATE).changed
 
 
+def test_a_key_in_braces_that_has_neither_value_nor_colon_gets_both() -> None:
+    text = "{kind: Pod, apiVersion: v1, spec: {tolerations, containers: [{name: a}]}}\n"
+    edited = edit(text, TOLERATE)
+    added = "{key: arch, operator: Equal, value: arm64, effect: NoSchedule}"
+    assert (edited.faults, edited.text) == ((), text.replace("tolerations", f"tolerations: [{added}]"))
+
+
+def test_what_kubectl_takes_for_a_truth_value_is_no_text() -> None:
+    (fault,) = edit(DEPLOYMENT + "      tolerations: [{key: on, operator: Exists}]\n", TOLERATE).faults
+    assert "spec.template.spec.tolerations[0].key" in fault.message
+
+
+def test_a_mark_in_the_middle_is_told_and_nothing_is_shifted() -> None:
+    text = DEPLOYMENT + "...\n\ufeff" + DEPLOYMENT
+    edited = edit(text, TOLERATE)
+    (fault,) = edited.faults
+    assert (fault.line, "byte order mark" in fault.message) == (15, True)
+
+
 @pytest.mark.parametrize(
     "text", ["|+\n          foo\n\n\n", "|\n          # foo\n\n", ">-\n          a\n          b\n"]
 )
@@ -336,8 +355,8 @@ def test_what_is_no_object_is_left_alone_and_told() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
-        ("a: [\n", 1, "no YAML that can be read: expected the node content"),
-        (f"{DEPLOYMENT}---\na: 1\na: 2\n", 16, "the key a stands twice"),
+        ("a: [\n", 1, "no YAML that can be read: did not find expected node content"),
+        (f"{DEPLOYMENT}---\na: 1\na: 2\n", 16, "the key a stands there twice"),
         ("---\n{{ include }}: {{ b }}\n", 2, "no YAML that can be read: "),
         (
             "kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: 3\n",
@@ -345,7 +364,7 @@ def test_what_is_no_object_is_left_alone_and_told() -> None:
             "document 1, Pod default/p: spec: 3 is no mapping",
         ),
         ("kind: Job\napiVersion: batch/v1\n", 1, "document 1, Job: spec.template.spec: is missing."),
-        ("a: &a [*a]\n", 1, "*a stands within what it means"),
+        ("a: &a [*a]\n", 1, "the alias a leads to what it stands in"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line_and_leaves_the_text_alone(text: str, line: int, said: str) -> None:
@@ -359,7 +378,7 @@ def test_aliases_that_multiply_are_refused() -> None:
     rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
     (fault,) = edit("\n".join(rows), TOLERATE).faults
-    assert "stand for millions of values" in fault.message
+    assert "aliases make more than 5000000 values" in fault.message
 
 
 # -- selection ---------------------------------------------------------------------------------------------------------

@@ -1,17 +1,14 @@
 """YAML documents as kubectl reads them, fast: libyaml parses, and values are made here.
 
-kubectl takes YAML 1.1 as Go's ``sigs.k8s.io/yaml`` has it: ``yes``, ``on`` and ``y`` are truth values, ``0755`` is an
-octal number, and a date or ``22:22`` is text. Unlike kubectl, a key that a mapping has twice is refused.
+Unlike kubectl, a key that a mapping has twice is refused.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from yaml.error import MarkedYAMLError, YAMLError
 from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
@@ -23,43 +20,12 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from multiarch.errors import MultiarchError
+from multiarch.yaml_text.events import MOST_LEVELS, YamlFault, parsing
+from multiarch.yaml_text.scalars import COLLECTION_TAGS, MERGE, unknown_tag, value_of
 
-try:
-    from yaml.cyaml import CParser
-except ImportError as _error:  # a PyYAML that was built without it
-    raise MultiarchError("PyYAML has no libyaml here.", hint="Install PyYAML from a wheel.") from _error
-
-_TAG = "tag:yaml.org,2002:"
-_TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
-_FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
-_WORDS: dict[str, object] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
-_WORDS |= dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
-_WORDS |= dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf"))
-_WORDS |= dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")) | dict.fromkeys(
-    (".nan", ".NaN", ".NAN"), float("nan")
-)
-_WHOLE = re.compile(r"[-+]?(0[bB][01_]+|0[oO]?[0-7_]+|0[xX][0-9a-fA-F_]+|[1-9][0-9_]*|0)")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_NUMBER_STARTS = frozenset("+-.0123456789")
-_LIKE_PLAIN = frozenset(f"{_TAG}{name}" for name in ("int", "float", "bool", "null"))
-_TEXTS = frozenset((f"{_TAG}str", f"{_TAG}binary", f"{_TAG}timestamp", "!"))
-_COLLECTIONS = frozenset((None, "!", f"{_TAG}seq", f"{_TAG}map"))
-_MERGE = "<<"
 _MOST_VALUES = 5_000_000
-_MOST_LEVELS = 200
 _Event = Any
 """PyYAML has no types."""
-
-
-class YamlFault(Exception):  # noqa: N818 # the caller makes the error of it, with the file's name
-    """What is wrong with a document, and its line, from 1, if it has one."""
-
-    def __init__(self, fault: str, line: int | None) -> None:
-        """``fault`` has no full stop at its end."""
-        super().__init__(fault)
-        self.fault = fault
-        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +40,21 @@ class Document:
 
 def documents(text: str) -> Iterator[Document]:
     """Yield the documents, empty ones as None. Raises YamlFault for what is no YAML, or none that kubectl takes."""
-    last = text.count("\n") + (not text.endswith("\n"))
     number = 0
-    try:
-        parser = CParser(text)
+    with parsing(text) as parser:
         while not isinstance(event := parser.get_event(), StreamEndEvent):
             if isinstance(event, DocumentStartEvent):
                 number += 1
                 yield _Reader(parser).document(number)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        # At its end libyaml counts a line that is not there.
-        raise YamlFault(str(error.problem or error.context), min(mark.line + 1, last) if mark else None) from error
-    except YAMLError as error:
-        position = getattr(error, "position", None)
-        line = None if position is None else text.count("\n", 0, position) + 1
-        raise YamlFault(str(getattr(error, "reason", error)), line) from error
+
+
+def only_document(text: str) -> Document | None:
+    """Read a text that holds one document or none. Raises YamlFault like :func:`documents`, and for a second one."""
+    found = documents(text)
+    first = next(found, None)
+    if first is not None and (second := next(found, None)) is not None:
+        raise YamlFault("a second document begins", second.line)
+    return first
 
 
 class _Reader:
@@ -116,11 +81,11 @@ class _Reader:
         before = self._count
         made: object
         if isinstance(event, ScalarEvent):
-            made = _scalar(event)
-        elif level >= _MOST_LEVELS:
-            raise _fault(event, f"it is nested deeper than {_MOST_LEVELS} levels")
-        elif event.tag not in _COLLECTIONS:
-            raise _fault(event, f"the tag {event.tag} means nothing here")
+            made = value_of(event)
+        elif level >= MOST_LEVELS:
+            raise _fault(event, f"it is nested deeper than {MOST_LEVELS} levels")
+        elif event.tag not in COLLECTION_TAGS:
+            raise unknown_tag(event)
         elif isinstance(event, SequenceStartEvent):
             made = self._sequence(level)
         else:
@@ -164,7 +129,7 @@ class _Reader:
             if isinstance(event, MappingStartEvent | SequenceStartEvent):
                 raise _fault(event, "a key is a mapping or a list")
             key = self._value(event, level)
-            if key == _MERGE and isinstance(event, ScalarEvent) and event.implicit[0]:
+            if key == MERGE and isinstance(event, ScalarEvent) and event.implicit[0]:
                 merged.extend(self._merged(self._next(), level))
                 continue
             if not isinstance(key, str | int | float | None):
@@ -186,37 +151,6 @@ class _Reader:
             raise _fault(event, "<< takes a mapping, or a list of them")
         self._grow(sum(len(each) for each in others if isinstance(each, dict)), event)
         return others
-
-
-def _scalar(event: _Event) -> object:
-    tag, written = event.tag, event.value
-    if tag is None:
-        return _plain(written) if event.implicit[0] else written
-    if tag in _TEXTS:
-        return written
-    if tag in _LIKE_PLAIN:
-        found = _plain(written)
-        return float(found) if isinstance(found, int) and tag == f"{_TAG}float" else found
-    raise _fault(event, f"the tag {tag} means nothing here")
-
-
-def _plain(written: str) -> object:
-    if written in _WORDS:
-        return _WORDS[written]
-    if written[0] not in _NUMBER_STARTS:
-        return written
-    if _WHOLE.fullmatch(written):
-        return _whole(written.replace("_", ""))
-    if _FLOAT.fullmatch(written):
-        return float(written)
-    return written
-
-
-def _whole(digits: str) -> int:
-    bare = digits.lstrip("+-").lower()
-    # Python wants 0o755 where Go takes 0755 too.
-    octal = len(bare) > 1 and bare[0] == "0" and bare[1].isdigit()
-    return int(digits, 8) if octal else int(digits, 0)
 
 
 def _fault(event: _Event, fault: str) -> YamlFault:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.workloads.yaml_documents import split
+from multiarch.yaml_text.documents import split
 
 DOCUMENTS = st.lists(
     st.sampled_from(

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.kubernetes.yaml_stream import YamlFault, documents
+from multiarch.yaml_text.events import YamlFault
+from multiarch.yaml_text.values import documents, only_document
 
 SCALARS = st.one_of(
     st.none(),
@@ -109,3 +110,18 @@ def test_a_thousand_documents_take_less_than_two_seconds() -> None:
     before = time.process_time()
     assert len(list(documents(text))) == 1000
     assert time.process_time() - before < 2
+
+
+@pytest.mark.parametrize("written", ["0x_", "0b_", "9" * 5000])
+def test_what_looks_like_a_number_and_is_none_to_go_is_text(written: str) -> None:
+    assert only(f"a: {written}\n") == {"a": written}
+
+
+def test_a_text_of_one_document_is_refused_a_second_one() -> None:
+    assert only_document("# none\n") is None
+    found = only_document("\n---\na: 1\n")
+    assert found is not None
+    assert (found.value, found.line) == ({"a": 1}, 3)
+    with pytest.raises(YamlFault, match="a second document begins") as raised:
+        only_document("a: 1\n---\n\nb: 2\n")
+    assert raised.value.line == 4

@@ -1,0 +1,1 @@
+"""YAML texts: what kubectl takes their values for, and where everything in them stands."""

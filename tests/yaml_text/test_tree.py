@@ -1,0 +1,135 @@
+"""Where libyaml says that things stand is where they stand: ruamel.yaml, a parser of its own, says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+from ruamel.yaml.events import MappingStartEvent, ScalarEvent, SequenceStartEvent
+
+from multiarch.yaml_text.events import YamlFault
+from multiarch.yaml_text.places import end_of, pair_end
+from multiarch.yaml_text.tree import Alias, Mapping, Piece, Scalar, Sequence, line_of, parse
+
+TEXTS = st.text(st.sampled_from("ab é𝄞:#'\"-{}[],&*!|>%@`?\n"), max_size=12)
+VALUES = st.recursive(
+    TEXTS | st.integers(0, 99) | st.none() | st.booleans(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS.filter(bool), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def dumped(value: object, *, flow: bool | None, style: str | None, line_end: str) -> str:
+    document = {"top": value, "é": "# no comment"}
+    text: str = yaml.safe_dump(document, default_flow_style=flow, default_style=style, allow_unicode=True, width=60)
+    return text.replace("\n", line_end)
+
+
+def pieces(piece: Piece) -> Iterator[Piece]:
+    yield piece
+    if isinstance(piece, Mapping):
+        for pair in piece.pairs:
+            for each in pair:
+                yield from pieces(each)
+    elif isinstance(piece, Sequence):
+        for each in piece.items:
+            yield from pieces(each)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    VALUES,
+    st.sampled_from([True, False, None]),
+    st.sampled_from([None, None, "'", '"', "|", ">"]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_every_value_begins_and_ends_where_ruamel_says(
+    value: object,
+    flow: bool | None,  # noqa: FBT001 (hypothesis passes it)
+    style: str | None,
+    line_end: str,
+) -> None:
+    text = dumped(value, flow=flow, style=style, line_end=line_end)
+    theirs: list[Any] = [
+        event
+        for event in YAML(typ="safe", pure=True).parse(text)
+        if isinstance(event, ScalarEvent | MappingStartEvent | SequenceStartEvent)
+    ]
+    ours = list(pieces(parse(text)))
+    assert len(ours) == len(theirs)
+    for piece, event in zip(ours, theirs, strict=True):
+        assert piece.start == event.start_mark.index
+        assert piece.line == event.start_mark.line + 1 == text.count("\n", 0, piece.start) + 1
+        assert piece.column == event.start_mark.column == piece.start - (text.rfind("\n", 0, piece.start) + 1)
+        if isinstance(piece, Scalar):
+            # A block's end is where the next thing begins, and blank lines before that may belong to either.
+            block = piece.style in {"|", ">"}
+            ends = end_of(text, piece), len(text[: event.end_mark.index].rstrip()) if block else event.end_mark.index
+            assert piece.empty or "+" in text[piece.start : piece.start + 3] or ends[0] == ends[1]
+            assert piece.text == event.value
+
+
+@pytest.mark.parametrize(
+    ("text", "ends_with"),
+    [
+        ("a: 1 # c\n# d\n", "a: 1"),
+        ("a:\n  b:\n  - c\n  - d: e\n  # f\n", "d: e"),
+        ("a:\n  - b\n  -\n\n", "-"),
+        ("a:\n  b:   # c\n", "b:"),
+        ("a: {b: [1, 2], } # c\n", "}"),
+        ("a: {b, c}\n", "}"),
+        ("x: &x 1\na: *x # c\n", "*x"),
+        ("a: |\n  b\n\n  c\n\n\n", "  c"),
+        ("a: |+\n  b\n\n", "b\n\n"),
+        ("a: |- # +\n  b\n\n", "b"),
+        ("a: 'b\n  c' # d\n", "c'"),
+        ("? a\n: b\n", "b"),
+        ("? a\n", "? a"),
+    ],
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_the_end_of_a_pair_is_its_last_character_without_comments(text: str, ends_with: str, line_end: str) -> None:
+    text, ends_with = (each.replace("\n", line_end) for each in (text, ends_with))
+    root = parse(text)
+    assert isinstance(root, Mapping)
+    assert text[: pair_end(text, *root.pairs[-1])].endswith(ends_with)
+    assert pair_end(text, *root.pairs[-1]) == end_of(text, root)
+
+
+def test_a_list_is_as_far_in_as_its_dash_whatever_stands_in_front() -> None:
+    text = "a: &x\n    - 1\nb: !!seq\n- 1\nc:\n  - - 1\nd: &y !!seq\n  - 1\n"
+    found = [piece for piece in pieces(parse(text)) if isinstance(piece, Sequence)]
+    assert [piece.dash - (text.rfind("\n", 0, piece.dash) + 1) for piece in found] == [4, 0, 2, 4, 2]
+    assert all(text[piece.dash] == "-" for piece in found)
+
+
+def test_an_alias_stands_where_it_is_written_and_its_target_knows() -> None:
+    root = parse("a: &x {k: 1}\nb: *x\nc: {}\n")
+    assert isinstance(root, Mapping)
+    (_, first), (_, second), (_, third) = root.pairs
+    assert isinstance(second, Alias)
+    assert (second.target, second.line, first.aliased, third.aliased) == (first, 2, True, False)
+    assert [line_of(root, path) for path in (("b", "k"), ("c", "none"), ("d",), ())] == [1, 3, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "line"),
+    [
+        ("a: 1\n---\nb: 2\n", "a second document begins", 2),
+        ("# only this\n", "there is no document", None),
+        ("a: *b\n", "*b has no anchor before it", 1),
+        ("a: &b [\n  *b]\n", "*b has no anchor before it", 2),
+        ("\ufeffa: 1\n", "a byte order mark stands in the middle of the text", 1),
+        ("[" * 300 + "]" * 300, "it is nested deeper than 200 levels", 1),
+        ("a: 1\nb: [\n", "did not find expected node content", 2),
+    ],
+)
+def test_what_has_no_places_is_a_fault_with_its_line(text: str, said: str, line: int | None) -> None:
+    with pytest.raises(YamlFault) as raised:
+        parse(text)
+    assert (raised.value.fault, raised.value.line) == (said, line)
