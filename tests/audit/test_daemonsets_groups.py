@@ -16,10 +16,8 @@ from multiarch.audit.daemonset_model import DaemonSetAudit, Group, Outcome
 from multiarch.audit.daemonset_sources import add_on_daemon_sets, daemon_sets_in, image_uses, without
 from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
 from multiarch.audit.images import ImageAudit, ImageRow
-from multiarch.errors import MultiarchError, UnknownFactError
-from multiarch.facts.addon_daemons import daemons_of
+from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.versions import add_ons
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.source import Found, Source
 from multiarch.stack.load import load_file
@@ -221,19 +219,6 @@ def test_a_stack_without_names_of_zones_does_not_know_them() -> None:
 
 
 # -- add-ons -----------------------------------------------------------------------------------------------------------
-
-
-def test_every_add_on_of_a_plan_is_known_here() -> None:
-    assert {each.name for each in plan_of("payments-prod").addons} <= set(add_ons())
-    assert {name: [each.name for each in daemons_of(name)] for name in add_ons()} == {
-        "aws-ebs-csi-driver": ["ebs-csi-node"],
-        "coredns": [],
-        "eks-pod-identity-agent": ["eks-pod-identity-agent"],
-        "kube-proxy": ["kube-proxy"],
-        "vpc-cni": ["aws-node"],
-    }
-    with pytest.raises(UnknownFactError, match="is no known EKS add-on's DaemonSets"):
-        daemons_of("adot")
 
 
 @pytest.mark.parametrize("stack", ["payments-prod", "checkout-dev", "legacy-al2", "gke-parity"])
