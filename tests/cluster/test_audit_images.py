@@ -1,0 +1,148 @@
+"""``multiarch audit images`` on a real API server, with a real registry that lets in nobody without credentials.
+
+Ten thousand pods are in test_reading_many.py, where they are made once.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import Ran, runner, type_of_run
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kube import Object
+from tests.cluster.objects import pod
+from tests.cluster.programs import Programs, wait_for
+from tests.cluster.reading import account_token, namespace, write_kubeconfig
+from tests.registry import images, server
+from tests.registry.server import ACCOUNT, Auth, Server
+
+SPACE = "audit-images"
+REPOSITORIES = ("team/of-pod", "team/of-account", "team/of-nobody")
+SECRET_TYPE = "kubernetes.io/dockerconfigjson"  # noqa: S105
+READER = [
+    {"apiGroups": [""], "resources": ["pods", "replicationcontrollers", "serviceaccounts"], "verbs": ["list"]},
+    {
+        "apiGroups": ["apps", "batch"],
+        "resources": ["deployments", "statefulsets", "daemonsets", "replicasets", "jobs", "cronjobs"],
+        "verbs": ["list"],
+    },
+]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type_of_run:
+    """The command line, with no credentials of whoever runs the tests."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+    return runner(capsys)
+
+
+@pytest.fixture(scope="module")
+def registry(cluster_programs: Programs) -> Iterator[Server]:
+    """A registry behind htpasswd with an image in each repository."""
+    with server.running(auth=Auth.BASIC, programs=cluster_programs) as running:
+        for repository in REPOSITORIES:
+            images.push(running, repository)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def plane(control_plane: ControlPlane, registry: Server) -> Iterator[ControlPlane]:
+    """A pod with a pull secret of its own, one whose ServiceAccount has one, and one without any."""
+    kube = control_plane.kube
+    kube.apply(namespace(SPACE))
+    wait_for(lambda: kube.get("v1", "ServiceAccount", "default", SPACE), "the namespace's service account", timeout=30)
+    kube.apply(secret("for-pod", f"{registry.host}/{REPOSITORIES[0]}"))
+    kube.apply(secret("for-account", f"{registry.host}/{REPOSITORIES[1]}"))
+    account: Object = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "puller", "namespace": SPACE}}
+    kube.apply({**account, "imagePullSecrets": [{"name": "for-account"}]})
+    kube.create(runs(registry, REPOSITORIES[0], imagePullSecrets=[{"name": "for-pod"}]))
+    # The API server writes a ServiceAccount's secrets into a pod unless it has its own.
+    kube.create(
+        runs(registry, REPOSITORIES[1], serviceAccountName="puller", imagePullSecrets=[{"name": "is-not-there"}])
+    )
+    kube.create(runs(registry, REPOSITORIES[2]))
+    yield control_plane
+    for item in kube.list("v1", "Pod", SPACE):
+        kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=0)
+    kube.delete(namespace(SPACE))
+    wait_for(lambda: not kube.get("v1", "Namespace", SPACE), "the namespace to go", timeout=60, pause=0.3)
+
+
+def secret(name: str, key: str) -> Object:
+    """A pull secret for one repository."""
+    config = {"auths": {key: {"username": ACCOUNT.user, "password": ACCOUNT.password}}}
+    data = {".dockerconfigjson": base64.b64encode(json.dumps(config).encode()).decode()}
+    meta = {"name": name, "namespace": SPACE}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": SECRET_TYPE, "data": data}
+
+
+def runs(registry: Server, repository: str, **spec: Any) -> Object:
+    """A pod of one image that nobody schedules."""
+    made = pod(repository.rpartition("/")[2], schedulerName="nobody", **spec)
+    made["metadata"]["namespace"] = SPACE
+    made["spec"]["containers"][0]["image"] = f"{registry.host}/{repository}:1.0"
+    return made
+
+
+def verdicts(ran: Ran) -> dict[str, str]:
+    """The verdict for arm64 by repository."""
+    assert ran.code == 0, ran.err
+    return {
+        row["image"].partition("/")[2].rpartition(":")[0]: each["verdict"]
+        for row in ran.json["images"]
+        for each in row["verdicts"]
+        if each["architecture"] == "arm64"
+    }
+
+
+def test_pull_secrets_of_pods_and_of_their_accounts_open_the_registry(run: type_of_run, plane: ControlPlane) -> None:
+    ran = run("audit", "images", "--kubeconfig", str(plane.kubeconfig), "-n", SPACE, "-o", "json")
+    assert verdicts(ran) == dict(zip(REPOSITORIES, ("supported", "supported", "unknown"), strict=True))
+    (refused,) = (row for row in ran.json["images"] if REPOSITORIES[2] in row["image"])
+    assert "denied" in refused["verdicts"][0]["reason"]
+    assert ACCOUNT.password not in ran.out + ran.err
+
+
+def test_without_the_right_to_read_secrets_the_audit_goes_on(
+    run: type_of_run, plane: ControlPlane, tmp_path: Path
+) -> None:
+    token = account_token(plane.kube, "reader", SPACE, READER)
+    file = write_kubeconfig(tmp_path / "config", plane, {"token": token})
+    ran = run("audit", "images", "--kubeconfig", str(file), "-n", SPACE, "-o", "json")
+    assert verdicts(ran) == dict.fromkeys(REPOSITORIES, "unknown")
+    notes = [line for line in ran.err.splitlines() if line.startswith("note: ")]
+    assert len(notes) == 3
+    user = f"system:serviceaccount:{SPACE}:reader"
+    for name, note in zip(("for-account", "for-pod", "is-not-there"), notes, strict=True):
+        assert note.startswith(f"note: {user} may not get secrets {name} in namespace {SPACE}.")
+        assert f'resourceNames: ["{name}"]' in note
+
+
+def test_the_rule_that_the_note_names_is_enough(
+    run: type_of_run, plane: ControlPlane, tmp_path: Path, registry: Server
+) -> None:
+    rule = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["for-pod"], "verbs": ["get"]}
+    token = account_token(plane.kube, "one-secret", SPACE, [*READER, rule])
+    file = write_kubeconfig(tmp_path / "config", plane, {"token": token})
+    command = ("audit", "images", "--kubeconfig", str(file), "-n", SPACE, "-o", "json", "--no-cache")
+
+    def allowed() -> Ran | None:
+        ran = run(*command)
+        return ran if "secrets for-pod" not in ran.err else None
+
+    ran = wait_for(allowed, "the rule to do", timeout=10)
+    assert verdicts(ran) == dict(zip(REPOSITORIES, ("supported", "unknown", "unknown"), strict=True))
+    assert all(row["image"].startswith(registry.host) for row in ran.json["images"])
+
+
+def test_a_namespace_that_is_not_there_is_said(run: type_of_run, control_plane: ControlPlane) -> None:
+    ran = run("audit", "images", "--kubeconfig", str(control_plane.kubeconfig), "-n", "no-such")
+    assert (ran.code, ran.out) == (2, "")
+    assert "There is no namespace no-such" in ran.err

@@ -1,0 +1,159 @@
+"""``multiarch audit workloads`` on a real API server with real controllers, and its patches sent there."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.running import Ran, runner, type_of_run
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kube import Kube, Object
+from tests.cluster.objects import ARM64_TOLERATION
+from tests.cluster.programs import Programs, wait_for
+from tests.cluster.reading import namespace
+from tests.images.shapes import Repository
+from tests.registry import server
+
+SPACE = "audit-workloads"
+GPU = {"key": "gpu", "operator": "Exists"}
+STRATEGIC = "application/strategic-merge-patch+json"
+VERSIONS = {"CronJob": "batch/v1", "Job": "batch/v1"}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type_of_run:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+    return runner(capsys)
+
+
+@pytest.fixture(scope="module")
+def root(cluster_programs: Programs) -> Iterator[str]:
+    """A repository with an image for both architectures, ``1.1``, and one for amd64, ``1.0``."""
+    with server.running(programs=cluster_programs) as running:
+        repository = Repository(running, "team/app")
+        repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="1.1")
+        repository.image("linux/amd64", tag="1.0")
+        yield f"{running.host}/{repository.name}"
+
+
+@pytest.fixture
+def kube(control_plane: ControlPlane) -> Iterator[Kube]:
+    """The session's API server with a namespace for the test, gone afterwards."""
+    kube = control_plane.kube
+    kube.apply(namespace(SPACE))
+    wait_for(lambda: kube.get("v1", "ServiceAccount", "default", SPACE), "the namespace's service account", timeout=30)
+    yield kube
+    for kind in ("Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job"):
+        for item in kube.list(version(kind), kind, SPACE):
+            kube.delete({"apiVersion": version(kind), "kind": kind, **item})
+    for item in kube.list("v1", "Pod", SPACE):
+        kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=0)
+    kube.delete(namespace(SPACE))
+    wait_for(lambda: not kube.get("v1", "Namespace", SPACE), "the namespace to go", timeout=60, pause=0.3)
+
+
+def version(kind: str) -> str:
+    return VERSIONS.get(kind, "apps/v1")
+
+
+def workload(kind: str, name: str, image: str, **spec: Any) -> Object:
+    labels = {"app": name}
+    pods = {"schedulerName": "nobody", "containers": [{"name": "main", "image": image}], **spec}
+    template = {"metadata": {"labels": labels}, "spec": pods}
+    job = {"template": {**template, "spec": {**pods, "restartPolicy": "Never"}}}
+    parts: dict[str, Mapping[str, Any]] = {
+        "Deployment": {"replicas": 2, "selector": {"matchLabels": labels}, "template": template},
+        "StatefulSet": {"serviceName": name, "selector": {"matchLabels": labels}, "template": template},
+        "DaemonSet": {"selector": {"matchLabels": labels}, "template": template},
+        "CronJob": {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": job}},
+        "Job": job,
+    }
+    meta = {"name": name, "namespace": SPACE}
+    return {"apiVersion": version(kind), "kind": kind, "metadata": meta, "spec": dict(parts[kind])}
+
+
+def audited(run: type_of_run, plane: ControlPlane, *more: str) -> Ran:
+    ran = run("audit", "workloads", "--kubeconfig", str(plane.kubeconfig), "-n", SPACE, "-o", "json", *more)
+    assert ran.code == 0, ran.err
+    return ran
+
+
+def rows(ran: Ran) -> dict[str, Any]:
+    return {row["name"]: row for row in ran.json["workloads"]}
+
+
+def pods_of(kube: Kube, name: str) -> list[Object]:
+    return list(kube.list("v1", "Pod", SPACE, selector=f"app={name}"))
+
+
+def test_what_is_ready_is_there_once_its_patch_is_applied(
+    run: type_of_run, control_plane: ControlPlane, kube: Kube, root: str, tmp_path: Path
+) -> None:
+    for kind in ("Deployment", "StatefulSet", "DaemonSet", "CronJob"):
+        kube.create(workload(kind, f"a-{kind.lower()}", f"{root}:1.1", tolerations=[GPU]))
+    kube.create(workload("Job", "a-job", f"{root}:1.1"))
+    wait_for(lambda: len(pods_of(kube, "a-deployment")) == 2, "the Deployment's pods", timeout=30)
+    folder = tmp_path / "patches"
+    before = rows(audited(run, control_plane, "--patch", str(folder)))
+    assert {row["state"] for row in before.values()} == {"ready"}
+    assert (before["a-deployment"]["pods"], len(before)) == (2, 5)
+    assert before["a-job"]["noPatch"] == "a Job in a cluster can't be changed: make it anew"
+    files = sorted(folder.iterdir())
+    assert [file.name for file in files] == [
+        f"{SPACE}_{kind}_a-{kind}.yaml" for kind in ("cronjob", "daemonset", "deployment", "statefulset")
+    ]
+    for file in files:
+        patch = yaml.safe_load(file.read_text())
+        kube.request("PATCH", kube.path_of(patch), body=patch, content_type=STRATEGIC)
+
+    def there() -> bool:
+        states = {name: row["state"] for name, row in rows(audited(run, control_plane, "--no-cache")).items()}
+        return states == {**dict.fromkeys(before, "already there"), "a-job": "ready"}
+
+    wait_for(there, "new pods in place of the old ones", timeout=60, pause=0.5)
+    found = kube.get("apps/v1", "Deployment", "a-deployment", SPACE)
+    assert found is not None
+    pod_spec = found["spec"]["template"]["spec"]
+    assert pod_spec["tolerations"] == [GPU, ARM64_TOLERATION]
+    assert [each["image"] for each in pod_spec["containers"]] == [f"{root}:1.1"]
+
+
+def test_kubectls_command_carries_a_patch_that_the_api_server_takes(
+    run: type_of_run, control_plane: ControlPlane, kube: Kube, root: str
+) -> None:
+    made = kube.create(workload("StatefulSet", "ready", f"{root}:1.1", tolerations=[GPU]))
+    words = shlex.split(rows(audited(run, control_plane))["ready"]["command"])
+    assert words[:3] == ["kubectl", "--kubeconfig", str(control_plane.kubeconfig)]
+    assert words[3:10] == ["patch", "statefulset", "ready", "--namespace", SPACE, "--type", "strategic"]
+    assert words[10] == "--patch"
+    path = kube.path("apps/v1", "StatefulSet", SPACE, made["metadata"]["name"])
+    after = kube.request("PATCH", path, body=json.loads(words[11]), content_type=STRATEGIC)
+    assert after["spec"]["template"]["spec"]["tolerations"] == [GPU, ARM64_TOLERATION]
+
+
+def test_what_only_a_pod_runs_blocks_its_workload(
+    run: type_of_run, control_plane: ControlPlane, kube: Kube, root: str
+) -> None:
+    """A container that was put into a pod afterwards, as sidecars are: the template does not have it."""
+    kube.create(workload("Deployment", "api", f"{root}:1.1"))
+    kube.create(workload("Deployment", "bound", f"{root}:1.1", nodeSelector={"kubernetes.io/arch": "amd64"}))
+    wait_for(lambda: len(pods_of(kube, "api")) == len(pods_of(kube, "bound")) == 2, "pods", timeout=30)
+    first = pods_of(kube, "api")[0]
+    assert rows(audited(run, control_plane))["api"]["state"] == "ready"
+    path = kube.path("v1", "Pod", SPACE, first["metadata"]["name"]) + "/ephemeralcontainers"
+    added = {"spec": {"ephemeralContainers": [{"name": "debug", "image": f"{root}:1.0"}]}}
+    kube.request("PATCH", path, body=added, content_type=STRATEGIC)
+    ran = audited(run, control_plane, "--fail-on", "unknown")
+    found = rows(ran)
+    (blocker,) = found["api"]["blockers"]["images"]
+    assert (blocker["image"], blocker["containers"]) == (f"{root}:1.0", ["ephemeral container debug"])
+    assert blocker["newest"]["image"] == f"{root}:1.1"
+    assert found["bound"]["blockers"]["affinity"] == ["nodeSelector wants kubernetes.io/arch=amd64"]
+    assert ran.json["pods"] == {"ready": 0, "blocked": 4, "already there": 0, "unknown": 0}
