@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from multiarch.audit.daemonset_model import Group, Profile
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.autoscaling.tags import CAPACITY_TYPE_LABEL
-from multiarch.errors import MultiarchError
 from multiarch.facts.addon_daemons import COMPUTE_TYPE
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.taints import Effect, Taint
 from multiarch.kubernetes.pending import NODE_GROUP, NODE_POOL
-from multiarch.kubernetes.source import Found
+from multiarch.kubernetes.source import Found, placed
 from multiarch.nodes.model import Kind, NodeGroupPlan, Pairs
 from multiarch.stack.model import NewNetwork, Plan
+from multiarch.workloads.manifest_values import ManifestError, Place, Value
 from multiarch.workloads.selectors import ARCHITECTURE_LABELS
 from multiarch.workloads.shapes import ARCHITECTURE
 
@@ -169,19 +168,15 @@ def live_groups(nodes: Iterable[Found], keys: Collection[str]) -> Groups:
     left_out: Counter[str] = Counter()
     profiles: dict[tuple[str, str, Architecture], Counter[Profile]] = {}
     for found in nodes:
-        labels = _labels(found.value)
-        why = _why_not(found.value, labels)
-        if why:
+        node = _read(found)
+        if why := node.why_not:
             left_out[why] += 1
             continue
-        architecture = Architecture(_architecture(found.value, labels))
-        taints = _lasting(_taints(found))
-        kept = {key: labels[key] for key in keys if key in labels}
-        if NODE_NAME in keys:
-            kept[NODE_NAME] = str(found.value["metadata"].get("name", ""))
-        kind, name = _named(labels, architecture, taints)
+        architecture = Architecture(node.architecture)
+        have = {**node.labels, NODE_NAME: node.name}
+        kind, name = _named(node.labels, architecture, node.taints)
         alike = profiles.setdefault((kind, name, architecture), Counter())
-        alike[Profile(_kept(kept), taints)] += 1
+        alike[Profile(_kept({key: have[key] for key in keys if key in have}), node.taints)] += 1
     both = Counter((kind, name) for kind, name, _ in profiles)
     groups = [
         Group(
@@ -202,27 +197,49 @@ def _rank(key: tuple[str, str, Architecture]) -> tuple[int, str, str]:
     return _KINDS.index(key[0]), key[1], str(key[2])
 
 
-def _labels(node: Mapping[str, Any]) -> dict[str, str]:
-    metadata = node.get("metadata")
-    written = metadata.get("labels") if isinstance(metadata, Mapping) else None
-    return {str(key): str(value) for key, value in (written or {}).items()} if isinstance(written, Mapping) else {}
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """What counts of a live node; ``architecture`` is as it was written, perhaps none of ours."""
+
+    name: str
+    labels: Mapping[str, str]
+    architecture: str
+    taints: tuple[Taint, ...]
+
+    @property
+    def why_not(self) -> str:
+        """Why it plays no part, in words that follow a number; empty if it does."""
+        system = self.labels.get(_OPERATING_SYSTEM[0], "linux")
+        if system != "linux":
+            return f"node(s) with {system}"
+        if self.labels.get(COMPUTE_TYPE) == "fargate":
+            return "Fargate node(s), on which no DaemonSet runs"
+        if self.architecture not in set(Architecture):
+            named = f"of architecture {self.architecture}" if self.architecture else "that name no architecture"
+            return f"node(s) {named}"
+        return ""
 
 
-def _architecture(node: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    info = (node.get("status") or {}).get("nodeInfo") or {}
-    return labels.get(ARCHITECTURE) or str(info.get("architecture") or "")
+def _read(found: Found) -> _Node:
+    value = Value(found.value, Place(1, "Node"))
+    try:
+        labels = dict(value["metadata"]["labels"].pairs())
+        return _Node(
+            value["metadata"]["name"].text(),
+            labels,
+            labels.get(ARCHITECTURE) or value["status"]["nodeInfo"]["architecture"].text(),
+            _lasting(_taint(each) for each in value["spec"]["taints"].items()),
+        )
+    except ManifestError as error:
+        raise placed(error, [found]) from error
 
 
-def _why_not(node: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    """Why a node plays no part, in words that follow a number; empty if it does."""
-    if labels.get("kubernetes.io/os", "linux") != "linux":
-        return f"node(s) with {labels['kubernetes.io/os']}"
-    if labels.get(COMPUTE_TYPE) == "fargate":
-        return "Fargate node(s), on which no DaemonSet runs"
-    architecture = _architecture(node, labels)
-    if architecture not in set(Architecture):
-        return f"node(s) of architecture {architecture}" if architecture else "node(s) that name no architecture"
-    return ""
+def _taint(value: Value) -> Taint:
+    """One taint. Raises ManifestError for what the API server refuses."""
+    effect = value["effect"].text()
+    if effect not in set(Effect):
+        raise value["effect"].error(f"{effect!r} is no taint effect.", hint=f"Effects are {', '.join(Effect)}.")
+    return Taint(value["key"].required_text(), value["value"].text(), Effect(effect))
 
 
 def _named(labels: Mapping[str, str], architecture: Architecture, taints: tuple[Taint, ...]) -> tuple[str, str]:
@@ -231,14 +248,6 @@ def _named(labels: Mapping[str, str], architecture: Architecture, taints: tuple[
     if NODE_POOL in labels:
         return "NodePool", labels[NODE_POOL]
     return "nodes", " ".join([f"other {architecture}", *map(str, taints)])
-
-
-def _taints(found: Found) -> Iterator[Taint]:
-    for each in (found.value.get("spec") or {}).get("taints") or ():
-        effect = each.get("effect") if isinstance(each, Mapping) else each
-        if effect not in set(Effect) or not each.get("key"):
-            raise MultiarchError(f"{found.source}: Node has a taint that is none: {each!r}.")
-        yield Taint(str(each["key"]), str(each.get("value") or ""), Effect(effect))
 
 
 def _lasting(taints: Iterable[Taint]) -> tuple[Taint, ...]:

@@ -123,9 +123,21 @@ def test_nodes_that_no_question_is_about_are_left_out_and_counted() -> None:
     )
 
 
-def test_a_taint_that_is_none_names_the_place() -> None:
-    with pytest.raises(MultiarchError, match="cluster tests: Node has a taint that is none"):
-        live_groups([node("a", {ARCH: "arm64"}, taints=[{"key": "a", "effect": "NO_SCHEDULE"}])], [])
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ({"spec": {"taints": [{"key": "a", "effect": "NO_SCHEDULE"}]}}, "spec.taints[0].effect: 'NO_SCHEDULE' is no"),
+        ({"spec": {"taints": [{"effect": "NoSchedule"}]}}, "spec.taints[0].key: is missing or empty."),
+        ({"spec": {"taints": {"a": "b"}}}, "spec.taints: {'a': 'b'} is no list."),
+        ({"metadata": 7}, "metadata: 7 is no mapping."),
+        ({"metadata": {"labels": {"gpu": True}}}, "metadata.labels.gpu: True is no text."),
+        ({"status": 7}, "status: 7 is no mapping."),
+    ],
+)
+def test_a_node_that_kubernetes_would_refuse_names_the_place(part: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(MultiarchError) as raised:
+        live_groups([Found({"kind": "Node", "metadata": {"name": "a"}, **part}, Source("nodes.yaml", 3, 7))], [])
+    assert str(raised.value).startswith(f"nodes.yaml:7, document 3, Node: {message}")
 
 
 def test_a_node_is_asked_for_by_name() -> None:
