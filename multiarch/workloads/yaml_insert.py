@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from multiarch.errors import MultiarchError
 from multiarch.workloads.additions import APPEND, Addition
-from multiarch.yaml_text.places import colon_end, end_before, end_in_flow, end_of, line_after, lines_at, pair_end
+from multiarch.yaml_text.places import colon_end, end_before, end_in_flow, end_of, line_after, newline_of, pair_end
 from multiarch.yaml_text.tree import Alias, Mapping, Piece, Scalar, Sequence
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
@@ -131,7 +131,10 @@ class _Writer:
         return _Edit(at, at, order, text if first else f", {text}")
 
     def _lines(self, at: int, lines: list[str], order: tuple[int, int, int]) -> _Edit:
-        return _Edit(at, at, order, lines_at(self._text, at, lines))
+        newline = newline_of(self._text)
+        body = newline.join(lines)
+        unfinished = at > 0 and self._text[at - 1] != "\n"
+        return _Edit(at, at, order, f"{newline}{body}" if unfinished else f"{body}{newline}")
 
 
 def _refuse_shared(piece: Piece) -> None:

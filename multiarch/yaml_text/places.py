@@ -62,10 +62,3 @@ def line_after(text: str, at: int) -> int:
 def newline_of(text: str) -> str:
     """Return the line end that a text has."""
     return "\r\n" if "\r\n" in text else "\n"
-
-
-def lines_at(text: str, at: int, lines: list[str]) -> str:
-    """Return what to write at ``at``, which is where a line begins or the text ends, so that ``lines`` stand there."""
-    newline = newline_of(text)
-    body = newline.join(lines)
-    return f"{newline}{body}" if at > 0 and text[at - 1] != "\n" else f"{body}{newline}"

@@ -111,6 +111,27 @@ def test_a_key_is_added_behind_a_list_that_ends_with_an_alias() -> None:
     assert edited == text.replace("*a # same\n", '*a # same\n    e: "new"\n')
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("config:\n  a:\n", 'config:\n  a: "x"\n'),
+        ("config:\n  a: # c\n", 'config:\n  a: "x" # c\n'),
+        ("config: {a: , b: 1}\n", 'config: {a: "x", b: 1}\n'),
+        ("config: {a, b: 1}\n", 'config: {a: "x", b: 1}\n'),
+        ("config:\n  b: &v 1\n  a: *v\n", 'config:\n  b: &v "x"\n  a: *v\n'),
+        ("config:\n  b: &v\n  a: *v\n", 'config:\n  b: &v "x"\n  a: *v\n'),
+    ],
+)
+def test_a_value_is_set_where_none_is_written_and_an_anchor_stays(before: str, after: str) -> None:
+    assert set_value(before, Setting(("config", "a"), "x")) == after
+
+
+def test_keys_are_what_is_written_also_where_kubectl_would_take_them_for_truth_values() -> None:
+    text = "config:\n  on:\n    y: 1\n"
+    assert top_keys(text, "config") == ["on"]
+    assert set_value(text, Setting(("config", "on", "y"), "x")) == 'config:\n  on:\n    y: "x"\n'
+
+
 def test_line_ends_are_the_files_own() -> None:
     setting = Setting(("config", "addons", "coredns", "version"), "new")
     assert set_value(TEXT.replace("\n", "\r\n"), setting) == set_value(TEXT, setting).replace("\n", "\r\n")
@@ -129,6 +150,11 @@ def test_a_file_without_a_last_line_end_can_be_added_to() -> None:
 def test_a_value_that_stands_in_the_way_is_not_overwritten(path: tuple[str, ...]) -> None:
     with pytest.raises(MultiarchError, match=r"can't be replaced|nothing can be set"):
         set_value(TEXT, Setting(path, "new"))
+
+
+def test_yaml_that_only_the_reader_of_stacks_takes_is_refused_with_its_line() -> None:
+    with pytest.raises(MultiarchError, match=r"^line 2: can't be changed here: "):
+        set_value("config:\n  a: {b: :'}\n", Setting(("config", "c"), "new"))
 
 
 def test_the_keys_of_a_section_are_told_in_order() -> None:
