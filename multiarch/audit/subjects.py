@@ -154,6 +154,14 @@ class _Gathered:
         else:
             self.faults.setdefault(owner, set()).add(rules)
 
+    def _bare_pod(self, made: _Declared) -> None:
+        rules = self._of_pod(made.found.value.get("spec") or {})
+        if isinstance(rules, Rules):
+            made.rules.append(rules)
+        else:
+            made.faults.append(f"{made.found.source}: {rules}")
+        made.pods = 1
+
     def _of_pod(self, spec: Mapping[str, object]) -> Rules | str:
         """A pod's rules, read once for pods that say the same."""
         affinity = spec.get("affinity")
@@ -168,6 +176,9 @@ class _Gathered:
 
     def _declared(self, found: Found) -> _Declared | None:
         made = _Declared(found)
+        if found.value.get("kind") == "Pod":
+            self._bare_pod(made)
+            return made
         try:
             for each in templates_in(found.value, 1):
                 if isinstance(each, Unknown):
@@ -181,8 +192,6 @@ class _Gathered:
 
 
 def _pods_of(template: Template) -> int:
-    if template.kind == "Pod":
-        return 1
     spec = template.written.get("spec")
     if not isinstance(spec, Mapping):
         return 1
