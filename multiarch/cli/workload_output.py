@@ -115,14 +115,19 @@ def _joined(texts: Sequence[str]) -> str:
 def as_yaml(value: object) -> str:
     """A document of mappings, lists and plain values, nothing folded, texts of several lines as blocks."""
     from ruamel.yaml import YAML
-    from ruamel.yaml.scalarstring import LiteralScalarString
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
+
+    from multiarch.yaml_text.scalars import plain_value
 
     def prepared(part: object) -> object:
         if isinstance(part, Mapping):
             return {key: prepared(inner) for key, inner in part.items()}
         if isinstance(part, list):
             return [prepared(inner) for inner in part]
-        return LiteralScalarString(part) if isinstance(part, str) and "\n" in part else part
+        if isinstance(part, str) and "\n" in part:
+            return LiteralScalarString(part)
+        # ruamel writes YAML 1.2, in which yes is text; kubectl takes it for a truth value.
+        return DoubleQuotedScalarString(part) if isinstance(part, str) and plain_value(part) != part else part
 
     yaml = YAML()
     yaml.width = 10_000  # nothing is folded

@@ -81,10 +81,16 @@ def target_of(manifest: Mapping[str, object]) -> Json:
 def kustomize_component(patches: Iterable[tuple[Mapping[str, object], str]]) -> Json:
     """Return a kustomize Component that patches objects, each given with the text of its patch.
 
+    Raises MultiarchError for an object without a name.
     Source: https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/
     """
-    entries: list[Json] = [{"target": target_of(manifest), "patch": patch} for manifest, patch in patches]
+    entries: list[Json] = [{"target": _only(target_of(manifest)), "patch": patch} for manifest, patch in patches]
     return {"apiVersion": KUSTOMIZE_COMPONENT, "kind": "Component", "patches": entries}
+
+
+def _only(target: Json) -> Json:
+    """Make a target select one object: names are patterns there, and without a namespace those in all are meant."""
+    return {**target, "name": str(target["name"]).replace(".", r"\."), "namespace": target.get("namespace", "default")}
 
 
 def _named(manifest: Mapping[str, object]) -> Json:

@@ -270,6 +270,7 @@ def test_the_script_of_the_language_host_lies_beside_it_and_is_executable() -> N
         ("etcd", ["--version"], "etcd Version: 3.6.8"),
         ("crane", ["version"], "v0.22.1"),
         ("regctl", ["version", "--format", "{{.VCSTag}}"], "v0.11.7"),
+        ("kustomize", ["version"], "v5.8.2"),
         ("registry", ["--version"], "registry github.com/distribution/distribution/v3 v3.1.2"),
     ],
 )
