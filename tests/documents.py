@@ -44,6 +44,8 @@ HELP_FOR = (
     ("image", "inspect"),
     ("image", "verify"),
     ("audit", "images"),
+    ("audit", "daemonsets"),
+    ("audit", "workloads"),
     ("workload", "patch"),
 )
 
