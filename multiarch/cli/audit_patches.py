@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -92,21 +93,32 @@ def _put(made: Path, folder: Path) -> None:
 
 def _files(audit: WorkloadAudit, *, kustomize: bool) -> dict[str, str]:
     from multiarch.cli.workload_output import as_yaml
-    from multiarch.workloads.patches import KUSTOMIZE_COMPONENT, target_of
+    from multiarch.workloads.patches import kustomize_component
 
     files: dict[str, str] = {}
-    entries: list[dict[str, object]] = []
+    objects: list[tuple[Mapping[str, object], str]] = []
     for row in audit.rows:
         if row.patch is None or row.patch.body is None or row.patch.written is None:
             continue
         name = file_name(row)
-        entries.append({"path": name, "target": target_of(row.patch.written)})
+        objects.append((row.patch.written, name))
         files[name] = f"{_MARK}: lets {row.workload.kind} {row.workload.name} tolerate {audit.taint}.\n"
         files[name] += as_yaml(row.patch.body)
     if kustomize:
-        component = {"apiVersion": KUSTOMIZE_COMPONENT, "kind": "Component", "patches": entries}
+        component = kustomize_component(objects)
+        # In place of the patches themselves stand the files that they are in.
+        component["patches"] = [_in_file(entry) for entry in _entries(component)]
         files[KUSTOMIZATION] = f"{_MARK}: name this folder under `components:`.\n{as_yaml(component)}"
     return files
+
+
+def _entries(component: Mapping[str, object]) -> list[dict[str, object]]:
+    entries = component["patches"]
+    return entries if isinstance(entries, list) else []
+
+
+def _in_file(entry: Mapping[str, object]) -> dict[str, object]:
+    return {"path": entry["patch"], "target": entry["target"]}
 
 
 def file_name(row: WorkloadRow) -> str:

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import yaml
 from tests.cli.running import Ran, type_of_run
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
+from tools import build
 
 __all__ = ["images_registry", "repository"]
 
@@ -240,10 +243,9 @@ def test_a_component_names_every_patch_and_its_target(run: type_of_run, manifest
     component = yaml.safe_load((folder / "kustomization.yaml").read_text())
     assert (component["kind"], component["apiVersion"]) == ("Component", "kustomize.config.k8s.io/v1alpha1")
     assert component["patches"] == [
-        # The manifest has no namespace: kustomize would not find it by one.
         {
             "path": "default_job_once.yaml",
-            "target": {"group": "batch", "version": "v1", "kind": "Job", "name": "once"},
+            "target": {"group": "batch", "version": "v1", "kind": "Job", "name": "once", "namespace": "default"},
         },
         {
             "path": "shop_deployment_api.yaml",
@@ -251,6 +253,25 @@ def test_a_component_names_every_patch_and_its_target(run: type_of_run, manifest
         },
     ]
     assert all((folder / entry["path"]).is_file() for entry in component["patches"])
+
+
+def test_the_component_makes_what_workload_patch_makes(run: type_of_run, manifest: Path, tmp_path: Path) -> None:
+    """Built by the real kustomize."""
+    folder = tmp_path / "overlay" / "arm64"
+    assert run("audit", "workloads", str(manifest), "--patch", str(folder), "--patch-format", "kustomize").code == 0
+    shutil.copy(manifest, folder.parent / "shop.yaml")
+    overlay = {"resources": ["shop.yaml"], "components": ["arm64"]}
+    (folder.parent / "kustomization.yaml").write_text(json.dumps(overlay))
+    command = [str(build.ensure("kustomize")), "build", str(folder.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    ready = ("--kind", "Deployment", "--kind", "Job")
+    patched = run("workload", "patch", str(manifest), "--tolerate", "arm64", *ready).out
+    assert by_name(done.stdout) == by_name(patched)
+
+
+def by_name(text: str) -> dict[str, Any]:
+    return {each["metadata"]["name"]: each for each in yaml.safe_load_all(text)}
 
 
 def test_a_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(
