@@ -19,7 +19,8 @@ from tests.cluster import nodes
 from tests.cluster.aws import ZONES
 from tests.cluster.kube import Object
 from tests.cluster.placements import Placement, Refused
-from tests.cluster.rig import Rig
+from tests.cluster.programs import wait_for
+from tests.cluster.rig import NODE_POOLS, Rig
 from tests.cluster.scenarios import Pools, Scenario
 from tests.stack.words import merged, plan
 
@@ -129,6 +130,17 @@ def apply(rig: Rig, pools: Pools) -> None:
     made = [node_class_manifest(karpenter.node_class, cluster=rig.aws.cluster, role=rig.aws.node_role, tags=())]
     made += [node_pool_manifest(pool, node_class=karpenter.node_class.name) for pool in karpenter.pools]
     rig.apply(made)
+
+
+def clear(rig: Rig) -> None:
+    """Take everything away but the pools, and wait until Karpenter, too, counts no node of theirs against a limit."""
+    rig.reset(keep_pools=True)
+
+    def counted_out() -> bool:
+        found = [item.get("status", {}).get("resources", {}) for item in rig.kube.list(*NODE_POOLS)]
+        return all(resources.get("nodes", "0") == "0" for resources in found)
+
+    wait_for(counted_out, "Karpenter to forget the nodes", timeout=60)
 
 
 def differences(expected: Got, found: Real) -> list[str]:

@@ -46,7 +46,8 @@ class Trait:
     """One kind of workload.
 
     ``zonal``: zones matter; ``one_size``: only for pools whose types are all of one size; ``splits``: architectures
-    matter as zones do, so that in a pool of both it comes alone.
+    matter as zones do, so that in a pool of both it comes alone; ``ample``: only for pools without a limit, because
+    pods that are left over find whichever zones the others' nodes came up in.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Trait:
     zonal: bool = False
     one_size: bool = False
     splits: bool = False
+    ample: bool = False
 
 
 def expression(key: str, operator: str, *values: str) -> Object:
@@ -206,9 +208,9 @@ TRAITS = (
     Trait("selects-zone", _tolerant(nodeSelector={ZONE: ZONES[1]}), zonal=True),
     Trait("not-zone", _tolerant(**required([expression(ZONE, "NotIn", ZONES[0])])), zonal=True),
     Trait("selects-zone-elsewhere", _tolerant(nodeSelector={ZONE: "us-east-1f"}), zonal=True),
-    Trait("spread-zone", _spread(3, ZONE, "DoNotSchedule"), zonal=True),
-    Trait("spread-zone-softly", _spread(3, ZONE, "ScheduleAnyway"), zonal=True),
-    Trait("spread-zone-4-domains", _spread(3, ZONE, "DoNotSchedule", minDomains=4), zonal=True),
+    Trait("spread-zone", _spread(3, ZONE, "DoNotSchedule"), zonal=True, ample=True),
+    Trait("spread-zone-softly", _spread(3, ZONE, "ScheduleAnyway"), zonal=True, ample=True),
+    Trait("spread-zone-4-domains", _spread(3, ZONE, "DoNotSchedule", minDomains=4), zonal=True, ample=True),
     Trait("spread-host", _spread(3, HOST, "DoNotSchedule")),
     Trait("spread-host-softly", _spread(3, HOST, "ScheduleAnyway")),
     Trait("spread-architecture", _spread(2, ARCHITECTURE, "DoNotSchedule"), splits=True),
