@@ -81,14 +81,14 @@ def select(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -
     return tuple(sorted(chosen, key=lambda each: each.name))
 
 
-def why_none(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> str:
-    """Say which of the requirements, in their order, leaves no type."""
+def excluding(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> Requirement | None:
+    """Return the requirement that, in their order, leaves no type; None where some are left."""
     left = [each for each in types if each.eks]
     for requirement in requirements:
         left = [each for each in left if satisfies(each, requirement)]
         if not left:
-            return f"{describe(requirement)} excludes all that were left"
-    return f"{len(left)} types are left"
+            return requirement
+    return None
 
 
 def describe(requirement: Requirement) -> str:
