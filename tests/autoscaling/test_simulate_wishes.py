@@ -1,4 +1,4 @@
-"""Karpenter's rules about wishes and domains, simulated: what it asks for first, and what it gives up in which order."""
+"""Karpenter's rules about wishes and domains, simulated: what it asks for first, what it gives up in which order."""
 
 from __future__ import annotations
 
@@ -175,8 +175,8 @@ def test_old_names_of_labels_mean_the_new_ones(label: str, value: str, pool: str
     ],
 )
 def test_old_names_exclude_as_the_new_ones_do(label: str, value: str, expected: Mapping[str, int]) -> None:
-    without = {"affinity": required([expression(label, "NotIn", value)])}
-    assert got(run(pooled({"general": XLARGE}), pods(**BIG, **without, **TOLERANT))) == expected
+    without = pods(**BIG, affinity=required([expression(label, "NotIn", value)]), **TOLERANT)
+    assert got(run(pooled({"general": XLARGE}), without)) == expected
 
 
 @pytest.mark.parametrize(
@@ -190,6 +190,18 @@ def test_old_names_exclude_as_the_new_ones_do(label: str, value: str, expected: 
 def test_pods_are_spread_over_the_values_of_any_label(key: str, count: int, expected: Mapping[str, int]) -> None:
     result = run(pooled({"general": XLARGE}), pods(count=count, **BIG, **spread(key), **TOLERANT))
     assert (got(result), result.unplaced) == (expected, 0)
+
+
+@pytest.mark.parametrize("rules", [spread(CAPACITY), {"affinity": rule("podAffinity", CAPACITY)}])
+def test_a_rule_about_another_label_leaves_both_architectures_and_all_zones_open(rules: Mapping[str, Any]) -> None:
+    pool = {"families": ["m7g", "m7i"], **XLARGE, "multiArchitecture": True}
+    others = [
+        pods(f"zone-{zone}", cpu="100m", nodeSelector={ZONE: f"eu-west-1{zone}", ARCHITECTURE: "arm64"}, **TOLERANT)
+        for zone in "abc"
+    ]
+    for other in others:
+        result = run(pooled({"general": pool}), pods(**BIG, **rules, **TOLERANT), other)
+        assert (result.unplaced, sum(each.new for each in result.groups)) == (0, 1)
 
 
 def test_a_spread_needs_a_domain_that_its_pool_has() -> None:
@@ -236,8 +248,8 @@ def test_a_pool_of_both_names_a_type_of_the_wanted_architecture_unless_pods_deci
     prefer: str, chosen: str | None, instance_type: str
 ) -> None:
     pool = {"families": ["m7g", "m7i"], **XLARGE, "multiArchitecture": True}
-    selector = {"nodeSelector": {ARCHITECTURE: chosen}} if chosen else {}
-    result = run(pooled({"general": pool}, prefer=prefer), pods(**BIG, **selector, **TOLERANT))
+    selector = {ARCHITECTURE: chosen} if chosen else {}
+    result = run(pooled({"general": pool}, prefer=prefer), pods(**BIG, nodeSelector=selector, **TOLERANT))
     assert dict(group(result, "general-spot").instance_types) == {instance_type: 1}
     (place,) = of(result).places
     assert place.architectures == ((chosen,) if chosen else ("amd64", "arm64"))
