@@ -16,7 +16,10 @@ from tests.cluster.objects import ARM64_TOLERATION, pod
 
 ARCHITECTURE, CAPACITY, ZONE = "kubernetes.io/arch", "karpenter.sh/capacity-type", "topology.kubernetes.io/zone"
 HOST = "kubernetes.io/hostname"
-SIZE, GENERATION, CPU = (f"karpenter.k8s.aws/instance-{name}" for name in ("size", "generation", "cpu"))
+TYPE = "node.kubernetes.io/instance-type"
+SIZE, FAMILY, GENERATION, CPU = (
+    f"karpenter.k8s.aws/instance-{name}" for name in ("size", "family", "generation", "cpu")
+)
 ANY = {"operator": "Exists"}
 TOLERANT: Mapping[str, Any] = {"tolerations": [ARM64_TOLERATION]}
 Spec = dict[str, Any]
@@ -197,7 +200,9 @@ TRAITS = (
     Trait("selects-arm", _tolerant(nodeSelector={ARCHITECTURE: "arm64"})),
     Trait("selects-arm-by-old-label", _tolerant(nodeSelector={"beta.kubernetes.io/arch": "arm64"})),
     Trait("selects-region", _tolerant(nodeSelector={"topology.kubernetes.io/region": ZONES[0][:-1]})),
+    Trait("selects-type", _tolerant(nodeSelector={TYPE: "m7i.xlarge"})),
     Trait("selects-size", _tolerant(nodeSelector={SIZE: "xlarge"})),
+    Trait("wants-family", _tolerant(**required([_is(FAMILY, "m7g", "m7i")]))),
     Trait("wants-new", _tolerant(**required([expression(GENERATION, "Gt", "6")]))),
     Trait("wants-few-cpus", _tolerant(**required([expression(CPU, "Lt", "5")]))),
     Trait("wants-unknown-label", _tolerant(nodeSelector={"example.com/disk": "ssd"})),
