@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 from multiarch.autoscaling import selection, syntax
-from multiarch.autoscaling.model import Kind
+from multiarch.autoscaling.model import Kind, Requirement
 from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
 from multiarch.autoscaling.weights import MOST_WISHES
 from multiarch.errors import Severity, UnknownFactError
@@ -72,6 +72,12 @@ def parse_taints(spec: PoolSpec) -> list[Taint]:
         except TaintSyntaxError:
             continue
     return taints
+
+
+def names_nothing(requirement: Requirement) -> bool:
+    """Whether a requirement names only what no instance type has, which :func:`check_pool` reports."""
+    known = {value for each in instance_types().values() for value in selection.labels(each).get(requirement.key, ())}
+    return requirement.operator == "In" and not known & set(requirement.values)
 
 
 def _check_name(spec: PoolSpec, report: Report) -> None:
@@ -147,7 +153,15 @@ def _check_selection(spec: PoolSpec, report: Report) -> None:
 
 def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: Report) -> None:
     for index, zone in enumerate(spec.zones):
-        if context.zones and zone not in context.zones:
+        if not context.zones and context.region and not zone.startswith(context.region):
+            report(
+                "zone",
+                (*spec.path, "zones", index),
+                f"{zone!r} is no availability zone of {context.region}.",
+                hint=f"Write names such as {context.region}a.",
+                value=zone,
+            )
+        elif context.zones and zone not in context.zones:
             report(
                 "zone-not-in-network",
                 (*spec.path, "zones", index),
@@ -230,7 +244,7 @@ def _check_syntax(spec: PoolSpec, report: Report) -> None:
         ("budget", ("budget",), spec.budget, syntax.budget_fault, "Write 2 or 10%."),
         ("quantity", ("memoryLimit",), spec.memory_limit, syntax.memory_fault, "Write it as in 512Gi."),
         ("duration", ("consolidateAfter",), spec.consolidate_after, syntax.period_fault, "Write 30s, 5m or Never."),
-        ("duration", ("expireAfter",), spec.expire_after, syntax.period_fault, "Write 720h or Never."),
+        ("duration", ("expireAfter",), spec.expire_after, syntax.lifetime_fault, "Write 720h or Never."),
         (
             "duration",
             ("terminationGracePeriod",),

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from multiarch.autoscaling import pool_checks as checks
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import Budget, Kind, NodePoolPlan, Requirement
 from multiarch.autoscaling.order import rank
 from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
+from multiarch.autoscaling.syntax import memory_fault
 from multiarch.autoscaling.weights import Wish, cordon, weigh
 from multiarch.errors import Severity
 from multiarch.facts.ami_families import AmiFamily, why_not_on
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_types, why_not_eks
+from multiarch.facts.node_resources import usable_memory
 from multiarch.facts.taints import Taint
 from multiarch.nodes.report import Report
+from multiarch.workloads.quantities import parse_quantity
+
+_KEYS: Mapping[str, str] = MappingProxyType(
+    {
+        selection.INSTANCE_TYPE: "instanceTypes",
+        selection.FAMILY: "families",
+        selection.CATEGORY: "categories",
+        selection.GENERATION: "minGeneration",
+        selection.SIZE: "sizes",
+    }
+)
+"""Where a requirement comes from."""
+_WORDS: Mapping[str, str] = MappingProxyType({"instanceTypes": "types"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,20 +175,24 @@ def _check_instance_types(
     for spec in specs:
         key = ".".join(str(part) for part in spec.path)
         own = [plan for plan in plans if plan.key == key]
-        reasons: dict[str, list[str]] = {}
-        for plan in own:
-            if not plan.instance_types:
-                reasons.setdefault(selection.why_none(_bootable(family), plan.requirements), []).append(plan.name)
-        for why, names in reasons.items():
+        excluding = {plan.name: selection.excluding(_bootable(family), plan.requirements) for plan in own}
+        # What nothing is called has been told by its own name.
+        reasons = dict.fromkeys(each for each in excluding.values() if each and not checks.names_nothing(each))
+        for why in reasons:
+            key = _KEYS.get(why.key) or _culprit(spec)
+            names = [name for name, each in excluding.items() if each == why]
+            alone = len({kind.architecture for plan in own if plan.name in names for kind in plan.kinds}) == 1
             report(
                 "no-instance-type",
-                (*spec.path, _culprit(spec)),
-                f"no EC2 instance type satisfies {' and '.join(names)}: {why}.",
-                hint="Name families of that architecture, or leave it out of architectures.",
-                value=list(_chosen(spec)[_culprit(spec)]),
+                (*spec.path, key),
+                f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe(why)} excludes all that "
+                "were left.",
+                hint=_way_out(why, key, one_architecture=alone),
+                value=spec.min_generation if key == "minGeneration" else list(_chosen(spec)[key]),
             )
         used = {each.name for plan in own for each in plan.instance_types}
         _check_unused(spec, used, family, report)
+        _check_limits(spec, own, report)
 
 
 def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Report) -> None:
@@ -194,6 +214,40 @@ def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Rep
             value=name,
             severity=Severity.WARNING,
         )
+
+
+def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: Report) -> None:
+    """Report limits below what the smallest type has: such a pool is passed over, and no event says so."""
+    written = spec.memory_limit
+    readable = written is not None and memory_fault(written) is None
+    cpus = {plan.name: min(each.vcpus for each in plan.instance_types) for plan in own if plan.instance_types}
+    memory = {plan.name: min(map(usable_memory, plan.instance_types)) for plan in own if plan.instance_types}
+    for key, value, limit, least, what in (
+        ("cpuLimit", spec.cpu_limit, spec.cpu_limit, cpus, "vCPUs"),
+        ("memoryLimit", written, parse_quantity(written) if readable else None, memory, "bytes of memory"),
+    ):
+        names = [] if limit is None else [name for name, amount in least.items() if amount > limit]
+        if names:
+            report(
+                "limit-below-every-type",
+                (*spec.path, key),
+                f"{key} {value} is less than any instance type of {' and '.join(names)} has "
+                f"({min(least[name] for name in names)} {what}): no node would ever be added.",
+                hint="Raise it, or choose smaller types.",
+                value=value,
+            )
+
+
+def _way_out(why: Requirement, key: str, *, one_architecture: bool) -> str:
+    if why.key == selection.GENERATION:
+        return "Lower it, or name other categories."
+    if why.key == selection.CAPACITY_TYPE:
+        return "Name others, or leave spot out of capacityTypes."
+    if why.key == selection.HYPERVISOR:
+        return "These are bare metal alone, which is bought where sizes names it."
+    if one_architecture:
+        return f"Name {_WORDS.get(key, key)} of that architecture, or leave it out of architectures."
+    return f"Name other {_WORDS.get(key, key)}."
 
 
 def _culprit(spec: PoolSpec) -> str:

@@ -8,7 +8,10 @@ architectures never do. Source: karpenter-provider-aws, ``pkg/providers/instance
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from operator import gt, lt
+from types import MappingProxyType
 
 from multiarch.autoscaling.model import Requirement
 from multiarch.facts.instance_types import InstanceType
@@ -31,6 +34,7 @@ VIRTUAL = ("nitro", "xen")
 _NAME = re.compile(r"^([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.")
 
 
+@cache
 def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
     """Return the labels of a type's nodes, those that our pools use; one may take several values.
 
@@ -48,7 +52,7 @@ def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
     }
     if name := _NAME.match(instance.name):
         made |= {CATEGORY: {name[1]}, GENERATION: {name[2]}}
-    return {key: frozenset(values) for key, values in made.items()}
+    return MappingProxyType({key: frozenset(values) for key, values in made.items()})
 
 
 def satisfies(instance: InstanceType, requirement: Requirement) -> bool:
@@ -56,39 +60,51 @@ def satisfies(instance: InstanceType, requirement: Requirement) -> bool:
 
     Raises ValueError for an operator that Kubernetes does not know.
     """
-    if requirement.key == ZONE:
-        return True
-    values = labels(instance).get(requirement.key, frozenset())
+    return requirement.key == ZONE or _test(requirement)(labels(instance).get(requirement.key, frozenset()))
+
+
+def _test(requirement: Requirement) -> Callable[[frozenset[str]], bool]:
+    """What the values that a type's nodes can have for the label must be."""
     named = frozenset(requirement.values)
-    if requirement.operator in {"Gt", "Lt"}:
-        limit = int(requirement.values[0])
-        numbers = [int(value) for value in values if value.isdecimal()]
-        return any(number > limit if requirement.operator == "Gt" else number < limit for number in numbers)
-    met = {
-        "In": bool(values & named),
-        "NotIn": not values or bool(values - named),
-        "Exists": bool(values),
-        "DoesNotExist": not values,
-    }
-    if requirement.operator not in met:
-        raise ValueError(requirement.operator)
-    return met[requirement.operator]
+    match requirement.operator:
+        case "In":
+            return lambda values: not values.isdisjoint(named)
+        case "NotIn":
+            return lambda values: not values or not values <= named
+        case "Exists":
+            return bool
+        case "DoesNotExist":
+            return lambda values: not values
+        case "Gt" | "Lt":
+            compare, limit = gt if requirement.operator == "Gt" else lt, int(requirement.values[0])
+            return lambda values: any(compare(int(value), limit) for value in values if value.isdecimal())
+    raise ValueError(requirement.operator)
 
 
 def select(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> tuple[InstanceType, ...]:
     """Return the types that satisfy all requirements and can be EKS nodes, sorted by name."""
-    chosen = [each for each in types if each.eks and all(satisfies(each, wanted) for wanted in requirements)]
+    chosen = [each for each in types if each.eks]
+    for requirement in requirements:
+        chosen = _satisfying(chosen, requirement)
     return tuple(sorted(chosen, key=lambda each: each.name))
 
 
-def why_none(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> str:
-    """Say which of the requirements, in their order, leaves no type."""
+def excluding(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> Requirement | None:
+    """Return the requirement that, in their order, leaves no type; None where some are left."""
     left = [each for each in types if each.eks]
     for requirement in requirements:
-        left = [each for each in left if satisfies(each, requirement)]
+        left = _satisfying(left, requirement)
         if not left:
-            return f"{describe(requirement)} excludes all that were left"
-    return f"{len(left)} types are left"
+            return requirement
+    return None
+
+
+def _satisfying(types: list[InstanceType], requirement: Requirement) -> list[InstanceType]:
+    """Those of many types that meet a requirement, which is read once."""
+    if requirement.key == ZONE:
+        return types
+    meets, key, none = _test(requirement), requirement.key, frozenset[str]()
+    return [each for each in types if meets(labels(each).get(key, none))]
 
 
 def describe(requirement: Requirement) -> str:

@@ -24,10 +24,11 @@ from multiarch.workloads.pods import Pod
 from multiarch.workloads.reasons import Cause
 from multiarch.workloads.resources import Resources
 from multiarch.workloads.shapes import Node
-from multiarch.workloads.terms import HOSTNAME
+from multiarch.workloads.terms import HOSTNAME, ZONE
 from multiarch.workloads.topology import Placements
 
 _Zones = tuple[str | None, ...]
+_Domain = tuple[str | None, ...]
 _COUNTED = " (a planned node counts as the largest type that it may become)"
 
 
@@ -55,7 +56,7 @@ class _Claim:
         labels = self.pool.shapes[index].labels_in(zone, host)
         return Node(f"{host} {index} {zone}", labels, self.pool.plan.taints)
 
-    def domain(self, types: int, keys: Sequence[str]) -> tuple[str | None, ...]:
+    def domain(self, types: int, keys: Sequence[str]) -> _Domain:
         """The values that the node has for some labels."""
         labels = dict(self.pool.shapes[first(types)].labels_in(None))
         return tuple(labels.get(key) for key in keys)
@@ -110,7 +111,7 @@ class Karpenter:
         # What counts against limits: nodes that came up, and those that are planned.
         self._counted = dict(self._capacity)
         self._tally: Counter[tuple[int, str | None]] = Counter()
-        self._domains: Counter[tuple[int, tuple[str | None, ...]]] = Counter()
+        self._domains: Counter[tuple[int, _Domain]] = Counter()
         self._placements: Placements | None = None
         self._possible = Placements()
         for asks in self._asks.values():
@@ -184,7 +185,11 @@ class Karpenter:
                 domains = tuple(sorted(set(domains_of(replace(spec, pod_anti_affinity=())))))
                 by_kind = any(domains_of(apart.spec))
                 self._by_kind = self._by_kind or by_kind
-                zonal = bool(spread or spec.pod_affinity)
+                keys = (
+                    *(rule.topology_key for rule in spec.spread),
+                    *(term.topology_key for term in spec.pod_affinity),
+                )
+                zonal = ZONE in keys
                 asks.append(_Ask(pod, apart, offers, zonal, domains, by_kind or bool(domains), lasting))
             self._asks[batch.number] = asks
         return self._asks[batch.number]
@@ -251,7 +256,7 @@ class Karpenter:
         types &= claim.pool.roomy(used)
         if not types:
             return None, True
-        if self._placements is None:
+        if not batch.ruled and not self._nodes.repelling:
             return _Fitting(types, zones, used), True
         types, open_zones, lasting = self._open_domains(batch, ask, claim, types, zones)
         if not open_zones:
@@ -266,22 +271,21 @@ class Karpenter:
         """What other pods leave open: types and zones; of domains to spread over or to be in the emptiest."""
         if not ask.by_kind:
             return types, *self._open_zones(ask, claim, types, zones)
-        found: list[tuple[int, int, _Zones]] = []
+        # Without labels to spread over or to be near others by, all kinds are one domain.
+        found: dict[_Domain, tuple[int, set[str | None]]] = {}
         lasting = True
         for kind in claim.pool.kinds:
             if kind & types:
                 open_zones, for_good = self._open_zones(ask, claim, kind & types, zones)
                 lasting = lasting and for_good
                 if open_zones:
-                    count = self._domains[batch.number, claim.domain(kind & types, ask.domains)]
-                    found.append((count, kind & types, open_zones))
+                    domain = claim.domain(kind & types, ask.domains)
+                    others, there = found.get(domain, (0, set()))
+                    found[domain] = (others | kind & types, there | set(open_zones))
         if not found:
             return types, (), lasting
-        if not ask.domains:
-            somewhere = {zone for _, _, open_zones in found for zone in open_zones}
-            return sum(kind for _, kind, _ in found), tuple(zone for zone in zones if zone in somewhere), True
-        _, chosen, open_zones = min(found, key=lambda each: each[0])
-        return chosen, open_zones, True
+        chosen, somewhere = found[min(found, key=lambda each: self._domains[batch.number, each])]
+        return chosen, tuple(zone for zone in zones if zone in somewhere), True
 
     def _open_zones(self, ask: _Ask, claim: _Claim, types: int, zones: _Zones) -> tuple[_Zones, bool]:
         """The zones that other pods leave open, and whether those that they don't stay closed."""

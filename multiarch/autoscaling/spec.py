@@ -18,8 +18,9 @@ ROOT: Path = ("autoscaling",)
 class AutoscalingContext:
     """What an autoscaler inherits from its stack.
 
-    ``zones`` holds the network's zone names, or is empty where only their number is known. ``subnet_ids`` are the
-    private subnets of an existing network, none of a new one. ``tags`` are the stack's, the plan's own among them.
+    ``region`` is None where the stack does not say it. ``zones`` holds the network's zone names, or is empty where
+    only their number is known. ``subnet_ids`` are the private subnets of an existing network, none of a new one.
+    ``tags`` are the stack's, the plan's own among them.
     """
 
     cluster: str
@@ -27,6 +28,7 @@ class AutoscalingContext:
     ami_family: AmiFamily
     arm64_taint: Taint | None
     prefix_delegation: bool
+    region: str | None
     zones: tuple[str, ...]
     subnet_ids: tuple[str, ...]
     tags: Pairs

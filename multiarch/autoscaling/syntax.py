@@ -6,9 +6,15 @@ Patterns are no wider than those of the NodePool's CRD, so that what passes here
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
+
+from multiarch.workloads.quantities import QuantityError, parse_quantity
 
 _QUIET = re.compile(r"(?=.*[1-9])(?:[0-9]+[hm]|[0-9]+h[0-9]+m)(?:0s)?", re.ASCII)
 _PERIOD = re.compile(r"(?:[0-9]+[smh])+|Never", re.ASCII)
+_PART = re.compile(r"([0-9]+)([smh])", re.ASCII)
+_SECONDS = MappingProxyType({"s": 1, "m": 60, "h": 3600})
+_SHORTEST_LIFE = 3600
 _GRACE = re.compile(r"(?=.*[1-9])(?:[0-9]+[smh])+", re.ASCII)
 _BUDGET = re.compile(r"(?:100|[0-9]{1,2})%|[0-9]+", re.ASCII)
 _QUANTITY = re.compile(r"(?=.*[1-9])[0-9]+(?:\.[0-9]+)?(?:[KMGTPE]i|[kMGTPE])?", re.ASCII)
@@ -69,6 +75,15 @@ def period_fault(text: str) -> str | None:
     return None if _PERIOD.fullmatch(text) else f"{text!r} is neither a duration nor Never"
 
 
+def lifetime_fault(text: str) -> str | None:
+    """A Go duration in s, m and h of an hour or more, or ``Never``: at its age a node is replaced, over and over."""
+    if (fault := period_fault(text)) or text == "Never":
+        return fault
+    if sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(text)) < _SHORTEST_LIFE:
+        return f"{text!r} is less than an hour; nodes would be replaced as soon as they are of use"
+    return None
+
+
 def grace_fault(text: str) -> str | None:
     """A Go duration in s, m and h, of more than nothing: at zero pods would be deleted without a word."""
     return None if _GRACE.fullmatch(text) else f"{text!r} is no duration of more than nothing"
@@ -81,4 +96,10 @@ def budget_fault(text: str) -> str | None:
 
 def memory_fault(text: str) -> str | None:
     """A Kubernetes quantity of bytes that is more than nothing."""
-    return None if _QUANTITY.fullmatch(text) else f"{text!r} is no quantity of memory"
+    if not _QUANTITY.fullmatch(text):
+        return f"{text!r} is no quantity of memory"
+    try:
+        parse_quantity(text)
+    except QuantityError as error:
+        return error.message.rstrip(".")
+    return None

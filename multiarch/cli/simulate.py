@@ -82,8 +82,12 @@ def _show(stack: str, result: Simulation) -> None:
     for workload in result.workloads:
         _show_workload(workload)
     typer.echo("\nNodes")
-    columns = ("GROUP", "WHAT", "THERE", "NEW", "PODS", "NEW NODES", "CPU ASKED/GIVEN", "WASTE", "MEMORY", "WASTE")
+    columns = ("GROUP", "WHAT", "THERE", "NEW", "PODS", "NEW NODES")
     print_table(columns, [_group_row(group) for group in result.groups])
+    # In a table of its own: together they would be wider than most terminals, and names would break.
+    if used := [_use_row(group) for group in result.groups if group.cpu_allocatable]:
+        typer.echo("\nCPU and memory")
+        print_table(("GROUP", "CPU ASKED/GIVEN", "WASTE", "MEMORY ASKED/GIVEN", "WASTE"), used)
     typer.echo("\nNot modelled, or assumed")
     for note in result.notes:
         typer.echo(f"- {note}")
@@ -106,8 +110,6 @@ def _unplaced(workload: WorkloadOutcome) -> str:
 
 
 def _group_row(group: GroupOutcome) -> tuple[str, ...]:
-    from multiarch.workloads.quantities import bytes_in_words, cpu_in_words
-
     types = ", ".join(f"{count} {name}" for name, count in group.instance_types)
     preference = "" if group.preference is None else f" {group.preference}"
     return (
@@ -117,6 +119,14 @@ def _group_row(group: GroupOutcome) -> tuple[str, ...]:
         str(group.new),
         str(group.pods),
         types,
+    )
+
+
+def _use_row(group: GroupOutcome) -> tuple[str, ...]:
+    from multiarch.workloads.quantities import bytes_in_words, cpu_in_words
+
+    return (
+        group.name,
         f"{cpu_in_words(group.cpu_requested)}/{cpu_in_words(group.cpu_allocatable)}",
         _part(group.cpu_waste, group.cpu_allocatable),
         f"{bytes_in_words(group.memory_requested)}/{bytes_in_words(group.memory_allocatable)}",

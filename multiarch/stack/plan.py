@@ -65,7 +65,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
     if known and len(groups) == len(specs):
         check_controllers_have_a_node(words.addons, taint, groups, report)
         subnet_ids = network.private_subnet_ids if isinstance(network, ExistingNetwork) else ()
-        autoscaling = _autoscaling(words, groups, context, subnet_ids, report)
+        autoscaling = _autoscaling(stack, groups, context, subnet_ids, report)
     _check_words(stack, groups, report)
     addons = plan_addons(words.addons, taint, report)
     protected, storage_class = production.deletion_protection(words, report), reach.storage_class(words, report)
@@ -91,14 +91,14 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
 
 
 def _autoscaling(
-    words: StackWords,
+    stack: Stack,
     groups: tuple[NodeGroupPlan, ...],
     context: ClusterContext,
     subnet_ids: tuple[str, ...],
     report: Report,
 ) -> AutoscalingPlan:
     return plan_autoscaling(
-        autoscaling_spec(words.autoscaling),
+        autoscaling_spec(stack.words.autoscaling),
         groups,
         AutoscalingContext(
             cluster=context.name,
@@ -106,9 +106,10 @@ def _autoscaling(
             ami_family=context.ami_family,
             arm64_taint=context.arm64_taint,
             prefix_delegation=context.prefix_delegation,
+            region=stack.region,
             zones=context.zones,
             subnet_ids=subnet_ids,
-            tags=_tags(words),
+            tags=_tags(stack.words),
         ),
         report,
     )

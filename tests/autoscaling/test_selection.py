@@ -6,7 +6,7 @@ import pytest
 
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import Requirement
-from multiarch.autoscaling.selection import labels, satisfies, select, why_none
+from multiarch.autoscaling.selection import excluding, labels, satisfies, select
 from multiarch.facts.instance_types import instance_type, instance_types
 
 
@@ -90,4 +90,5 @@ def test_selection_is_sorted_and_says_what_excluded_the_last_type() -> None:
     assert "m7g.large" in chosen
     assert "m7g.metal" not in chosen
     assert select(instance_types().values(), [amd64, family]) == ()
-    assert why_none(instance_types().values(), [amd64, family]) == "instance-family In m7g excludes all that were left"
+    assert excluding(instance_types().values(), [amd64, family]) == family
+    assert excluding(instance_types().values(), [family, virtual]) is None

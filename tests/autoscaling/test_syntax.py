@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from multiarch.autoscaling.syntax import (
     budget_fault,
     grace_fault,
+    lifetime_fault,
     memory_fault,
     period_fault,
     quiet_duration_fault,
@@ -22,6 +23,7 @@ from multiarch.autoscaling.syntax import (
 CRD: dict[Callable[[str], str | None], str] = {
     quiet_duration_fault: r"^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$",
     period_fault: r"^(([0-9]+(s|m|h))+|Never)$",
+    lifetime_fault: r"^(([0-9]+(s|m|h))+|Never)$",
     grace_fault: r"^([0-9]+(s|m|h))+$",
     budget_fault: r"^((100|[0-9]{1,2})%|[0-9]+)$",
     memory_fault: r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|"
@@ -79,3 +81,9 @@ def test_memory_is_a_quantity_of_bytes(text: str, good: bool) -> None:  # noqa: 
                                             ("Never", False), ("2d", False), ("0h0m", False), ("", False)])  # fmt: skip
 def test_a_grace_period_is_more_than_nothing(text: str, good: bool) -> None:  # noqa: FBT001
     assert (grace_fault(text) is None) is good
+
+
+@pytest.mark.parametrize(("text", "good"), [("720h", True), ("Never", True), ("60m", True), ("59m60s", True),
+                                            ("0s", False), ("59m59s", False), ("30d", False), ("", False)])  # fmt: skip
+def test_a_node_lives_for_an_hour_at_least(text: str, good: bool) -> None:  # noqa: FBT001
+    assert (lifetime_fault(text) is None) is good

@@ -34,6 +34,25 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     assert "does not tolerate arch=arm64:NoSchedule" in ledger[3]
     assert "weight 30 below general-amd64-spot's 50" in ledger[6]
     assert "Not modelled, or assumed" in lines
+    # Of a group without nodes there is nothing to say.
+    used = lines[lines.index("CPU and memory") + 3 : lines.index("Not modelled, or assumed") - 1]
+    assert [line.split()[0] for line in used] == [
+        "general-arm64-on-demand",
+        "general-amd64-spot",
+        "arm64-services",
+        "base",
+    ]
+
+
+def test_no_name_breaks_on_a_terminal_of_a_hundred_columns(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what is no terminal has room for everything
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    ran = run("simulate", "payments-prod", "--pods", PODS)
+    assert ran.code == 0
+    for table in ("\nNodes\n", "\nCPU and memory\n"):
+        rows = ran.out.partition(table)[2].partition("\n\n")[0].splitlines()
+        assert {"general-arm64-on-demand", "base"} <= {row.split()[0] for row in rows}
 
 
 def test_pods_without_a_node_are_findings(run: type_of_run) -> None:

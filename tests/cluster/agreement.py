@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,16 +16,22 @@ from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release
 from tests.autoscaling.simulated import pooled
 from tests.cluster import nodes
 from tests.cluster.aws import ZONES
-from tests.cluster.kube import Object
+from tests.cluster.kube import Object, condition, is_true
+from tests.cluster.nodes import UNREGISTERED
 from tests.cluster.placements import Placement, Refused
-from tests.cluster.rig import Rig
+from tests.cluster.programs import ClusterError, wait_for
+from tests.cluster.rig import NODE_CLAIMS, NODE_POOLS, Rig
 from tests.cluster.scenarios import Pools, Scenario
 from tests.stack.words import merged, plan
 
 NOWHERE = "nowhere"
 MOST_ROUNDS = 5
-AT_ONCE_SECONDS = 0.9
-"""Karpenter takes pods together that come within a second of each other."""
+LONGEST_PAUSE_SECONDS = 6.0
+"""A controller that stands still for ten seconds cannot renew its lease, and ends."""
+REFUSAL_STANDS_SECONDS = 0.4
+"""Karpenter decides on all pods at once, so its word on one is not followed by another."""
+_JOINING = {"key": UNREGISTERED["key"], "operator": "Exists", "effect": UNREGISTERED["effect"]}
+"""What a node is tainted with until Karpenter knows it; pods that are bound to it before would be evicted."""
 _ARCHITECTURES = "|"
 
 Got = Mapping[str, Mapping[str, int]]
@@ -80,9 +85,10 @@ def simulated(scenario: Scenario) -> Simulated:
 def real(rig: Rig, scenario: Scenario, expected: Simulated) -> Real:
     """What the real Karpenter gives, of pools that are there already; see :func:`apply`.
 
-    No node joins while Karpenter plans, so that kube-scheduler can't give a pod the room that was planned for another.
-    Refused pods come again when all others run, as those that wait in the simulation do. ``expected`` only says how
-    often: pods of which it says that no node would ever do are not tried again, others once more at least.
+    No node joins while Karpenter plans, and when nodes join, their pods are on them as planned, so that kube-scheduler
+    can't give a pod the room that was meant for another. Refused pods come again when all others run, as those that
+    wait in the simulation do, as long as that gives one of them a node. ``expected`` only says of which pods no node
+    would ever do: for those alone nothing is tried again.
 
     Raises:
         ClusterError: nothing was decided in time.
@@ -90,33 +96,69 @@ def real(rig: Rig, scenario: Scenario, expected: Simulated) -> Real:
     """
     _create_nodes(rig, scenario.pools)
     rig.apply(scenario.daemons)
-    with rig.bridge.held():
-        result = _offer(rig, scenario.pods)
+    result: dict[str, Placement | Refused] = {}
+    coming = scenario.pods
     for _ in range(MOST_ROUNDS):
-        refused = [each for each in scenario.pods if isinstance(result[_name(each)], Refused)]
-        if all(_workload(_name(each)) in expected.hopeless for each in refused):
-            break
-        for each in refused:
-            rig.kube.delete(each, grace=0)
-        rig.placements(_key(each) for each in scenario.pods if each not in refused)
         with rig.bridge.held():
-            later = _offer(rig, refused)
-        result |= later
-        if all(isinstance(said, Refused) for said in later.values()):
-            break
+            later = _offer(rig, coming)
+            result |= later
+            refused = [each for each in coming if isinstance(later[_name(each)], Refused)]
+            hopeless = all(_workload(_name(each)) in expected.hopeless for each in refused)
+            if hopeless or len(refused) == len(coming):
+                break
+            for each in refused:
+                rig.kube.delete(each, grace=0)
+            _bind(rig, later, coming)
+        _wait_for_nodes(rig)
+        coming = refused
     reasons = {_workload(name): said.reason for name, said in result.items() if isinstance(said, Refused)}
     return Real(_told(result, scenario), reasons)
 
 
 def _offer(rig: Rig, pods: Sequence[Object]) -> dict[str, Placement | Refused]:
-    """Create pods, and return what is planned for them."""
-    begun = time.monotonic()
+    """Create pods, and return what is planned for them.
+
+    Karpenter stands still until kube-scheduler has looked at each, so it learns of all of them at once.
+    """
+    keys = frozenset(map(_key, pods))
+
+    def judged() -> bool:
+        found = {_key(item): item for item in rig.kube.list("v1", "Pod") if _key(item) in keys}
+        return len(found) == len(keys) and all(
+            item["spec"].get("nodeName") or condition(item, "PodScheduled") for item in found.values()
+        )
+
+    with rig.controller.paused():
+        for each in pods:
+            tolerations = [*each["spec"].get("tolerations", ()), _JOINING]
+            rig.kube.create({**each, "spec": {**each["spec"], "tolerations": tolerations}})
+        try:
+            wait_for(judged, "kube-scheduler to look at the pods", timeout=LONGEST_PAUSE_SECONDS, pause=0.05)
+        except ClusterError as error:
+            raise TooSlowError(str(error)) from error
+    return rig.placements(keys, bound=False, stands=REFUSAL_STANDS_SECONDS)
+
+
+def _bind(rig: Rig, planned: Mapping[str, Placement | Refused], pods: Sequence[Object]) -> None:
+    """Bind pods to the nodes that are to come up for them, in the place of kube-scheduler."""
+    names = {row["InstanceId"]: row["PrivateDnsName"] for row in rig.aws.running_instances()}
+    claims = {item["metadata"]["name"]: item["status"]["providerID"] for item in rig.kube.list(*NODE_CLAIMS)}
     for each in pods:
-        rig.kube.create(each)
-    took = time.monotonic() - begun
-    if took > AT_ONCE_SECONDS:
-        raise TooSlowError(f"{took:.1f} s for {len(pods)} pods")
-    return rig.placements(map(_key, pods), bound=False)
+        place = planned[_name(each)]
+        if isinstance(place, Placement) and not place.node:
+            target = {"apiVersion": "v1", "kind": "Node", "name": names[claims[place.claim].rpartition("/")[2]]}
+            binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": _name(each)}, "target": target}
+            rig.kube.request("POST", f"{rig.kube.path_of(each)}/binding", body=binding)
+
+
+def _wait_for_nodes(rig: Rig) -> None:
+    """Wait until Karpenter counts all its nodes as ready for pods."""
+
+    def ready() -> bool:
+        rig.check()
+        return all(is_true(item, "Initialized") for item in rig.kube.list(*NODE_CLAIMS))
+
+    wait_for(ready, "the nodes to be ready", timeout=60, pause=0.2)
 
 
 class TooSlowError(Exception):
@@ -129,6 +171,17 @@ def apply(rig: Rig, pools: Pools) -> None:
     made = [node_class_manifest(karpenter.node_class, cluster=rig.aws.cluster, role=rig.aws.node_role, tags=())]
     made += [node_pool_manifest(pool, node_class=karpenter.node_class.name) for pool in karpenter.pools]
     rig.apply(made)
+
+
+def clear(rig: Rig) -> None:
+    """Take everything away but the pools, and wait until Karpenter, too, counts no node of theirs against a limit."""
+    rig.reset(keep_pools=True)
+
+    def counted_out() -> bool:
+        found = [item.get("status", {}).get("resources", {}) for item in rig.kube.list(*NODE_POOLS)]
+        return all(resources.get("nodes", "0") == "0" for resources in found)
+
+    wait_for(counted_out, "Karpenter to forget the nodes", timeout=60)
 
 
 def differences(expected: Got, found: Real) -> list[str]:
@@ -173,9 +226,7 @@ def _create_nodes(rig: Rig, pools: Pools) -> None:
                 "Placement": {"AvailabilityZone": ZONES[number % len(ZONES)]},
                 "PrivateDnsName": f"{group.name}-{number}.internal",
             }
-            made = nodes.node(instance, joining)
-            rig.kube.create(made)
-            rig.kube.patch(made, {"status": nodes.status(instance, joining)}, part="status")
+            rig.kube.create(nodes.node(instance, joining))
 
 
 def _what(group: str, architectures: Sequence[str], karpenter: KarpenterPlan) -> str:

@@ -80,8 +80,8 @@ class Bridge:
         except KubeError as error:
             if error.reason != "AlreadyExists":
                 raise
-        with _unless_gone():
-            self._kube.patch(made, {"status": nodes.status(instance, joining)}, part="status")
+            with _unless_gone():
+                self._kube.patch(made, {"status": made["status"]}, part="status")
         self._known[instance["InstanceId"]] = made["metadata"]["name"]
 
     def _joining(self, tags: Mapping[str, str]) -> nodes.Joining | None:

@@ -53,7 +53,11 @@ def for_managed_group(group: Mapping[str, Any]) -> Joining:
 
 
 def node(instance: Mapping[str, Any], joining: Joining) -> Object:
-    """The Node of an instance, without its status. The name is the private DNS name, as on EKS."""
+    """The Node of an instance as its kubelet registers it. The name is the private DNS name, as on EKS.
+
+    The status is there from the first moment, as it is with a kubelet: Karpenter keeps the least memory that it ever
+    sees on a node of a type, and one look at a node without any would end that type for good.
+    """
     zone, name = instance["Placement"]["AvailabilityZone"], instance["PrivateDnsName"]
     labels = {
         "beta.kubernetes.io/arch": str(_architecture(instance)),
@@ -72,6 +76,7 @@ def node(instance: Mapping[str, Any], joining: Joining) -> Object:
             "providerID": f"aws:///{zone}/{instance['InstanceId']}",
             "taints": [dict(taint) for taint in joining.taints],
         },
+        "status": status(instance, joining),
     }
 
 

@@ -49,12 +49,14 @@ class Refused:
 class Watch:
     """Follows pods, pairs of namespace and name, until each is placed or refused. Pods have different names.
 
-    Without ``bound`` a pod is placed when the node that Karpenter planned for it has been launched.
+    Without ``bound`` a pod is placed when the node that Karpenter planned for it has been launched. ``stands``: seconds
+    after which a refusal counts.
     """
 
     kube: Kube
     wanted: frozenset[tuple[str, str]]
     bound: bool = True
+    stands: float = REFUSAL_STANDS_SECONDS
     clock: Callable[[], float] = time.monotonic
     _first_refused: dict[str, float] = field(default_factory=dict)
     _pods: Mapping[str, Object] = field(default_factory=dict)
@@ -79,7 +81,7 @@ class Watch:
         claims = {item["metadata"]["name"]: item for item in self.kube.list("karpenter.sh/v1", "NodeClaim")}
         launched = set() if self.bound else {name for name in waiting if _launched(claims, planned.get(name, ""))}
         refusals = {name: said for name, said in refusals.items() if name not in launched}
-        undecided = [n for n in waiting - launched if now - self._first_refused.get(n, now) < REFUSAL_STANDS_SECONDS]
+        undecided = [n for n in waiting - launched if now - self._first_refused.get(n, now) < self.stands]
         if undecided or len(self._pods) < len(self.wanted):
             return None
         nodes = {item["metadata"]["name"]: item for item in self.kube.list("v1", "Node")}

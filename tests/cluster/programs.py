@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -62,6 +63,15 @@ class Program:
     def tail(self) -> str:
         """The end of the log."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:])
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the program's process for a while, so that it learns at once of all that happened meanwhile."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def still_running(self) -> None:
         """Raise ClusterError, with the end of the log, if the program has ended."""

@@ -16,7 +16,7 @@ from tests.cluster.aws import Aws
 from tests.cluster.bridge import Bridge
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kube import Kube, KubeError, Object, condition, is_true
-from tests.cluster.placements import MOST_PODS, Placement, Refused, Watch
+from tests.cluster.placements import MOST_PODS, REFUSAL_STANDS_SECONDS, Placement, Refused, Watch
 from tests.cluster.programs import ClusterError, Program, Programs, wait_for
 
 KARPENTER_V1 = "karpenter.sh/v1"
@@ -111,10 +111,18 @@ class Rig:
         return self.placements(names, bound=bound, timeout=timeout)
 
     def placements(
-        self, names: Iterable[tuple[str, str]], *, bound: bool = True, timeout: float = 60.0
+        self,
+        names: Iterable[tuple[str, str]],
+        *,
+        bound: bool = True,
+        stands: float = REFUSAL_STANDS_SECONDS,
+        timeout: float = 60.0,
     ) -> dict[str, Placement | Refused]:
-        """Wait for pods that exist already, named by namespace and name; see :meth:`run_pods`."""
-        watch = Watch(self.kube, frozenset(names), bound)
+        """Wait for pods that exist already, named by namespace and name; see :meth:`run_pods`.
+
+        ``stands``: seconds after which Karpenter's refusal counts, short where it learned of all pods at once.
+        """
+        watch = Watch(self.kube, frozenset(names), bound, stands)
 
         def decided() -> dict[str, Placement | Refused] | None:
             self.check()

@@ -16,7 +16,10 @@ from tests.cluster.objects import ARM64_TOLERATION, pod
 
 ARCHITECTURE, CAPACITY, ZONE = "kubernetes.io/arch", "karpenter.sh/capacity-type", "topology.kubernetes.io/zone"
 HOST = "kubernetes.io/hostname"
-SIZE, GENERATION, CPU = (f"karpenter.k8s.aws/instance-{name}" for name in ("size", "generation", "cpu"))
+TYPE = "node.kubernetes.io/instance-type"
+SIZE, FAMILY, GENERATION, CPU = (
+    f"karpenter.k8s.aws/instance-{name}" for name in ("size", "family", "generation", "cpu")
+)
 ANY = {"operator": "Exists"}
 TOLERANT: Mapping[str, Any] = {"tolerations": [ARM64_TOLERATION]}
 Spec = dict[str, Any]
@@ -46,7 +49,8 @@ class Trait:
     """One kind of workload.
 
     ``zonal``: zones matter; ``one_size``: only for pools whose types are all of one size; ``splits``: architectures
-    matter as zones do, so that in a pool of both it comes alone.
+    matter as zones do, so that in a pool of both it comes alone; ``ample``: only for pools without a limit, because
+    pods that are left over find whichever zones the others' nodes came up in.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Trait:
     zonal: bool = False
     one_size: bool = False
     splits: bool = False
+    ample: bool = False
 
 
 def expression(key: str, operator: str, *values: str) -> Object:
@@ -195,7 +200,9 @@ TRAITS = (
     Trait("selects-arm", _tolerant(nodeSelector={ARCHITECTURE: "arm64"})),
     Trait("selects-arm-by-old-label", _tolerant(nodeSelector={"beta.kubernetes.io/arch": "arm64"})),
     Trait("selects-region", _tolerant(nodeSelector={"topology.kubernetes.io/region": ZONES[0][:-1]})),
+    Trait("selects-type", _tolerant(nodeSelector={TYPE: "m7i.xlarge"})),
     Trait("selects-size", _tolerant(nodeSelector={SIZE: "xlarge"})),
+    Trait("wants-family", _tolerant(**required([_is(FAMILY, "m7g", "m7i")]))),
     Trait("wants-new", _tolerant(**required([expression(GENERATION, "Gt", "6")]))),
     Trait("wants-few-cpus", _tolerant(**required([expression(CPU, "Lt", "5")]))),
     Trait("wants-unknown-label", _tolerant(nodeSelector={"example.com/disk": "ssd"})),
@@ -206,9 +213,9 @@ TRAITS = (
     Trait("selects-zone", _tolerant(nodeSelector={ZONE: ZONES[1]}), zonal=True),
     Trait("not-zone", _tolerant(**required([expression(ZONE, "NotIn", ZONES[0])])), zonal=True),
     Trait("selects-zone-elsewhere", _tolerant(nodeSelector={ZONE: "us-east-1f"}), zonal=True),
-    Trait("spread-zone", _spread(3, ZONE, "DoNotSchedule"), zonal=True),
-    Trait("spread-zone-softly", _spread(3, ZONE, "ScheduleAnyway"), zonal=True),
-    Trait("spread-zone-4-domains", _spread(3, ZONE, "DoNotSchedule", minDomains=4), zonal=True),
+    Trait("spread-zone", _spread(3, ZONE, "DoNotSchedule"), zonal=True, ample=True),
+    Trait("spread-zone-softly", _spread(3, ZONE, "ScheduleAnyway"), zonal=True, ample=True),
+    Trait("spread-zone-4-domains", _spread(3, ZONE, "DoNotSchedule", minDomains=4), zonal=True, ample=True),
     Trait("spread-host", _spread(3, HOST, "DoNotSchedule")),
     Trait("spread-host-softly", _spread(3, HOST, "ScheduleAnyway")),
     Trait("spread-architecture", _spread(2, ARCHITECTURE, "DoNotSchedule"), splits=True),

@@ -40,6 +40,11 @@ class Pools:
     nodes: bool = False
 
     @property
+    def limited(self) -> bool:
+        """Whether a pool has a limit."""
+        return any({"cpuLimit", "memoryLimit"} & wish.keys() for wish in self.words.values())
+
+    @property
     def both(self) -> bool:
         """Whether a pool buys both architectures."""
         return any(wish.get("multiArchitecture") for wish in self.words.values())
@@ -126,6 +131,7 @@ def _deal(deck: list[Trait], pools: Pools, chance: Random) -> Iterator[tuple[str
             manifests = drawn.make(Ask(f"w{number}", sizes[number], chance.choice(_MEMORY)))
             count = sum(each["kind"] == "Pod" for each in manifests)
             unfit = (drawn.one_size and not pools.one_size) or (drawn.splits and pools.both)
+            unfit = unfit or (drawn.ample and pools.limited)
             if unfit or (drawn.zonal and zonal) or count > room:
                 passed.append(drawn)
                 if len(passed) > len(TRAITS):

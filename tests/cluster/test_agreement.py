@@ -109,7 +109,7 @@ def test_a_known_disagreement_is_what_the_documents_say(
 def _real(rig: Rig, scenario: Scenario, expected: agreement.Simulated) -> agreement.Real:
     """Play a scenario, again where the machine was too busy to bring the pods to Karpenter at once."""
     for left in reversed(range(ATTEMPTS)):
-        rig.reset(keep_pools=True)
+        agreement.clear(rig)
         try:
             return agreement.real(rig, scenario, expected)
         except agreement.TooSlowError:

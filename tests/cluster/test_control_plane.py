@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cluster import nodes
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kube import Kube, KubeError, Object
 from tests.cluster.objects import pod, replica_set
@@ -27,6 +28,22 @@ def config_map(**data: str) -> Object:
 
 def test_the_api_server_is_the_pinned_one(control_plane: ControlPlane) -> None:
     assert f"k8s.io/kubernetes {control_plane.version}" in (build.TOOLS / "kubernetes" / "go.mod").read_text()
+
+
+def test_a_node_comes_with_its_status(kube: Kube) -> None:
+    """So that nobody ever sees one without memory; see nodes.node."""
+    instance = {
+        "InstanceId": "i-0123456789abcdef0",
+        "InstanceType": "m7g.large",
+        "Architecture": "arm64",
+        "Placement": {"AvailabilityZone": "us-east-1b"},
+        "PrivateDnsName": "ip-10-0-0-7.ec2.internal",
+    }
+    made = nodes.node(instance, nodes.for_karpenter({}))
+    try:
+        assert kube.create(made)["status"]["capacity"] == made["status"]["capacity"]
+    finally:
+        kube.delete(made)
 
 
 def test_an_object_is_applied_changed_listed_and_deleted(kube: Kube) -> None:

@@ -238,7 +238,7 @@ WISHES = st.fixed_dictionaries(
         }),
         "consolidation": st.sampled_from(["WhenEmpty", "WhenEmptyOrUnderutilized"]),
         "consolidateAfter": DURATIONS,
-        "expireAfter": DURATIONS,
+        "expireAfter": st.sampled_from(["Never", "1h", "1h30m", "90m", "720h"]),
         "terminationGracePeriod": DURATIONS,
     },
 )  # fmt: skip

@@ -108,9 +108,11 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      ERROR),
     ("no-instance-type", pool(families=["m7i"]), f"{POOL}.families",
      "general-arm64-spot and general-arm64-on-demand: instance-family In m7i excludes all", ERROR),
-    ("no-instance-type", pool(families=["m7g"], architectures=["arm64"], sizes=["112xlarge"]), f"{POOL}.families",
+    ("no-instance-type", pool(families=["m7g"], architectures=["arm64"], sizes=["112xlarge"]), f"{POOL}.sizes",
      "instance-size In 112xlarge", ERROR),
-    ("no-instance-type", pool(minGeneration=20), f"{POOL}.categories", "instance-generation Gt 19", ERROR),
+    ("no-instance-type", pool(minGeneration=20), f"{POOL}.minGeneration", "instance-generation Gt 19", ERROR),
+    ("no-instance-type", pool(minGeneration=20), f"{POOL}.minGeneration", "Lower it", ERROR),
+    ("no-instance-type", pool(families=["mac1"]), f"{POOL}.families", "Name other families", ERROR),
     ("instance-type-unused", pool(instanceTypes=["m7g.large", "m7i.large", "a1.large"]), f"{POOL}.instanceTypes[2]",
      "Graviton2", WARNING),
     ("instance-type-unused", pool(instanceTypes=["m7g.large", "m7i.large"], architectures=["arm64"]),
@@ -137,10 +139,16 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("duration", pool(quietHours={"schedule": "@daily", "duration": "0h"}), f"{POOL}.quietHours.duration", "0h",
      ERROR),
     ("duration", pool(expireAfter="30d"), f"{POOL}.expireAfter", "720h", ERROR),
+    ("duration", pool(expireAfter="0s"), f"{POOL}.expireAfter", "less than an hour", ERROR),
     ("duration", pool(terminationGracePeriod="2d"), f"{POOL}.terminationGracePeriod", "48h", ERROR),
     ("duration", pool(terminationGracePeriod="0s"), f"{POOL}.terminationGracePeriod", "more than nothing", ERROR),
     ("duration", pool(terminationGracePeriod="Never"), f"{POOL}.terminationGracePeriod", "leave it out", ERROR),
     ("duration", pool(consolidateAfter="never"), f"{POOL}.consolidateAfter", "Never", ERROR),
+    ("limit-below-every-type", pool(cpuLimit=1, families=["m7i", "m7g"]), f"{POOL}.cpuLimit", "2 vCPUs",
+     ERROR),
+    ("limit-below-every-type", pool(memoryLimit="1Gi"), f"{POOL}.memoryLimit", "smaller types", ERROR),
+    ("quantity", pool(memoryLimit="99999E"), f"{POOL}.memoryLimit", "more than Kubernetes can hold", ERROR),
+    ("zone", pool(zones=["us-east-1a"]), f"{POOL}.zones[0]", "eu-west-1", ERROR),
     ("budget", pool(budget="110%"), f"{POOL}.budget", "10%", ERROR),
     ("quantity", pool(memoryLimit="512GB"), f"{POOL}.memoryLimit", "512Gi", ERROR),
     ("quantity", pool(memoryLimit="0Gi"), f"{POOL}.memoryLimit", "512Gi", ERROR),
@@ -269,6 +277,6 @@ def test_numbers_and_words_out_of_range_are_refused_with_file_and_line(project: 
 
 def test_every_fault_of_a_pool_is_found_at_once() -> None:
     with pytest.raises(StackError) as refused:
-        plan(pool(replicas=1, budget="x", expireAfter="x", families=["nope"]))
+        plan(pool(replicas=1, budget="x", expireAfter="x", families=["m7i", "nope"]))
     rules = {p.rule for p in refused.value.problems if p.severity is ERROR}
     assert {"static-replicas", "budget", "duration", "unknown-selection", "no-instance-type"} <= rules

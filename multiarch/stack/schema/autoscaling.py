@@ -79,7 +79,7 @@ class NodePoolWords(Words):
     consolidate_after: str = "1m"
     """How long a node is left alone after its pods changed; ``Never`` turns consolidation off."""
     expire_after: str = "720h"
-    """The age at which a node is replaced; ``Never`` keeps it."""
+    """The age at which a node is replaced, an hour or more; ``Never`` keeps it."""
     termination_grace_period: str | None = None
     """How long a node that is going may wait for its pods, such as 48h; then they are deleted, whatever
     PodDisruptionBudgets and ``karpenter.sh/do-not-disrupt`` say. Default: for ever.
