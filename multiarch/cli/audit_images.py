@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,7 @@ import typer
 from multiarch.cli import registries
 from multiarch.cli.audit_source import Sources, from_cluster, from_list, from_manifests, pull_secrets
 from multiarch.cli.kubernetes import ContextOption, KubeconfigOption, NamespacesOption, SelectorOption, cluster_options
+from multiarch.cli.memory import few_collections
 from multiarch.cli.output import counted, say
 from multiarch.cli.progress import progress
 from multiarch.facts.architectures import Architecture
@@ -94,12 +94,14 @@ def images(
         tuple(paths or ()), Access(kubeconfig, context), tuple(namespace) if namespace else None, selector or "", images
     )
     sources.check(given)
-    uses, credentials = _uses(sources)
+    with few_collections():
+        uses, credentials = _uses(sources)
     wanted = tuple(dict.fromkeys(architecture)) if architecture else tuple(Architecture)
     options = registries.options(
         insecure_registry, ca_file, hosts_dir, docker_config, no_cache=no_cache, timeout=timeout
     )
-    audit = asyncio.run(_audited(options, uses, wanted, credentials))
+    with few_collections():
+        audit = registries.waited(_audited(options, uses, wanted, credentials))
     audit_formats.show(audit, output, group_by=group_by)
     _summarise(audit, explain=explain)
     if any(audit.has(verdict) for verdict in fail_on or ()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from multiarch.cli import registries
 from multiarch.cli.audit_source import Sources, cluster_objects, manifest_objects, pull_secrets
 from multiarch.cli.kubernetes import ContextOption, KubeconfigOption, NamespacesOption, SelectorOption, cluster_options
+from multiarch.cli.memory import few_collections
 from multiarch.cli.output import counted, say
 from multiarch.cli.progress import progress
 from multiarch.errors import MultiarchError
@@ -133,8 +133,9 @@ def workloads(
         insecure_registry, ca_file, hosts_dir, docker_config, no_cache=no_cache, timeout=timeout
     )
     borne = _taint(taint, stack)
-    subjects, credentials = _subjects(sources, borne)
-    audit = asyncio.run(_audited(options, subjects, borne, credentials, tag_lookups))
+    with few_collections():
+        subjects, credentials = _subjects(sources, borne)
+        audit = registries.waited(_audited(options, subjects, borne, credentials, tag_lookups))
     commands = Commands(sources, borne)
     audit_workload_formats.show(audit, output, commands, group_by=group_by)
     if patch is not None:
