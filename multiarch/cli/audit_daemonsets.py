@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -165,7 +164,7 @@ def _audited(asked: _Asked, options: registries.RegistryOptions, taints: Sequenc
     from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
 
     read = _read(asked)
-    images = asyncio.run(_judged(options, read))
+    images = registries.waited(_judged(options, read))
     found: tuple[DaemonSet, ...] = daemon_sets_in(read.daemon_sets, images)
     notes = ["Whether nodes have room for the pods is not judged."]
     if asked.plan is not None:

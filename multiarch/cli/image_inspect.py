@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +19,7 @@ from multiarch.cli.registries import (
     TimeoutOption,
     connected,
     options,
+    waited,
 )
 from multiarch.errors import MultiarchError
 
@@ -63,7 +63,7 @@ def inspect(
     if raw and output is not Output.TABLE:
         raise MultiarchError("--raw and --output exclude each other.", hint="--raw prints what the registry sent.")
     registries = options(insecure_registry, ca_file, hosts_dir, docker_config, no_cache=no_cache, timeout=timeout)
-    manifest, inspected = asyncio.run(_asked(reference, registries, raw=raw))
+    manifest, inspected = waited(_asked(reference, registries, raw=raw))
     if inspected is None:
         typer.echo(manifest.content, nl=False)
         return

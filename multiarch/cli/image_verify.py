@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from multiarch.cli.registries import (
     TimeoutOption,
     connected,
     options,
+    waited,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def verify(
     from multiarch.images.model import Verdict, parse_platform
 
     registries = options(insecure_registry, ca_file, hosts_dir, docker_config, no_cache=no_cache, timeout=timeout)
-    done = asyncio.run(_verified(reference, parse_platform(platform), registries, deep=deep))
+    done = waited(_verified(reference, parse_platform(platform), registries, deep=deep))
     if output is Output.JSON:
         print_json("image-verification", as_json(done))
     else:

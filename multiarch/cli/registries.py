@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from multiarch.registry.model import Registry
     from multiarch.registry.reference import Reference
 
+Result = TypeVar("Result")
 DEFAULT_TIMEOUT = 60.0
 InsecureOption = Annotated[
     list[str] | None,
@@ -94,6 +95,13 @@ def options(
     return RegistryOptions(
         tuple(insecure_registry or ()), tuple(ca_file or ()), hosts_dir, docker_config, no_cache, timeout
     )
+
+
+def waited(work: Coroutine[Any, Any, Result]) -> Result:
+    """What ``work`` comes to. The event loop is loaded here, so that commands that ask nobody start without it."""
+    import asyncio
+
+    return asyncio.run(work)
 
 
 @asynccontextmanager
