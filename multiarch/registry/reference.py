@@ -5,6 +5,7 @@ Source: https://github.com/distribution/reference (the grammar, and how Docker c
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from dataclasses import dataclass
 from functools import total_ordering
@@ -16,6 +17,10 @@ DEFAULT_TAG = "latest"
 REPOSITORY_LENGTH = 255
 """The longest repository, in characters, without its registry."""
 
+_LAST_PORT = 65535
+_PORT_DIGITS = 20
+# Source: https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4
+_HOST_LENGTH, _LABEL_LENGTH = 253, 63
 _OFFICIAL = "library/"
 # The name that old docker configurations have for Docker Hub.
 _HUB_ALIASES = frozenset({"docker.io", "index.docker.io"})
@@ -170,6 +175,7 @@ def _split_registry(name: str) -> tuple[str, str]:
 def _check_name(text: str, registry: str, repository: str) -> None:
     if not _HOST.fullmatch(registry):
         raise ReferenceFault(text, f"{registry!r} is no registry's host name (with or without :PORT)")
+    _check_host(text, registry)
     if len(repository) > REPOSITORY_LENGTH:
         raise ReferenceFault(text, f"the repository has {len(repository)} characters, {REPOSITORY_LENGTH} are allowed")
     for part in repository.split("/"):
@@ -182,3 +188,19 @@ def _check_name(text: str, registry: str, repository: str) -> None:
             raise ReferenceFault(text, f"the repository's {part!r} is not lower case", hint=f"Write {lower}.")
         allowed = "lower-case letters and digits, with '.', '_', '__' or dashes between them"
         raise ReferenceFault(text, f"{part!r} can't be part of a repository; that is {allowed}")
+
+
+def _check_host(text: str, registry: str) -> None:
+    """What the grammar lets through and no connection can be made to."""
+    host, colon, port = registry.rpartition(":") if not registry.endswith("]") else (registry, "", "")
+    if colon and (len(port) > _PORT_DIGITS or int(port) > _LAST_PORT):
+        raise ReferenceFault(text, f"the port {port[:20]} is above {_LAST_PORT}")
+    name = host if colon else registry
+    if name.startswith("["):
+        try:
+            ipaddress.IPv6Address(name[1:-1])
+        except ValueError as error:
+            raise ReferenceFault(text, f"{name!r} is no IPv6 address") from error
+    elif len(name) > _HOST_LENGTH or any(len(label) > _LABEL_LENGTH for label in name.split(".")):
+        fault = f"a host name has at most {_HOST_LENGTH} characters, and {_LABEL_LENGTH} between two dots"
+        raise ReferenceFault(text, fault)

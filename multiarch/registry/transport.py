@@ -91,7 +91,7 @@ class Transport:
             async with self._probing.get_or_make(endpoint.host, asyncio.Lock):
                 scheme = self._schemes.get(endpoint.host) or await self._find_scheme(errand, endpoint)
                 self._schemes.put(endpoint.host, scheme)
-        return URL(f"{scheme}://{endpoint.host}{endpoint.path}")
+        return _root(errand, endpoint, scheme)
 
     @asynccontextmanager
     async def request(
@@ -238,7 +238,7 @@ class Transport:
         raise other if no_tls or other.reason is RegistryReason.UNTRUSTED else problem
 
     async def _speaks(self, errand: Errand, endpoint: Endpoint, scheme: str) -> RegistryError | None:
-        url = URL(f"{scheme}://{endpoint.host}{endpoint.path}/")
+        url = _root(errand, endpoint, scheme, "/")
         try:
             response = await self._send(errand, endpoint, "GET", url, {}, None)
         except RegistryError as error:
@@ -248,3 +248,11 @@ class Transport:
         if scheme == "http" and status == _BAD_REQUEST:  # Go's answer to plain HTTP where it expects TLS
             return errand.error(RegistryReason.UNREACHABLE, f"{endpoint.host} refuses plain HTTP")
         return None
+
+
+def _root(errand: Errand, endpoint: Endpoint, scheme: str, end: str = "") -> URL:
+    try:
+        return URL(f"{scheme}://{endpoint.host}{endpoint.path}{end}")
+    except ValueError as error:
+        detail = f"{endpoint.host} is no host that can be connected to ({error})"
+        raise errand.error(RegistryReason.MISCONFIGURED, detail, "Check the name and hosts.toml.") from error

@@ -54,6 +54,11 @@ BAD = [
     ("/nginx", "a part of the repository is empty"),
     ("quay.io/", "a part of the repository is empty"),
     ("docker.io/", "a part of the repository is empty"),
+    ("quay.io:65536/app", "the port 65536 is above 65535"),
+    (f"quay.io:{'9' * 5000}/app", "is above 65535"),
+    ("[::::]:5000/app", "'[::::]' is no IPv6 address"),
+    ("[:]/app", "'[:]' is no IPv6 address"),
+    (f"{'a' * 64}.io/app", "a host name has at most 253 characters, and 63 between two dots"),
     ("a___b", "'a___b' can't be part of a repository"),
     ("-a", "'-a' can't be part of a repository"),
     ("a/b-", "'b-' can't be part of a repository"),
@@ -101,8 +106,9 @@ def test_regctl_reads_the_good_ones_the_same() -> None:
 
 
 def test_regctl_refuses_the_bad_ones_too() -> None:
-    # It takes any digest, IDs and repositories of any length; Docker's own parser does not.
+    # It takes any digest, IDs, repositories and hosts of any length, and ports that there are not.
     lenient = ("64 hexadecimal digits are", "md5 is no known", "lower case", "401 characters")
+    lenient += ("above 65535", "a host name has at most")
     taken = [fault for text, fault in BAD if regctl(text).returncode == 0]
     assert [fault for fault in taken if not any(words in fault for words in lenient)] == []
 
