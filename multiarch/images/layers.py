@@ -15,6 +15,9 @@ _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"
 _AUFS = ".wh..wh."
 _EXECUTABLE = 0o111
+_LONGEST = 4095
+"""Bytes of a path or of a link's target that Linux takes: a runtime fails to unpack what has longer ones."""
+_COUNTS_AS_ONE = 200
 _PACKED = (
     "application/vnd.oci.image.layer.",
     "application/vnd.docker.image.rootfs.",
@@ -25,7 +28,8 @@ _PACKED = (
 class Limits:
     """Bounds for one image: bytes of all layers unpacked, and paths that are remembered at a time.
 
-    A path takes about 200 bytes of memory, so that the default's are 100 MB; common images have some ten thousand.
+    A path takes about 200 bytes of memory, so that the default's are 100 MB; common images have some ten thousand. A
+    long one counts as several.
     """
 
     unpacked: int = 64 * 1024**3
@@ -46,9 +50,9 @@ class Budget:
         if self.unpacked > self.limits.unpacked:
             raise LayerFault(f"makes the image larger than {self.limits.unpacked} bytes unpacked, which is the limit")
 
-    def remember(self, count: int) -> None:
-        """Count paths."""
-        self.paths += count
+    def remember(self, *texts: str) -> None:
+        """Count one path, whose texts are kept."""
+        self.paths += 1 + sum(map(len, texts)) // _COUNTS_AS_ONE
         if self.paths > self.limits.paths:
             raise LayerFault(f"makes it more than {self.limits.paths} paths to remember, which is the limit")
 
@@ -151,6 +155,8 @@ class _Builder:
                 self._add(member)
 
     def _add(self, member: Member) -> None:
+        if max(len(member.name), len(member.target)) > _LONGEST:
+            raise LayerFault(f"has a path of more than {_LONGEST} bytes, which no runtime can unpack")
         path = _clean(member.name)
         folder, _, name = path.rpartition("/")
         if name.startswith(_WHITEOUT):
@@ -162,7 +168,7 @@ class _Builder:
         node = self._node(member)
         if not (self.lowest and node is Plain.FILE):
             if path not in self.layer.nodes:
-                self.budget.remember(1)
+                self.budget.remember(path, member.target)
             self.layer.nodes[path] = node
         elif path in self.layer.nodes:
             del self.layer.nodes[path]  # the second of two of the same name counts
@@ -194,7 +200,7 @@ class _Builder:
             head = head_of(member.start)
         if isinstance(head, Elf):
             if path not in self.layer.elves:
-                self.budget.remember(1)
+                self.budget.remember(path)
             self.layer.elves[path] = head
         else:
             self.layer.elves.pop(path, None)
@@ -207,12 +213,12 @@ class _Builder:
             self.layer.removed.add(f"{folder}/{hidden}" if folder else hidden)
         else:
             return  # what AUFS keeps for itself
-        self.budget.remember(1)
+        self.budget.remember(folder, name)
 
     def _folders(self, folder: str) -> None:
         layer = self.layer
         while folder and folder not in layer.folders and layer.nodes.get(folder) is not Plain.DIRECTORY:
-            self.budget.remember(1)
+            self.budget.remember(folder)
             layer.folders.add(folder)
             folder = folder.rpartition("/")[0]
 

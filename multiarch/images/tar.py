@@ -74,8 +74,9 @@ class TarReader:
         self._padding = 0
         self._zero_seen = False
         self._ended = False
+        # What extended headers say of the next member: GNU's long names, and the last pax header.
+        self._long: dict[str, str] = {}
         self._extended: dict[str, str] = {}
-        self._global: dict[str, str] = {}
         self._pending: tuple[str, str, int] = ("", "", 0)
 
     def feed(self, data: bytes) -> Iterator[Member]:
@@ -99,8 +100,13 @@ class TarReader:
 
     def close(self) -> None:
         """Say that there is no more. An archive may end without its mark, but not within a member."""
-        if not self._ended and (self._skip or self._buffer or self._then != self._header or self._extended):
+        if not self._ended and (
+            self._skip or self._buffer or self._then != self._header or self._long or self._extended
+        ):
             raise LayerFault("is cut off: its archive ends within a member")
+
+    def _forget(self) -> None:
+        self._long, self._extended = {}, {}
 
     def _next_header(self) -> None:
         self._wanted, self._then = BLOCK, self._header
@@ -134,15 +140,17 @@ class TarReader:
         self._skip = self._padding
         self._next_header()
         if flag in b"LK":
-            self._extended["path" if flag == b"L" else "linkpath"] = _text(content)
-        elif flag == b"x":
-            self._extended.update(_records(content))
-        else:
-            self._global.update(_records(content))
+            self._long["path" if flag == b"L" else "linkpath"] = _text(content)
+            return
+        # One header counts, so that no number of them fills the memory. One for all members is read past, as Go does,
+        # together with what was said of the next.
+        self._extended = dict(_records(content))
+        if flag == b"g":
+            self._forget()
 
     def _member(self, block: bytes, flag: bytes, size: int) -> Member | None:
-        said = self._global | self._extended
-        self._extended = {}
+        said = self._extended | self._long
+        self._forget()
         kind = _KINDS.get(flag, MemberKind.SPECIAL)
         name = said.get("GNU.sparse.name") or said.get("path") or _name(block)
         target = said.get("linkpath") or _text(block[157:257])
@@ -150,7 +158,7 @@ class TarReader:
         if kind is MemberKind.FILE and flag == b"\0" and name.endswith("/"):
             kind = MemberKind.DIRECTORY
         # What follows a link, a directory or a device is the next header, whatever size it says.
-        size = _decimal(said["size"]) if "size" in said else size
+        size = _decimal(said["size"]) if said.get("size") else size
         size = size if kind is MemberKind.FILE or flag not in _KINDS else 0
         holes = flag == b"S" or any(key.startswith("GNU.sparse.") for key in said)
         if flag == b"S" and block[482]:

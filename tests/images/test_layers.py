@@ -106,3 +106,16 @@ def test_encrypted_layers_and_other_blobs_are_no_layers() -> None:
     assert is_layer("application/vnd.docker.image.rootfs.foreign.diff.tar.gzip")
     assert not is_layer("application/vnd.oci.image.layer.v1.tar+gzip+encrypted")
     assert not is_layer("application/vnd.in-toto+json")
+
+
+@pytest.mark.parametrize("part", [File("a/" * 2100 + "b"), Symlink("link", "b/" * 2100)])
+def test_a_path_that_linux_can_t_have_is_refused_before_anything_is_made_of_it(part: Part) -> None:
+    with pytest.raises(LayerFault, match="has a path of more than 4095 bytes"):
+        read(part)
+
+
+def test_long_paths_count_as_several() -> None:
+    parts = [File(f"{number}" + "n" * 3000, mode=0o644) for number in range(10)]
+    assert len(read(*parts, limits=Limits(paths=200)).nodes) == 10
+    with pytest.raises(LayerFault, match="paths to remember"):
+        read(*parts, limits=Limits(paths=100))

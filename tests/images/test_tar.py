@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+import tracemalloc
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -108,6 +109,35 @@ def test_an_extended_header_of_any_size_is_not_kept() -> None:
     info.type, info.size = tarfile.GNUTYPE_LONGNAME, SPECIAL_LIMIT + 1
     with pytest.raises(LayerFault, match="extended header of 1048577 bytes"):
         read(info.tobuf(tarfile.GNU_FORMAT))
+
+
+def extended(kind: bytes, **records: str) -> bytes:
+    """A pax header alone."""
+    header = tarfile.TarInfo.create_pax_global_header(records)
+    info = tarfile.TarInfo.frombuf(header[:BLOCK], "utf-8", "strict")
+    info.type = kind
+    return info.tobuf(tarfile.USTAR_FORMAT) + header[BLOCK:]
+
+
+def test_of_several_extended_headers_the_last_counts_and_none_for_all_members() -> None:
+    twice = extended(tarfile.XHDTYPE, linkpath="away") + extended(tarfile.XHDTYPE, path="new")
+    link = archive([Symlink("old", "to")])
+    assert [(member.name, member.target) for member in read(twice + link)] == [("new", "to")]
+    assert [member.name for member in read(extended(tarfile.XGLTYPE, path="everywhere") + link)] == ["old"]
+
+
+def test_no_number_of_extended_headers_fills_the_memory() -> None:
+    reader = TarReader()
+    large = "x" * (SPECIAL_LIMIT - 100)
+    tracemalloc.start()
+    try:
+        for kind in (tarfile.XHDTYPE, tarfile.XGLTYPE):
+            for number in range(20):
+                assert list(reader.feed(extended(kind, **{f"comment{number}": large}))) == []
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 10 * SPECIAL_LIMIT
 
 
 def test_a_link_s_size_is_no_content() -> None:
