@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from multiarch.cli.audit_source import STANDARD_INPUT, STANDARD_INPUT_NAME
+from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME
 
 if TYPE_CHECKING:
     from multiarch.audit.workloads import WorkloadRow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from multiarch.cli.output import say
 from multiarch.errors import MultiarchError
+from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, standard_input
 
 if TYPE_CHECKING:
     from multiarch.audit.uses import Lines, Use
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from multiarch.registry.credentials.model import Credentials
 
 Result = TypeVar("Result")
-STANDARD_INPUT = "-"
-STANDARD_INPUT_NAME = "standard input"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +50,26 @@ def from_manifests(paths: Sequence[str]) -> list[Use]:
 
 def manifest_objects(paths: Sequence[str]) -> tuple[Iterator[Found], Lines]:
     """The objects in manifests, and what reads the lines that they stand on. Raises while they are read."""
-    from multiarch.kubernetes.manifests import read_manifests
-
     # Standard input is read here, once, because its lines are wanted after its objects.
-    stdin = sys.stdin.read() if STANDARD_INPUT in paths else ""
+    stdin = standard_input() if STANDARD_INPUT in paths else ""
 
     @cache
     def lines(where: str) -> tuple[str, ...]:
         text = stdin if where == STANDARD_INPUT_NAME else Path(where).read_text(encoding="utf-8")
         return tuple(text.splitlines())
 
-    return read_manifests(paths, stdin=stdin), lines
+    return _some(read_manifests(paths, stdin=stdin), paths), lines
+
+
+def _some(objects: Iterator[Found], paths: Sequence[str]) -> Iterator[Found]:
+    """The objects. Raises MultiarchError if there is none: an audit of nothing would find nothing wrong."""
+    empty = True
+    for each in objects:
+        empty = False
+        yield each
+    if empty:
+        names = ", ".join(STANDARD_INPUT_NAME if path == STANDARD_INPUT else path for path in paths)
+        raise MultiarchError(f"{names}: no Kubernetes object is there.", hint="Did what writes the manifests fail?")
 
 
 def from_list(name: str) -> list[Use]:
@@ -73,7 +80,7 @@ def from_list(name: str) -> list[Use]:
     from multiarch.audit.uses import Place, Role, Use, Workload
 
     try:
-        text = sys.stdin.read() if name == STANDARD_INPUT else Path(name).read_text(encoding="utf-8")
+        text = standard_input() if name == STANDARD_INPUT else Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise MultiarchError(f"{name} can't be read: {getattr(error, 'strerror', None) or error}.") from error
     file = STANDARD_INPUT_NAME if name == STANDARD_INPUT else name

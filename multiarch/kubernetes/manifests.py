@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from multiarch.errors import MultiarchError
 from multiarch.kubernetes.source import Found, Source
 
 STANDARD_INPUT = "-"
+STANDARD_INPUT_NAME = "standard input"
 SUFFIXES = (".yaml", ".yml", ".json")
 _NO_KUBERNETES = (
     "A Kubernetes object has apiVersion and kind. Name the manifests themselves; `helm template` and "
@@ -40,10 +42,21 @@ def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> 
             if seen_stdin:
                 raise MultiarchError("Standard input (-) can be read once.")
             seen_stdin = True
-            yield from objects_in(sys.stdin.read() if stdin is None else stdin, "standard input")
+            yield from objects_in(standard_input() if stdin is None else stdin, STANDARD_INPUT_NAME)
             continue
         for file in _files(Path(path)):
             yield from objects_in(_text(file), str(file))
+
+
+def standard_input() -> str:
+    """All of standard input, which is UTF-8 whatever the locale is. Raises MultiarchError if it is not."""
+    stream = sys.stdin
+    try:
+        # A terminal's locale may let any bytes pass as text that nothing can print or parse.
+        return stream.buffer.read().decode() if isinstance(stream, io.TextIOWrapper) else stream.read()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise MultiarchError(f"{STANDARD_INPUT_NAME} can't be read: {why}.") from error
 
 
 def objects_in(text: str, where: str) -> Iterator[Found]:

@@ -92,6 +92,35 @@ def test_standard_input_reads_like_a_file(run: type_of_run, manifest: Path, monk
     assert {use["file"] for row in ran.json["images"] for use in row["uses"]} == {"standard input"}
 
 
+@pytest.mark.parametrize("command", ["images", "workloads", "daemonsets"])
+def test_bytes_that_are_no_text_on_standard_input_are_one_line(
+    run: type_of_run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(b"\xff\xfe\0"), encoding="ascii", errors="surrogateescape")
+    monkeypatch.setattr("sys.stdin", stream)
+    ran = run("audit", command, "-")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error: standard input can't be read: 'utf-8' codec can't decode byte 0xff")
+
+
+@pytest.mark.parametrize("command", ["images", "workloads"])
+@pytest.mark.parametrize("text", ["", "---\n# nothing\n---\n", "[]"])
+def test_an_audit_of_nothing_does_not_find_everything_in_order(
+    run: type_of_run, monkeypatch: pytest.MonkeyPatch, command: str, text: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    ran = run("audit", command, "-")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == ("error: standard input: no Kubernetes object is there. Did what writes the manifests fail?\n")
+
+
+def test_an_image_that_no_connection_can_be_made_for_costs_its_own_row_alone(run: type_of_run, tmp_path: Path) -> None:
+    images = ["127.0.0.1:99999/app", "[::::]/app", f"{'a' * 64}.invalid/app", "127.0.0.1:1/app"]
+    (tmp_path / "list").write_text("\n".join(images))
+    ran = run("audit", "images", "--images", str(tmp_path / "list"), "-o", "json", "--timeout", "2")
+    assert (ran.code, ran.json["summary"]["unknown"]) == (0, 4)
+
+
 def test_json_names_every_container_and_its_line(run: type_of_run, manifest: Path) -> None:
     ran = run("audit", "images", str(manifest), "-o", "json")
     assert (ran.json["kind"], ran.json["version"]) == ("image-audit", "1")

@@ -107,7 +107,7 @@ def test_regctl_reads_the_good_ones_the_same() -> None:
 
 def test_regctl_refuses_the_bad_ones_too() -> None:
     # It takes any digest, IDs, repositories and hosts of any length, and ports that there are not.
-    lenient = ("64 hexadecimal digits are", "md5 is no known", "lower case", "401 characters")
+    lenient: tuple[str, ...] = ("64 hexadecimal digits are", "md5 is no known", "lower case", "401 characters")
     lenient += ("above 65535", "a host name has at most")
     taken = [fault for text, fault in BAD if regctl(text).returncode == 0]
     assert [fault for fault in taken if not any(words in fault for words in lenient)] == []
