@@ -116,7 +116,7 @@ def test_of_several_files_the_one_with_the_fault_is_named(run: type_of_run, clon
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "It takes pods to simulate: --pods or --pending."),
+        ((), "It is not said which pods to simulate. --pods FILE"),
         (("--pods", PODS, "--pending"), "--pods and --pending exclude each other."),
         (("--pods", PODS, "--context", "a", "-n", "b"), "--context, --namespace goes with --pending, not with --pods."),
     ],
@@ -137,6 +137,48 @@ def test_a_folder_and_standard_input_are_read_too(
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(other)))
     ran = run("simulate", "payments-prod", "--pods", "manifests", "--pods", "-", "-o", "json")
     assert [each["name"] for each in ran.json["workloads"]] == ["Pod/one and 1 like it"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "standard input: there is no object, so no pod to simulate. Nothing was read: did the command"),
+        ("---\n---\n", "standard input: there is no object, so no pod to simulate. Nothing was read: "),
+        ("kind: Foo\nmetadata: {name: x}\n", "there is no pod to simulate: 1 object makes no pods: Foo 1. --pods"),
+        ("kind: PodList\nitems: []\n", "standard input: there is no object, so no pod to simulate."),
+        (
+            json.dumps([{"kind": kind, "metadata": {"name": "x"}} for kind in ("Service", "ConfigMap", "Service")]),
+            "3 objects make no pods: ConfigMap 1, Service 2.",
+        ),
+        (
+            json.dumps({"kind": "Deployment", "metadata": {"name": "x"}, "spec": {"replicas": 0, "template": FEW}}),
+            "1 object makes no pods: Deployment 1.",
+        ),
+        (
+            json.dumps({"kind": "DaemonSet", "metadata": {"name": "x"}, "spec": {"template": FEW}}),
+            "there is no pod to simulate: 1 DaemonSet, whose pods come to nodes and get none made.",
+        ),
+    ],
+)
+def test_input_without_a_pod_passes_no_gate(
+    run: type_of_run, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    ran = run("simulate", "payments-prod", "--pods", "-")
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+def test_objects_that_make_no_pods_are_counted(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = [{"kind": kind, "metadata": {"name": "x"}} for kind in ("Service", "ConfigMap", "ConfigMap")]
+    given = json.dumps([FEW, *others])
+    monkeypatch.setattr("sys.stdin", io.StringIO(given))
+    ran = run("simulate", "payments-prod", "--pods", "-")
+    assert ran.code == 0
+    assert ran.out.splitlines()[1] == "3 objects make no pods: ConfigMap 2, Service 1"
+    monkeypatch.setattr("sys.stdin", io.StringIO(given))
+    ran = run("simulate", "payments-prod", "--pods", "-", "-o", "json")
+    assert ran.json["withoutPods"] == [{"kind": "ConfigMap", "objects": 2}, {"kind": "Service", "objects": 1}]
 
 
 def test_without_a_cluster_pending_pods_can_not_be_had(
