@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from multiarch.autoscaling import selection, syntax
+from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Kind, Requirement
 from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
 from multiarch.autoscaling.weights import MOST_WISHES
@@ -43,6 +43,7 @@ def check_pool(spec: PoolSpec, order: Sequence[Kind], context: AutoscalingContex
     _check_taints(spec, context, report)
     _check_weight(spec, report)
     _check_syntax(spec, report)
+    _check_quiet_hours(spec, report)
 
 
 def check_weights(specs: Sequence[PoolSpec], report: Report) -> None:
@@ -257,4 +258,31 @@ def _check_syntax(spec: PoolSpec, report: Report) -> None:
             f"nothing limits what {spec.name} may cost.",
             hint="Set cpuLimit.",
             severity=Severity.WARNING,
+        )
+
+
+def _check_quiet_hours(spec: PoolSpec, report: Report) -> None:
+    """Refuse quiet hours without an end: no node would be consolidated, nor replaced after a change."""
+    schedule, duration = spec.quiet_hours or ("", "")
+    if spec.quiet_hours is None or syntax.schedule_fault(schedule) or syntax.quiet_duration_fault(duration):
+        return
+    pause = quiet_hours.longest_pause(schedule)
+    if pause is None:
+        report(
+            "quiet-hours-always",
+            (*spec.path, "quietHours", "schedule"),
+            f"no day is ever one of {schedule!r}, and what never begins never ends for Karpenter: no node of "
+            f"{spec.name} would be consolidated, or replaced after a change.",
+            hint="Name a day that there is.",
+            value=schedule,
+        )
+    elif quiet_hours.minutes_of(duration) >= pause:
+        shorter = f"Write less than {quiet_hours.in_hours(pause)}, or let" if pause > 1 else "Let"
+        report(
+            "quiet-hours-always",
+            (*spec.path, "quietHours", "duration"),
+            f"{schedule!r} begins again before {duration} are over: quiet hours never end, and no node of {spec.name} "
+            "would be consolidated, or replaced after a change.",
+            hint=f"{shorter} the schedule begin less often.",
+            value=duration,
         )
