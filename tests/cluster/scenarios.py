@@ -72,6 +72,13 @@ class Scenario:
 _XLARGE: Mapping[str, Any] = {"sizes": ["xlarge"]}
 XLARGE = Pools("xlarge", {"general": _XLARGE})
 LIMIT_4_CPUS = Pools("limit-4-cpus", {"general": {**_XLARGE, "cpuLimit": 4}})
+ARM64_UNWANTED = Pools(
+    "arm64-unwanted",
+    {
+        "general": {**_XLARGE, "arm64Taint": False, "taints": ["old=yes:PreferNoSchedule"]},
+        "other": {**_XLARGE, **_AMD64, "capacityTypes": ["on-demand"], "weight": 5},
+    },
+)
 POOLS = (
     Pools("as-they-come", {"general": {}}, one_size=False),
     XLARGE,
@@ -91,8 +98,7 @@ POOLS = (
         },
     ),
     Pools("untainted", {"general": {**_XLARGE, "arm64Taint": False, "labels": {"example.com/tier": "batch"}}}),
-    Pools("arm64-unwanted", {"general": {**_XLARGE, "arm64Taint": False, "taints": ["old=yes:PreferNoSchedule"]},
-                             "other": {**_XLARGE, **_AMD64, "capacityTypes": ["on-demand"], "weight": 5}}),
+    ARM64_UNWANTED,
     Pools("arm64-in-one-zone", {"arm": {**_XLARGE, **_ARM64, "zones": ["us-east-1b"]}, "x86": {**_XLARGE, **_AMD64}}),
     Pools("with-nodes", {"general": _XLARGE}, nodes=True),
 )  # fmt: skip
@@ -104,7 +110,6 @@ _ONCE_DIFFERENT: Mapping[str, Mapping[str, int]] = {
                 "amd-or-arm": 2887},
     "one-for-both-untainted": {"spread-host": 518, "spread-capacity": 1024, "likes-on-demand": 1553,
                                "tolerates-key": 541, "not-zone": 1898},
-    "arm64-unwanted": {"spread-architecture": 1600, "wants-family": 900},
     "with-nodes": {"apart-by-zone": 0, "tolerant": 700, "selects-type": 1100},
 }  # fmt: skip
 """By kind of pools: hands in which the simulator, or the rig, was wrong once, with the millicores of their pods."""
