@@ -29,7 +29,8 @@ def plan_autoscaling(
 ) -> AutoscalingPlan:
     """Derive the autoscalers' plans, reporting every problem.
 
-    ``groups`` are all of the stack's node groups: with one missing, what is said of them would be wrong.
+    ``groups`` are all of the stack's node groups: with one missing, what is said of them would be wrong. That there is
+    none is the caller's to report.
     """
     order = spec.order or preferring(spec.prefer)
     installed = {spec.use, spec.migrate_from} - {Autoscaler.NONE, None}

@@ -225,6 +225,22 @@ def test_a_contradiction_is_named_with_its_key_and_the_way_out(
     assert found[0].hint
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        KARPENTER["autoscaling"],
+        karpenter(controllerGroup="web")["autoscaling"],
+        {"use": "cluster-autoscaler", "migrateFrom": "karpenter"},
+        {"use": "karpenter", "migrateFrom": "cluster-autoscaler"},
+    ],
+)
+def test_a_stack_without_node_groups_is_refused_for_that_alone(words: dict[str, Any]) -> None:
+    found = problems({"nodeGroups": {"web": None, "web-arm": None}, "autoscaling": words})
+    [refused] = [p for p in found if p.severity is ERROR]
+    assert (refused.rule, refused.key) == ("no-node-groups", "nodeGroups")
+    assert refused.hint == "Add one: nodeGroups: {NAME: {instanceTypes: [...], minSize: 2}}."
+
+
 def test_a_sound_stack_of_either_autoscaler_has_nothing_but_unpinned_images() -> None:
     ids = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
     reachable = {"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ids}}
