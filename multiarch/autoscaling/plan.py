@@ -51,6 +51,8 @@ def plan_autoscaling(
         )
     if autoscaler and karpenter:
         migration.check_capacity(groups, autoscaler, karpenter, report)
+    elif autoscaler:
+        _check_room(groups, report)
     pools = karpenter.pools if karpenter else ()
     _check_order(spec, order, groups, pools, report)
     derived = tuple(_explained(spec, order, autoscaler, karpenter, groups))
@@ -82,6 +84,20 @@ def _check_words(spec: AutoscalingSpec, report: Report) -> None:
                 hint=f"Set use: {each}, or remove them.",
                 severity=Severity.WARNING,
             )
+
+
+def _check_room(groups: Sequence[NodeGroupPlan], report: Report) -> None:
+    """Warn where the cluster autoscaler could do nothing: no group may grow, nor shrink."""
+    if groups and all(group.sizes.minimum == group.sizes.maximum for group in groups):
+        fixed = ", ".join(sorted(f"{group.name} ({group.sizes.maximum})" for group in groups))
+        report(
+            "no-group-can-grow",
+            (*ROOT, "use"),
+            f"the cluster autoscaler can neither add nor remove a node: minSize is maxSize of {fixed}.",
+            hint="Raise maxSize of one, or set use: none.",
+            value=str(Autoscaler.CLUSTER_AUTOSCALER),
+            severity=Severity.WARNING,
+        )
 
 
 def _check_order(

@@ -79,6 +79,9 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("migration", groups(migrateFrom="cluster-autoscaler"), f"{ROOT}.migrateFrom", "for itself", ERROR),
     ("migration-sizes", merged(KARPENTER, {"autoscaling": {"migrateFrom": "cluster-autoscaler"}}),
      "nodeGroups.web-arm.maxSize", "up to 3", WARNING),
+    ("no-group-can-grow",
+     merged(groups(), {"nodeGroups": {"web": {"minSize": 2, "maxSize": 2}, "web-arm": {"minSize": 1, "maxSize": 1}}}),
+     f"{ROOT}.use", "minSize is maxSize of web (2), web-arm (1)", WARNING),
     ("migration-no-room", leaving_karpenter(web={"minSize": 2, "maxSize": 2}, other={"minSize": 1, "maxSize": 1}),
      f"{ROOT}.migrateFrom", "no node group may grow", ERROR),
     ("migration-architecture", leaving_karpenter(web={"maxSize": 5}, other={"minSize": 1, "maxSize": 1}),
@@ -268,6 +271,11 @@ def test_groups_that_are_left_are_closed_by_their_sizes(change: dict[str, Any], 
     words = merged(KARPENTER, {"nodeGroups": change, "autoscaling": {"migrateFrom": "cluster-autoscaler"}})
     named = merged(words, {"autoscaling": {"karpenter": {"controllerGroup": "web"}}})
     assert {p.rule for p in plan(named).warnings if p.rule.startswith("migration")} == rules
+
+
+def test_one_group_that_may_grow_is_enough_for_the_cluster_autoscaler() -> None:
+    words = merged(groups(), {"nodeGroups": {"web": {"minSize": 2, "maxSize": 2}}})
+    assert "no-group-can-grow" not in {p.rule for p in plan(words).warnings}
 
 
 def test_a_stack_of_both_autoscalers_says_which_one_it_leaves() -> None:
