@@ -90,7 +90,7 @@ def _show(stack: str, result: Simulation, without_pods: Sequence[tuple[str, int]
     typer.echo("\nNodes")
     columns = ("GROUP", "WHAT", "THERE", "NEW", "PODS", "NEW NODES")
     print_table(columns, [_group_row(group) for group in result.groups])
-    # In a table of its own: together they would be wider than most terminals, and names would break.
+    # In a table of its own: together they would be wider than most terminals.
     if used := [_use_row(group) for group in result.groups if group.cpu_allocatable]:
         typer.echo("\nCPU and memory")
         print_table(("GROUP", "CPU ASKED/GIVEN", "WASTE", "MEMORY ASKED/GIVEN", "WASTE"), used)

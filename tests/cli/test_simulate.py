@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -44,15 +45,21 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     ]
 
 
-def test_no_name_breaks_on_a_terminal_of_a_hundred_columns(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("columns", [80, 100])
+def test_no_name_breaks_on_a_terminal(run: type_of_run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # what is no terminal has room for everything
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", str(columns))
     ran = run("simulate", "payments-prod", "--pods", PODS)
     assert ran.code == 0
+    tables, notes, _ = ran.out.partition("\nNot modelled")
+    assert notes
+    assert all(len(line) <= columns for line in tables.splitlines() if line.startswith(" "))
     for table in ("\nNodes\n", "\nCPU and memory\n"):
-        rows = ran.out.partition(table)[2].partition("\n\n")[0].splitlines()
+        rows = tables.partition(table)[2].partition("\n\n")[0].splitlines()
         assert {"general-arm64-on-demand", "base"} <= {row.split()[0] for row in rows}
+    # One in each workload's table, and one in each of the others.
+    assert len(re.findall(r"(?<!\S)general-arm64-on-demand(?!\S)", tables)) == 5
 
 
 def test_pods_without_a_node_are_findings(run: type_of_run) -> None:
