@@ -30,7 +30,10 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     ran = run("simulate", "payments-prod", "--pods", PODS)
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert lines[0] == "payments-prod, karpenter: 39 pods, 39 placed; 4 new nodes beside 6 that are there"
+    assert lines[0] == "payments-prod, karpenter: 39 pods, 39 placed; 5 new nodes beside 6 that are there"
+    # What the example says of itself: nodes that are there first, then Graviton, spot before on-demand.
+    api = {row[0]: row[1] for row in map(str.split, re.findall(r"^ \d? +(\S+ +\d+\b)", ran.out, re.MULTILINE)[:3])}
+    assert api == {"general-arm64-spot": "12", "arm64-services": "6", "base": "6"}
     ledger = lines[lines.index("payments Deployment/ledger: 12 pods") :]
     assert "does not tolerate arch=arm64:NoSchedule" in ledger[3]
     assert "weight 30 below general-amd64-spot's 50" in ledger[6]
@@ -38,6 +41,7 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     # Of a group without nodes there is nothing to say.
     used = lines[lines.index("CPU and memory") + 3 : lines.index("Not modelled, or assumed") - 1]
     assert [line.split()[0] for line in used] == [
+        "general-arm64-spot",
         "general-arm64-on-demand",
         "general-amd64-spot",
         "arm64-services",
