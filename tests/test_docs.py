@@ -59,6 +59,11 @@ def test_every_link_within_the_project_leads_somewhere(name: str) -> None:
         assert not anchor or anchor in anchors(file), target
 
 
+def test_every_document_can_be_reached_from_the_readme() -> None:
+    linked = set(re.findall(r"\]\(([\w./-]+\.md)[)#]", text_of("README.md")))
+    assert set(NAMES) - {"README.md"} <= linked
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_path_of_the_project_that_is_named_exists(name: str) -> None:
     for span in code_spans(text_of(name)):
