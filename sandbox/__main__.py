@@ -164,9 +164,9 @@ def main() -> int:
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else 2
     except lifecycle.PulumiFailedError as error:
+        _say(str(error))
         for line in error.lines:
             print(line, file=sys.stderr)
-        _say(str(error))
         return error.exit_code
     except MultiarchError as error:
         _say(str(error))

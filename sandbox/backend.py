@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +15,15 @@ from multiarch.errors import OutsideError
 from sandbox.layout import Layout
 from sandbox.processes import ProcessId, identify
 
+_DEFAULT_PROVIDER = re.compile(r"::pulumi:providers:[\w-]+::default(?:_[\w.+-]+)?$")
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What the state of a stack holds: counts of resources, of protected ones, and operations that were cut off."""
+    """What the state of a stack holds: counts of resources, of protected ones, and operations that were cut off.
+
+    Providers that no program declares are in the state too; as in Pulumi's own summaries they are not counted.
+    """
 
     resources: int
     protected: int
@@ -49,7 +55,7 @@ def checkpoint(layout: Layout, stack: str) -> Checkpoint:
         raise OutsideError(f"{file} cannot be read ({type(error).__name__}: {error}).") from error
     root: Mapping[str, Any] = next((row for row in resources if row.get("type") == "pulumi:pulumi:Stack"), {})
     return Checkpoint(
-        resources=len(resources),
+        resources=sum(not _DEFAULT_PROVIDER.search(str(row.get("urn"))) for row in resources),
         protected=sum(bool(row.get("protect")) for row in resources),
         pending=tuple(pending),
         outputs=root.get("outputs", {}),

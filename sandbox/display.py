@@ -8,7 +8,7 @@ of them these were.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sandbox.runner import plain
 
@@ -18,6 +18,8 @@ _ROW = re.compile(r"^.{0,4}\s*pulumi:pulumi:Stack .*\b\d+ warnings?\s*$")
 # Every command looks at AWS first (options.refresh in Pulumi.yaml): a line and another for each resource, all alike.
 _LOOKED_AT = re.compile(r"^ ~  \S+ \S+ refresh(?:ing)?(?: warning: .*)?\s*$")
 _DIAGNOSTICS = "Diagnostics:"
+_STACK = "pulumi:pulumi:Stack "
+_FOLLOWS = re.compile(r" +error: (?:update|destroy|preview) failed")
 
 
 def is_ambient(line: str) -> bool:
@@ -70,14 +72,41 @@ class Display:
         return _COUNTED.sub(count, line).rstrip()
 
 
+def failures_last(lines: Sequence[str]) -> list[str]:
+    """Sort diagnostics, which are without colours, so that the resource that failed stands below all else.
+
+    That the stack's update failed follows from that, and is left out.
+    """
+    sections: list[list[str]] = []
+    for line in lines:
+        if not sections or _is_heading(line):
+            sections.append([])
+        sections[-1].append(line)
+    failed = [section for section in sections if _has_error(section)]
+    if any(_STACK not in section[0] for section in failed):
+        sections = [[line for line in section if not _FOLLOWS.fullmatch(line)] for section in sections]
+        sections = [section for section in sections if not _is_heading(section[0]) or len(section) > 1]
+        sections.sort(key=_has_error)
+    return [line for section in sections for line in section]
+
+
+def _has_error(section: Sequence[str]) -> bool:
+    return any(line.strip().startswith("error: ") for line in section)
+
+
+def _is_heading(text: str) -> bool:
+    return text.startswith("  ") and not text.startswith("   ") and text.endswith(":")
+
+
 def _without_empty_diagnostics(lines: list[str]) -> list[str]:
     """Leave out a resource's heading with nothing below it, and the section's when nothing is left in it."""
     kept: list[str] = []
     for line in reversed(lines):
         text = plain(line)
         below = plain(kept[-1]) if kept else ""
-        heading = text.startswith("  ") and not text.startswith("   ") and text.endswith(":")
-        if (heading and not below.startswith("    ")) or (text == _DIAGNOSTICS and not below.startswith("  ")):
+        if (_is_heading(text) and not below.startswith("    ")) or (
+            text == _DIAGNOSTICS and not below.startswith("  ")
+        ):
             while kept and not plain(kept[-1]).strip():
                 kept.pop()
             continue

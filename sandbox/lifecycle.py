@@ -26,7 +26,7 @@ class PulumiFailedError(OutsideError):
         """``what`` names the command and the stack."""
         super().__init__(f"pulumi {what} failed (exit code {outcome.returncode}).", hint=f"All it said is in {log}.")
         told = outcome.section("Diagnostics") or outcome.lines[-20:]
-        self.lines = tuple(line for line in told if not display.is_ambient(line))
+        self.lines = tuple(display.failures_last([line for line in told if not display.is_ambient(line)]))
 
 
 class StoppedError(MultiarchError):

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 from ruamel.yaml import YAML
 
@@ -34,7 +35,7 @@ def print_world(console: Console, layout: Layout, url: str, stack: str) -> None:
     # Where several stacks are up, groups of all of them are listed.
     console.print("  " + (", ".join(_counted(number, label) for label, number in counts.items()) or "nothing"))
     if groups:
-        console.print(_table(groups))
+        print_groups(console, groups)
     if recorded := releases(layout.manifests(stack)):
         console.print("[bold]Helm releases[/bold], recorded and not installed: the sandbox runs no charts")
         for line in recorded:
@@ -62,15 +63,28 @@ def _counted(number: int, plural: str) -> str:
     return f"{number} {singular if number == 1 else plural}"
 
 
-def _table(groups: list[inventory.NodeGroup]) -> Table:
+def print_groups(console: Console, groups: list[inventory.NodeGroup]) -> None:
+    """Print a table of node groups. Names are there to be copied: they stay whole, be the terminal too narrow."""
+    columns = ("node group", "cluster", "kind", "architecture", "instance types", "min/now/max")
+    rows = [
+        (
+            group.name,
+            group.cluster,
+            "managed" if group.managed else "self-managed",
+            group.architecture,
+            ", ".join(group.instance_types),
+            f"{group.minimum}/{group.desired}/{group.maximum}",
+        )
+        for group in groups
+    ]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
-    for column in ("node group", "cluster", "kind", "architecture", "instance types", "min/now/max"):
-        table.add_column(column, no_wrap=column in {"architecture", "min/now/max"})
-    for group in groups:
-        kind = "managed" if group.managed else "self-managed"
-        sizes = f"{group.minimum}/{group.desired}/{group.maximum}"
-        table.add_row(group.name, group.cluster, kind, group.architecture, ", ".join(group.instance_types), sizes)
-    return table
+    for column, cells in zip(columns, zip(columns, *rows, strict=True), strict=True):
+        parts = " ".join(cells).split() if column == "instance types" else cells
+        table.add_column(column, min_width=max(map(len, parts)))
+    for row in rows:
+        table.add_row(*map(escape, row))
+    width = max(console.width, Measurement.get(console, console.options, table).minimum)
+    console.print(table, width=width, crop=False, soft_wrap=True)
 
 
 def _short(value: Any) -> str:  # noqa: ANN401 (an output is any JSON)

@@ -40,6 +40,7 @@ HELP_FOR = (
     ("stack", "render"),
     ("stack", "pin"),
     ("stack", "schema"),
+    ("simulate",),
     ("facts", "refresh"),
     ("image", "inspect"),
     ("image", "verify"),

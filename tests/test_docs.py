@@ -12,7 +12,7 @@ import pytest
 
 from multiarch.stack.schema_paths import elsewhere, fields, model_at
 from tests.documents import ROOT, blocks, documents, ran, renewed
-from tests.rules import rules
+from tests.rules import reported, rules
 
 DOCS = ROOT / "docs"
 NAMES = [document.relative_to(ROOT).as_posix() for document in documents()]
@@ -57,6 +57,11 @@ def test_every_link_within_the_project_leads_somewhere(name: str) -> None:
         file = (ROOT / name).parent / path if path else ROOT / name
         assert file.exists(), target
         assert not anchor or anchor in anchors(file), target
+
+
+def test_every_document_can_be_reached_from_the_readme() -> None:
+    linked = set(re.findall(r"\]\(([\w./-]+\.md)[)#]", text_of("README.md")))
+    assert set(NAMES) - {"README.md"} <= linked
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -115,6 +120,24 @@ def test_the_rules_that_are_read_from_the_code_are_all_there_are() -> None:
     seen = set(re.findall(r'^    \("([a-z0-9-]+)", [a-z{]', cases, re.MULTILINE))
     assert len(seen) > 60
     assert seen <= rules().keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('for rule in ("budget", "duration"):\n    report(rule, path, "…")\n', "m.py:2: the rule that report takes is"),
+        ('report("a" if x else "b", path, "…")\n', "m.py:1: the rule that report takes is no literal"),
+        ('def warn(rule: str) -> None:\n    report(rule, path, "…")\n', "m.py: warn takes a rule, and tests/rules.py"),
+    ],
+)
+def test_a_rule_that_can_not_be_read_from_the_code_is_an_error(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        list(reported(text, "m.py"))
+
+
+def test_a_rule_is_read_once_where_it_is_literal() -> None:
+    text = "def _refuse(rule: str) -> None:\n    raise StackError([Problem(rule=rule)])\n_refuse('a-rule')\n"
+    assert list(reported(text, "m.py")) == [("a-rule", "error")]
 
 
 def test_operations_names_keys_that_the_schema_has() -> None:

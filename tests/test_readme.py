@@ -41,7 +41,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clone")
     shutil.copy(ROOT / "Pulumi.yaml", folder)
     shutil.copytree(ROOT / "config", folder / "config")
-    (folder / "components").symlink_to(ROOT / "components")
+    for name in ("components", "examples"):
+        (folder / name).symlink_to(ROOT / name)
     return folder
 
 

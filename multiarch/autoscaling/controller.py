@@ -120,7 +120,12 @@ def _version(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -
 def _controller_group(
     spec: KarpenterSpec, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: Report
 ) -> str:
-    """Return the group that the controller runs on, or an empty name beside a reported problem."""
+    """Return the group that the controller runs on, or an empty name beside a reported problem.
+
+    A stack without any node group is refused for that alone.
+    """
+    if not groups:
+        return ""
     path = (*PATH, "controllerGroup")
     faults = {group.name: _why_not(group, context) for group in groups}
     able = [name for name, fault in faults.items() if fault is None]
@@ -136,7 +141,7 @@ def _controller_group(
                 hint="Name one; it must not run on nodes that it manages itself.",
             )
         else:
-            why = "; ".join(f"{name} {fault}" for name, fault in faults.items()) or "there is no node group"
+            why = "; ".join(f"{name} {fault}" for name, fault in faults.items())
             report("controller-nowhere", path, f"Karpenter's controller has no node to run on: {why}.", hint=hint)
         return ""
     if spec.controller_group not in faults:

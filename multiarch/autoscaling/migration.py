@@ -38,8 +38,11 @@ def check_capacity(
 ) -> None:
     """Report pods for which the new autoscaler could make no node; both plans are of one stack.
 
-    The old autoscaler is the one whose groups or pools are cordoned.
+    The old autoscaler is the one whose groups or pools are cordoned. A stack without any node group is refused for
+    that alone.
     """
+    if not groups:
+        return
     pools = {kind.architecture for pool in karpenter.pools for kind in pool.kinds}
     if autoscaler.cordoned:
         old = {group.architecture for group in groups if group.name in autoscaler.cordoned}

@@ -18,9 +18,14 @@ from multiarch.autoscaling.model import (
 from multiarch.autoscaling.order import preferring
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, AutoscalingSpec
 from multiarch.errors import Severity
-from multiarch.nodes.model import Derived, NodeGroupPlan
+from multiarch.nodes.model import CapacityType, Derived, NodeGroupPlan
 from multiarch.nodes.report import Report
 
+SPOT_ROLE = "AWSServiceRoleForEC2Spot"
+"""The service-linked role that EC2 asks for at a launch of spot through its API. It is the account's, and no stack's.
+
+Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html
+"""
 _KEYS = {Autoscaler.CLUSTER_AUTOSCALER: "clusterAutoscaler", Autoscaler.KARPENTER: "karpenter"}
 
 
@@ -29,7 +34,8 @@ def plan_autoscaling(
 ) -> AutoscalingPlan:
     """Derive the autoscalers' plans, reporting every problem.
 
-    ``groups`` are all of the stack's node groups: with one missing, what is said of them would be wrong.
+    ``groups`` are all of the stack's node groups: with one missing, what is said of them would be wrong. That there is
+    none is the caller's to report.
     """
     order = spec.order or preferring(spec.prefer)
     installed = {spec.use, spec.migrate_from} - {Autoscaler.NONE, None}
@@ -50,6 +56,8 @@ def plan_autoscaling(
         )
     if autoscaler and karpenter:
         migration.check_capacity(groups, autoscaler, karpenter, report)
+    elif autoscaler:
+        _check_room(groups, report)
     pools = karpenter.pools if karpenter else ()
     _check_order(spec, order, groups, pools, report)
     derived = tuple(_explained(spec, order, autoscaler, karpenter, groups))
@@ -81,6 +89,20 @@ def _check_words(spec: AutoscalingSpec, report: Report) -> None:
                 hint=f"Set use: {each}, or remove them.",
                 severity=Severity.WARNING,
             )
+
+
+def _check_room(groups: Sequence[NodeGroupPlan], report: Report) -> None:
+    """Warn where the cluster autoscaler could do nothing: no group may grow, nor shrink."""
+    if groups and all(group.sizes.minimum == group.sizes.maximum for group in groups):
+        fixed = ", ".join(sorted(f"{group.name} ({group.sizes.maximum})" for group in groups))
+        report(
+            "no-group-can-grow",
+            (*ROOT, "use"),
+            f"the cluster autoscaler can neither add nor remove a node: minSize is maxSize of {fixed}.",
+            hint="Raise maxSize of one, or set use: none.",
+            value=str(Autoscaler.CLUSTER_AUTOSCALER),
+            severity=Severity.WARNING,
+        )
 
 
 def _check_order(
@@ -146,17 +168,24 @@ def _explained(
                 rule = _place(kinds[row.group], order)
             yield Derived(f"priority of {row.group}", str(row.priority), rule)
     if karpenter:
-        yield Derived("controller", karpenter.controller_group, "a group that Karpenter does not manage")
-        yield Derived("image", karpenter.node_class.ami_alias, "one alias has images for both architectures")
-        weighted = {".".join(map(str, pool.path)) for pool in spec.karpenter.pools if pool.weight is not None}
-        for pool in karpenter.pools:
-            if spec.use is not Autoscaler.KARPENTER:
-                rule = "being left: the lowest weights, and no new nodes"
-            elif pool.key in weighted:
-                rule = "written"
-            else:
-                rule = _place(min(pool.kinds, key=list(order).index), order)
-            yield Derived(f"weight of {pool.name}", f"{pool.weight} ({len(pool.instance_types)} types)", rule)
+        yield from _explained_pools(spec, order, karpenter)
+
+
+def _explained_pools(spec: AutoscalingSpec, order: Sequence[Kind], karpenter: KarpenterPlan) -> Iterator[Derived]:
+    yield Derived("controller", karpenter.controller_group, "a group that Karpenter does not manage")
+    yield Derived("image", karpenter.node_class.ami_alias, "one alias has images for both architectures")
+    spot = any(kind.capacity_type is CapacityType.SPOT for pool in karpenter.pools for kind in pool.kinds)
+    if spot and not karpenter.cordoned:
+        yield Derived("spot needs", SPOT_ROLE, "a role of the AWS account, made once; Karpenter can't make it")
+    weighted = {".".join(map(str, pool.path)) for pool in spec.karpenter.pools if pool.weight is not None}
+    for pool in karpenter.pools:
+        if spec.use is not Autoscaler.KARPENTER:
+            rule = "being left: the lowest weights, and no new nodes"
+        elif pool.key in weighted:
+            rule = "written"
+        else:
+            rule = _place(min(pool.kinds, key=list(order).index), order)
+        yield Derived(f"weight of {pool.name}", f"{pool.weight} ({len(pool.instance_types)} types)", rule)
 
 
 def _place(kind: Kind, order: Sequence[Kind]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from multiarch.autoscaling import selection, syntax
+from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Kind, Requirement
 from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
 from multiarch.autoscaling.weights import MOST_WISHES
@@ -43,6 +43,7 @@ def check_pool(spec: PoolSpec, order: Sequence[Kind], context: AutoscalingContex
     _check_taints(spec, context, report)
     _check_weight(spec, report)
     _check_syntax(spec, report)
+    _check_quiet_hours(spec, report)
 
 
 def check_weights(specs: Sequence[PoolSpec], report: Report) -> None:
@@ -231,31 +232,25 @@ def _check_weight(spec: PoolSpec, report: Report) -> None:
 
 
 def _check_syntax(spec: PoolSpec, report: Report) -> None:
-    schedule, duration = spec.quiet_hours or (None, None)
-    rows: list[tuple[str, tuple[str, ...], str | None, Callable[[str], str | None], str]] = [
-        (
-            "schedule",
-            ("quietHours", "schedule"),
-            schedule,
-            syntax.schedule_fault,
-            "Write cron in UTC: 0 8 * * mon-fri.",
-        ),
-        ("duration", ("quietHours", "duration"), duration, syntax.quiet_duration_fault, "Write 10h or 8h30m."),
-        ("budget", ("budget",), spec.budget, syntax.budget_fault, "Write 2 or 10%."),
-        ("quantity", ("memoryLimit",), spec.memory_limit, syntax.memory_fault, "Write it as in 512Gi."),
-        ("duration", ("consolidateAfter",), spec.consolidate_after, syntax.period_fault, "Write 30s, 5m or Never."),
-        ("duration", ("expireAfter",), spec.expire_after, syntax.lifetime_fault, "Write 720h or Never."),
-        (
-            "duration",
-            ("terminationGracePeriod",),
-            spec.termination_grace_period,
-            syntax.grace_fault,
-            "Write 48h, or leave it out for ever.",
-        ),
-    ]
-    for rule, key, value, fault_of, hint in rows:
+    def check_notation(
+        rule: str, key: tuple[str, ...], value: str | None, fault_of: Callable[[str], str | None], hint: str
+    ) -> None:
         if value is not None and (fault := fault_of(value)):
             report(rule, (*spec.path, *key), f"{fault}.", hint=hint, value=value)
+
+    schedule, quiet = spec.quiet_hours or (None, None)
+    grace, life = spec.termination_grace_period, spec.expire_after
+    hint = "Write cron in UTC: 0 8 * * mon-fri."
+    check_notation("schedule", ("quietHours", "schedule"), schedule, syntax.schedule_fault, hint)
+    hint = "Write 10h or 8h30m."
+    check_notation("duration", ("quietHours", "duration"), quiet, syntax.quiet_duration_fault, hint)
+    check_notation("budget", ("budget",), spec.budget, syntax.budget_fault, "Write 2 or 10%.")
+    check_notation("quantity", ("memoryLimit",), spec.memory_limit, syntax.memory_fault, "Write it as in 512Gi.")
+    hint = "Write 30s, 5m or Never."
+    check_notation("duration", ("consolidateAfter",), spec.consolidate_after, syntax.period_fault, hint)
+    check_notation("duration", ("expireAfter",), life, syntax.lifetime_fault, "Write 720h or Never.")
+    hint = "Write 48h, or leave it out for ever."
+    check_notation("duration", ("terminationGracePeriod",), grace, syntax.grace_fault, hint)
     if spec.cpu_limit is None and spec.memory_limit is None:
         report(
             "pool-without-limit",
@@ -263,4 +258,31 @@ def _check_syntax(spec: PoolSpec, report: Report) -> None:
             f"nothing limits what {spec.name} may cost.",
             hint="Set cpuLimit.",
             severity=Severity.WARNING,
+        )
+
+
+def _check_quiet_hours(spec: PoolSpec, report: Report) -> None:
+    """Refuse quiet hours without an end: no node would be consolidated, nor replaced after a change."""
+    schedule, duration = spec.quiet_hours or ("", "")
+    if spec.quiet_hours is None or syntax.schedule_fault(schedule) or syntax.quiet_duration_fault(duration):
+        return
+    pause = quiet_hours.longest_pause(schedule)
+    if pause is None:
+        report(
+            "quiet-hours-always",
+            (*spec.path, "quietHours", "schedule"),
+            f"no day is ever one of {schedule!r}, and what never begins never ends for Karpenter: no node of "
+            f"{spec.name} would be consolidated, or replaced after a change.",
+            hint="Name a day that there is.",
+            value=schedule,
+        )
+    elif quiet_hours.minutes_of(duration) >= pause:
+        shorter = f"Write less than {quiet_hours.in_hours(pause)}, or let" if pause > 1 else "Let"
+        report(
+            "quiet-hours-always",
+            (*spec.path, "quietHours", "duration"),
+            f"{schedule!r} begins again before {duration} are over: quiet hours never end, and no node of {spec.name} "
+            "would be consolidated, or replaced after a change.",
+            hint=f"{shorter} the schedule begin less often.",
+            value=duration,
         )

@@ -181,13 +181,13 @@ def _check_instance_types(
         for why in reasons:
             key = _KEYS.get(why.key) or _culprit(spec)
             names = [name for name, each in excluding.items() if each == why]
-            alone = len({kind.architecture for plan in own if plan.name in names for kind in plan.kinds}) == 1
+            lacking = sorted({kind.architecture for plan in own if plan.name in names for kind in plan.kinds})
             report(
                 "no-instance-type",
                 (*spec.path, key),
                 f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe(why)} excludes all that "
                 "were left.",
-                hint=_way_out(why, key, one_architecture=alone),
+                hint=_way_out(why, key, spec, lacking),
                 value=spec.min_generation if key == "minGeneration" else list(_chosen(spec)[key]),
             )
         used = {each.name for plan in own for each in plan.instance_types}
@@ -238,16 +238,19 @@ def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: Report) -
             )
 
 
-def _way_out(why: Requirement, key: str, *, one_architecture: bool) -> str:
-    if why.key == selection.GENERATION:
-        return "Lower it, or name other categories."
+def _way_out(why: Requirement, key: str, spec: PoolSpec, lacking: Sequence[Architecture]) -> str:
+    """Say what to change. ``lacking`` are the architectures of the pools that no type satisfies."""
     if why.key == selection.CAPACITY_TYPE:
         return "Name others, or leave spot out of capacityTypes."
     if why.key == selection.HYPERVISOR:
         return "These are bare metal alone, which is bought where sizes names it."
-    if one_architecture:
-        return f"Name {_WORDS.get(key, key)} of that architecture, or leave it out of architectures."
-    return f"Name other {_WORDS.get(key, key)}."
+    names = _WORDS.get(key, key)
+    if len(lacking) == 1 and len(set(spec.architectures)) > 1:
+        first = "Lower it, name other categories" if key == "minGeneration" else f"Name {names} of {lacking[0]} too"
+        return f"{first}, or leave {lacking[0]} out of architectures."
+    if key == "minGeneration":
+        return "Lower it, or name other categories."
+    return f"Name other {names}{', or change architectures' if len(set(spec.architectures)) == 1 else ''}."
 
 
 def _culprit(spec: PoolSpec) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
+from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, KarpenterPlan
 from multiarch.autoscaling.simulate_batches import mentioned
 from multiarch.autoscaling.simulate_live import Live
 from multiarch.autoscaling.simulate_model import Batch
 from multiarch.autoscaling.simulate_pools import unknown_labels
+from multiarch.facts.taints import Effect
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.workloads.pods import Pod
 from multiarch.workloads.terms import ZONE
@@ -33,7 +34,7 @@ def notes_on(
         *_about_zones(batches, keys, assumed=zones_assumed),
         *_about_pods(batches, keys),
         *_about_cluster_autoscaler(plan),
-        *_about_karpenter(plan),
+        *_about_karpenter(plan, batches),
     )
 
 
@@ -105,7 +106,7 @@ def _about_cluster_autoscaler(plan: AutoscalingPlan) -> Iterator[str]:
     yield "Scale-down, unfulfilled spot requests and instances that EC2 does not have are not simulated."
 
 
-def _about_karpenter(plan: AutoscalingPlan) -> Iterator[str]:
+def _about_karpenter(plan: AutoscalingPlan, batches: Sequence[Batch]) -> Iterator[str]:
     if plan.karpenter is None:
         return
     yield (
@@ -121,6 +122,14 @@ def _about_karpenter(plan: AutoscalingPlan) -> Iterator[str]:
         "Karpenter gives a planned node any label that its pods narrow to one value, such as one by NotIn and another "
         "by In; here a node has the labels of its NodePool and its type alone."
     )
+    recounted = sorted(batch.name for batch in batches if _counted_anew(plan.karpenter, batch.sample))
+    if recounted:
+        yield (
+            f"{', '.join(recounted)}: once Karpenter gives up a wish of taints (PreferNoSchedule) or a required "
+            "affinity term for a pod, it does not count for its topology spread the pods that it planned before; "
+            "kube-scheduler leaves those that are too many waiting, until Karpenter's next round. Here the spread "
+            "holds at once."
+        )
     both = sorted(pool.name for pool in plan.karpenter.pools if len({kind.architecture for kind in pool.kinds}) > 1)
     if both:
         yield (
@@ -130,3 +139,9 @@ def _about_karpenter(plan: AutoscalingPlan) -> Iterator[str]:
     yield "kube-scheduler may bind a pod to another node with room than the one that was planned for it."
     if plan.use is Autoscaler.KARPENTER:
         yield "Consolidation, interruptions and instances that EC2 does not have are not simulated."
+
+
+def _counted_anew(karpenter: KarpenterPlan, pod: Pod) -> bool:
+    """Whether a pod is spread, and Karpenter may relax what its spread counts by."""
+    wishes = any(taint.effect is Effect.PREFER_NO_SCHEDULE for pool in karpenter.pools for taint in pool.taints)
+    return bool(pod.spec.spread) and (wishes or len(pod.spec.affinity.required or ()) > 1)

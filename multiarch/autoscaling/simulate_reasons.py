@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.autoscaling.simulate_groups import Reasons
@@ -86,10 +87,10 @@ def answers(batch: Batch, unplaced: bool, known: Known) -> tuple[Answer, ...]:  
         tried = never is None and view.scaled_by is not None
         rank += tried
         reason = never or ""
-        if never is None and not counts[view.name]:
+        if never is None and view.name in fresh:
+            reason = known.reasons.get((batch.number, view.name), "") if len(used) + unplaced > 1 else ""
+        elif never is None and (used or unplaced or not counts[view.name]):
             reason = _why_unused(batch, view, used, known, unplaced=unplaced)
-        elif never is None and len(used) + unplaced > 1:
-            reason = known.reasons.get((batch.number, view.name), "")
         rows.append(Answer(view.name, rank if tried else None, never is None, counts[view.name], reason))
     return tuple(rows)
 
@@ -112,19 +113,42 @@ def _why_never(batch: Batch, view: GroupView, known: Known) -> str | None:
 
 
 def _why_unused(batch: Batch, view: GroupView, used: list[GroupView], known: Known, *, unplaced: bool) -> str:
-    """Why a group that could take the pods did not."""
+    """Why a group that could take the pods got no new node for them."""
     said = known.reasons.get((batch.number, view.name))
     if view.scaled_by is None:
-        count = known.nodes.count(view.name)
-        full = f"no room left on its {count} nodes" if count else "it has no node"
         content = "the pods found room on other nodes that are there"
-        return f"{full}, and no autoscaler adds one" if used or unplaced else content
+        return f"{_why_no_more(batch, view, known)}, and no autoscaler adds one" if used or unplaced else content
     better = [each for each in used if each.scaled_by is view.scaled_by]
     if better:
         return _why_not_before(batch, view, better[0], said)
     if used:
         return f"{used[0].scaled_by} found room for the pods first"
     return said or "the pods found room on nodes that are there"
+
+
+def _why_no_more(batch: Batch, view: GroupView, known: Known) -> str:
+    """What keeps further pods off the nodes of a group that nobody scales: room, or the places of other pods."""
+    # All nodes that are there come before the first new one, and such a group has no new one.
+    there = [n for n in takewhile(lambda node: not node.new, known.nodes.all) if n.group == view.name]
+    if not there:
+        return "it has no node"
+    whole = "its node" if len(there) == 1 else f"its {len(there)} nodes"
+    spec, wanted = batch.sample.spec, batch.sample.requests
+    faults: Counter[str] = Counter()
+    for node in there:
+        if not node.free.covers(wanted):
+            faults["no room left"] += 1
+        elif not spec.affinity.allows(node.node.labels):
+            faults["nodeSelector or affinity names other zones"] += 1
+        else:
+            reason = known.nodes.why_not(batch, node.node)
+            faults[reason.text if reason else "other pods' places forbade it when it was their turn"] += 1
+    if len(faults) == 1 and "no room left" in faults:
+        return f"no room left on {whole}"
+    return "; ".join(
+        text if count == len(there) else f"{text} on {count} of {whole}" if text == "no room left" else text
+        for text, count in faults.items()
+    )
 
 
 def _why_not_before(batch: Batch, view: GroupView, best: GroupView, said: str | None) -> str:

@@ -18,26 +18,38 @@ _SHORTEST_LIFE = 3600
 _GRACE = re.compile(r"(?=.*[1-9])(?:[0-9]+[smh])+", re.ASCII)
 _BUDGET = re.compile(r"(?:100|[0-9]{1,2})%|[0-9]+", re.ASCII)
 _QUANTITY = re.compile(r"(?=.*[1-9])[0-9]+(?:\.[0-9]+)?(?:[KMGTPE]i|[kMGTPE])?", re.ASCII)
-_MACROS = ("@annually", "@yearly", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+MACROS = MappingProxyType(
+    {
+        "@annually": "0 0 1 1 *",
+        "@yearly": "0 0 1 1 *",
+        "@monthly": "0 0 1 * *",
+        "@weekly": "0 0 * * 0",
+        "@daily": "0 0 * * *",
+        "@midnight": "0 0 * * *",
+        "@hourly": "0 * * * *",
+    }
+)
+"""Cron's words, and the fields that each stands for."""
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
+FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
     ("minute", 0, 59, ()),
     ("hour", 0, 23, ()),
     ("day of the month", 1, 31, ()),
     ("month", 1, 12, _MONTHS),
     ("day of the week", 0, 6, _DAYS),
 )
+"""What a schedule's fields are called, their least and largest numbers, and the words for them in their order."""
 
 
 def schedule_fault(text: str) -> str | None:
     """A cron schedule of five fields, or one of cron's words; Karpenter reads it in UTC."""
-    if text in _MACROS:
+    if text in MACROS:
         return None
     fields = text.split(" ")
-    if len(fields) != len(_FIELDS):
-        return f"{text!r} is no cron schedule; it has {len(fields)} fields, and cron has {len(_FIELDS)}"
-    for field, (name, lowest, highest, words) in zip(fields, _FIELDS, strict=True):
+    if len(fields) != len(FIELDS):
+        return f"{text!r} is no cron schedule; it has {len(fields)} fields, and cron has {len(FIELDS)}"
+    for field, (name, lowest, highest, words) in zip(fields, FIELDS, strict=True):
         for part in field.split(","):
             if not _in_range(part.lower(), lowest, highest, words):
                 return f"{text!r} is no cron schedule; {part!r} is no {name} from {lowest} to {highest}"
@@ -52,14 +64,15 @@ def _in_range(part: str, lowest: int, highest: int, words: tuple[str, ...]) -> b
     if values == "*":
         return True
     first, dash, last = values.partition("-")
-    numbers = [_number(each, lowest, words) for each in ((first, last) if dash else (first,))]
+    numbers = [number_in(each, lowest, words) for each in ((first, last) if dash else (first,))]
     if None in numbers:
         return False
     known = [number for number in numbers if number is not None]
     return all(lowest <= number <= highest for number in known) and known == sorted(known)
 
 
-def _number(text: str, lowest: int, words: tuple[str, ...]) -> int | None:
+def number_in(text: str, lowest: int, words: tuple[str, ...]) -> int | None:
+    """Read one value of a schedule's field, a number or one of ``words``; None if it is neither."""
     if text in words:
         return words.index(text) + lowest
     return int(text) if text.isdecimal() and text.isascii() else None

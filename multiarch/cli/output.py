@@ -20,6 +20,7 @@ from multiarch.errors import MultiarchError, Problem, Severity, StackError
 
 JSON_VERSION = "1"
 _PIPE_WIDTH = 240
+_BETWEEN = 3
 _COLORS = {Severity.ERROR: 31, Severity.WARNING: 33}
 
 
@@ -65,20 +66,34 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    cells = [columns, *rows]
+    for column, width in zip(columns, _widths(cells, console.width + 1 - _BETWEEN * len(columns)), strict=True):
+        table.add_column(column, overflow="fold", width=width)
+    for row in cells[1:]:
+        table.add_row(*(Text(cell) for cell in row))
     with console.capture() as captured:
         console.print(table)
     # Rich fills lines up with blanks, and frames the table with empty lines.
     for line in captured.get().splitlines():
         if line.strip():
             typer.echo(line.rstrip())
+
+
+def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Share ``room`` out so that names, which are to be copied, stay whole: the longest words break first, if any."""
+    columns = list(zip(*rows, strict=True))
+    widths = [max((len(word) for cell in column for word in cell.split()), default=1) for column in columns]
+    most = [max(len(cell) for cell in column) for column in columns]
+    while sum(widths) > max(room, len(widths)):
+        widths[widths.index(max(widths))] -= 1
+    while sum(widths) < min(room, sum(most)):
+        _, narrowest = min((width, at) for at, width in enumerate(widths) if width < most[at])
+        widths[narrowest] += 1
+    return widths
 
 
 def as_json(problem: Problem) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from multiarch.cli.kubernetes import ContextOption, KubeconfigOption, Namespaces
 from multiarch.cli.output import Output, OutputOption, counted, print_json, print_table, say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from multiarch.autoscaling.simulate_model import GroupOutcome, Simulation, WorkloadOutcome
 
 _GATED = "with a scheduling gate"
@@ -62,14 +64,16 @@ def simulate(
     if asked.gated:
         result = replace(result, left_out=(*result.left_out, (_GATED, asked.gated)))
     if output is Output.JSON:
-        print_json("simulation", _as_json(plan.stack, result))
+        print_json("simulation", _as_json(plan.stack, result, asked.without_pods))
     else:
-        _show(plan.stack, result)
+        _show(plan.stack, result, asked.without_pods)
     if result.unplaced:
         raise typer.Exit(1)
 
 
-def _show(stack: str, result: Simulation) -> None:
+def _show(stack: str, result: Simulation, without_pods: Sequence[tuple[str, int]]) -> None:
+    from multiarch.cli.simulate_source import without_pods_in_words
+
     total = sum(workload.pods for workload in result.workloads)
     new = sum(group.new for group in result.groups)
     there = sum(group.there for group in result.groups)
@@ -79,12 +83,14 @@ def _show(stack: str, result: Simulation) -> None:
     )
     for count, which in ((count, which) for which, count in result.left_out):
         typer.echo(f"left out: {counted(count, 'pod')} {which}")
+    if without_pods:
+        typer.echo(without_pods_in_words(without_pods))
     for workload in result.workloads:
         _show_workload(workload)
     typer.echo("\nNodes")
     columns = ("GROUP", "WHAT", "THERE", "NEW", "PODS", "NEW NODES")
     print_table(columns, [_group_row(group) for group in result.groups])
-    # In a table of its own: together they would be wider than most terminals, and names would break.
+    # In a table of its own: together they would be wider than most terminals.
     if used := [_use_row(group) for group in result.groups if group.cpu_allocatable]:
         typer.echo("\nCPU and memory")
         print_table(("GROUP", "CPU ASKED/GIVEN", "WASTE", "MEMORY ASKED/GIVEN", "WASTE"), used)
@@ -138,13 +144,14 @@ def _part(waste: int, whole: int) -> str:
     return f"{100 * waste / whole:.0f}%" if whole else ""
 
 
-def _as_json(stack: str, result: Simulation) -> dict[str, object]:
+def _as_json(stack: str, result: Simulation, without_pods: Sequence[tuple[str, int]]) -> dict[str, object]:
     return {
         "stack": stack,
         "autoscaler": result.autoscaler,
         "pods": sum(workload.pods for workload in result.workloads),
         "unplaced": result.unplaced,
         "leftOut": [{"why": which, "pods": count} for which, count in result.left_out],
+        "withoutPods": [{"kind": kind, "objects": count} for kind, count in without_pods],
         "workloads": [_workload_as_json(workload) for workload in result.workloads],
         "groups": [_group_as_json(group) for group in result.groups],
         "notes": list(result.notes),

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from multiarch.cli.output import counted
 from multiarch.errors import MultiarchError
+
+_MAKE_PODS = (
+    "--pods takes what kubectl applies or prints: Deployments, StatefulSets, Jobs, CronJobs, bare pods, and all else "
+    "that makes pods."
+)
 
 if TYPE_CHECKING:
     from multiarch.autoscaling.simulate import Surroundings
@@ -19,18 +25,50 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Pods to place, and what is around them. ``gated`` counts pods that nobody looks for a node for yet."""
+    """Pods to place, and what is around them. ``gated`` counts pods that nobody looks for a node for yet.
+
+    ``without_pods`` counts objects by kind that make no pods.
+    """
 
     pods: tuple[Pod, ...]
     around: Surroundings
     gated: int = 0
+    without_pods: tuple[tuple[str, int], ...] = ()
 
 
 def from_manifests(plan: Plan, files: Sequence[str]) -> Asked:
-    """Pods of manifests, on a stack as its file has it. Raises MultiarchError, naming file, document and line."""
-    from multiarch.kubernetes.manifests import read_manifests
+    """Pods of manifests, on a stack as its file has it.
 
-    return Asked(_pods(list(read_manifests(files))), surroundings(plan))
+    Raises MultiarchError, naming file, document and line, and where there is no pod in any of them: that all pods have
+    a node would say nothing then.
+    """
+    from multiarch.kubernetes.manifests import read_manifests
+    from multiarch.workloads.pods import kinds_without_pods
+
+    found = list(read_manifests(files))
+    pods = _pods(found)
+    without_pods = kinds_without_pods(each.value for each in found)
+    if all(pod.per_node for pod in pods):
+        raise _no_pod(files, without_pods, daemon_sets=len(pods))
+    return Asked(pods, surroundings(plan), without_pods=without_pods)
+
+
+def _no_pod(files: Sequence[str], without_pods: Sequence[tuple[str, int]], *, daemon_sets: int) -> MultiarchError:
+    names = ", ".join("standard input" if name == "-" else name for name in files)
+    there = [without_pods_in_words(without_pods)] if without_pods else []
+    if daemon_sets:
+        there.append(f"{counted(daemon_sets, 'DaemonSet')}, whose pods come to nodes and get none made")
+    if not there:
+        hint = f"Nothing was read: did the command before the pipe fail? {_MAKE_PODS}" if "-" in files else _MAKE_PODS
+        return MultiarchError(f"{names}: there is no object, so no pod to simulate.", hint=hint)
+    return MultiarchError(f"{names}: there is no pod to simulate: {'; '.join(there)}.", hint=_MAKE_PODS)
+
+
+def without_pods_in_words(kinds: Sequence[tuple[str, int]]) -> str:
+    """``3 objects make no pods: ConfigMap 2, Service 1``."""
+    total = sum(count for _, count in kinds)
+    make = "makes" if total == 1 else "make"
+    return f"{counted(total, 'object')} {make} no pods: {', '.join(f'{kind} {count}' for kind, count in kinds)}"
 
 
 def from_cluster(plan: Plan, access: Access, *, namespaces: Sequence[str] | None, selector: str) -> Asked:
@@ -87,6 +125,6 @@ def only_one(pods: Sequence[str], *, pending: bool, cluster_options: Sequence[st
     if pods and pending:
         raise MultiarchError("--pods and --pending exclude each other.", hint=both)
     if not pods and not pending:
-        raise MultiarchError("It takes pods to simulate: --pods or --pending.", hint=both)
+        raise MultiarchError("It is not said which pods to simulate.", hint=both)
     if pods and cluster_options:
         raise MultiarchError(f"{', '.join(cluster_options)} goes with --pending, not with --pods.", hint=both)

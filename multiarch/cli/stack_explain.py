@@ -21,6 +21,8 @@ def explain(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Say what follows from a stack file: per node group each derived value, and which rule it came from."""
+    from multiarch.stack.load import STACKS_FOLDER
+
     loaded, plan = finding.planned(finding.file(stack))
     cluster = list(_cluster(loaded, plan))
     if output is Output.JSON:
@@ -44,7 +46,9 @@ def explain(
         print_json("stack-explanation", content)
         return
     typer.echo(plan.stack)
-    print_table(("KEY", "VALUE", "WHERE FROM"), cluster)
+    # The folder is the same for all; without it a line of 80 columns has room for the values.
+    rows = [(key, value, origin.removeprefix(f"{STACKS_FOLDER}/")) for key, value, origin in cluster]
+    print_table(("KEY", "VALUE", "WHERE FROM"), rows)
     for group in plan.node_groups:
         typer.echo(f"\n{group.key}: {group.name}")
         print_table(("KEY", "VALUE", "RULE"), [(row.key, row.value, row.rule) for row in group.derived])

@@ -52,11 +52,13 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
     planned = [plan_node_group(spec, context, report) for spec in specs] if known else []
     groups = tuple(sorted((p for p in planned if p is not None), key=lambda p: p.name))
     if not specs:
+        # Karpenter adds nodes, but its own two controllers need some that are there.
+        sizes = ", minSize: 2" if "karpenter" in {words.autoscaling.use, words.autoscaling.migrate_from} else ""
         report(
             "no-node-groups",
             ("nodeGroups",),
             "there is no node group.",
-            hint="Add one: nodeGroups: {NAME: {instanceTypes: [...]}}.",
+            hint=f"Add one: nodeGroups: {{NAME: {{instanceTypes: [...]{sizes}}}}}.",
         )
     if isinstance(network, NewNetwork):
         check_room(network, groups, report, prefix_delegation=context.prefix_delegation)

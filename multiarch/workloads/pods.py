@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -126,6 +127,20 @@ def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
         found = _pod(each, specs) if each.kind == "Pod" else _workload(each, made_by, specs)
         if found is not None:
             yield found
+
+
+def kinds_without_pods(documents: Iterable[object]) -> tuple[tuple[str, int], ...]:
+    """Count, sorted by kind, the objects of a stream that make no pod: other kinds, and workloads of no replica.
+
+    A workload that :func:`pods_from` leaves to its pods is none of them. Raises ManifestError as that does.
+    """
+    counts: Counter[str] = Counter()
+    for number, document in enumerate(documents, start=1):
+        for each in objects_in(document, number):
+            if each.kind != "Pod":
+                found = embedded(each.kind, each.value["spec"])
+                counts[each.kind] += found is None or not found.count
+    return tuple(sorted((+counts).items()))
 
 
 def objects_in(document: object, number: int, kind_of_items: str = "", parent: Value | None = None) -> Iterator[Object]:

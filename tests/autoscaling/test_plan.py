@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from multiarch.autoscaling.expander import CORDONED_PRIORITY
 from multiarch.autoscaling.groups import SCALE_UP_DELAY
+from multiarch.autoscaling.iam import Place, karpenter_policies
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from tests.stack.words import merged, plan
 
@@ -91,6 +93,22 @@ def test_every_priority_and_weight_is_explained() -> None:
     assert {row.key: row for row in written.derived}[
         "priority of web"
     ].rule == "written as clusterAutoscaler.priorities"
+
+
+def test_the_accounts_role_for_spot_is_named_where_karpenter_asks_for_spot_itself() -> None:
+    def needed(**words: object) -> list[str]:
+        return [row.value for row in autoscaling(**words).derived if row.key == "spot needs"]
+
+    on_demand = {"nodePools": {"general": {"capacityTypes": ["on-demand"]}}}
+    assert needed(use="karpenter") == ["AWSServiceRoleForEC2Spot"]
+    assert needed(use="karpenter", karpenter=on_demand) == []
+    assert needed(use="cluster-autoscaler") == []
+    assert needed(use="cluster-autoscaler", migrateFrom="karpenter") == []
+    # No policy here lets Karpenter make it, and no stack does.
+    place = Place("aws", "eu-west-1", "111122223333", "shop-dev")
+    policies = karpenter_policies(place, node_role_arn="n", queue_arn="q")
+    assert "iam:PassRole" in json.dumps(policies["iam-integration"])
+    assert not [name for name, policy in policies.items() if "CreateServiceLinkedRole" in json.dumps(policy)]
 
 
 def test_planning_twice_gives_the_same_plan() -> None:

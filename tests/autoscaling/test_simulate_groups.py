@@ -155,6 +155,28 @@ def test_without_an_autoscaler_groups_stay_as_they_are() -> None:
     assert group(result, "amd").scaled_by is None
 
 
+def test_groups_that_took_some_pods_say_why_they_took_no_more() -> None:
+    there = {"amd": {"instanceTypes": ["m7i.large"], "minSize": 2, "maxSize": 2}}
+    alone = grown(there) | {"autoscaling": {"use": "none"}}
+    full = "no room left on its 2 nodes, and no autoscaler adds one"
+    assert (answer(run(alone, pods(count=5)), "amd").pods, answer(run(alone, pods(count=5)), "amd").reason) == (2, full)
+    assert answer(run(alone, pods(count=2)), "amd").reason == ""
+    capped = run(grown(there), pods(count=5))
+    assert (got(capped), answer(capped, "amd").reason) == ({"amd": 2}, "amd is at its maxSize 2")
+    more = run(grown(there | {"more": {"instanceTypes": ["m7i.large"]}}), pods(count=5))
+    assert (got(more), answer(more, "amd").reason) == ({"amd": 2, "more": 3}, "amd is at its maxSize 2")
+
+
+def test_without_an_autoscaler_room_that_other_pods_forbid_is_not_called_full() -> None:
+    words = grown({"amd": {"instanceTypes": ["m7i.xlarge"], "minSize": 1}}) | {"autoscaling": {"use": "none"}}
+    term = {"labelSelector": {"matchLabels": {"app": "api"}}, "topologyKey": "kubernetes.io/hostname"}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    result = answer(run(words, pods(count=2, affinity=apart)), "amd")
+    assert result.pods == 1
+    assert result.reason.startswith("pod anti-affinity term 1: a pod with app=api is in kubernetes.io/hostname=")
+    assert result.reason.endswith("already, and no autoscaler adds one")
+
+
 @pytest.mark.parametrize("count", [1, 7, 40])
 def test_waste_is_what_nobody_asked_for(count: int) -> None:
     outcome = group(run(grown({"amd": {"instanceTypes": ["m7i.xlarge"], "maxSize": 40}}), pods(count=count)), "amd")

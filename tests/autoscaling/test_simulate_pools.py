@@ -167,6 +167,31 @@ def test_in_a_migration_the_new_autoscaler_comes_first_and_the_old_adds_nothing(
     assert "t3.medium" not in dict(group(result, "web").instance_types)
 
 
+def test_where_karpenter_decides_otherwise_is_said_where_the_documentation_says_it_is() -> None:
+    always = (
+        "takes any of several zones",  # 2
+        "orders pods of one size by age",  # 3
+        "the smallest type that holds a node's pods is named",  # 4
+        "bind a pod to another node with room",  # 5
+        "any label that its pods narrow to one value",  # 8
+    )
+    both, unknown, anew = "of two architectures", "no table here holds", "does not count for its topology spread"
+    plain = run(pooled({"any": {"cpuLimit": 64}}), pods())
+    text = "\n".join(plain.notes)
+    assert [each for each in always if each not in text] == []
+    assert [each for each in (both, unknown, anew) if each in text] == []
+    assert of(plain).notes == ()
+
+    port = {"name": "a", "image": "a", "ports": [{"containerPort": 80, "hostPort": 80}]}
+    special = pods(nodeSelector={"karpenter.k8s.aws/instance-cpu-manufacturer": "aws"}, initContainers=[port])
+    result = run(pooled({"any": {"cpuLimit": 64, "multiArchitecture": True}}), special)
+    text = "\n".join(result.notes)
+    assert both in text
+    assert unknown in text
+    assert "host ports" not in text
+    assert [note for note in of(result).notes if note.startswith("host ports")]
+
+
 def test_a_pool_for_both_architectures_takes_either() -> None:
     both = pooled({"general": {"multiArchitecture": True, "sizes": ["xlarge"]}})
     result = run(both, pods(**BIG, **TOLERANT), pods("old", **BIG))

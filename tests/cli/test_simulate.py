@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,10 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     ran = run("simulate", "payments-prod", "--pods", PODS)
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert lines[0] == "payments-prod, karpenter: 39 pods, 39 placed; 4 new nodes beside 6 that are there"
+    assert lines[0] == "payments-prod, karpenter: 39 pods, 39 placed; 5 new nodes beside 6 that are there"
+    # What the example says of itself: nodes that are there first, then Graviton, spot before on-demand.
+    api = {row[0]: row[1] for row in map(str.split, re.findall(r"^ \d? +(\S+ +\d+\b)", ran.out, re.MULTILINE)[:3])}
+    assert api == {"general-arm64-spot": "12", "arm64-services": "6", "base": "6"}
     ledger = lines[lines.index("payments Deployment/ledger: 12 pods") :]
     assert "does not tolerate arch=arm64:NoSchedule" in ledger[3]
     assert "weight 30 below general-amd64-spot's 50" in ledger[6]
@@ -37,6 +41,7 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     # Of a group without nodes there is nothing to say.
     used = lines[lines.index("CPU and memory") + 3 : lines.index("Not modelled, or assumed") - 1]
     assert [line.split()[0] for line in used] == [
+        "general-arm64-spot",
         "general-arm64-on-demand",
         "general-amd64-spot",
         "arm64-services",
@@ -44,15 +49,21 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     ]
 
 
-def test_no_name_breaks_on_a_terminal_of_a_hundred_columns(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("columns", [80, 100])
+def test_no_name_breaks_on_a_terminal(run: type_of_run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # what is no terminal has room for everything
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", str(columns))
     ran = run("simulate", "payments-prod", "--pods", PODS)
     assert ran.code == 0
+    tables, notes, _ = ran.out.partition("\nNot modelled")
+    assert notes
+    assert all(len(line) <= columns for line in tables.splitlines() if line.startswith(" "))
     for table in ("\nNodes\n", "\nCPU and memory\n"):
-        rows = ran.out.partition(table)[2].partition("\n\n")[0].splitlines()
+        rows = tables.partition(table)[2].partition("\n\n")[0].splitlines()
         assert {"general-arm64-on-demand", "base"} <= {row.split()[0] for row in rows}
+    # One in each workload's table, and one in each of the others.
+    assert len(re.findall(r"(?<!\S)general-arm64-on-demand(?!\S)", tables)) == 5
 
 
 def test_pods_without_a_node_are_findings(run: type_of_run) -> None:
@@ -116,7 +127,7 @@ def test_of_several_files_the_one_with_the_fault_is_named(run: type_of_run, clon
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "It takes pods to simulate: --pods or --pending."),
+        ((), "It is not said which pods to simulate. --pods FILE"),
         (("--pods", PODS, "--pending"), "--pods and --pending exclude each other."),
         (("--pods", PODS, "--context", "a", "-n", "b"), "--context, --namespace goes with --pending, not with --pods."),
     ],
@@ -137,6 +148,48 @@ def test_a_folder_and_standard_input_are_read_too(
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(other)))
     ran = run("simulate", "payments-prod", "--pods", "manifests", "--pods", "-", "-o", "json")
     assert [each["name"] for each in ran.json["workloads"]] == ["Pod/one and 1 like it"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "standard input: there is no object, so no pod to simulate. Nothing was read: did the command"),
+        ("---\n---\n", "standard input: there is no object, so no pod to simulate. Nothing was read: "),
+        ("kind: Foo\nmetadata: {name: x}\n", "there is no pod to simulate: 1 object makes no pods: Foo 1. --pods"),
+        ("kind: PodList\nitems: []\n", "standard input: there is no object, so no pod to simulate."),
+        (
+            json.dumps([{"kind": kind, "metadata": {"name": "x"}} for kind in ("Service", "ConfigMap", "Service")]),
+            "3 objects make no pods: ConfigMap 1, Service 2.",
+        ),
+        (
+            json.dumps({"kind": "Deployment", "metadata": {"name": "x"}, "spec": {"replicas": 0, "template": FEW}}),
+            "1 object makes no pods: Deployment 1.",
+        ),
+        (
+            json.dumps({"kind": "DaemonSet", "metadata": {"name": "x"}, "spec": {"template": FEW}}),
+            "there is no pod to simulate: 1 DaemonSet, whose pods come to nodes and get none made.",
+        ),
+    ],
+)
+def test_input_without_a_pod_passes_no_gate(
+    run: type_of_run, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    ran = run("simulate", "payments-prod", "--pods", "-")
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+def test_objects_that_make_no_pods_are_counted(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = [{"kind": kind, "metadata": {"name": "x"}} for kind in ("Service", "ConfigMap", "ConfigMap")]
+    given = json.dumps([FEW, *others])
+    monkeypatch.setattr("sys.stdin", io.StringIO(given))
+    ran = run("simulate", "payments-prod", "--pods", "-")
+    assert ran.code == 0
+    assert ran.out.splitlines()[1] == "3 objects make no pods: ConfigMap 2, Service 1"
+    monkeypatch.setattr("sys.stdin", io.StringIO(given))
+    ran = run("simulate", "payments-prod", "--pods", "-", "-o", "json")
+    assert ran.json["withoutPods"] == [{"kind": "ConfigMap", "objects": 2}, {"kind": "Service", "objects": 1}]
 
 
 def test_without_a_cluster_pending_pods_can_not_be_had(

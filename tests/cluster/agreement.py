@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
 from multiarch.autoscaling.model import KarpenterPlan
@@ -15,7 +16,7 @@ from multiarch.workloads.pods import pods_from
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release
 from tests.autoscaling.simulated import pooled
 from tests.cluster import nodes
-from tests.cluster.aws import ZONES
+from tests.cluster.aws import REGION, ZONES
 from tests.cluster.kube import Object, condition, is_true
 from tests.cluster.nodes import UNREGISTERED
 from tests.cluster.placements import Placement, Refused
@@ -55,11 +56,13 @@ class Real:
     reasons: Mapping[str, str]
 
 
+@cache
 def plan_of(pools: Pools) -> Plan:
     """The plan of the stack whose words these are, with an image that the sandbox's AWS has."""
     release = latest_release(AMI_TYPES["AL2023_ARM_64_STANDARD"], CLUSTER_VERSIONS[-1].version)
     alias = f"al2023@v{release.rpartition('-')[2]}"
-    return plan(merged(pooled(pools.words, **pools.more), {"autoscaling": {"karpenter": {"amiAlias": alias}}}))
+    words = merged(pooled(pools.words, **pools.more), {"autoscaling": {"karpenter": {"amiAlias": alias}}})
+    return plan(words, region=REGION)
 
 
 def simulated(scenario: Scenario) -> Simulated:

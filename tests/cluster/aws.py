@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sandbox.aws.inventory import client
@@ -18,6 +19,7 @@ ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")
 DISCOVERY = "karpenter.sh/discovery"
 INTERRUPTION_SOURCE = "EC2 Spot Instance Interruption Warning"
 Instance = dict[str, Any]
+_client = cache(client)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ class Aws:
     queue_url: str
 
     def client(self, service: str) -> Any:  # noqa: ANN401 (botocore makes its clients at run time)
-        """A boto3 client."""
-        return client(service, self.url, REGION)
+        """A boto3 client, made once: that takes longer than most calls."""
+        return _client(service, self.url, REGION)
 
     def environ(self) -> dict[str, str]:
         """What leads an AWS program here, and nowhere else."""

@@ -11,7 +11,7 @@ from tests.cluster import agreement
 from tests.cluster.kube import Object
 from tests.cluster.rig import Rig
 from tests.cluster.scenario_pods import TOLERANT, TRAITS, Ask, expression, required
-from tests.cluster.scenarios import LIMIT_4_CPUS, POOLS, XLARGE, Pools, Scenario, scenarios
+from tests.cluster.scenarios import ARM64_UNWANTED, LIMIT_4_CPUS, POOLS, XLARGE, Pools, Scenario, scenarios
 
 SCENARIOS = scenarios()
 ATTEMPTS = 3
@@ -31,12 +31,22 @@ def _with_and_without(ask: Ask) -> list[Object]:
     return [*ask.pods(**TOLERANT, **term), *small]
 
 
+def _spread_over_architectures(ask: Ask) -> list[Object]:
+    return next(trait for trait in TRAITS if trait.name == "spread-architecture").make(ask)
+
+
 KARPENTER_LABELS = (
     "Karpenter gives a planned node any label that its pods narrow to one value, such as one by NotIn and another "
     "by In; here a node has the labels of its NodePool and its type alone."
 )
 MANUFACTURER = "karpenter.k8s.aws/instance-cpu-manufacturer"
 ARM_SPOT, ARM = "general-arm64-spot arm64 spot", "general-arm64-on-demand arm64 on-demand"
+OTHER = "other-amd64-on-demand amd64 on-demand"
+COUNTED_ANEW = (
+    "Pod/w0-0 and 1 like it: once Karpenter gives up a wish of taints (PreferNoSchedule) or a required affinity term "
+    "for a pod, it does not count for its topology spread the pods that it planned before; kube-scheduler leaves those "
+    "that are too many waiting, until Karpenter's next round. Here the spread holds at once."
+)
 # Each is an entry of docs/autoscaling.md, "Where Karpenter decides otherwise".
 DISAGREEMENTS = [
     pytest.param(
@@ -62,6 +72,14 @@ DISAGREEMENTS = [
         {"w0": {ARM_SPOT: 1}, "w0b": {ARM_SPOT: 1}},
         KARPENTER_LABELS,
         id="a label that Karpenter makes up",
+    ),
+    pytest.param(
+        ARM64_UNWANTED,
+        Scenario("", ARM64_UNWANTED, tuple(_spread_over_architectures(Ask("w0", 1600, 1024)))),
+        {"w0": {OTHER: 1, ARM_SPOT: 1}},
+        {"w0": {OTHER: 2}},
+        COUNTED_ANEW,
+        id="a spread counted anew",
     ),
 ]
 

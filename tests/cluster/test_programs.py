@@ -90,3 +90,24 @@ def test_waiting_in_vain_says_for_what() -> None:
     with pytest.raises(ClusterError, match="waited 0 s for the moon"):
         wait_for(lambda: False, "the moon", timeout=0.2, pause=0.05)
     assert time.monotonic() - began < 5
+
+
+def test_a_paused_program_stands_still_and_goes_on() -> None:
+    with Programs.running() as programs:
+        clock = programs.start("clock", [sys.executable, "-uc", "import time\nwhile 1: print(1); time.sleep(0.02)"])
+
+        def grown(before: int) -> bool:
+            return clock.log.stat().st_size > before
+
+        wait_for(lambda: grown(0), "the clock to begin", timeout=20)
+        with clock.paused():
+            wait_for(lambda: _state(clock) == "T", "the clock to stop", timeout=5)
+            stopped = clock.log.stat().st_size
+            time.sleep(0.3)
+            assert not grown(stopped)
+        wait_for(lambda: grown(stopped), "the clock to go on", timeout=20)
+
+
+def _state(program: Program) -> str:
+    """One letter, as in proc(5)."""
+    return Path(f"/proc/{program.process.pid}/stat").read_text().rpartition(") ")[2][0]

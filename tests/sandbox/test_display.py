@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.display import Display
+from sandbox.display import Display, failures_last
 
 AMBIENT = "    warning: using pulumi-resource-aws from $PATH at /somewhere/pulumi-resource-aws"
 ROW = "    pulumi:pulumi:Stack shop-shop-dev  "
@@ -109,3 +109,15 @@ def test_resources_that_were_only_looked_at_are_not_listed() -> None:
         " ~  aws:eks:NodeGroup graviton refresh [diff: ~scalingConfig]",
         " ~  aws:eks:NodeGroup graviton update [diff: ~taints]",
     ]
+
+
+def test_the_resource_that_failed_stands_last() -> None:
+    stack, group = "  pulumi:pulumi:Stack (shop-shop-dev):", "  aws:eks:NodeGroup (general):"
+    why, warning = "    error: An error occurred (InvalidParameterException): no", "    warning: not pinned"
+    follows = "    error: update failed"
+    assert failures_last([group, why, stack, warning, follows]) == [stack, warning, group, why]
+    assert failures_last([group, why, stack, follows]) == [group, why]
+    # A program's own error is the stack's: nothing else failed.
+    own = [stack, warning, "    error: Program failed with an unhandled exception", follows]
+    assert failures_last(own) == own
+    assert failures_last(["error: no stack named 'x' found"]) == ["error: no stack named 'x' found"]

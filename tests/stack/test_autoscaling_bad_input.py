@@ -54,7 +54,7 @@ def errors(project: Project, text: str) -> list[str]:
          "there are amd64-on-demand, arm64-on-demand"),
         ("{use: cluster-autoscaler, clusterAutoscaler: {priorities: {wbe: 3}}}",
          "autoscaling.clusterAutoscaler.priorities.wbe", "Groups are arm, web"),
-        (pool("{families: [m7g], architectures: [amd64]}"), f"{POOL}.families", "leave it out of architectures"),
+        (pool("{families: [m7g], architectures: [amd64]}"), f"{POOL}.families", "or change architectures"),
         ("{use: karpenter, karpenter: {version: 1.8.2}}", "autoscaling.karpenter.version", "Leave version out"),
         ("{use: karpenter, karpenter: {amiAlias: al2@v20250701}}", "autoscaling.karpenter.amiAlias", "Use al2023"),
         ("{use: karpenter, karpenter: {controllerGroup: arm}}", CONTROLLER, "It can run on web"),

@@ -79,6 +79,9 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("migration", groups(migrateFrom="cluster-autoscaler"), f"{ROOT}.migrateFrom", "for itself", ERROR),
     ("migration-sizes", merged(KARPENTER, {"autoscaling": {"migrateFrom": "cluster-autoscaler"}}),
      "nodeGroups.web-arm.maxSize", "up to 3", WARNING),
+    ("no-group-can-grow",
+     merged(groups(), {"nodeGroups": {"web": {"minSize": 2, "maxSize": 2}, "web-arm": {"minSize": 1, "maxSize": 1}}}),
+     f"{ROOT}.use", "minSize is maxSize of web (2), web-arm (1)", WARNING),
     ("migration-no-room", leaving_karpenter(web={"minSize": 2, "maxSize": 2}, other={"minSize": 1, "maxSize": 1}),
      f"{ROOT}.migrateFrom", "no node group may grow", ERROR),
     ("migration-architecture", leaving_karpenter(web={"maxSize": 5}, other={"minSize": 1, "maxSize": 1}),
@@ -113,6 +116,10 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("no-instance-type", pool(minGeneration=20), f"{POOL}.minGeneration", "instance-generation Gt 19", ERROR),
     ("no-instance-type", pool(minGeneration=20), f"{POOL}.minGeneration", "Lower it", ERROR),
     ("no-instance-type", pool(families=["mac1"]), f"{POOL}.families", "Name other families", ERROR),
+    ("no-instance-type", pool(categories=["g"]), f"{POOL}.minGeneration",
+     "Lower it, name other categories, or leave arm64 out of architectures.", ERROR),
+    ("no-instance-type", pool(categories=["p"], cpuLimit=512), f"{POOL}.categories",
+     "Name categories of arm64 too, or leave arm64 out of architectures.", ERROR),
     ("instance-type-unused", pool(instanceTypes=["m7g.large", "m7i.large", "a1.large"]), f"{POOL}.instanceTypes[2]",
      "Graviton2", WARNING),
     ("instance-type-unused", pool(instanceTypes=["m7g.large", "m7i.large"], architectures=["arm64"]),
@@ -138,6 +145,12 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      ERROR),
     ("duration", pool(quietHours={"schedule": "@daily", "duration": "0h"}), f"{POOL}.quietHours.duration", "0h",
      ERROR),
+    ("quiet-hours-always", pool(quietHours={"schedule": "0 8 * * *", "duration": "25h"}),
+     f"{POOL}.quietHours.duration", "Write less than 24h", ERROR),
+    ("quiet-hours-always", pool(quietHours={"schedule": "* * * * *", "duration": "1m"}),
+     f"{POOL}.quietHours.duration", "Let the schedule begin less often", ERROR),
+    ("quiet-hours-always", pool(quietHours={"schedule": "0 8 31 2 *", "duration": "8h"}), f"{POOL}.quietHours.schedule",
+     "no day is ever", ERROR),
     ("duration", pool(expireAfter="30d"), f"{POOL}.expireAfter", "720h", ERROR),
     ("duration", pool(expireAfter="0s"), f"{POOL}.expireAfter", "less than an hour", ERROR),
     ("duration", pool(terminationGracePeriod="2d"), f"{POOL}.terminationGracePeriod", "48h", ERROR),
@@ -215,6 +228,22 @@ def test_a_contradiction_is_named_with_its_key_and_the_way_out(
     assert found[0].hint
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        KARPENTER["autoscaling"],
+        karpenter(controllerGroup="web")["autoscaling"],
+        {"use": "cluster-autoscaler", "migrateFrom": "karpenter"},
+        {"use": "karpenter", "migrateFrom": "cluster-autoscaler"},
+    ],
+)
+def test_a_stack_without_node_groups_is_refused_for_that_alone(words: dict[str, Any]) -> None:
+    found = problems({"nodeGroups": {"web": None, "web-arm": None}, "autoscaling": words})
+    [refused] = [p for p in found if p.severity is ERROR]
+    assert (refused.rule, refused.key) == ("no-node-groups", "nodeGroups")
+    assert refused.hint == "Add one: nodeGroups: {NAME: {instanceTypes: [...], minSize: 2}}."
+
+
 def test_a_sound_stack_of_either_autoscaler_has_nothing_but_unpinned_images() -> None:
     ids = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
     reachable = {"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ids}}
@@ -242,6 +271,11 @@ def test_groups_that_are_left_are_closed_by_their_sizes(change: dict[str, Any], 
     words = merged(KARPENTER, {"nodeGroups": change, "autoscaling": {"migrateFrom": "cluster-autoscaler"}})
     named = merged(words, {"autoscaling": {"karpenter": {"controllerGroup": "web"}}})
     assert {p.rule for p in plan(named).warnings if p.rule.startswith("migration")} == rules
+
+
+def test_one_group_that_may_grow_is_enough_for_the_cluster_autoscaler() -> None:
+    words = merged(groups(), {"nodeGroups": {"web": {"minSize": 2, "maxSize": 2}}})
+    assert "no-group-can-grow" not in {p.rule for p in plan(words).warnings}
 
 
 def test_a_stack_of_both_autoscalers_says_which_one_it_leaves() -> None:

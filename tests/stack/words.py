@@ -46,9 +46,9 @@ def stack(change: Mapping[str, Any] | None = None, *, region: str | None = "eu-w
     return Stack(f"{words.team}-{words.environment}", words, region, Origin())
 
 
-def plan(change: Mapping[str, Any] | None = None, *, today: date = TODAY) -> Plan:
+def plan(change: Mapping[str, Any] | None = None, *, today: date = TODAY, region: str = "eu-west-1") -> Plan:
     """The plan of the smallest stack with ``change`` merged into it."""
-    return make_plan(stack(change), today=today)
+    return make_plan(stack(change, region=region), today=today)
 
 
 def problems(change: Mapping[str, Any], *, today: date = TODAY) -> tuple[Problem, ...]:

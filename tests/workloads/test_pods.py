@@ -7,7 +7,7 @@ import pytest
 
 from multiarch.workloads import pod_spec
 from multiarch.workloads.manifest_values import ManifestError, Place, Value
-from multiarch.workloads.pods import Owner, Pod, Workload, pods_from, workloads_from
+from multiarch.workloads.pods import Owner, Pod, Workload, kinds_without_pods, pods_from, workloads_from
 from multiarch.workloads.selectors import LabelSelector
 from tests.workloads.manifests import container, pod_manifest, pods, spec, workload
 
@@ -162,6 +162,15 @@ def test_empty_documents_and_other_kinds_yield_nothing() -> None:
     assert (
         names(None, {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {}}, pool, {"kind": "Kustomization"}) == []
     )
+
+
+def test_objects_that_make_no_pods_are_counted_by_kind() -> None:
+    service, none = {"kind": "Service", "metadata": {"name": "x"}}, workload("Deployment", "none", replicas=0)
+    made = {"name": "made", "namespace": "shop", "ownerReferences": [{"kind": "Deployment", "name": "api"}]}
+    # The Deployment is left to its pod, and so makes one.
+    stream = [None, service, none, workload("Deployment"), {**pod_manifest(), "metadata": made}, workload("DaemonSet")]
+    assert kinds_without_pods([*stream, {"kind": "List", "items": [service]}]) == (("Deployment", 1), ("Service", 2))
+    assert kinds_without_pods([pod_manifest(), None]) == ()
 
 
 def test_a_dump_of_a_cluster_counts_nothing_twice() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from pulumi.provider.experimental.server import main
-
 from sandbox.providers import quiet_end, sdk_version
 from sandbox.providers.kubernetes.provider import KubernetesProvider
+from sandbox.providers.serving import main
 
 if __name__ == "__main__":
     quiet_end()

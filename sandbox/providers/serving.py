@@ -1,0 +1,58 @@
+"""Serving a stand-in to the engine, with refusals in the words of who refused.
+
+The SDK adds a traceback to whatever a provider raises, behind the message. Of a bug that is wanted; of what AWS or a
+stand-in refuses it hides the one line that says why, so for those the message alone goes to the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+import grpc
+from botocore.exceptions import ClientError
+from pulumi.provider.experimental import server
+from pulumi.provider.experimental.provider import Provider
+
+from sandbox.providers import StandInError
+
+Method = Callable[[Any, grpc.aio.ServicerContext[Any, Any]], Awaitable[Any]]
+
+
+class Refusals(grpc.aio.ServerInterceptor):  # type: ignore[misc] # gRPC ships no types
+    """Passes refusals on to the engine without their traceback."""
+
+    async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:  # noqa: ANN401 - gRPC's
+        """Wrap a method that takes one request and gives one answer; the engine calls no other."""
+        handler = await continuation(handler_call_details)
+        if handler is None or handler.unary_unary is None:
+            return handler
+        return grpc.unary_unary_rpc_method_handler(
+            in_one_line(handler.unary_unary),
+            request_deserializer=handler.request_deserializer,
+            response_serializer=handler.response_serializer,
+        )
+
+
+def in_one_line(method: Method) -> Method:
+    """``method``, whose errors say what was refused and no more where AWS or a stand-in refused it."""
+
+    async def answer(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:  # noqa: ANN401 - protobuf's
+        try:
+            return await method(request, context)
+        except Exception as error:
+            # What the SDK raises in its place comes from what was raised here.
+            refusal = error.__context__
+            if not isinstance(refusal, ClientError | StandInError):
+                raise
+            await context.abort(grpc.StatusCode.UNKNOWN, " ".join(str(refusal).split()))
+
+    return answer
+
+
+def main(arguments: Sequence[str], version: str, provider: Provider) -> None:
+    """Serve ``provider`` until the engine ends it, as the SDK's own ``main`` does."""
+    # The SDK takes no interceptors; the server that it makes is the only one of this process.
+    grpc.aio.server = partial(grpc.aio.server, interceptors=[Refusals()])
+    server.main(list(arguments), version, provider)

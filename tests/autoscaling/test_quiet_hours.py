@@ -1,0 +1,71 @@
+"""Quiet hours that never end are told from those that do, and no others."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.autoscaling.quiet_hours import in_hours, longest_pause, minutes_of
+
+DAY, HOUR = 24 * 60, 60
+
+
+@pytest.mark.parametrize(
+    ("schedule", "minutes"),
+    [
+        ("0 8 * * *", DAY),
+        ("@daily", DAY),
+        ("@midnight", DAY),
+        ("0 * * * *", HOUR),
+        ("@hourly", HOUR),
+        ("*/15 * * * *", 15),
+        ("5,10 * * * *", 55),
+        ("* * * * *", 1),
+        ("0 8,20 * * *", 12 * HOUR),
+        ("0 22/1 * * *", 23 * HOUR),
+        ("0 8 * * mon-FRI", 3 * DAY),
+        ("@weekly", 7 * DAY),
+        ("@monthly", 31 * DAY),
+        ("0 0 31 * *", 61 * DAY),
+        ("@yearly", 366 * DAY),
+        ("@annually", 366 * DAY),
+        # Where both are named, a day of either kind will do; a star asks for nothing.
+        ("0 0 1 * mon", 7 * DAY),
+        ("0 0 */1 * mon", 7 * DAY),
+        ("0 0 */2 * mon", 2 * DAY),
+        ("0 0 31 2 *", None),
+    ],
+)
+def test_the_longest_time_between_two_beginnings(schedule: str, minutes: int | None) -> None:
+    assert longest_pause(schedule) == minutes
+
+
+@given(
+    st.frozensets(st.integers(0, 59), min_size=1, max_size=4),
+    st.frozensets(st.integers(0, 23), min_size=1, max_size=4),
+    st.frozensets(st.integers(0, 6), min_size=1),
+)
+def test_it_is_what_a_walk_through_a_fortnight_finds(
+    minutes: frozenset[int], hours: frozenset[int], weekdays: frozenset[int]
+) -> None:
+    sunday = datetime(2026, 11, 1, tzinfo=UTC)
+    walk = (
+        (minute, sunday + timedelta(minutes=minute))
+        for day in range(15)
+        for hour in sorted(hours)
+        for minute in (day * DAY + hour * HOUR + each for each in sorted(minutes))
+    )
+    hits = [minute for minute, at in walk if at.isoweekday() % 7 in weekdays]
+    fields = [",".join(map(str, sorted(each))) for each in (minutes, hours, weekdays)]
+    longest = max(later - earlier for earlier, later in pairwise(hits))
+    assert longest_pause(f"{fields[0]} {fields[1]} * * {fields[2]}") == longest
+
+
+@pytest.mark.parametrize(("text", "minutes"), [("24h", DAY), ("1h30m", 90), ("45m", 45), ("10h0s", 600)])
+def test_a_duration_is_read_and_written_in_hours_and_minutes(text: str, minutes: int) -> None:
+    assert minutes_of(text) == minutes
+    assert in_hours(minutes) == text.removesuffix("0s")

@@ -1,0 +1,66 @@
+"""What the engine is told when something is refused, or broken."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import grpc
+import pytest
+from botocore.exceptions import ClientError
+
+from sandbox.providers import StandInError
+from sandbox.providers.serving import in_one_line
+
+REFUSED = ClientError({"Error": {"Code": "InvalidParameterException", "Message": "no\nroom"}}, "UpdateNodegroupConfig")
+
+
+class Context:
+    """What gRPC hands a method: ``abort`` ends it."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[Any, str]] = []
+
+    async def abort(self, code: Any, details: str) -> None:  # noqa: ANN401
+        self.told.append((code, details))
+
+
+def answered(error: Exception) -> list[tuple[Any, str]]:
+    """Raise ``error`` as the SDK does, with a traceback behind its message; what the engine is told."""
+
+    async def method(_request: Any, _context: Any) -> None:  # noqa: ANN401
+        try:
+            refuse(error)
+        except Exception as raised:  # noqa: BLE001 - as the SDK
+            message = f"{raised}:\n  File …"
+            raise RuntimeError(message)  # noqa: B904 - as the SDK
+
+    async def called() -> None:
+        await in_one_line(method)(None, context)
+
+    context = Context()
+    asyncio.run(called())
+    return context.told
+
+
+def refuse(error: Exception) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            REFUSED,
+            "An error occurred (InvalidParameterException) when calling the UpdateNodegroupConfig operation: no room",
+        ),
+        (StandInError("the sandbox's aws stand-in has no function x"), "the sandbox's aws stand-in has no function x"),
+    ],
+)
+def test_a_refusal_is_one_line_without_a_traceback(error: Exception, said: str) -> None:
+    assert answered(error) == [(grpc.StatusCode.UNKNOWN, said)]
+
+
+def test_a_fault_of_the_stand_in_keeps_its_traceback() -> None:
+    with pytest.raises(RuntimeError, match="File …"):
+        answered(KeyError("x"))
