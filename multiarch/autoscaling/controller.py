@@ -98,7 +98,15 @@ def _version(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -
     except UnknownFactError as error:
         report("karpenter-version", path, error.message, hint=error.hint, value=version)
         return version
-    if numbers < parse_chart_version(minimum):
+    if version.count(".") < 2:  # noqa: PLR2004 - between three numbers
+        report(
+            "karpenter-version",
+            path,
+            f"{version} is no release of Karpenter's charts, which have three numbers.",
+            hint=f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}, or leave version out for that.",
+            value=version,
+        )
+    elif numbers < parse_chart_version(minimum):
         report(
             "karpenter-version",
             path,

@@ -66,19 +66,20 @@ def plan_autoscaling(
 
 def _check_words(spec: AutoscalingSpec, report: Report) -> None:
     """Words that exclude one another, and those that nobody reads."""
+    order = spec.order or ()
     if {"prefer", "order"} <= spec.written:
         report(
             "prefer-and-order",
             (*ROOT, "prefer"),
-            "order says all that prefer could.",
+            f"prefer: {spec.prefer} and order: [{', '.join(map(str, order))}] are both given; order says all that "
+            "prefer could.",
             hint="Keep one.",
             value=str(spec.prefer),
         )
-    if spec.order:
-        for index, kind in enumerate(spec.order):
-            if kind in spec.order[:index]:
-                path = (*ROOT, "order", index)
-                report("order-twice", path, f"{kind} is named twice.", hint="Remove one.", value=str(kind))
+    for index, kind in enumerate(order):
+        if kind in order[:index]:
+            path = (*ROOT, "order", index)
+            report("order-twice", path, f"{kind} is named twice.", hint="Remove one.", value=str(kind))
     migration.check_words(spec, report)
     for each, key in _KEYS.items():
         if key in spec.written and each not in {spec.use, spec.migrate_from}:
@@ -117,8 +118,10 @@ def _check_order(
         return
     if spec.use is Autoscaler.KARPENTER:
         kinds, which = {kind for pool in pools for kind in pool.kinds}, "NodePool"
+        way = "let a pool buy it by its architectures and capacityTypes"
     else:
         kinds, which = {Kind(group.architecture, group.capacity_type) for group in groups}, "node group"
+        way = "add a group of that architecture and capacityType"
     if spec.order and "order" in spec.written:
         for index, kind in enumerate(order):
             if kind not in kinds:
@@ -126,7 +129,7 @@ def _check_order(
                     "order-names-no-group",
                     (*ROOT, "order", index),
                     f"no {which} is {kind}.",
-                    hint=f"Remove it; there are {_listed(kinds)}.",
+                    hint=f"Remove it, or {way}; there are {_listed(kinds)}.",
                     value=str(kind),
                 )
     elif "prefer" in spec.written and spec.prefer not in {kind.architecture for kind in kinds}:
@@ -157,7 +160,9 @@ def _explained(
     yield Derived("order", " > ".join(map(str, order)), rule)
     kinds = {group.name: Kind(group.architecture, group.capacity_type) for group in groups}
     if autoscaler:
-        yield Derived("image", autoscaler.image_tag, "the cluster autoscaler's minor is the cluster's")
+        yield Derived(
+            "image of the autoscaler", autoscaler.image_tag, "the cluster autoscaler's minor is the cluster's"
+        )
         written = dict(spec.cluster_autoscaler.priorities)
         for row in autoscaler.priorities:
             if row.group in autoscaler.cordoned:
@@ -173,7 +178,7 @@ def _explained(
 
 def _explained_pools(spec: AutoscalingSpec, order: Sequence[Kind], karpenter: KarpenterPlan) -> Iterator[Derived]:
     yield Derived("controller", karpenter.controller_group, "a group that Karpenter does not manage")
-    yield Derived("image", karpenter.node_class.ami_alias, "one alias has images for both architectures")
+    yield Derived("image of the nodes", karpenter.node_class.ami_alias, "one alias has images for both architectures")
     spot = any(kind.capacity_type is CapacityType.SPOT for pool in karpenter.pools for kind in pool.kinds)
     if spot and not karpenter.cordoned:
         yield Derived("spot needs", SPOT_ROLE, "a role of the AWS account, made once; Karpenter can't make it")

@@ -332,7 +332,8 @@ class Karpenter:
             self._reasons[key] = "too large for its instance types beside DaemonSets"
         elif not roomy & claim.types:
             planned = self._counted[pool.plan.name] != self._capacity[pool.plan.name]
-            self._reasons[key] = f"{pool.limits_in_words()} reached{_COUNTED if planned else ''}"
+            said = pool.limits_in_words(wanted)
+            self._reasons[key] = f"{said}{_COUNTED}" if planned and said.endswith(" reached") else said
         elif self._placements is not None:
             zone = next(iter(offer.zones))
             reason = self._placements.why_not(ask.pod, claim.node(roomy & claim.types, zone))

@@ -25,7 +25,7 @@ from multiarch.workloads.affinity import NodeAffinity, PreferredTerm, Term
 from multiarch.workloads.fit import allowed_zones, daemon_overhead
 from multiarch.workloads.pod_spec import PodSpec
 from multiarch.workloads.pods import Pod
-from multiarch.workloads.quantities import parse_quantity, round_up
+from multiarch.workloads.quantities import bytes_in_words, cpu_in_words, parse_quantity, round_up
 from multiarch.workloads.resources import Resources
 from multiarch.workloads.shapes import NodeShape
 from multiarch.workloads.terms import PodWish, SpreadConstraint
@@ -161,11 +161,22 @@ class Pool:
         """Architectures of a set of types, sorted."""
         return tuple(each for each in self._by_architecture if self._by_architecture[each] & types)
 
-    def limits_in_words(self) -> str:
-        """``limit cpu 64`` or ``limit memory 256Gi``, or both."""
+    @property
+    def closed(self) -> bool:
+        """Whether a migration takes the pool out: it has a limit of no CPU."""
+        return self.plan.cpu_limit == 0
+
+    def limits_in_words(self, wanted: Resources) -> str:
+        """Say why the limits allow no node for a pod that asks for ``wanted``: ``limit cpu 64 reached``, for one."""
+        if self.closed:
+            return "closed: limit cpu is 0"
+        if self.plan.cpu_limit is not None and self.plan.cpu_limit * 1000 < wanted.cpu:
+            return f"limit cpu {self.plan.cpu_limit} is below the pod's {cpu_in_words(wanted.cpu)}"
+        if self._memory_limit is not None and self._memory_limit < wanted.memory:
+            return f"limit memory {self.plan.memory_limit} is below the pod's {bytes_in_words(wanted.memory)}"
         limits = [] if self.plan.cpu_limit is None else [f"limit cpu {self.plan.cpu_limit}"]
         limits += [] if self.plan.memory_limit is None else [f"limit memory {self.plan.memory_limit}"]
-        return " or ".join(limits)
+        return f"{' or '.join(limits)} reached"
 
     def offer(self, spec: PodSpec, *, shuns_wishes: bool) -> Offer | None:
         """What a pod may use, room aside, or None. Unless it was relaxed, Karpenter minds ``PreferNoSchedule`` too."""

@@ -118,10 +118,12 @@ def _why_unused(batch: Batch, view: GroupView, used: list[GroupView], known: Kno
     if view.scaled_by is None:
         content = "the pods found room on other nodes that are there"
         return f"{_why_no_more(batch, view, known)}, and no autoscaler adds one" if used or unplaced else content
+    if view.pool is not None and view.pool.closed:
+        return view.pool.limits_in_words(batch.sample.requests)
     better = [each for each in used if each.scaled_by is view.scaled_by]
     if better:
         return _why_not_before(batch, view, better[0], said)
-    if used:
+    if used and not said:
         return f"{used[0].scaled_by} found room for the pods first"
     return said or "the pods found room on nodes that are there"
 

@@ -141,4 +141,15 @@ config:
       instanceTypes: [m7g.large]
       minSize: 1
       maxSize: 4
+
+  # Who adds nodes: nobody, unless this says otherwise. New capacity is then arm64 first, for pods that tolerate the
+  # taint. The other autoscaler is cluster-autoscaler, which grows the groups above; karpenter makes nodes of its own,
+  # and needs two nodes of general for itself (minSize: 2). docs/autoscaling.md compares them.
+  # multiarch-eks:autoscaling:
+  #   use: karpenter
+  #   prefer: arm64
+  #   karpenter:
+  #     controllerGroup: general
+  #     nodePools:
+  #       general: {{cpuLimit: 64}}
 """

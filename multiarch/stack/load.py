@@ -226,7 +226,7 @@ def _words(merged: dict[str, Any], origin: Origin, files: _Files, problems: list
     written = {key: value for key, value in files.written.items() if as_text(value) == merged.get(key)}
     empty = [key for key, value in merged.items() if value == ""]
     for key in empty:
-        message, hint = f"{key} is empty.", "Give it a value, or leave the line out."
+        message, hint = f"{key} is empty.", f"{wording.EXAMPLES.get((key,), 'Give it a value')}, or leave the line out."
         problems.append(origin.problem("empty-value", (key,), message, hint=hint))
     try:
         words = StackWords.model_validate(merged)

@@ -6,11 +6,13 @@ import difflib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from pydantic_core import ErrorDetails
 
 from multiarch.errors import Problem
+from multiarch.facts.autoscalers import KARPENTER_CHART
 from multiarch.nodes.report import Path
 from multiarch.stack.origin import Origin
 from multiarch.stack.schema_paths import elsewhere, fields, model_at
@@ -26,6 +28,14 @@ _EXPECTED = {
 _QUOTED = re.compile(r"'([^']*)'")
 _DID_YOU_MEAN = re.compile(r"Did you mean (\S+)\?")
 _SHOWN_TEXT_LIMIT = 60
+_AUTOSCALING: Path = ("autoscaling",)
+EXAMPLES: Mapping[Path, str] = MappingProxyType(
+    {
+        _AUTOSCALING: "Write {use: karpenter} or {use: cluster-autoscaler}",
+        (*_AUTOSCALING, "karpenter", "version"): f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}",
+    }
+)
+"""The way out where a value of the right type, made of what was written, would be refused as well."""
 
 
 def problems(
@@ -137,7 +147,8 @@ def _wrong_type(path: Path, written: Any, expected: str, kind: str, origin: Orig
         message, hint = f"{key} is empty.", f"It takes {expected}; give it one, or leave the line out."
         return origin.problem("empty-value", path, message, hint=hint, value=written)
     message = f"{key} is {described(written)}, and it takes {expected}."
-    return origin.problem("wrong-type", path, message, hint=_type_hint(written, kind), value=written)
+    hint = f"{EXAMPLES[path]}." if path in EXAMPLES else _type_hint(written, kind)
+    return origin.problem("wrong-type", path, message, hint=hint, value=written)
 
 
 def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401

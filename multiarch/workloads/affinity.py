@@ -75,7 +75,7 @@ class NodeAffinity:
 
     def allows(self, labels: Mapping[str, str], node_name: str | None = None) -> bool:
         """Say whether a node with ``labels`` meets all that is required. Preferences exclude nothing."""
-        if any(labels.get(key) != value for key, value in self.selector):
+        if self.selector and any(labels.get(key) != value for key, value in self.selector):
             return False
         return self.required is None or any(term.matches(labels, node_name) for term in self.required)
 

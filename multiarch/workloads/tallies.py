@@ -75,9 +75,10 @@ class SpreadRule:
 
     def counts(self, node: Node, *, prospect: bool = False) -> bool:
         """Say whether pods on ``node`` count, and its domain with them. A prospect has no host name yet."""
-        needed = (key for key in self.keys if not (prospect and key == HOSTNAME))
-        if any(key not in node.labels for key in needed):
-            return False
+        # Asked for every node and rule: a plain loop takes half the time of a generator.
+        for key in self.keys:
+            if key not in node.labels and not (prospect and key == HOSTNAME):
+                return False
         if self.affinity is not None and not self.affinity.allows(node.labels, None if prospect else node.name):
             return False
         return self.tolerations is None or first_untolerated(self.tolerations, node.taints) is None

@@ -85,7 +85,9 @@ def test_on_the_way_from_karpenter_its_pools_come_last_and_get_no_new_nodes() ->
 
 
 def test_every_priority_and_weight_is_explained() -> None:
-    rows = {row.key: row for row in autoscaling(use="karpenter", migrateFrom="cluster-autoscaler").derived}
+    made = autoscaling(use="karpenter", migrateFrom="cluster-autoscaler")
+    rows = {row.key: row for row in made.derived}
+    assert len(rows) == len(made.derived), "two rows have one name"
     assert rows["priority of web-arm"].rule == "being left: last of all"
     assert rows["priority of web"].rule == "amd64-on-demand is number 4 of the order"
     assert rows["weight of general-arm64-spot"].value.startswith("90 (")

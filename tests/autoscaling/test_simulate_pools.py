@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.autoscaling.simulated import TOLERANT, answer, got, group, of, pods, pooled, run
+from tests.stack.words import merged
 from tests.workloads.manifests import expression, required
 
 XLARGE: dict[str, Any] = {"general": {"sizes": ["xlarge"]}}
@@ -165,6 +166,27 @@ def test_in_a_migration_the_new_autoscaler_comes_first_and_the_old_adds_nothing(
     result = run(words, pods(**BIG, **TOLERANT))
     assert got(result) == {"general-arm64-spot": 1}
     assert "t3.medium" not in dict(group(result, "web").instance_types)
+
+
+def test_a_pool_that_is_being_left_says_that_it_is_closed_whether_pods_got_a_node_or_not() -> None:
+    words = pooled(XLARGE, use="cluster-autoscaler", migrateFrom="karpenter")
+    words = merged(words, {"nodeGroups": {"web": {"instanceTypes": ["m7i.xlarge"], "maxSize": 3}}})
+    few, many = run(words, pods(count=3, **BIG, **TOLERANT)), run(words, pods(count=9, **BIG, **TOLERANT))
+    assert (few.unplaced, many.unplaced) == (0, 6)
+    for result in (few, many):
+        assert {answer(result, name).reason for name in KINDS} == {"closed: limit cpu is 0"}
+
+
+def test_a_pod_above_the_whole_limit_has_not_reached_it() -> None:
+    large: dict[str, Any] = {"cpu": "12", "memory": "4Gi"}
+    result = run(pooled({"general": {"sizes": ["4xlarge"], "cpuLimit": 16}}), pods(**large, **TOLERANT))
+    assert result.unplaced == 0
+    words = pooled({"general": {"sizes": ["xlarge", "4xlarge"], "cpuLimit": 8, "memoryLimit": "64Gi"}})
+    result = run(words, pods(**large, **TOLERANT))
+    assert {answer(result, name).reason for name in KINDS} == {"limit cpu 8 is below the pod's 12"}
+    words = pooled({"general": {"sizes": ["xlarge", "4xlarge"], "memoryLimit": "8Gi"}})
+    result = run(words, pods(cpu="12", memory="12Gi", **TOLERANT))
+    assert {answer(result, name).reason for name in KINDS} == {"limit memory 8Gi is below the pod's 12Gi"}
 
 
 def test_where_karpenter_decides_otherwise_is_said_where_the_documentation_says_it_is() -> None:

@@ -28,6 +28,21 @@ def test_the_written_file_passes_the_check(clone: Path, run: type_of_run) -> Non
     assert stack_file(clone, "search-dev").stat().st_mode & 0o777 == 0o644
 
 
+def test_the_example_of_autoscaling_is_valid_without_its_comment_marks(clone: Path, run: type_of_run) -> None:
+    run("stack", "new", "--team", "search", "--env", "dev", "--public-cidr", "8.8.8.8/32")
+    file = stack_file(clone, "search-dev")
+    head, marked, example = file.read_text(encoding="utf-8").partition("  # multiarch-eks:autoscaling:\n")
+    assert marked
+    lines = "".join(f"{line.replace('# ', '', 1)}\n" for line in (marked + example).splitlines())
+    general = "general:\n      instanceTypes: [m7i.large]\n      minSize: "
+    assert f"{general}1" in head
+    file.write_text(head.replace(f"{general}1", f"{general}2") + lines, encoding="utf-8")
+    checked = run("stack", "check", "search-dev", "-o", "json")
+    rules = {problem["rule"] for problem in checked.json["stacks"][0]["problems"]}
+    assert (checked.code, rules) == (0, {"ami-not-pinned"})
+    assert load_file(file).words.autoscaling.use == "karpenter"
+
+
 def test_the_written_file_has_one_group_of_each_architecture(clone: Path, run: type_of_run) -> None:
     run("stack", "new", "--team", "search", "--env", "dev")
     ran = run("stack", "list", "-o", "json")

@@ -91,6 +91,19 @@ def test_values_inside_of_mappings_keep_their_types(project: Project) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("", "autoscaling is empty. Write {use: karpenter} or {use: cluster-autoscaler}, or leave the line out."),
+        (" karpenter", "keys with values below it. Write {use: karpenter} or {use: cluster-autoscaler}."),
+        (" {karpenter: {version: 1.14}}", "takes a text. Write MAJOR.MINOR.PATCH, such as 1.14.1."),
+    ],
+)
+def test_where_the_way_out_is_not_plain_an_example_is_given(project: Project, written: str, said: str) -> None:
+    (line,) = project.lines(f"{CONFIG}  multiarch-eks:autoscaling:{written}\n")
+    assert line.endswith(said)
+
+
 @pytest.mark.parametrize("written", ["", " ~", ' ""', " null"])
 def test_an_empty_value_at_the_top_is_refused(project: Project, written: str) -> None:
     (line,) = project.lines(f"{CONFIG}  multiarch-eks:clusterName:{written}\n")
