@@ -27,6 +27,8 @@ OWN_PREFIXES = (
     "tests/",
     "tools/",
 )
+COMMAND = re.compile(r"\bmultiarch (stack|facts|image|audit|workload) ([a-z]+)\b([^`|;)#]*)")
+"""A command of ours: its noun, its verb, and what it is given, up to a comment."""
 WRITTEN_BY_A_READER = ("config/stacks/Pulumi.search-dev.yaml",)
 
 
@@ -86,7 +88,7 @@ def test_every_target_of_make_that_is_named_exists(name: str) -> None:
 def test_every_command_and_option_of_ours_that_is_named_exists(name: str) -> None:
     helps: dict[tuple[str, ...], str] = {}
     for span in code_spans(text_of(name)):
-        for noun, verb, rest in re.findall(r"\bmultiarch (stack|facts|image|audit|workload) ([a-z]+)\b([^`|;)#]*)", span):
+        for noun, verb, rest in COMMAND.findall(span):
             if (noun, verb) not in helps:
                 helps[noun, verb] = ran(f"multiarch {noun} {verb} --help", ROOT)
             said = helps[noun, verb]

@@ -136,6 +136,8 @@ def kinds_without_pods(documents: Iterable[object]) -> tuple[tuple[str, int], ..
     """
     counts: Counter[str] = Counter()
     for number, document in enumerate(documents, start=1):
+        if isinstance(document, dict) and document.get("kind") == "Pod":
+            continue  # there are thousands of them
         for each in objects_in(document, number):
             if each.kind != "Pod":
                 found = embedded(each.kind, each.value["spec"])
