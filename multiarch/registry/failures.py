@@ -32,6 +32,7 @@ _BEFORE: tuple[tuple[type[Exception], RegistryReason, str], ...] = (
     (aiohttp.ServerTimeoutError, RegistryReason.TIMEOUT, "{host} is silent for too long"),
     (TimeoutError, RegistryReason.TIMEOUT, "{host} is not done within {seconds:.0f} s"),
     (aiohttp.ClientConnectorDNSError, RegistryReason.UNREACHABLE, "the name of {host} can't be resolved"),
+    (aiohttp.ClientProxyConnectionError, RegistryReason.UNREACHABLE, "the proxy for {host} can't be connected to"),
     (aiohttp.ClientHttpProxyError, RegistryReason.UNREACHABLE, "the proxy refuses a connection to {host}"),
     (aiohttp.ClientConnectorError, RegistryReason.UNREACHABLE, "{host} can't be connected to"),
     (aiohttp.ClientPayloadError, RegistryReason.TRUNCATED, "{host} ends its answer too early"),
@@ -62,7 +63,7 @@ def _described(error: Exception, *, reading: bool) -> tuple[RegistryReason, str]
         return _tls(error.os_error)
     for kind, reason, detail in _BEFORE:
         if isinstance(error, kind):
-            refused = isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionError)
+            refused = type(error) is aiohttp.ClientConnectorError and isinstance(error.os_error, ConnectionError)
             return reason, "{host} refuses the connection" if refused else detail
     if isinstance(error, aiohttp.ClientConnectionError | OSError):
         return _CUT if reading else _CLOSED
