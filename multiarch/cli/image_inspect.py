@@ -79,7 +79,7 @@ async def _asked(text: str, registries: RegistryOptions, *, raw: bool) -> tuple[
     from multiarch.registry.reference import parse_reference
 
     reference = parse_reference(text)
-    async with connected(registries) as registry:
+    async with connected(registries, tags_anew=True) as registry:
         manifest = await registry.manifest(reference)
         return manifest, None if raw else await inspect_manifest(registry, reference, manifest)
 

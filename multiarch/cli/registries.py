@@ -60,7 +60,11 @@ DockerConfigOption = Annotated[
     ),
 ]
 NoCacheOption = Annotated[
-    bool, typer.Option("--no-cache", help="Ask for everything anew; neither read nor write the cache on disk.")
+    bool,
+    typer.Option(
+        "--no-cache",
+        help="Ask for everything anew; do without the cache on disk, whose tags audits believe for 5 minutes.",
+    ),
 ]
 TimeoutOption = Annotated[
     float,
@@ -106,10 +110,11 @@ def waited(work: Coroutine[Any, Any, Result]) -> Result:
 
 @asynccontextmanager
 async def connected(
-    options: RegistryOptions, *, more_credentials: Credentials | None = None
+    options: RegistryOptions, *, more_credentials: Credentials | None = None, tags_anew: bool = False
 ) -> AsyncIterator[Registry]:
     """Open a client with docker's credentials, then ``more_credentials``, then ECR's.
 
+    With ``tags_anew`` the registry is asked what a tag points at, however short ago it was.
     Raises MultiarchError for a configuration that can't be used.
     """
     from multiarch.registry.client import RegistryClient
@@ -125,6 +130,7 @@ async def connected(
         total_seconds=options.timeout,
         connect_seconds=min(options.timeout, usual.connect_seconds),
         read_seconds=min(options.timeout, usual.read_seconds),
+        fresh_seconds=0.0 if tags_anew else usual.fresh_seconds,
     )
     parts: list[Credentials] = [load(options.docker_config or config_file(os.environ))]
     if more_credentials is not None:
