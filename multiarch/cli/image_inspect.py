@@ -32,8 +32,8 @@ _SHOWN = 2000
 HELP = """Show an image's platforms, and on which architectures it runs.
 
 An index has a row per platform; an image without one is what its config says, which costs a second request.
-Attestations are shown and not counted; artifacts such as charts run nowhere and have no verdict. Nothing is pulled but
-manifests and configs. The verdict says what EKS nodes, which run containerd, do with it.
+Attestations are shown and not counted; artifacts such as charts are no images, and their verdict is unknown. Nothing is
+pulled but manifests and configs. The verdict says what EKS nodes, which run containerd, do with it.
 
 \b
 Examples:
