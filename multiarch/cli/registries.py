@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from multiarch.cli.output import say
+from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
     from multiarch.registry.cache.model import Cache
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 DEFAULT_TIMEOUT = 60.0
+_HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 InsecureOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -95,7 +98,13 @@ def options(
     no_cache: bool,
     timeout: float,
 ) -> RegistryOptions:
-    """The options as a command got them, in one value."""
+    """The options as a command got them, in one value. Raises MultiarchError for a registry that is none."""
+    for host in insecure_registry or ():
+        if not _HOST.fullmatch(host):
+            raise MultiarchError(
+                f"--insecure-registry {host!r} is no HOST or HOST:PORT.",
+                hint="Write it as in an image's name, without http:// and without a path: registry.example.com:5000.",
+            )
     return RegistryOptions(
         tuple(insecure_registry or ()), tuple(ca_file or ()), hosts_dir, docker_config, no_cache, timeout
     )
