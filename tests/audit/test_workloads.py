@@ -226,6 +226,6 @@ def test_a_suspended_cron_job_asks_for_no_pods(both: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["text", ["list"], 5])
-def test_a_pod_whose_spec_is_no_object_is_none_and_stops_nothing(both: str, wrong: Any) -> None:
+def test_a_pod_whose_spec_is_no_object_is_none_and_stops_nothing(both: str, wrong: object) -> None:
     row = only(audited(of("Pod", "odd", spec=wrong), deployment("api", spec(both))))
     assert row.workload.name == "api"
