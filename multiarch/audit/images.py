@@ -48,7 +48,10 @@ class ImageRow:
                 "make it readable (name, credentials, registry) and ask again; until then its pods stay where they are."
             )
         if Verdict.UNSUPPORTED not in by_verdict:
-            return "its pods may tolerate the taint of arm64 nodes: `multiarch workload patch --tolerate arm64`."
+            return (
+                "where a workload's other images have arm64 too (`multiarch audit workloads` says), its pods may "
+                "tolerate the taint of arm64 nodes: `multiarch workload patch --tolerate arm64`."
+            )
         build = f"build it for {' and '.join(by_verdict[Verdict.UNSUPPORTED])}, or find a tag that has it"
         if Verdict.SUPPORTED not in by_verdict:
             return f"{build}; as it is, no node runs it."

@@ -155,7 +155,8 @@ class _Gathered:
             self.faults.setdefault(owner, set()).add(rules)
 
     def _bare_pod(self, made: _Declared) -> None:
-        rules = self._of_pod(made.found.value.get("spec") or {})
+        spec = made.found.value.get("spec") or {}
+        rules = self._of_pod(spec) if isinstance(spec, Mapping) else "spec: is no object."
         if isinstance(rules, Rules):
             made.rules.append(rules)
         else:

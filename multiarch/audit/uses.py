@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from multiarch.kubernetes.source import Found, Source
+from multiarch.kubernetes.source import Found, Source, placed
+from multiarch.workloads.manifest_values import ManifestError, Value
+from multiarch.workloads.manifest_values import Place as At
 
 _LISTS = ("initContainers", "containers", "ephemeralContainers")
 _NOT_SEARCHED = frozenset(("metadata", "status"))
 """Parts of an object that describe it: what they say about images is not what will run."""
+_NAMES = ("name", "generateName", "namespace")
 _DEEPEST = 24
 """Levels of nesting. A pod spec is six levels deep in a CronJob; what is deeper than this is no manifest."""
 
@@ -82,6 +85,8 @@ def uses_in(objects: Iterable[Found], lines: Lines = _no_lines) -> list[Use]:
     A pod whose owners are known counts as theirs, so that a workload and its pods are one. A ReplicaSet or Job that
     something in the stream owns counts by its pods alone: old ones stay in a cluster for years. So do owned pods that
     have ended. Of an object only its uses are kept, so that a stream of any number of pods may pass.
+
+    Raises MultiarchError for an object whose name or namespace is no text: it would be taken for another's.
     """
     owners: dict[Workload, Workload] = {}
     present: set[Workload] = set()
@@ -89,6 +94,7 @@ def uses_in(objects: Iterable[Found], lines: Lines = _no_lines) -> list[Use]:
     running: dict[tuple[Workload, str, str, Role], Use] = {}
     templates: dict[tuple[Workload, str, str, Role], Use] = {}
     for each in objects:
+        _check_names(each)
         key, owner = key_of(each.value), owner_of(each.value)
         is_pod = key.kind == "Pod"
         if owner is not None:
@@ -106,6 +112,18 @@ def uses_in(objects: Iterable[Found], lines: Lines = _no_lines) -> list[Use]:
             labels.setdefault(nearest, {}).update(use.labels)
     current = [use for use in templates.values() if owners.get(use.workload) not in present]
     return _by_workload([*current, *running.values()], owners, labels)
+
+
+def _check_names(found: Found) -> None:
+    metadata = _mapping(found.value.get("metadata"))
+    for name in _NAMES:
+        written = metadata.get(name)
+        if written is not None and not isinstance(written, str):
+            kind = _text(found.value.get("kind"))
+            try:
+                Value(metadata, At(1, kind), None, "metadata")[name].text()
+            except ManifestError as error:
+                raise placed(error, (found,)) from None
 
 
 def has_ended(pod: Mapping[str, object]) -> bool:

@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from multiarch.cli import registries
-from multiarch.cli.audit_source import Sources, from_cluster, from_list, from_manifests, pull_secrets
+from multiarch.cli.audit_source import (
+    GroupByOption,
+    Sources,
+    from_cluster,
+    from_list,
+    from_manifests,
+    group_label,
+    pull_secrets,
+)
 from multiarch.cli.kubernetes import ContextOption, KubeconfigOption, NamespacesOption, SelectorOption, cluster_options
 from multiarch.cli.memory import few_collections
 from multiarch.cli.output import counted, say
 from multiarch.cli.progress import progress
+from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 
 if TYPE_CHECKING:
@@ -73,9 +82,7 @@ def images(
     fail_on: Annotated[
         list[FailOn] | None, typer.Option(help="Exit with 1 if an image has this verdict; may be repeated.")
     ] = None,
-    group_by: Annotated[
-        str, typer.Option(metavar="LABEL", help="Group by this label of workloads or their pods, such as team.")
-    ] = "",
+    group_by: GroupByOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say of each image what to do next, on stderr.")] = False,
     output: Annotated[Format, typer.Option("--output", "-o", help="How the result looks on stdout.")] = Format.TABLE,
     insecure_registry: registries.InsecureOption = None,
@@ -94,15 +101,20 @@ def images(
         tuple(paths or ()), Access(kubeconfig, context), tuple(namespace) if namespace else None, selector or "", images
     )
     sources.check(given)
-    with few_collections():
-        uses, credentials = _uses(sources)
-    wanted = tuple(dict.fromkeys(architecture)) if architecture else tuple(Architecture)
+    label = group_label(group_by)
+    if label and images is not None:
+        raise MultiarchError(
+            "--group-by is about workloads' labels, and a list has no workloads.", hint="Leave it out."
+        )
     options = registries.options(
         insecure_registry, ca_file, hosts_dir, docker_config, no_cache=no_cache, timeout=timeout
     )
     with few_collections():
+        uses, credentials = _uses(sources)
+    wanted = tuple(dict.fromkeys(architecture)) if architecture else tuple(Architecture)
+    with few_collections():
         audit = registries.waited(_audited(options, uses, wanted, credentials))
-    audit_formats.show(audit, output, group_by=group_by)
+    audit_formats.show(audit, output, group_by=label)
     _summarise(audit, explain=explain)
     if any(audit.has(verdict) for verdict in fail_on or ()):
         raise typer.Exit(1)

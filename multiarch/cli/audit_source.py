@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
 
 from multiarch.cli.output import say
 from multiarch.errors import MultiarchError
@@ -21,6 +23,21 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
+GroupByOption = Annotated[
+    str | None,
+    typer.Option("--group-by", metavar="LABEL", help="Group by this label of workloads or their pods, such as team."),
+]
+
+
+def group_label(written: str | None) -> str:
+    """The label to group by, empty for none. Raises MultiarchError for an empty one that was given."""
+    if written is None:
+        return ""
+    if not written.strip():
+        raise MultiarchError("--group-by names no label.", hint="Name one, such as team, or leave the option out.")
+    return written
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """What the arguments and options of an audit said."""
@@ -31,9 +48,11 @@ class Sources:
     selector: str = ""
     images: str | None = None
 
-    def check(self, cluster_options: Sequence[str]) -> None:
-        """Refuse more than one source. Raises MultiarchError that names them all."""
-        hint = "Give files, folders or -; or --images FILE; or neither of them, for a live cluster."
+    def check(self, cluster_options: Sequence[str], *, lists: bool = True) -> None:
+        """Refuse more than one source. Raises MultiarchError that names them all; ``lists``: --images is one."""
+        hint = "Give files, folders or -; or none of them, for a live cluster."
+        if lists:
+            hint = "Give files, folders or -; or --images FILE; or neither of them, for a live cluster."
         if self.paths and self.images is not None:
             raise MultiarchError("Manifests and --images exclude each other.", hint=hint)
         if cluster_options and (self.paths or self.images is not None):

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from multiarch.cli import registries
-from multiarch.cli.audit_source import Sources, cluster_objects, manifest_objects, pull_secrets
+from multiarch.cli.audit_source import (
+    GroupByOption,
+    Sources,
+    cluster_objects,
+    group_label,
+    manifest_objects,
+    pull_secrets,
+)
 from multiarch.cli.kubernetes import ContextOption, KubeconfigOption, NamespacesOption, SelectorOption, cluster_options
 from multiarch.cli.memory import few_collections
 from multiarch.cli.output import counted, say
@@ -103,9 +110,7 @@ def workloads(
     fail_on: Annotated[
         list[FailOn] | None, typer.Option(help="Exit with 1 if a workload is in this state; may be repeated.")
     ] = None,
-    group_by: Annotated[
-        str, typer.Option(metavar="LABEL", help="Group by this label of workloads or their pods, such as team.")
-    ] = "",
+    group_by: GroupByOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say each workload's case at length, on stderr.")] = False,
     output: Annotated[Format, typer.Option("--output", "-o", help="How the result looks on stdout.")] = Format.TABLE,
     insecure_registry: registries.InsecureOption = None,
@@ -124,7 +129,8 @@ def workloads(
     sources = Sources(
         tuple(paths or ()), Access(kubeconfig, context), tuple(namespace) if namespace else None, selector or ""
     )
-    sources.check(given)
+    sources.check(given, lists=False)
+    label = group_label(group_by)
     if patch is not None:
         audit_patches.check_target(patch, force=force)
     elif force:
@@ -137,7 +143,7 @@ def workloads(
         subjects, credentials = _subjects(sources, borne)
         audit = registries.waited(_audited(options, subjects, borne, credentials, tag_lookups))
     commands = Commands(sources, borne)
-    audit_workload_formats.show(audit, output, commands, group_by=group_by)
+    audit_workload_formats.show(audit, output, commands, group_by=label)
     if patch is not None:
         written = audit_patches.write(patch, audit, kustomize=patch_format is PatchFormat.KUSTOMIZE, force=force)
         say(f"Wrote patches for {counted(written, 'workload')} into {patch}.")
@@ -195,7 +201,9 @@ def _summarise(audit: WorkloadAudit, commands: Commands, *, explain: bool) -> No
     if explain:
         for row in audit.rows:
             say(f"{row.workload.namespace} {row.workload}: {row.state}, {row.leaning}")
-            for line in (*row.blockers, *row.notes):
+            for blocker in row.images:
+                say(f"  image {blocker.image}: {blocker.reason}; used by {', '.join(blocker.containers)}")
+            for line in (*(f"affinity: {each}" for each in row.affinity), *row.notes):
                 say(f"  {line}")
             for step in row.steps(audit.taint):
                 say(f"  next: {step}")

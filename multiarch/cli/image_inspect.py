@@ -32,8 +32,8 @@ _SHOWN = 2000
 HELP = """Show an image's platforms, and on which architectures it runs.
 
 An index has a row per platform; an image without one is what its config says, which costs a second request.
-Attestations are shown and not counted; artifacts such as charts run nowhere and have no verdict. Nothing is pulled but
-manifests and configs. The verdict says what EKS nodes, which run containerd, do with it.
+Attestations are shown and not counted; artifacts such as charts are no images, and their verdict is unknown. Nothing is
+pulled but manifests and configs. The verdict says what EKS nodes, which run containerd, do with it.
 
 \b
 Examples:
@@ -79,7 +79,7 @@ async def _asked(text: str, registries: RegistryOptions, *, raw: bool) -> tuple[
     from multiarch.registry.reference import parse_reference
 
     reference = parse_reference(text)
-    async with connected(registries) as registry:
+    async with connected(registries, tags_anew=True) as registry:
         manifest = await registry.manifest(reference)
         return manifest, None if raw else await inspect_manifest(registry, reference, manifest)
 

@@ -77,7 +77,7 @@ async def _verified(text: str, platform: Platform, registries: RegistryOptions, 
     from multiarch.registry.reference import parse_reference
 
     reference = parse_reference(text)
-    async with connected(registries) as registry:
+    async with connected(registries, tags_anew=True) as registry:
         with _progress(f"reading {reference.familiar}") as progress:
             return await run(registry, reference, platform, deep=deep, progress=progress)
 

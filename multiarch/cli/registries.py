@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from multiarch.cli.output import say
+from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
     from multiarch.registry.cache.model import Cache
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 DEFAULT_TIMEOUT = 60.0
+_HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 InsecureOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -60,7 +63,11 @@ DockerConfigOption = Annotated[
     ),
 ]
 NoCacheOption = Annotated[
-    bool, typer.Option("--no-cache", help="Ask for everything anew; neither read nor write the cache on disk.")
+    bool,
+    typer.Option(
+        "--no-cache",
+        help="Ask for everything anew; do without the cache on disk, whose tags audits believe for 5 minutes.",
+    ),
 ]
 TimeoutOption = Annotated[
     float,
@@ -91,7 +98,13 @@ def options(
     no_cache: bool,
     timeout: float,
 ) -> RegistryOptions:
-    """The options as a command got them, in one value."""
+    """The options as a command got them, in one value. Raises MultiarchError for a registry that is none."""
+    for host in insecure_registry or ():
+        if not _HOST.fullmatch(host):
+            raise MultiarchError(
+                f"--insecure-registry {host!r} is no HOST or HOST:PORT.",
+                hint="Write it as in an image's name, without http:// and without a path: registry.example.com:5000.",
+            )
     return RegistryOptions(
         tuple(insecure_registry or ()), tuple(ca_file or ()), hosts_dir, docker_config, no_cache, timeout
     )
@@ -106,10 +119,11 @@ def waited(work: Coroutine[Any, Any, Result]) -> Result:
 
 @asynccontextmanager
 async def connected(
-    options: RegistryOptions, *, more_credentials: Credentials | None = None
+    options: RegistryOptions, *, more_credentials: Credentials | None = None, tags_anew: bool = False
 ) -> AsyncIterator[Registry]:
     """Open a client with docker's credentials, then ``more_credentials``, then ECR's.
 
+    With ``tags_anew`` the registry is asked what a tag points at, however short ago it was.
     Raises MultiarchError for a configuration that can't be used.
     """
     from multiarch.registry.client import RegistryClient
@@ -125,6 +139,7 @@ async def connected(
         total_seconds=options.timeout,
         connect_seconds=min(options.timeout, usual.connect_seconds),
         read_seconds=min(options.timeout, usual.read_seconds),
+        fresh_seconds=0.0 if tags_anew else usual.fresh_seconds,
     )
     parts: list[Credentials] = [load(options.docker_config or config_file(os.environ))]
     if more_credentials is not None:

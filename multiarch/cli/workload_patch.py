@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 _HIGHEST_WEIGHT = 100
 HELP = """Tolerate, prefer or require an architecture in every pod template.
 
-Templates of Deployments, CronJobs and all other kinds, bare pods, and templates in objects of unknown kinds. Lines are
-added; every other byte stays: comments, order, quotes. What is done to each is said on stderr. If one of them can't be
-changed, none is.
+Templates of Deployments, CronJobs and all other kinds, bare pods, and templates in objects of unknown kinds. YAML gets
+lines, and every other byte of it stays: comments, order, quotes. JSON is written anew where something changes, and
+keeps the order of its keys and its indentation. What is done to each template is said on stderr. If one of them
+can't be changed, none is.
 
 \b
 Examples:

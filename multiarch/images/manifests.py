@@ -81,15 +81,14 @@ def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:
     if not content:
         return ImageKind.IMAGE, ""
     config = content.get("config")
-    config_type = config.get("mediaType") if isinstance(config, Mapping) else None
-    artifact = content.get("artifactType")
-    layers = [layer.get("mediaType") for layer in objects(content.get("layers"))]
+    config_type = _text(config.get("mediaType")) if isinstance(config, Mapping) else ""
+    artifact = _text(content.get("artifactType"))
+    layers = [_text(layer.get("mediaType")) for layer in objects(content.get("layers"))]
     if config_type not in IMAGE_CONFIGS:
-        names = [artifact, config_type if config_type != _EMPTY else None, *layers, _EMPTY]
-        return ImageKind.ARTIFACT, what_artifact(next(name for name in names if isinstance(name, str) and name))
-    if layers and not any(isinstance(layer, str) and layer.startswith(_LAYERS) for layer in layers):
-        first = next((layer for layer in layers if isinstance(layer, str)), "not said")
-        return ImageKind.ARTIFACT, what_artifact(first)
+        names = [artifact, config_type if config_type != _EMPTY else "", *layers, _EMPTY]
+        return ImageKind.ARTIFACT, what_artifact(next(name for name in names if name))
+    if layers and not any(layer.startswith(_LAYERS) for layer in layers):
+        return ImageKind.ARTIFACT, what_artifact(next((layer for layer in layers if layer), "not said"))
     return ImageKind.IMAGE, ""
 
 
@@ -99,6 +98,10 @@ def what_artifact(media_type: str) -> str:
     return (
         f"no image but {known} ({media_type})" if known else f"no image but an artifact of type {printable(media_type)}"
     )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def objects(value: object) -> Sequence[Mapping[str, object]]:

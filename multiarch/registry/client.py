@@ -22,6 +22,7 @@ from multiarch.registry.cache.model import Cache, Content
 from multiarch.registry.cache.single_flight import SingleFlight
 from multiarch.registry.checks import checked_manifest, next_page, tag_names, verifier
 from multiarch.registry.credentials.model import Credentials
+from multiarch.registry.digests import digest_of
 from multiarch.registry.endpoints import Endpoint, MirrorFault, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest
@@ -40,6 +41,8 @@ _KEPT_BLOB = MIB
 """Blobs up to this size are kept in the cache: configurations are, layers are not."""
 
 _TAGS_PER_PAGE = 1000
+_SECRET = 8
+"""Characters from which on the value of a header in hosts.toml may be a secret."""
 
 
 class RegistryClient:
@@ -127,8 +130,8 @@ class RegistryClient:
                 content = await self._fetched(reference, None)
                 self._cache.keep(name, content)
             return Manifest(content.media_type, content.digest, content.content, source)
-        tag = reference.tag or ""
-        pointer = self._cache.pointer(name, tag)
+        tag, asked = reference.tag or "", self._asked(reference)
+        pointer = self._cache.pointer(asked, tag)
         known = None if pointer is None else self._cache.content(name, pointer.digest)
         if (
             pointer is not None
@@ -140,11 +143,11 @@ class RegistryClient:
             content = await self._fetched(reference, known)
         except RegistryError as error:
             if error.reason is RegistryReason.NOT_FOUND:
-                self._cache.forget(name, tag)
+                self._cache.forget(asked, tag)
             raise
         if content is not known:
             self._cache.keep(name, content)
-        self._cache.point(name, tag, content.digest)
+        self._cache.point(asked, tag, content.digest)
         return Manifest(content.media_type, content.digest, content.content, source)
 
     async def _fetched(self, reference: Reference, known: Content | None) -> Content:
@@ -224,6 +227,19 @@ class RegistryClient:
     def _errand(self, reference: Reference, seconds: float | None = None) -> Errand:
         return Errand(reference.registry, str(reference), Deadline(seconds or self._settings.total_seconds))
 
+    def _asked(self, reference: Reference) -> str:
+        """The name under which tags' digests are kept: what mirrors say, or plain HTTP, counts for who asks them too.
+
+        A digest proves its content whoever hands it out; nothing proves a tag. Raises RegistryError as ``_for`` does.
+        """
+        endpoints = self._for(self._errand(reference), reference, resolve=True)
+        usual = RegistrySettings()
+        if self._settings.ca_files == usual.ca_files and endpoints == list(endpoints_of(reference.registry, usual)):
+            return reference.name
+        headers = [each.headers for each in endpoints]
+        how = repr((endpoints, headers, self._settings.ca_files))
+        return f"{reference.name} {digest_of(how.encode())}"
+
     def _for(self, errand: Errand, reference: Reference, *, resolve: bool) -> list[Endpoint]:
         """The endpoints that may be asked: for a tag those that may resolve it."""
         known = self._endpoints.get(reference.registry)
@@ -259,7 +275,8 @@ class RegistryClient:
             authorization = await self._authenticator.header(errand, endpoint, reference, access)
             fresh = fresh or access.generation != before
             sent = Sent(access.generation, fresh)
-            credential, secrets = access.credential, access.secrets
+            credential = access.credential
+            secrets = (*access.secrets, *(value for _, value in endpoint.headers if len(value) >= _SECRET))
             given = {**dict(endpoint.headers), **(headers or {})}
             if authorization:
                 given["Authorization"] = authorization

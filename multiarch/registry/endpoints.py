@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -50,7 +50,7 @@ class Endpoint:
     namespace: str | None = None
     ca_files: tuple[Path, ...] = ()
     verify: bool = True
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
 def endpoints_of(registry: str, settings: RegistrySettings) -> tuple[Endpoint, ...]:

@@ -32,10 +32,15 @@ _BEFORE: tuple[tuple[type[Exception], RegistryReason, str], ...] = (
     (aiohttp.ServerTimeoutError, RegistryReason.TIMEOUT, "{host} is silent for too long"),
     (TimeoutError, RegistryReason.TIMEOUT, "{host} is not done within {seconds:.0f} s"),
     (aiohttp.ClientConnectorDNSError, RegistryReason.UNREACHABLE, "the name of {host} can't be resolved"),
+    (aiohttp.ClientProxyConnectionError, RegistryReason.UNREACHABLE, "the proxy for {host} can't be connected to"),
     (aiohttp.ClientHttpProxyError, RegistryReason.UNREACHABLE, "the proxy refuses a connection to {host}"),
     (aiohttp.ClientConnectorError, RegistryReason.UNREACHABLE, "{host} can't be connected to"),
     (aiohttp.ClientPayloadError, RegistryReason.TRUNCATED, "{host} ends its answer too early"),
 )
+# By OpenSSL's codes. Source: https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/#error-codes
+_OTHER_NAME = "The certificate is for other names: check how the registry is written, and what answers in its place."
+_OTHER_TIME = "Have the certificate renewed; or check this machine's clock."
+_CERTIFICATE_HINTS = {9: _OTHER_TIME, 10: _OTHER_TIME, 62: _OTHER_NAME, 64: _OTHER_NAME}
 _CLOSED = (RegistryReason.UNREACHABLE, "{host} closes the connection without an answer")
 _CUT = (RegistryReason.TRUNCATED, "{host} closes the connection within its answer")
 
@@ -52,7 +57,7 @@ def failures(make: MakeError, host: str, seconds: float, *, reading: bool = Fals
         yield
     except (aiohttp.ClientError, OSError, ValueError) as error:  # a TimeoutError is an OSError
         reason, detail = _described(error, reading=reading)
-        raise make(reason, detail.format(host=host, seconds=seconds)) from error
+        raise make(reason, detail.format(host=host, seconds=seconds), _certificate_hint(error)) from error
 
 
 def _described(error: Exception, *, reading: bool) -> tuple[RegistryReason, str]:
@@ -62,7 +67,7 @@ def _described(error: Exception, *, reading: bool) -> tuple[RegistryReason, str]
         return _tls(error.os_error)
     for kind, reason, detail in _BEFORE:
         if isinstance(error, kind):
-            refused = isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionError)
+            refused = type(error) is aiohttp.ClientConnectorError and isinstance(error.os_error, ConnectionError)
             return reason, "{host} refuses the connection" if refused else detail
     if isinstance(error, aiohttp.ClientConnectionError | OSError):
         return _CUT if reading else _CLOSED
@@ -81,6 +86,12 @@ def _certificate_fault(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return str(error.verify_message)
     return str(error)
+
+
+def _certificate_hint(error: Exception) -> str | None:
+    """What helps where the usual hint does not: another authority makes no certificate fit another name or day."""
+    fault = error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else None
+    return _CERTIFICATE_HINTS.get(getattr(fault, "verify_code", 0))
 
 
 def _escaped(text: str) -> str:

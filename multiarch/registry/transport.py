@@ -186,10 +186,11 @@ class Transport:
         if self._session is None:
             raise RuntimeError("the client is used outside its `async with`")
         context = self._context(errand, endpoint) if url.scheme == "https" else True
+        proxy = self._proxy(errand, url)
         with failures(errand.error, host_of(url), errand.deadline.seconds):
             async with asyncio.timeout(errand.deadline.left):
                 return await self._session.request(
-                    method, url, headers=headers, data=form, allow_redirects=False, ssl=context, proxy=self._proxy(url)
+                    method, url, headers=headers, data=form, allow_redirects=False, ssl=context, proxy=proxy
                 )
 
     def _context(self, errand: Errand, endpoint: Endpoint) -> ssl.SSLContext:
@@ -209,13 +210,21 @@ class Transport:
             self._contexts[key] = context
         return self._contexts[key]
 
-    def _proxy(self, url: URL) -> str | None:
+    def _proxy(self, errand: Errand, url: URL) -> URL | None:
         address = self._proxies.get(url.scheme)
         if not address or url.host is None or is_loopback(host_of(url)):
             return None
         if urllib.request.proxy_bypass(host_of(url)):
             return None
-        return address if "://" in address else f"http://{address}"
+        try:
+            proxy = URL(address if "://" in address else f"http://{address}")
+        except ValueError:
+            proxy = URL()
+        if proxy.scheme not in {"http", "https"} or not proxy.host:
+            # Not shown: a password may stand in it.
+            detail = f"{url.scheme.upper()}_PROXY names no proxy that can be used for {host_of(url)}"
+            raise errand.error(RegistryReason.MISCONFIGURED, detail, "Write http://HOST:PORT, or unset it.")
+        return proxy
 
     async def _find_scheme(self, errand: Errand, endpoint: Endpoint) -> str:
         """Ask whether it speaks TLS, without credentials.

@@ -102,8 +102,7 @@ class Value:
         if self.raw is None:
             return default
         if not isinstance(self.raw, str):
-            hint = f'Put it in quotes: "{str(self.raw).lower()}".' if isinstance(self.raw, bool | int | float) else ""
-            raise self.error(f"{_shown(self.raw)} is no text.", hint=hint)
+            raise self.error(f"{_shown(self.raw)} is no text.", hint=_quotes(self.raw))
         return str(self.raw)
 
     def required_text(self) -> str:
@@ -156,6 +155,14 @@ class Value:
         if not isinstance(key, str):
             raise self.error(f"the key {_shown(key)} is no text.", hint="Put it in quotes.")
         return key
+
+
+def _quotes(raw: object) -> str:
+    """What to do about a value that should be text. How it was written is lost: ``no``, ``0755`` and ``1.30`` are."""
+    if isinstance(raw, bool):
+        words = "true, false, yes, no, on, off, y and n"
+        return f"YAML reads {words} as truth values: put it in quotes, as it is written."
+    return "Put it in quotes, as it is written." if isinstance(raw, int | float) else ""
 
 
 def _shown(raw: object) -> str:

@@ -4,7 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from multiarch.audit.uses import Place, Role, Use, Workload, uses_in
+from multiarch.errors import MultiarchError
 from multiarch.kubernetes.manifests import objects_in, read_manifests
 from multiarch.kubernetes.source import Found, Source
 
@@ -182,3 +185,22 @@ def test_a_list_of_objects_is_its_objects() -> None:
     listed = {"kind": "PodList", "items": [{"metadata": {"name": "a"}, "spec": spec("x")}]}
     (use,) = uses_in(objects_in(json.dumps(listed), "pods.json"))
     assert use.workload == Workload("default", "Pod", "a")
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        (
+            "namespace: off",
+            "metadata.namespace: False is no text. YAML reads true, false, yes, no, on, off, y and n as",
+        ),
+        ("name: 5", "metadata.name: 5 is no text. Put it in quotes, as it is written."),
+        ("generateName: [a]", "metadata.generateName: ['a'] is no text."),
+    ],
+)
+def test_an_object_whose_name_is_no_text_is_refused_and_not_taken_for_another(written: str, words: str) -> None:
+    text = f"---\nkind: Deployment\nmetadata: {{{written}}}\nspec: {{template: {{spec: {{containers: []}}}}}}\n"
+    with pytest.raises(MultiarchError) as caught:
+        uses_in(objects_in(text, "shop.yaml"))
+    assert str(caught.value).startswith("shop.yaml:2, document 1, Deployment: ")
+    assert words in str(caught.value)

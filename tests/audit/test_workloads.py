@@ -223,3 +223,9 @@ def test_counts_and_pods_are_per_state(both: str, amd64: str) -> None:
 def test_a_suspended_cron_job_asks_for_no_pods(both: str) -> None:
     job = {"jobTemplate": {"spec": {"template": {"spec": spec(both)}}}, "suspend": True}
     assert only(audited(of("CronJob", "report", spec=job))).subject.pods == 0
+
+
+@pytest.mark.parametrize("wrong", ["text", ["list"], 5])
+def test_a_pod_whose_spec_is_no_object_is_none_and_stops_nothing(both: str, wrong: object) -> None:
+    row = only(audited(of("Pod", "odd", spec=wrong), deployment("api", spec(both))))
+    assert row.workload.name == "api"

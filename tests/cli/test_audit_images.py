@@ -193,6 +193,9 @@ def test_sarif_points_at_the_lines_of_what_is_not_supported(run: type_of_run, ma
 
 def test_explain_says_the_next_step(run: type_of_run, manifest: Path) -> None:
     said = run("audit", "images", str(manifest), "--explain").err
+    assert (
+        "next: where a workload's other images have arm64 too (`multiarch audit workloads` says), its pods may" in said
+    )
     assert "build it for arm64, or find a tag that has it; until then keep its pods on amd64" in said
     assert "used by shop Deployment/api, init container migrate" in said
 
@@ -215,6 +218,11 @@ def test_a_list_is_judged_line_by_line(run: type_of_run, root: str, tmp_path: Pa
         (("missing.yaml",), "missing.yaml can't be read"),
         (("--images", "missing"), "missing can't be read"),
         (("--kubeconfig", "nowhere"), "nowhere"),
+        (("a.yaml", "--group-by", ""), "--group-by names no label. Name one"),
+        (("--images", "list", "--group-by", "team"), "a list has no workloads"),
+        (("a.yaml", "--insecure-registry", "http://here:5000"), "'http://here:5000' is no HOST or HOST:PORT"),
+        (("a.yaml", "--insecure-registry", "here/shop"), "'here/shop' is no HOST or HOST:PORT"),
+        (("a.yaml", "--insecure-registry", ""), "'' is no HOST or HOST:PORT"),
     ],
 )
 def test_wrong_usage_is_one_line_and_code_2(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:

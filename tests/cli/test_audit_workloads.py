@@ -154,11 +154,26 @@ def test_the_command_that_is_named_makes_the_workload_one_that_is_there(run: typ
     assert after == {**states(before), "api": "already there"}
 
 
-def test_explain_says_the_command_and_the_blockers(run: type_of_run, manifest: Path) -> None:
+def test_explain_says_the_command_and_the_blockers(run: type_of_run, manifest: Path, root: str) -> None:
     said = run("audit", "workloads", str(manifest), "--explain").err
     assert "shop Deployment/api: ready, prefers neither\n" in said
     assert "  multiarch workload patch" in said
     assert "  affinity: nodeSelector wants kubernetes.io/arch=amd64\n" in said
+    assert f"  image {root}:1.0: a single manifest whose config says linux/amd64; " in said
+    assert "; used by container ledger\n" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("a.yaml", "--context", "here"), "not for manifests. Give files, folders or -; or none of them, for a live"),
+        (("a.yaml", "--group-by", " "), "--group-by names no label."),
+    ],
+)
+def test_wrong_usage_offers_what_there_is(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:
+    ran = run("audit", "workloads", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
 
 
 @pytest.mark.parametrize(

@@ -176,12 +176,28 @@ def test_docker_s_configuration_must_be_one(run: type_of_run, registry: Server, 
     assert f"{config}:1: it is no JSON" in ran.err
 
 
-def test_the_second_look_is_answered_by_the_cache(run: type_of_run, repository: Repository) -> None:
+def test_the_second_look_at_a_digest_is_answered_by_the_cache(run: type_of_run, repository: Repository) -> None:
     name = built(repository)
-    first = run("image", "inspect", name)
-    repository.server.delete(repository.name, re.findall(r"index (sha256:\w+)", first.out)[0])
-    assert run("image", "inspect", name).out == first.out
-    assert run("image", "inspect", name, "--no-cache").code == 3
+    digest = re.findall(r"index (sha256:\w+)", run("image", "inspect", name).out)[0]
+    by_digest = f"{name.removesuffix(':latest')}@{digest}"
+    first = run("image", "inspect", by_digest)
+    repository.server.delete(repository.name, digest)
+    assert run("image", "inspect", by_digest).out == first.out
+    assert run("image", "inspect", by_digest, "--no-cache").code == 3
+
+
+@pytest.mark.parametrize("command", [("inspect",), ("inspect", "--raw"), ("verify", "--platform", "linux/arm64")])
+def test_a_tag_is_asked_for_every_time(run: type_of_run, repository: Repository, command: tuple[str, ...]) -> None:
+    name = built(repository)
+    first = run("image", *command, name)
+    assert (first.code, run("image", *command, name).out) == (0, first.out)
+    built(repository, arm64="linux/amd64")
+    moved = run("image", *command, name)
+    assert moved.out != first.out
+    repository.server.delete(repository.name, re.findall(r"index (sha256:\w+)", run("image", "inspect", name).out)[0])
+    gone = run("image", *command, name)
+    assert (gone.code, gone.out) == (3, "")
+    assert "not found" in gone.err
 
 
 def test_a_terminal_gets_a_progress_bar_and_a_pipe_none(repository: Repository) -> None:

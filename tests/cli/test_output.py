@@ -1,52 +1,87 @@
-"""How tables share the width of a terminal out among their columns."""
+"""Tables and messages on a terminal and in a pipe."""
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from multiarch.cli.output import print_table, say, show_error, shown
+from multiarch.errors import MultiarchError
+
+DIGEST = f"sha256:{'0123456789abcdef' * 4}"
+TABLE = f"""
 from multiarch.cli.output import print_table
-
-NAME = "general-arm64-on-demand"
-
-
-@pytest.fixture(autouse=True)
-def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")  # what is no terminal has room for everything
-    monkeypatch.setenv("TERM", "xterm")
-
-
-def shown(capsys: pytest.CaptureFixture[str], columns: int, *rows: tuple[str, ...]) -> str:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", str(columns))
-        print_table(("GROUP", "WHY"), rows)
-    return capsys.readouterr().out
+words = "a long reason of many words that has to be broken somewhere"
+print_table(("IMAGE", "DIGEST", "ARM64", "WHY"), [
+    ("quay.io/team/application:v1", "{DIGEST}", "supported", words),
+    ("quay.io/team/application:v2", "", "unsupported", words),
+    ("quay.io/team/application:v3", "", "unknown", "unknown image"),
+])
+"""
 
 
-def test_names_stay_whole_and_sentences_fold_between_words(capsys: pytest.CaptureFixture[str]) -> None:
-    out = shown(capsys, 50, (NAME, "there is no room left on the nodes that are there"), ("a", "b"))
-    assert out.splitlines()[2:] == [
-        f" {NAME}   there is no room left",
-        f"{' ' * 27}on the nodes that are",
-        f"{' ' * 27}there",
-        f" a{' ' * 25}b",
-    ]
+def on_a_terminal(code: str, width: int, **variables: str) -> str:
+    ours, theirs = pty.openpty()
+    environ = {name: value for name, value in os.environ.items() if name not in {"NO_COLOR", "FORCE_COLOR"}}
+    environ |= {"COLUMNS": str(width), "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[2]), **variables}
+    with os.fdopen(ours, "rb", buffering=0) as reader:
+        read = b""
+        with subprocess.Popen([sys.executable, "-c", code], stdout=theirs, env=environ):
+            os.close(theirs)
+            while piece := _piece(reader.fileno()):
+                read += piece
+    return read.decode()
 
 
-def test_where_there_is_no_room_the_longest_word_breaks_first(capsys: pytest.CaptureFixture[str]) -> None:
-    out = shown(capsys, 60, (NAME, "does not tolerate payments.example.com/workload=batch:NoSchedule"))
-    assert NAME in out.split()
-    assert "payments.example.com/workload=batch:NoSchedule" not in out
-    assert "payments.example.com/workload=batch:NoSchedule" in "".join(out.split())
+def _piece(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # the other side is closed
+        return b""
 
 
-@given(columns=st.integers(10, 120), words=st.lists(st.text("abc-/", min_size=1, max_size=60), min_size=1, max_size=8))
-def test_nothing_is_lost_at_any_width(columns: int, words: list[str]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        printed: list[str] = []
-        patch.setenv("COLUMNS", str(columns))
-        patch.setattr("typer.echo", printed.append)
-        print_table(("A", "B"), [("", " ".join(words))])
-    assert "".join("".join(printed[2:]).split()) == "".join(words)
-    assert all(len(line) <= columns for line in printed[2:])  # the head is in bold
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+def test_on_any_terminal_verdicts_have_colours_and_digests_and_names_are_whole(width: int) -> None:
+    out = on_a_terminal(TABLE, width)
+    for verdict, colour in (("supported", 32), ("unsupported", 31), ("unknown", 33)):
+        assert f"\x1b[{colour}m{verdict}" in out
+    assert DIGEST in out
+    assert out.count("\x1b[3") == 3  # no other cell has one: "unknown image" is no verdict
+    assert ("quay.io/team/application:v1" in out) == (width >= 100)
+    assert " ".join(out.split()).count("somewhere") == 2
+
+
+def test_a_terminal_that_can_do_nothing_gets_everything_too() -> None:
+    out = on_a_terminal(TABLE, 100, TERM="dumb")
+    assert "\x1b" not in out
+    assert DIGEST in out
+    assert out.count("somewhere") == 2
+
+
+def test_no_color_has_none() -> None:
+    out = on_a_terminal(TABLE, 100, NO_COLOR="1")
+    assert "\x1b[3" not in out
+    assert "unsupported" in out
+
+
+def test_in_a_pipe_nothing_is_coloured_or_narrow(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("WHY", "ARM64"), [("word " * 20 + "end", "supported")])
+    assert capsys.readouterr().out.splitlines()[-1] == f" {'word ' * 20}end   supported"
+
+
+def test_what_steers_a_terminal_is_shown_and_not_done(capsys: pytest.CaptureFixture[str]) -> None:
+    evil = "app\x1b]0;title\x07\x9b31m\rgone"
+    print_table(("IMAGE",), [(evil,)])
+    say(evil)
+    show_error(MultiarchError(evil))
+    captured = capsys.readouterr()
+    harmless = "app\\x1b]0;title\\x07\\x9b31m\\rgone"
+    assert captured.out.splitlines()[-1].strip() == harmless
+    assert captured.err == f"{harmless}\nerror: {harmless}\n"
+    assert shown("two\nlines\tand ünï") == "two\nlines\tand ünï"
+    assert shown("\ud800") == "\\ud800"

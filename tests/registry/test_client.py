@@ -273,6 +273,21 @@ def test_an_unknown_authority_is_not_trusted() -> None:
         asyncio.run(read(registry))
 
 
+def test_a_certificate_for_other_names_wants_another_name_and_no_authority() -> None:
+    async def read(registry: Server) -> None:
+        # Linux takes this address for its own; the certificate does not name it.
+        reference = Reference(registry.host.replace("127.0.0.1", "0.0.0.0"), "team/image", "1.0", None)  # noqa: S104
+        async with client(settings_for(registry)) as opened:
+            with pytest.raises(RegistryError) as caught:
+                await opened.manifest(reference)
+        assert caught.value.reason is RegistryReason.UNTRUSTED
+        assert "IP address mismatch" in caught.value.detail
+        assert caught.value.hint.startswith("The certificate is for other names: check how the registry is written")
+
+    with server.running(tls=True) as registry:
+        asyncio.run(read(registry))
+
+
 def test_plain_http_elsewhere_is_used_only_when_it_is_allowed(plain: Server) -> None:
     push(plain)
     # Linux takes this address for its own; its name does not say that it is a loopback address.

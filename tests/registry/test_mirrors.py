@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.endpoints import Endpoint, MirrorFault, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import parse_reference
@@ -152,6 +153,33 @@ def test_a_mirror_is_asked_first_and_told_for_whom(tmp_path: Path, origin: Serve
         pushed = push(copy, note="of the mirror")
         assert read_image(origin, mirrored(tmp_path, origin, f"http://{mirror.host}")) == pushed.digest
         assert [asked.path for asked in mirror.asked] == [f"/v2/team/image/manifests/1.0?ns={origin.host}"]
+
+
+def test_what_a_mirror_says_of_a_tag_counts_for_those_who_ask_it_alone(tmp_path: Path, origin: Server) -> None:
+    cache = MemoryCache()
+
+    def digest(settings: RegistrySettings) -> str:
+        async def read() -> str:
+            async with client(settings, cache=cache) as opened:
+                return (await opened.manifest(origin.reference("team/image", "1.0"))).digest
+
+        return asyncio.run(read())
+
+    own = digest(QUICK)
+    with server.running() as copy:
+        other = push(copy, note="of the mirror").digest
+        through = mirrored(tmp_path, origin, f"http://{copy.host}")
+        assert (digest(through), digest(QUICK)) == (other, own)
+    # The mirror is gone, and what it said is remembered.
+    assert (digest(through), digest(QUICK)) == (other, own)
+
+
+def test_what_a_header_of_hosts_toml_holds_is_not_shown(tmp_path: Path) -> None:
+    header = '[host."https://m.example".header]\nauthorization = "Basic c2VjcmV0"'
+    settings = written(tmp_path, "quay.io", header)
+    mirror, _ = endpoints_of("quay.io", settings)
+    assert mirror.headers == (("authorization", "Basic c2VjcmV0"),)
+    assert "c2VjcmV0" not in repr(mirror)
 
 
 @pytest.mark.parametrize("fault", [Fault.ERROR, Fault.SILENT, Fault.WRONG_DIGEST, Fault.TRUNCATED, Fault.LOGIN_PAGE])

@@ -278,11 +278,14 @@ BROKEN_DEPLOYMENTS = [
     (broken("spec.template", []), "spec.template: [] is no mapping."),
     (
         broken("spec.template.metadata", {"labels": {"v": 1}}),
-        'spec.template.metadata.labels.v: 1 is no text. Put it in quotes: "1".',
+        "spec.template.metadata.labels.v: 1 is no text. Put it in quotes, as it is written.",
     ),
     (
         broken("spec.template.spec.nodeSelector", {"gpu": True}),
-        'spec.template.spec.nodeSelector.gpu: True is no text. Put it in quotes: "true".',
+        (
+            "spec.template.spec.nodeSelector.gpu: True is no text. "
+            "YAML reads true, false, yes, no, on, off, y and n as truth values: put it in quotes, as it is written."
+        ),
     ),
     (
         broken(SPREAD, [{"topologyKey": "z", "maxSkew": 1}]),

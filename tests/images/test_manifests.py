@@ -1,0 +1,60 @@
+"""What a manifest says it is, whatever anybody wrote into it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.images.manifests import IMAGE_CONFIGS, annotations_of, descriptor_of, kind_of
+from multiarch.images.model import ImageKind, platform_of
+from multiarch.registry.model import DOCKER_LIST, DOCKER_MANIFEST, MANIFEST_TYPES, OCI_INDEX, OCI_MANIFEST
+
+CONFIG_TYPE = min(IMAGE_CONFIGS)
+KEYS = ["mediaType", "config", "layers", "manifests", "annotations", "artifactType", "schemaVersion", "digest", "size"]
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(MANIFEST_TYPES)
+ANYTHING = st.recursive(
+    PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+)
+
+
+@given(st.sampled_from([*MANIFEST_TYPES, "", "text/html"]), st.dictionaries(st.sampled_from(KEYS), ANYTHING))
+def test_any_json_is_of_some_kind_and_what_is_no_image_or_index_has_a_note(
+    media_type: str, content: dict[str, object]
+) -> None:
+    kind, note = kind_of(media_type, content)
+    assert (note == "") == (kind in (ImageKind.IMAGE, ImageKind.INDEX))
+    assert note.isprintable()
+
+
+@given(ANYTHING)
+def test_any_json_is_a_descriptor_or_none(value: object) -> None:
+    found = descriptor_of(value)
+    if found is not None:
+        assert value == json.loads(json.dumps(value))
+        assert found.size >= 0
+    if isinstance(value, dict):
+        assert all(isinstance(text, str) for text in annotations_of(value).values())
+        platform_of(value)
+
+
+@pytest.mark.parametrize("wrong", [{}, [], {"a": 1}, 5, None, True])
+def test_a_config_s_type_that_is_no_text_is_no_image_s(wrong: object) -> None:
+    for media_type in (OCI_MANIFEST, DOCKER_MANIFEST):
+        kind, note = kind_of(media_type, {"config": {"mediaType": wrong}, "artifactType": wrong, "layers": [wrong]})
+        assert kind is ImageKind.ARTIFACT
+        assert note.startswith("no image but an artifact of type application/vnd.oci.empty")
+
+
+def test_layers_whose_types_are_no_text_are_no_layers() -> None:
+    content = {"config": {"mediaType": CONFIG_TYPE}, "layers": [{"mediaType": ["x"]}]}
+    assert kind_of(OCI_MANIFEST, content) == (ImageKind.ARTIFACT, "no image but an artifact of type not said")
+
+
+@pytest.mark.parametrize("media_type", [OCI_INDEX, DOCKER_LIST])
+def test_an_index_that_says_it_is_an_image_is_neither(media_type: str) -> None:
+    assert kind_of(media_type, {"layers": [{}]})[0] is ImageKind.UNRECOGNISED
+    assert kind_of(media_type, {"mediaType": OCI_MANIFEST})[0] is ImageKind.UNRECOGNISED
+    assert kind_of(media_type, {"mediaType": media_type, "manifests": []})[0] is ImageKind.INDEX

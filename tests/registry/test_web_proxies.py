@@ -1,0 +1,105 @@
+"""The proxies that ``HTTPS_PROXY`` and its like name; a stand-in that notes what it is asked takes their place."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import dataclasses
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.reference import parse_reference
+from tests.cluster.programs import free_ports
+from tests.registry.images import QUICK, READER, Known, client
+
+ONCE = dataclasses.replace(QUICK, retries=0, plain_http=frozenset({"plain.invalid"}))
+IMAGE = "quay.invalid/team/image:1"
+
+
+@pytest.fixture(autouse=True)
+def _no_other_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+async def refused(image: str = IMAGE) -> RegistryError:
+    async with client(ONCE, Known(READER)) as registry:
+        with pytest.raises(RegistryError) as caught:
+            await registry.manifest(parse_reference(image))
+    return caught.value
+
+
+@asynccontextmanager
+async def web_proxy() -> AsyncIterator[tuple[int, list[str]]]:
+    """Port and heads of requests. It lets nobody through TLS, and says of everything else that it is not there."""
+    asked: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        asked.append(head)
+        status = "502 No Way" if head.startswith("CONNECT ") else "404 Not Found"
+        writer.write(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1], asked
+
+
+@pytest.mark.parametrize(
+    "address", ["socks5://u:secret@127.0.0.1:1", "http://u:secret@[bad", "http://u:secret@a:99999"]
+)
+def test_an_address_that_is_no_proxy_is_named_by_its_variable_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", address)
+    error = asyncio.run(refused())
+    assert error.reason is RegistryReason.MISCONFIGURED
+    assert "HTTPS_PROXY names no proxy that can be used for quay.invalid" in str(error)
+    assert "secret" not in str(error)
+
+
+def test_a_proxy_that_is_not_there_is_not_taken_for_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    (port,) = free_ports(1)
+    monkeypatch.setenv("HTTPS_PROXY", f"http://u:secret@127.0.0.1:{port}")
+    error = asyncio.run(refused())
+    assert error.reason is RegistryReason.UNREACHABLE
+    assert error.detail == "the proxy for quay.invalid can't be connected to"
+
+
+def test_a_proxy_gets_its_own_password_and_none_of_the_registry_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> tuple[RegistryError, list[str]]:
+        async with web_proxy() as (port, asked):
+            monkeypatch.setenv("HTTPS_PROXY", f"http://u:secret@127.0.0.1:{port}")
+            return await refused(), asked
+
+    error, (head,) = asyncio.run(scenario())
+    assert error.detail == "the proxy refuses a connection to quay.invalid"
+    assert "secret" not in str(error)
+    assert head.startswith("CONNECT quay.invalid:443 ")
+    assert f"Proxy-Authorization: Basic {base64.b64encode(b'u:secret').decode()}" in head
+    assert "\r\nAuthorization:" not in head
+
+
+def test_plain_http_goes_through_http_proxy_unless_no_proxy_names_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    image = "plain.invalid/team/image:1"
+
+    async def scenario() -> tuple[RegistryError, list[str]]:
+        async with web_proxy() as (port, asked):
+            for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+                monkeypatch.setenv(name, f"127.0.0.1:{port}")
+            assert (await refused(image)).reason is RegistryReason.NOT_FOUND
+            through = list(asked)
+            monkeypatch.setenv("NO_PROXY", "plain.invalid")
+            around = await refused(image)
+            assert asked == through
+            return around, through
+
+    around, through = asyncio.run(scenario())
+    assert around.reason is RegistryReason.UNREACHABLE
+    assert through[-1].startswith("GET http://plain.invalid/v2/team/image/manifests/1 ")
