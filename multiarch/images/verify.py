@@ -247,9 +247,9 @@ class _Reading:
             return Check("layers", Verdict.UNKNOWN, f"not all could be read: {fault}")
         seen = sum(not each.hidden for each in self.foreign) + self.more
         if seen:
-            reason = f"{seen} of {self.files} ELF files are of another architecture"
+            reason = f"{seen} of {_elf_files(self.files)} {'is' if seen == 1 else 'are'} of another architecture"
             return Check("layers", Verdict.UNSUPPORTED, reason)
-        return Check("layers", Verdict.SUPPORTED, f"{self.files} ELF files, none of another architecture")
+        return Check("layers", Verdict.SUPPORTED, f"{_elf_files(self.files)}, none of another architecture")
 
 
 def _of_entry_point(start: Start, found: tuple[Step, ...] | None, architecture: Architecture, fault: str) -> Check:
@@ -280,3 +280,7 @@ def _shown(reason: str) -> str:
 def _by_way_of(found: tuple[Step, ...], step: Step) -> str:
     before = [each.path for each in found[: found.index(step)]]
     return f", by way of {', '.join(before)}" if before else ""
+
+
+def _elf_files(number: int) -> str:
+    return "1 ELF file" if number == 1 else f"{number} ELF files"

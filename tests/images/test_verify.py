@@ -51,7 +51,7 @@ def test_an_image_that_is_what_it_says_is_proven(repository: Repository, archite
         "index": ("supported", f"its index has linux/{architecture}"),
         "config": ("supported", f"it says linux/{architecture}"),
         "entry point": ("supported", f"/app/server is {architecture}"),
-    } | ({"layers": ("supported", "1 ELF files, none of another architecture")} if deep else {})
+    } | ({"layers": ("supported", "1 ELF file, none of another architecture")} if deep else {})
 
 
 def test_an_index_that_lies_is_found_out(repository: Repository) -> None:
@@ -188,7 +188,7 @@ def test_deep_lists_files_of_another_architecture_and_those_that_are_hidden(repo
         ("/old/tool", "arm, 32-bit", True),
     ]
     assert (got.scan.files, got.scan.hidden) == (4, 3)
-    assert reasons(got)["layers"] == ("unsupported", "1 of 4 ELF files are of another architecture")
+    assert reasons(got)["layers"] == ("unsupported", "1 of 4 ELF files is of another architecture")
 
 
 def test_hidden_files_of_another_architecture_are_no_finding(repository: Repository) -> None:
