@@ -118,11 +118,7 @@ _DAEMONS: Mapping[str, tuple[AddOnDaemon, ...]] = MappingProxyType(
                     ),
                     "containers": _containers("ebs-plugin", "node-driver-registrar", "liveness-probe"),
                 },
-<<<<<<< HEAD
-                source="kubernetes-sigs/aws-ebs-csi-driver, charts/aws-ebs-csi-driver, node",
-=======
                 source="kubernetes-sigs/aws-ebs-csi-driver, charts/aws-ebs-csi-driver, node (its release is not known)",
->>>>>>> images
                 images_source=_AWS_TABLE,
                 harmless=frozenset({"controller"}),
             ),
