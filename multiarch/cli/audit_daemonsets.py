@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from multiarch.audit.images import ImageAudit
     from multiarch.audit.uses import Use
     from multiarch.facts.taints import Taint
-    from multiarch.kubernetes.cluster import Access
+    from multiarch.kubernetes.access import Access
     from multiarch.kubernetes.source import Found
     from multiarch.registry.credentials.model import Credentials
     from multiarch.stack.model import Plan
@@ -133,7 +133,7 @@ def daemonsets(
     from multiarch.audit.daemonsets import by_architecture
     from multiarch.cli import audit_daemonset_formats
     from multiarch.facts.taints import parse_taint
-    from multiarch.kubernetes.cluster import Access
+    from multiarch.kubernetes.access import Access
 
     given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
     if paths and given:

@@ -94,7 +94,7 @@ def images(
 ) -> None:
     """Judge images as :data:`HELP` says."""
     from multiarch.cli import audit_formats
-    from multiarch.kubernetes.cluster import Access
+    from multiarch.kubernetes.access import Access
 
     given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
     sources = Sources(
@@ -122,12 +122,12 @@ def images(
 
 def _uses(sources: Sources) -> tuple[list[Use], Credentials | None]:
     """The images in use, and the credentials that the cluster has for them."""
-    from multiarch.kubernetes.cluster import open_cluster
-
     if sources.images is not None:
         return from_list(sources.images), None
     if sources.paths:
         return from_manifests(sources.paths), None
+    from multiarch.kubernetes.cluster import open_cluster
+
     with open_cluster(sources.access) as cluster:
         uses = from_cluster(cluster, sources.namespaces, sources.selector)
         return uses, pull_secrets(cluster, uses)

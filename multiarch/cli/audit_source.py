@@ -16,7 +16,8 @@ from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, 
 
 if TYPE_CHECKING:
     from multiarch.audit.uses import Lines, Use
-    from multiarch.kubernetes.cluster import Access, Cluster
+    from multiarch.kubernetes.access import Access
+    from multiarch.kubernetes.cluster import Cluster
     from multiarch.kubernetes.source import Found
     from multiarch.registry.credentials.model import Credentials
 

@@ -123,7 +123,7 @@ def workloads(
     """Judge workloads as :data:`HELP` says."""
     from multiarch.cli import audit_patches, audit_workload_formats
     from multiarch.cli.audit_commands import Commands
-    from multiarch.kubernetes.cluster import Access
+    from multiarch.kubernetes.access import Access
 
     given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
     sources = Sources(

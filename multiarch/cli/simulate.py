@@ -50,7 +50,7 @@ def simulate(
 
     from multiarch.autoscaling.simulate import simulate as run
     from multiarch.cli import simulate_source
-    from multiarch.kubernetes.cluster import Access
+    from multiarch.kubernetes.access import Access
 
     given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
     simulate_source.only_one(pods or [], pending=pending, cluster_options=given)

@@ -17,7 +17,7 @@ _MAKE_PODS = (
 if TYPE_CHECKING:
     from multiarch.autoscaling.simulate import Surroundings
     from multiarch.autoscaling.simulate_live import Live
-    from multiarch.kubernetes.cluster import Access
+    from multiarch.kubernetes.access import Access
     from multiarch.kubernetes.source import Found
     from multiarch.stack.model import Plan
     from multiarch.workloads.pods import Pod

@@ -7,7 +7,6 @@ import binascii
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 
 from multiarch import __version__
 from multiarch.errors import MultiarchError
+from multiarch.kubernetes.access import Access
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.kubernetes.kubeconfig import Connection, connection
 from multiarch.kubernetes.resources import RESOURCES, SECRETS, Kind, Resource, lean
@@ -28,14 +28,6 @@ _DOCKER_CFG = "kubernetes.io/dockercfg"
 _RESTARTS = 3
 _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _GONE = 400, 401, 403, 404, 410
 _USER = re.compile(r'User "([^"]*)"')
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Which cluster, as kubectl's options name it; with neither, what kubectl would take."""
-
-    kubeconfig: Path | None = None
-    context: str | None = None
 
 
 def open_cluster(access: Access) -> Cluster:

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.cluster import Access, Cluster, open_cluster
+from multiarch.kubernetes.access import Access
+from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.kubernetes.resources import Kind
 from tests.cluster.control_plane import ControlPlane

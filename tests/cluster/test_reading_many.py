@@ -25,7 +25,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.kubernetes.cluster import Access, open_cluster
+from multiarch.kubernetes.access import Access
+from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.resources import Kind
 from tests.cluster import control_plane as control_plane_module
 from tests.cluster.control_plane import ControlPlane
@@ -48,7 +49,8 @@ MOST_AUDIT_MEMORY_MIB = 300
 READ = """
 import json, resource, sys
 from pathlib import Path
-from multiarch.kubernetes.cluster import Access, open_cluster
+from multiarch.kubernetes.access import Access
+from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.resources import WORKLOADS, Kind
 images, pods = set(), 0
 with open_cluster(Access(Path(sys.argv[1]))) as cluster:
