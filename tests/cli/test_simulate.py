@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import re
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_no_name_breaks_on_a_terminal(run: type_of_run, monkeypatch: pytest.Monk
     monkeypatch.setenv("COLUMNS", str(columns))
     ran = run("simulate", "payments-prod", "--pods", PODS)
     assert ran.code == 0
-    tables, notes, _ = ran.out.partition("\nNot modelled")
+    tables, notes, _ = re.sub(r"\x1b\[[0-9;]*m", "", ran.out).partition("\nNot modelled")
     assert notes
     assert all(len(line) <= columns for line in tables.splitlines() if line.startswith(" "))
     for table in ("\nNodes\n", "\nCPU and memory\n"):
