@@ -46,6 +46,7 @@ def reported(text: str, name: str) -> Iterator[tuple[str, str]]:
     passed_on = {id(node) for function in passing_on for node in ast.walk(function)}
     # What has such a name and takes no rule is something else: a syntax error of an image's alias, say.
     others = {function.name for function in functions} - {function.name for function in passing_on}
+    others |= {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and not _has_a_rule(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name(node) in _NAMED_AT.keys() - others:
             rule = _rule_of(node)
@@ -66,6 +67,12 @@ def _takes_a_rule(function: ast.FunctionDef) -> bool:
         each.arg == "rule" and isinstance(each.annotation, ast.Name) and each.annotation.id == "str"
         for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
     )
+
+
+def _has_a_rule(made: ast.ClassDef) -> bool:
+    """Whether a class has a field ``rule``."""
+    fields = [node.target for node in made.body if isinstance(node, ast.AnnAssign)]
+    return any(isinstance(field, ast.Name) and field.id == "rule" for field in fields)
 
 
 def _name(call: ast.Call) -> str:
