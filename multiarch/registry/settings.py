@@ -28,7 +28,7 @@ class RegistrySettings:
     A tag's digest is believed for ``fresh_seconds``, then asked for again with a HEAD.
     """
 
-    concurrency: int = 16
+    concurrency: int = 32
     connect_seconds: float = 10.0
     read_seconds: float = 30.0
     total_seconds: float = 60.0
