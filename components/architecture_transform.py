@@ -14,11 +14,11 @@ import pulumi
 from pulumi.output import UNKNOWN, Unknown
 from pulumi.runtime.rpc import is_rpc_secret, unwrap_rpc_secret
 
-from multiarch.errors import MultiarchError
-from multiarch.workloads.additions import APPEND, Path
-from multiarch.workloads.manifest_values import ManifestError
-from multiarch.workloads.templates import Template, templates_in
-from multiarch.workloads.transform import Wish, transform
+from multiarch.errors import KeyPath, MultiarchError
+from multiarch.manifests.templates import Template, templates_in
+from multiarch.manifests.values import ManifestError
+from multiarch.patching.transform import Wish, transform
+from multiarch.yaml_text.additions import APPEND
 
 Transform = Callable[[pulumi.ResourceTransformArgs], Awaitable[pulumi.ResourceTransformResult | None]]
 Selects = Callable[[pulumi.ResourceTransformArgs], bool]
@@ -121,7 +121,7 @@ def _without_unknowns(value: object) -> object:
     return None if isinstance(value, Unknown) else value
 
 
-def _at(value: object, path: Path) -> object:
+def _at(value: object, path: KeyPath) -> object:
     """What stands at a path; an unknown value on the way is what stands there."""
     for key in path:
         if isinstance(value, Mapping):
@@ -133,7 +133,7 @@ def _at(value: object, path: Path) -> object:
     return value
 
 
-def _added(target: object, path: Path, value: object) -> object:
+def _added(target: object, path: KeyPath, value: object) -> object:
     """Add to a copy, through whatever wraps the values on the way, which stays."""
     if isinstance(target, pulumi.Output):
         return target.apply(lambda inner: _added(inner, path, value))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import pulumi
 
+from multiarch.facts.addons import Toleration
 from multiarch.facts.taints import Taint
-from multiarch.facts.versions import Toleration
 from multiarch.stack.addons import toleration
 
 NAMESPACE = "kube-system"

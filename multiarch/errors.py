@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+KeyPath = tuple[str | int, ...]
+"""Keys and list indexes from 0, from some mapping on: ``("nodeGroups", "api", "instanceTypes", 0)``."""
+
 
 class Severity(StrEnum):
     """How bad a problem is: an error refuses the stack, a warning is shown and passes."""

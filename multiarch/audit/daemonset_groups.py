@@ -13,17 +13,17 @@ from multiarch.audit.daemonset_model import Group, Profile
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.autoscaling.tags import CAPACITY_TYPE_LABEL
-from multiarch.facts.addon_daemons import COMPUTE_TYPE
+from multiarch.facts.addon_daemon_sets import COMPUTE_TYPE
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.taints import Effect, Taint
 from multiarch.kubernetes.pending import NODE_GROUP, NODE_POOL
 from multiarch.kubernetes.source import Found, placed
+from multiarch.manifests.selectors import ARCHITECTURE_LABELS
+from multiarch.manifests.values import ManifestError, Place, Value
 from multiarch.nodes.model import Kind, NodeGroupPlan, Pairs
+from multiarch.scheduling.nodes import ARCHITECTURE
 from multiarch.stack.model import NewNetwork, Plan
-from multiarch.workloads.manifest_values import ManifestError, Place, Value
-from multiarch.workloads.selectors import ARCHITECTURE_LABELS
-from multiarch.workloads.shapes import ARCHITECTURE
 
 NODE_NAME = "metadata.name"
 """Not a label, but what ``matchFields`` compares."""

@@ -8,8 +8,8 @@ from enum import StrEnum
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.images.model import Judgement
-from multiarch.workloads.manifest_values import Pairs
-from multiarch.workloads.pod_spec import PodSpec
+from multiarch.manifests.values import Pairs
+from multiarch.scheduling.pod_spec import PodSpec
 
 
 class Outcome(StrEnum):

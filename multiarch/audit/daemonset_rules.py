@@ -18,9 +18,9 @@ from multiarch.audit.daemonset_model import Cause, Cell, Container, DaemonSet, O
 from multiarch.facts.architectures import Architecture, names_architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.images.model import Verdict
-from multiarch.workloads.affinity import NodeAffinity, Term
-from multiarch.workloads.selectors import ARCHITECTURE_LABELS, Expression, Operator
-from multiarch.workloads.tolerations import Toleration
+from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
+from multiarch.scheduling.affinity import NodeAffinity, Term
+from multiarch.scheduling.tolerations import Toleration
 
 _UNSAID = "which can't be told of its nodes before they exist"
 _OTHER = {Architecture.AMD64: Architecture.ARM64, Architecture.ARM64: Architecture.AMD64}

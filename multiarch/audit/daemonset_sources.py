@@ -9,15 +9,15 @@ from multiarch.audit.daemonset_model import Container, DaemonSet
 from multiarch.audit.images import NO_IMAGE, ImageAudit
 from multiarch.audit.uses import Role, Use, uses_in
 from multiarch.errors import UnknownFactError
-from multiarch.facts.addon_daemons import NAMESPACE, AddOnDaemon, daemons_of
+from multiarch.facts.addon_daemon_sets import NAMESPACE, AddOnDaemon, daemons_of
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.source import Found, placed
+from multiarch.manifests.kinds import DAEMON_SET
+from multiarch.manifests.values import ManifestError
+from multiarch.scheduling.pod_spec import PodSpec
+from multiarch.scheduling.pods import Workload, workloads_from
 from multiarch.stack.model import AddonPlan
-from multiarch.workloads.kinds import DAEMON_SET
-from multiarch.workloads.manifest_values import ManifestError
-from multiarch.workloads.pod_spec import PodSpec
-from multiarch.workloads.pods import Workload, workloads_from
 
 _ROLES = {"initContainers": Role.INIT, "containers": Role.CONTAINER}
 

@@ -12,13 +12,13 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.kubernetes.source import Found
-from multiarch.workloads.affinity import NodeAffinity, node_affinity_from
-from multiarch.workloads.architectures import as_pod_spec, why_excluded
-from multiarch.workloads.kinds import embedded
-from multiarch.workloads.manifest_values import ManifestError, Value
-from multiarch.workloads.selectors import ARCHITECTURE_LABELS
-from multiarch.workloads.templates import Template, Unknown, templates_in
-from multiarch.workloads.tolerations import first_untolerated, tolerations_from
+from multiarch.manifests.kinds import embedded
+from multiarch.manifests.selectors import ARCHITECTURE_LABELS
+from multiarch.manifests.templates import Template, Unknown, templates_in
+from multiarch.manifests.values import ManifestError, Value
+from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
+from multiarch.scheduling.architectures import as_pod_spec, why_excluded
+from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
 
 ARM = Architecture.ARM64
 

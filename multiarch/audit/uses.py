@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from multiarch.kubernetes.source import Found, Source, placed
-from multiarch.workloads.manifest_values import ManifestError, Value
-from multiarch.workloads.manifest_values import Place as At
+from multiarch.manifests.values import ManifestError, Value
+from multiarch.manifests.values import Place as At
 
 _LISTS = ("initContainers", "containers", "ephemeralContainers")
 _NOT_SEARCHED = frozenset(("metadata", "status"))

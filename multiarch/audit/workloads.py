@@ -14,10 +14,10 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.taints import Taint
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.resources import Kind
+from multiarch.patching.patches import Json, strategic_merge_patch
+from multiarch.patching.transform import Wish
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import Reference, parse_reference
-from multiarch.workloads.patches import Json, strategic_merge_patch
-from multiarch.workloads.transform import Wish
 
 SYSTEM_NAMESPACE = "kube-system"
 _FIXED = (Kind.JOB, Kind.POD)

@@ -10,15 +10,15 @@ from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import KarpenterPlan, Kind, NodeClassPlan
 from multiarch.autoscaling.pools import plan_pools
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
-from multiarch.errors import Severity, UnknownFactError
+from multiarch.errors import KeyPath, Severity, UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
 from multiarch.facts.instance_types import POD_CEILING_SMALL
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.nodes.model import Kind as GroupKind
-from multiarch.nodes.report import Path, Report
-from multiarch.workloads.tolerations import Toleration, TolerationOperator, first_untolerated
+from multiarch.nodes.report import Report
+from multiarch.scheduling.tolerations import Toleration, TolerationOperator, first_untolerated
 
-PATH: Path = (*ROOT, "karpenter")
+PATH: KeyPath = (*ROOT, "karpenter")
 NODE_CLASS = "default"
 REPLICAS = 2
 """Controllers: one leads, on another node than the second."""
@@ -189,7 +189,7 @@ def _why_not(group: NodeGroupPlan, context: AutoscalingContext) -> str | None:
     return None
 
 
-def _with_room(name: str, groups: Sequence[NodeGroupPlan], path: Path, report: Report) -> str:
+def _with_room(name: str, groups: Sequence[NodeGroupPlan], path: KeyPath, report: Report) -> str:
     group = next(each for each in groups if each.name == name)
     if group.sizes.minimum < REPLICAS:
         report(

@@ -9,13 +9,13 @@ from multiarch.autoscaling.expander import plan_priorities
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, Kind
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, ClusterAutoscalerSpec
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
-from multiarch.errors import Severity
+from multiarch.errors import KeyPath, Severity
 from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART, cluster_autoscaler_image
 from multiarch.nodes.model import Kind as GroupKind
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 
-PATH: Path = (*ROOT, "clusterAutoscaler")
+PATH: KeyPath = (*ROOT, "clusterAutoscaler")
 SCALE_UP_DELAY = 180
 """Seconds that the autoscaler which is being left waits: the new one launches a node in about one minute."""
 LEAST_MAX_SIZE = 1

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
-from multiarch.errors import Severity, UnknownFactError
+from multiarch.errors import KeyPath, Severity, UnknownFactError
 from multiarch.facts.ami_families import AmiFamily, AmiType, choose_ami_type
 from multiarch.facts.architectures import to_ami
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.facts.kubernetes import LAST_AL2_VERSION, supports_al2
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 
-PATH: Path = (*ROOT, "karpenter", "amiAlias")
+PATH: KeyPath = (*ROOT, "karpenter", "amiAlias")
 LATEST = "latest"
 _WORDS: Mapping[str, AmiFamily] = MappingProxyType(
     {"al2": AmiFamily.AL2, "al2023": AmiFamily.AL2023, "bottlerocket": AmiFamily.BOTTLEROCKET}

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from multiarch.autoscaling.model import Autoscaler, ClusterAutoscalerPlan, KarpenterPlan
 from multiarch.autoscaling.spec import ROOT, AutoscalingSpec
-from multiarch.errors import Severity
+from multiarch.errors import KeyPath, Severity
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 
-PATH: Path = (*ROOT, "migrateFrom")
+PATH: KeyPath = (*ROOT, "migrateFrom")
 
 
 def check_words(spec: AutoscalingSpec, report: Report) -> None:

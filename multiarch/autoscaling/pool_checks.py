@@ -9,11 +9,11 @@ from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Kind, Requirement
 from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
 from multiarch.autoscaling.weights import MOST_WISHES
-from multiarch.errors import Severity, UnknownFactError
+from multiarch.errors import KeyPath, Severity, UnknownFactError
 from multiarch.facts.instance_types import instance_type, instance_types
 from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 from multiarch.nodes.user_data import restricted_label
 
 LONGEST_NAME = 63 - len("-arm64-on-demand")
@@ -174,7 +174,7 @@ def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: Report) ->
 
 def _check_labels(spec: PoolSpec, report: Report) -> None:
     for key, value in spec.labels:
-        path: Path = (*spec.path, "labels", key)
+        path: KeyPath = (*spec.path, "labels", key)
         domain = key.partition("/")[0] if "/" in key else ""
         if fault := check_name(NameKind.LABEL_KEY, key):
             report("label-key", path, f"{fault}.", hint="Write it as in example.com/tier.", value=key)

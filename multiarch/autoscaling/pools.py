@@ -19,8 +19,8 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_types, why_not_eks
 from multiarch.facts.node_resources import usable_memory
 from multiarch.facts.taints import Taint
+from multiarch.manifests.quantities import parse_quantity
 from multiarch.nodes.report import Report
-from multiarch.workloads.quantities import parse_quantity
 
 _KEYS: Mapping[str, str] = MappingProxyType(
     {

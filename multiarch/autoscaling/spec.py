@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from multiarch.autoscaling.model import Autoscaler, Kind, ScaleDown
+from multiarch.errors import KeyPath
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import CapacityType, Pairs
-from multiarch.nodes.report import Path
 
-ROOT: Path = ("autoscaling",)
+ROOT: KeyPath = ("autoscaling",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class PoolSpec:
     ``quiet_hours`` is schedule and duration.
     """
 
-    path: Path
+    path: KeyPath
     name: str
     architectures: tuple[Architecture, ...]
     capacity_types: tuple[CapacityType, ...]

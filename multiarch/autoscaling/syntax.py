@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from types import MappingProxyType
 
-from multiarch.workloads.quantities import QuantityError, parse_quantity
+from multiarch.manifests.quantities import QuantityError, parse_quantity
 
 _QUIET = re.compile(r"(?=.*[1-9])(?:[0-9]+[hm]|[0-9]+h[0-9]+m)(?:0s)?", re.ASCII)
 _PERIOD = re.compile(r"(?:[0-9]+[smh])+|Never", re.ASCII)

@@ -7,10 +7,11 @@ https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudpro
 
 from __future__ import annotations
 
+from multiarch.errors import KeyPath
 from multiarch.facts.instance_types import Accelerator
 from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
 from multiarch.nodes.model import Kind, NodeGroupPlan, Pairs
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 
 _PREFIX = "k8s.io/cluster-autoscaler/"
 ENABLED_TAG = f"{_PREFIX}enabled"
@@ -45,7 +46,7 @@ def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Pairs:
 
 def check_tags(group: NodeGroupPlan, tags: Pairs, own: int, report: Report) -> None:
     """Report keys and values that AWS refuses, and more tags than a group takes; ``own`` is the stack's number."""
-    path: Path = group.path
+    path: KeyPath = group.path
     for key, value in tags:
         where = _written(group, key, path)
         fault = check_name(NameKind.ASG_TAG_KEY, key) or check_name(NameKind.ASG_TAG_VALUE, value)
@@ -78,7 +79,7 @@ def check_tags(group: NodeGroupPlan, tags: Pairs, own: int, report: Report) -> N
         )
 
 
-def _written(group: NodeGroupPlan, key: str, path: Path) -> Path:
+def _written(group: NodeGroupPlan, key: str, path: KeyPath) -> KeyPath:
     """Where the label behind a tag stands; a taint's and the others' place is the group."""
     label = key.removeprefix(LABEL_TAG)
     return (*path, "labels", label) if key.startswith(LABEL_TAG) and label in dict(group.labels) else path

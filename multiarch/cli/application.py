@@ -7,7 +7,12 @@ from typing import Annotated
 import typer
 
 from multiarch import __version__
-from multiarch.cli import audit, facts, image, simulate, stack, workload
+from multiarch.cli import facts
+from multiarch.cli.audit.commands import commands as audit
+from multiarch.cli.image.commands import commands as image
+from multiarch.cli.simulate.command import simulate
+from multiarch.cli.stack.commands import commands as stack
+from multiarch.cli.workload.commands import commands as workload
 
 # Without rich markup help texts are plain text, the same on every terminal and in the README.
 application = typer.Typer(
@@ -18,12 +23,12 @@ application = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-application.add_typer(stack.commands, name="stack")
+application.add_typer(stack, name="stack")
 application.add_typer(facts.commands, name="facts")
-application.add_typer(image.commands, name="image")
-application.command("simulate")(simulate.simulate)
-application.add_typer(workload.commands, name="workload")
-application.add_typer(audit.commands, name="audit")
+application.add_typer(image, name="image")
+application.command("simulate")(simulate)
+application.add_typer(workload, name="workload")
+application.add_typer(audit, name="audit")
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001  (typer calls it with the flag)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from multiarch.errors import MultiarchError
-from multiarch.workloads.manifest_values import ManifestError
+from multiarch.manifests.values import ManifestError
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from multiarch.errors import Severity, UnknownFactError
+from multiarch.errors import KeyPath, Severity, UnknownFactError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.instance_types import InstanceType, instance_type, why_not_eks
 from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_name, why_not_managed_taint
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.model import BootstrapCase, CapacityType, Kind, Pairs, Sizes
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import (
     kubelet_flag_fault,
@@ -118,7 +118,7 @@ def check_labels(spec: NodeGroupSpec, report: Report) -> Pairs:
     """Labels that the kubelet may set on its own node."""
     managed = spec.kind is Kind.MANAGED
     for key, value in spec.labels:
-        path: Path = (*spec.path, "labels", key)
+        path: KeyPath = (*spec.path, "labels", key)
         if fault := check_name(NameKind.MANAGED_LABEL_KEY if managed else NameKind.LABEL_KEY, key):
             report("label-key", path, f"{fault}.", hint="Write it as in example.com/tier.", value=key)
         elif reason := restricted_label(key):
@@ -144,7 +144,7 @@ def check_taints(
         taints.append(context.arm64_taint)
         _check_managed_taint(spec, context.arm64_taint, spec.path, report)
     for index, text in enumerate(spec.taints):
-        path: Path = (*spec.path, "taints", index)
+        path: KeyPath = (*spec.path, "taints", index)
         try:
             taint = parse_taint(text)
         except TaintSyntaxError as error:
@@ -169,7 +169,7 @@ def check_taints(
     return tuple(sorted(taints))
 
 
-def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: Path, report: Report) -> None:
+def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: KeyPath, report: Report) -> None:
     """A managed group's taints go through the EKS API, which takes less than the kubelet does."""
     if spec.kind is not Kind.MANAGED:
         return

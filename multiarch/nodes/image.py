@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import re
 
-from multiarch.errors import Severity, UnknownFactError
+from multiarch.errors import KeyPath, Severity, UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.ami_families import AmiFamily, AmiType, ami_type, choose_ami_type, why_not_on
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.nodes.model import AmiSource, BootstrapCase, Kind
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 
 _AMI_ID = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
 # 1.35.2-20260715 for Amazon Linux; Bottlerocket's releases, 1.52.0-ae0b4a82, have a version of their own.
 _AMAZON_LINUX_RELEASE = re.compile(r"(\d+\.\d+)\.\d+-\d{8}")
-_STACKS: Path = ("amiFamily",)
+_STACKS: KeyPath = ("amiFamily",)
 _BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from multiarch.errors import Problem, Severity
-
-Path = tuple[str | int, ...]
-"""Keys and list indices from the stack's top: ``("nodeGroups", "api", "instanceTypes", 0)``."""
+from multiarch.errors import KeyPath, Problem, Severity
 
 
 class Report(ABC):
@@ -16,7 +13,7 @@ class Report(ABC):
     def __call__(
         self,
         rule: str,
-        path: Path,
+        path: KeyPath,
         message: str,
         *,
         hint: str = "",
@@ -27,7 +24,7 @@ class Report(ABC):
         self.take(path, Problem(rule=rule, message=message, hint=hint, value=value, severity=severity))
 
     @abstractmethod
-    def take(self, path: Path, problem: Problem) -> None:
+    def take(self, path: KeyPath, problem: Problem) -> None:
         """Record a problem at ``path``; file, line and key are not in it yet."""
 
 
@@ -39,7 +36,7 @@ class Noting(Report):
         self._report = report
         self.faulty = False
 
-    def take(self, path: Path, problem: Problem) -> None:
+    def take(self, path: KeyPath, problem: Problem) -> None:
         """Pass one problem on."""
         self.faulty = self.faulty or problem.severity is Severity.ERROR
         self._report.take(path, problem)

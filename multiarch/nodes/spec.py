@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from multiarch.errors import KeyPath
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import CapacityType, Kind, Pairs
-from multiarch.nodes.report import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class NodeGroupSpec:
     """
 
     path: tuple[str, ...]
-    types_path: Path
-    ami_path: Path
+    types_path: KeyPath
+    ami_path: KeyPath
     name: str
     half: Architecture | None
     kind: Kind

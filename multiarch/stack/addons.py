@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable, Sequence
 
 from multiarch.errors import Severity
+from multiarch.facts.addons import Toleration, add_on
 from multiarch.facts.taints import Effect, Taint
-from multiarch.facts.versions import Toleration, add_on
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
+from multiarch.scheduling import tolerations
+from multiarch.scheduling.tolerations import first_untolerated
 from multiarch.stack.model import AddonPlan
 from multiarch.stack.schema.addons import Addon, Addons
-from multiarch.workloads import tolerations
-from multiarch.workloads.tolerations import first_untolerated
 
 # Source: EKS user guide, "Store Kubernetes volumes with Amazon EBS".
 _EBS_SERVICE_ACCOUNT = "ebs-csi-controller-sa"

@@ -14,8 +14,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
 
-from multiarch.errors import Problem, Severity
-from multiarch.nodes.report import Path
+from multiarch.errors import KeyPath, Problem, Severity
 from multiarch.stack.origin import Place, dotted
 from multiarch.stack.yaml_source import Document
 
@@ -44,7 +43,7 @@ class Layer:
     file: str
     values: dict[str, Any] = field(default_factory=dict)
     written: dict[str, Any] = field(default_factory=dict)
-    places: dict[Path, Place] = field(default_factory=dict)
+    places: dict[KeyPath, Place] = field(default_factory=dict)
     region: str | None = None
     top: Place | None = None
     problems: list[Problem] = field(default_factory=list)
@@ -113,7 +112,7 @@ class _Entry:
 
     key: str
     value: Any
-    inner: Path = ()
+    inner: KeyPath = ()
 
 
 def _stack_entries(config: Any) -> Iterator[_Entry]:  # noqa: ANN401
@@ -192,7 +191,7 @@ def _split(key: str) -> tuple[str, str]:
     return (namespace, name.removeprefix("config:")) if colon else (NAMESPACE, key)
 
 
-def _refuse_secrets(document: Document, layer: Layer, value: Any, path: Path) -> None:  # noqa: ANN401
+def _refuse_secrets(document: Document, layer: Layer, value: Any, path: KeyPath) -> None:  # noqa: ANN401
     if isinstance(value, Mapping):
         if value.keys() == {"secure"}:
             message = "An encrypted value stands here, and nothing that a stack says is a secret."
@@ -205,13 +204,13 @@ def _refuse_secrets(document: Document, layer: Layer, value: Any, path: Path) ->
 
 
 def _at(
-    document: Document, path: Path, rule: str, message: str, hint: str, *, severity: Severity = Severity.ERROR
+    document: Document, path: KeyPath, rule: str, message: str, hint: str, *, severity: Severity = Severity.ERROR
 ) -> Problem:
     line = next((document.lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in document.lines), None)
     return Problem(rule, message, hint, file=document.file, line=line, key=_shown_key(path), severity=severity)
 
 
-def _shown_key(path: Path) -> str:
+def _shown_key(path: KeyPath) -> str:
     """Name a value as teams know it: ``nodeGroups.api`` for ``config``, ``multiarch-eks:nodeGroups``, ``api``."""
     if path[:1] != ("config",) or len(path) == 1:
         return dotted(path)

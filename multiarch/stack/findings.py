@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from multiarch.errors import Problem
-from multiarch.nodes.report import Path, Report
+from multiarch.errors import KeyPath, Problem
+from multiarch.nodes.report import Report
 from multiarch.stack.origin import Origin
 
 
@@ -15,7 +15,7 @@ class Findings(Report):
         self._origin = origin
         self._problems: list[Problem] = []
 
-    def take(self, path: Path, problem: Problem) -> None:
+    def take(self, path: KeyPath, problem: Problem) -> None:
         """Record one problem."""
         self._problems.append(self._origin.placed(path, problem))
 

@@ -18,14 +18,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from multiarch.errors import MultiarchError, Problem, Severity, StackError
+from multiarch.errors import KeyPath, MultiarchError, Problem, Severity, StackError
 from multiarch.facts.partitions import is_region
-from multiarch.nodes.report import Path
 from multiarch.stack import wording, yaml_source
 from multiarch.stack.engine_config import (
     DEFAULTS,
@@ -41,7 +40,7 @@ from multiarch.stack.schema.stack import StackWords
 from multiarch.stack.schema_paths import is_structured
 
 PROJECT_FILE = "Pulumi.yaml"
-STACKS_FOLDER = FilePath("config", "stacks")
+STACKS_FOLDER = Path("config", "stacks")
 NAME_LIMIT = 40
 
 _FILE_NAME = re.compile(r"Pulumi\.(?P<stack>.+)\.yaml")
@@ -78,7 +77,7 @@ def region_fault(value: str) -> str | None:
     return None if is_region(value) else "Regions are written as in eu-west-1."
 
 
-def project_root(start: FilePath) -> FilePath:
+def project_root(start: Path) -> Path:
     """The nearest folder at or above ``start`` that holds this project's ``Pulumi.yaml``.
 
     Raises MultiarchError when there is none.
@@ -93,7 +92,7 @@ def project_root(start: FilePath) -> FilePath:
     )
 
 
-def stack_files(root: FilePath) -> list[FilePath]:
+def stack_files(root: Path) -> list[Path]:
     """Every stack file of the project at ``root``, sorted.
 
     Also ``.yml``, and what bears such a name and is no file (a folder, a pipe, a link that leads nowhere): none is
@@ -103,7 +102,7 @@ def stack_files(root: FilePath) -> list[FilePath]:
     return sorted(path for path in folder.glob("Pulumi.*") if path.suffix in {".yaml", ".yml"})
 
 
-def load_file(path: FilePath, *, project_file: FilePath | None = None) -> Stack:
+def load_file(path: Path, *, project_file: Path | None = None) -> Stack:
     """Read a stack file as the engine would, without the engine.
 
     ``project_file`` is the ``Pulumi.yaml`` whose defaults count; by default the nearest one above ``path``, if any.
@@ -121,7 +120,7 @@ def load_file(path: FilePath, *, project_file: FilePath | None = None) -> Stack:
     return _validated(named["stack"] if named else path.stem, files.values, files.region, files)
 
 
-def from_engine(name: str, config: Mapping[str, str], *, file: FilePath | None, project_file: FilePath | None) -> Stack:
+def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, project_file: Path | None) -> Stack:
     """Validate what the engine hands to the program: ``pulumi.runtime.config``'s texts, by full key.
 
     ``name`` is the stack's, without its organisation. The files only say where a value stands; a value that is in
@@ -151,13 +150,13 @@ class _Files:
     file: str | None
     values: dict[str, Any]
     written: dict[str, Any]
-    places: dict[Path, Place]
+    places: dict[KeyPath, Place]
     region: str | None
     top: Place | None
     problems: list[Problem]
 
     @classmethod
-    def read(cls, file: FilePath | None, project_file: FilePath | None) -> _Files:
+    def read(cls, file: Path | None, project_file: Path | None) -> _Files:
         """Read both files as far as they are there; what is wrong with them is kept for later."""
         problems: list[Problem] = []
         project = _layer(project_file, project_layer, problems)
@@ -181,7 +180,7 @@ class _Files:
         )
 
 
-def _layer(file: FilePath | None, make: Any, problems: list[Problem]) -> Layer:  # noqa: ANN401
+def _layer(file: Path | None, make: Any, problems: list[Problem]) -> Layer:  # noqa: ANN401
     if file is None:
         return Layer("")
     try:
@@ -260,7 +259,7 @@ def _merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _places(value: Any, path: Path, places: Mapping[Path, Place]) -> Iterator[tuple[Path, Place]]:  # noqa: ANN401
+def _places(value: Any, path: KeyPath, places: Mapping[KeyPath, Place]) -> Iterator[tuple[KeyPath, Place]]:  # noqa: ANN401
     """The place of everything in ``value``: the team's if they wrote it, else the default's."""
     place = places.get(path) or places.get((DEFAULTS, *path))
     if path and place:
@@ -270,7 +269,7 @@ def _places(value: Any, path: Path, places: Mapping[Path, Place]) -> Iterator[tu
         yield from _places(inner, (*path, part), places)
 
 
-def _region_place(files: _Files) -> dict[Path, Place]:
+def _region_place(files: _Files) -> dict[KeyPath, Place]:
     place = files.places.get((REGION,))
     return {(REGION,): place} if place else {}
 

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network
 
-from multiarch.errors import Severity
+from multiarch.errors import KeyPath, Severity
 from multiarch.facts.instance_types import IPS_PER_PREFIX
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
 from multiarch.stack.schema.network import Network
 
@@ -39,7 +39,7 @@ _DOCKER_BRIDGE = IPv4Network("172.17.0.0/16")
 _ZONE = re.compile(r"([a-z]{2,}(?:-[a-z]+)+-\d+)[a-z]")
 _VPC_ID = re.compile(r"vpc-([0-9a-f]{8}|[0-9a-f]{17})")
 _SUBNET_ID = re.compile(r"subnet-([0-9a-f]{8}|[0-9a-f]{17})")
-_NETWORK: Path = ("network",)
+_NETWORK: KeyPath = ("network",)
 
 
 def plan_network(
@@ -173,7 +173,7 @@ def addresses(group: NodeGroupPlan, *, prefix_delegation: bool) -> int:
     )
 
 
-def _cidr(text: str, path: Path, prefixes: range, report: Report) -> IPv4Network | None:
+def _cidr(text: str, path: KeyPath, prefixes: range, report: Report) -> IPv4Network | None:
     try:
         found = IPv4Network(text)
     except ValueError:

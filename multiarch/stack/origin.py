@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from multiarch.errors import Problem
-from multiarch.nodes.report import Path
+from multiarch.errors import KeyPath, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +16,7 @@ class Place:
     line: int
 
 
-def dotted(path: Path) -> str:
+def dotted(path: KeyPath) -> str:
     """``nodeGroups.api.instanceTypes``: list indices stand in brackets, as in ``instanceTypes[0]``."""
     text = ""
     for part in path:
@@ -30,21 +29,21 @@ class Origin:
     """Places by path, and the file that speaks for values that were left out."""
 
     file: str | None = None
-    places: Mapping[Path, Place] = field(default_factory=dict)
+    places: Mapping[KeyPath, Place] = field(default_factory=dict)
 
-    def place(self, path: Path) -> Place | None:
+    def place(self, path: KeyPath) -> Place | None:
         """The place of ``path``, or of the nearest thing around it that was written."""
         for length in range(len(path), 0, -1):
             if found := self.places.get(path[:length]):
                 return found
         return None
 
-    def placed(self, path: Path, problem: Problem) -> Problem:
+    def placed(self, path: KeyPath, problem: Problem) -> Problem:
         """Return the problem with the file, line and key of ``path``."""
         place = self.place(path)
         file, line = (place.file, place.line) if place else (self.file, None)
         return replace(problem, file=file, line=line, key=dotted(path))
 
-    def problem(self, rule: str, path: Path, message: str, *, hint: str = "", value: object = None) -> Problem:
+    def problem(self, rule: str, path: KeyPath, message: str, *, hint: str = "", value: object = None) -> Problem:
         """Make an error at ``path``. ``value`` is what was written there."""
         return self.placed(path, Problem(rule=rule, message=message, hint=hint, value=value))

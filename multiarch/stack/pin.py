@@ -22,8 +22,8 @@ from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
 from multiarch.stack.schema.addons import Addons
 from multiarch.stack.schema.nodes import Ami, AmiByArchitecture, MultiArchitectureGroup
-from multiarch.stack.yaml_edit import Setting, set_value, top_keys
 from multiarch.stack.yaml_source import parse
+from multiarch.yaml_text.edit import Setting, set_value, top_keys
 
 _SSM_BATCH = 10
 _ADDON_KEYS: Mapping[str, str] = MappingProxyType(

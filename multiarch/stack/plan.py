@@ -8,13 +8,13 @@ from datetime import date
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.plan import plan_autoscaling
 from multiarch.autoscaling.spec import AutoscalingContext
-from multiarch.errors import Severity, StackError
+from multiarch.errors import KeyPath, Severity, StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.model import CapacityType, Kind, NodeGroupPlan, Pairs
 from multiarch.nodes.plan import plan_node_group
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.autoscaling import autoscaling_spec
@@ -228,8 +228,8 @@ def _spec(
     words: NodeGroupWords,
     *,
     path: tuple[str, ...],
-    types_path: Path,
-    ami_path: Path,
+    types_path: KeyPath,
+    ami_path: KeyPath,
     name: str,
     half: Architecture | None,
     instance_types: tuple[str, ...],

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from multiarch.nodes.report import Path
+from multiarch.errors import KeyPath
 from multiarch.stack.schema.base import Words
 from multiarch.stack.schema.stack import StackWords
 
@@ -20,7 +20,7 @@ def fields(model: type[Words]) -> dict[str, FieldInfo]:
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
-def model_at(path: Path) -> type[Words] | None:
+def model_at(path: KeyPath) -> type[Words] | None:
     """The model whose keys stand below ``path``, or None where there is a scalar, a list or a free mapping."""
     annotations: list[Any] = [StackWords]
     for part in path:

@@ -11,9 +11,8 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
-from multiarch.errors import Problem
+from multiarch.errors import KeyPath, Problem
 from multiarch.facts.autoscalers import KARPENTER_CHART
-from multiarch.nodes.report import Path
 from multiarch.stack.origin import Origin
 from multiarch.stack.schema_paths import elsewhere, fields, model_at
 
@@ -28,8 +27,8 @@ _EXPECTED = {
 _QUOTED = re.compile(r"'([^']*)'")
 _DID_YOU_MEAN = re.compile(r"Did you mean (\S+)\?")
 _SHOWN_TEXT_LIMIT = 60
-_AUTOSCALING: Path = ("autoscaling",)
-EXAMPLES: Mapping[Path, str] = MappingProxyType(
+_AUTOSCALING: KeyPath = ("autoscaling",)
+EXAMPLES: Mapping[KeyPath, str] = MappingProxyType(
     {
         _AUTOSCALING: "Write {use: karpenter} or {use: cluster-autoscaler}",
         (*_AUTOSCALING, "karpenter", "version"): f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}",
@@ -48,7 +47,7 @@ def problems(
 
     ``written`` holds top-level values as they stand in the file, before the engine made text of them.
     """
-    by_path: dict[Path, list[ErrorDetails]] = {}
+    by_path: dict[KeyPath, list[ErrorDetails]] = {}
     for error in errors:
         path = _union(error["loc"], value)
         if len(path) == 1 and path[0] in written:
@@ -83,7 +82,7 @@ def described(value: Any) -> str:  # noqa: ANN401  (whatever was written)
             return "a mapping"
 
 
-def _union(location: tuple[int | str, ...], value: Any) -> Path:  # noqa: ANN401
+def _union(location: tuple[int | str, ...], value: Any) -> KeyPath:  # noqa: ANN401
     """The path up to which ``location`` follows what was written.
 
     Behind it stand the names of a union's members, or a key that is missing.
@@ -98,7 +97,7 @@ def _union(location: tuple[int | str, ...], value: Any) -> Path:  # noqa: ANN401
     return tuple(path)
 
 
-def _of_group(path: Path, group: list[ErrorDetails], value: Any, origin: Origin) -> Iterator[Problem]:  # noqa: ANN401
+def _of_group(path: KeyPath, group: list[ErrorDetails], value: Any, origin: Origin) -> Iterator[Problem]:  # noqa: ANN401
     """Word what stops at one path: missing keys below it, faults of the value, complaints of a union's members."""
     for error in group:
         if error["type"] == "missing":
@@ -118,13 +117,13 @@ def _of_group(path: Path, group: list[ErrorDetails], value: Any, origin: Origin)
     yield _wrong_type(path, _at(path, value), expected, members[0]["type"], origin)
 
 
-def _at(path: Path, value: Any) -> Any:  # noqa: ANN401
+def _at(path: KeyPath, value: Any) -> Any:  # noqa: ANN401
     for part in path:
         value = value[part]
     return value
 
 
-def _of_value(path: Path, kind: str, error: ErrorDetails, origin: Origin) -> Problem:
+def _of_value(path: KeyPath, kind: str, error: ErrorDetails, origin: Origin) -> Problem:
     written, context = error["input"], error.get("ctx", {})
     if kind in _EXPECTED:
         return _wrong_type(path, written, _EXPECTED[kind], kind, origin)
@@ -134,14 +133,14 @@ def _of_value(path: Path, kind: str, error: ErrorDetails, origin: Origin) -> Pro
     return origin.problem("not-valid", path, f"{described(written)} is not valid: {error['msg']}.", value=written)
 
 
-def _missing(path: Path, origin: Origin) -> Problem:
+def _missing(path: KeyPath, origin: Origin) -> Problem:
     model = model_at(path[:-1])
     field = fields(model).get(str(path[-1])) if model else None
     meaning = " ".join((field.description or "").replace("``", "").split()) if field else ""
     return origin.problem("missing-key", path, f"{path[-1]} is missing.", hint=meaning)
 
 
-def _wrong_type(path: Path, written: Any, expected: str, kind: str, origin: Origin) -> Problem:  # noqa: ANN401
+def _wrong_type(path: KeyPath, written: Any, expected: str, kind: str, origin: Origin) -> Problem:  # noqa: ANN401
     key = _key(path)
     if written is None or written == "":
         message, hint = f"{key} is empty.", f"It takes {expected}; give it one, or leave the line out."
@@ -177,7 +176,7 @@ def _taint_hint(written: dict[str, Any]) -> str:
     return ""
 
 
-def _unknown_key(path: Path, _written: Any, _context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+def _unknown_key(path: KeyPath, _written: Any, _context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     key = str(path[-1])
     if key in {"arch", "architecture"}:
         return "unknown-key", f"{key} is unknown here.", "It follows from instanceTypes; leave the line out."
@@ -202,7 +201,7 @@ def nearest(written: str, known: Sequence[str]) -> str | None:
     return plain[close[0]] if close else None
 
 
-def _not_allowed(path: Path, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+def _not_allowed(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     expected = str(context["expected"])
     words = _QUOTED.findall(expected)
     if not words:
@@ -214,7 +213,7 @@ def _not_allowed(path: Path, written: Any, context: Any) -> tuple[str, str, str]
     return "not-allowed", f"{_key(path)} {state}.", f"{hint}{', '.join(ordered)}."
 
 
-def _not_allowed_number(path: Path, written: Any, expected: str) -> tuple[str, str, str]:  # noqa: ANN401
+def _not_allowed_number(path: KeyPath, written: Any, expected: str) -> tuple[str, str, str]:  # noqa: ANN401
     numbers = [int(number) for number in re.findall(r"\d+", expected)]
     state = "is empty" if written in (None, "") else f"can't be {described(written)}"
     is_number = isinstance(written, int | float) and not isinstance(written, bool)
@@ -223,15 +222,15 @@ def _not_allowed_number(path: Path, written: Any, expected: str) -> tuple[str, s
     return "not-allowed", f"{_key(path)} {state}.", f"{hint}Allowed: {', '.join(map(str, numbers))}."
 
 
-def _bound(word: str, name: str) -> Callable[[Path, Any, Any], tuple[str, str, str]]:
-    def worded(path: Path, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+def _bound(word: str, name: str) -> Callable[[KeyPath, Any, Any], tuple[str, str, str]]:
+    def worded(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
         return "out-of-range", f"{_key(path)} is {written}.", f"It is at {word} {context[name]}."
 
     return worded
 
 
-def _length(word: str, name: str) -> Callable[[Path, Any, Any], tuple[str, str, str]]:
-    def worded(path: Path, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+def _length(word: str, name: str) -> Callable[[KeyPath, Any, Any], tuple[str, str, str]]:
+    def worded(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
         count = len(written)
         state = "is an empty list" if count == 0 else f"has {count} items"
         return "wrong-length", f"{_key(path)} {state}.", f"Name at {word} {context[name]}."
@@ -239,7 +238,7 @@ def _length(word: str, name: str) -> Callable[[Path, Any, Any], tuple[str, str, 
     return worded
 
 
-_SPECIAL: dict[str, Callable[[Path, Any, Any], tuple[str, str, str]]] = {
+_SPECIAL: dict[str, Callable[[KeyPath, Any, Any], tuple[str, str, str]]] = {
     "extra_forbidden": _unknown_key,
     "greater_than_equal": _bound("least", "ge"),
     "less_than_equal": _bound("most", "le"),
@@ -249,7 +248,7 @@ _SPECIAL: dict[str, Callable[[Path, Any, Any], tuple[str, str, str]]] = {
 }
 
 
-def _key(path: Path) -> str:
+def _key(path: KeyPath) -> str:
     """The last key of a path with the indices behind it: ``instanceTypes[0]``."""
     keys = [index for index, part in enumerate(path) if isinstance(part, str)]
     start = keys[-1] if keys else 0

@@ -11,15 +11,14 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from multiarch.errors import Problem, StackError
-from multiarch.nodes.report import Path
+from multiarch.errors import KeyPath, Problem, StackError
 
 _TAG = "tag:yaml.org,2002:"
 _BYTES_LIMIT = 1_000_000
@@ -34,7 +33,7 @@ class Fault:
     """Something wrong with one value; ``path`` counts from the file's top, ``line`` from 1."""
 
     rule: str
-    path: Path
+    path: KeyPath
     line: int
     message: str
     hint: str
@@ -46,18 +45,18 @@ class Document:
 
     file: str
     value: Any
-    lines: dict[Path, int]
+    lines: dict[KeyPath, int]
     faults: tuple[Fault, ...]
 
 
-def shown(path: FilePath) -> str:
+def shown(path: Path) -> str:
     """Spell a path as its user would type it: relative to the working folder when it lies below, else absolute."""
     absolute = path.absolute()
-    here = FilePath.cwd()
+    here = Path.cwd()
     return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else absolute.as_posix()
 
 
-def read(path: FilePath) -> Document:
+def read(path: Path) -> Document:
     """Read the one document in ``path``.
 
     Raises StackError with one problem when :func:`read_text` does, when it is not YAML, or holds several documents.
@@ -66,7 +65,7 @@ def read(path: FilePath) -> Document:
     return parse(read_text(path), shown(path))
 
 
-def read_text(path: FilePath) -> str:
+def read_text(path: Path) -> str:
     """Read a file of UTF-8, without the mark that some editors put first.
 
     Raises StackError with one problem when it can't be read, is no regular file, is larger than a million bytes, or is
@@ -132,12 +131,12 @@ class _Builder:
     """Turns composed nodes into values; aliases are expanded, merge keys (``<<``) applied."""
 
     file: str
-    lines: dict[Path, int] = field(default_factory=dict)
+    lines: dict[KeyPath, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     _open: list[int] = field(default_factory=list)
     _values: int = 0
 
-    def build(self, node: Node, path: Path) -> Any:  # noqa: ANN401  (whatever the file holds)
+    def build(self, node: Node, path: KeyPath) -> Any:  # noqa: ANN401  (whatever the file holds)
         line = _line(node)
         self._values += 1
         if self._values > _VALUES_LIMIT:
@@ -157,11 +156,11 @@ class _Builder:
         finally:
             self._open.pop()
 
-    def _item(self, node: Node, path: Path) -> Any:  # noqa: ANN401
+    def _item(self, node: Node, path: KeyPath) -> Any:  # noqa: ANN401
         self.lines[path] = _line(node)
         return self.build(node, path)
 
-    def _mapping(self, node: Node, path: Path) -> dict[str, Any]:
+    def _mapping(self, node: Node, path: KeyPath) -> dict[str, Any]:
         own: dict[str, tuple[Node, Node]] = {}
         merged: dict[str, tuple[Node, Node]] = {}
         for key, value in node.value:
@@ -181,7 +180,7 @@ class _Builder:
             result[name] = self.build(value, (*path, name))
         return result
 
-    def _merge(self, node: Node, path: Path) -> Iterator[tuple[ScalarNode, Node]]:
+    def _merge(self, node: Node, path: KeyPath) -> Iterator[tuple[ScalarNode, Node]]:
         """Yield the pairs that ``<<: *alias`` or ``<<: [*one, *two]`` brings; earlier ones win, as YAML says."""
         for source in node.value if isinstance(node, SequenceNode) else [node]:
             if not isinstance(source, MappingNode):
@@ -197,7 +196,7 @@ class _Builder:
                         yield key, value
                 self._open.pop()
 
-    def _is_text(self, key: Node, path: Path) -> bool:
+    def _is_text(self, key: Node, path: KeyPath) -> bool:
         if isinstance(key, ScalarNode) and _tag(key) in {"str", "value"}:
             return True
         if isinstance(key, ScalarNode):
@@ -207,7 +206,7 @@ class _Builder:
             self._fault("key-not-text", path, key, "A list or mapping stands where a key belongs.", "")
         return False
 
-    def _scalar(self, node: ScalarNode, path: Path) -> Any:  # noqa: ANN401
+    def _scalar(self, node: ScalarNode, path: KeyPath) -> Any:  # noqa: ANN401
         text, tag = str(node.value), _tag(node)
         quotes = f'Write it in quotes: "{text}".'
         match tag:
@@ -231,10 +230,10 @@ class _Builder:
                 self._unknown_tag(node, path)
         return text
 
-    def _unknown_tag(self, node: Node, path: Path) -> None:
+    def _unknown_tag(self, node: Node, path: KeyPath) -> None:
         self._fault("unknown-tag", path, node, f"The tag {node.tag} means nothing here.", "Leave the tag out.")
 
-    def _fault(self, rule: str, path: Path, node: Node, message: str, hint: str) -> None:
+    def _fault(self, rule: str, path: KeyPath, node: Node, message: str, hint: str) -> None:
         self.faults.append(Fault(rule, path, _line(node), message, hint))
 
 

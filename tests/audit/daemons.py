@@ -10,7 +10,7 @@ from multiarch.audit.daemonsets import audit_daemon_sets
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.images.model import Judgement, Verdict
-from multiarch.workloads.pods import Workload, workloads_from
+from multiarch.scheduling.pods import Workload, workloads_from
 
 AMD, ARM = Architecture.AMD64, Architecture.ARM64
 ARM_TAINT = "arch=arm64:NoSchedule"

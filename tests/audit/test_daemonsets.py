@@ -13,8 +13,8 @@ from multiarch.audit.daemonsets import audit_daemon_sets, by_architecture, label
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint, parse_taint
 from multiarch.images.model import Verdict
-from multiarch.workloads.selectors import ARCHITECTURE_LABELS
-from multiarch.workloads.tolerations import first_untolerated
+from multiarch.manifests.selectors import ARCHITECTURE_LABELS
+from multiarch.scheduling.tolerations import first_untolerated
 from tests.audit.daemons import (
     AMD,
     AMD_ONLY,
@@ -28,7 +28,7 @@ from tests.audit.daemons import (
     profile,
     texts,
 )
-from tests.workloads.manifests import expression, required
+from tests.scheduling.manifests import expression, required
 
 ARCH = "kubernetes.io/arch"
 AMD_TERM = required([expression(ARCH, "In", "amd64")])

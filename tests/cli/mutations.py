@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from multiarch.nodes.report import Path as Keys
+from multiarch.errors import KeyPath
 from multiarch.stack.origin import dotted
 from multiarch.stack.schema_paths import fields, model_at
 from multiarch.stack.yaml_source import read
@@ -87,7 +87,7 @@ def _of_text(text: str) -> Iterator[tuple[str, str]]:
         yield f"line {number} outdented", "\n".join([*lines[:number], "x y", *lines[number:]])
 
 
-def _paths(value: Any, path: Keys) -> Iterator[Keys]:  # noqa: ANN401
+def _paths(value: Any, path: KeyPath) -> Iterator[KeyPath]:  # noqa: ANN401
     if path:
         yield path
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -95,19 +95,19 @@ def _paths(value: Any, path: Keys) -> Iterator[Keys]:  # noqa: ANN401
         yield from _paths(inner, (*path, part))
 
 
-def _at(value: Any, path: Keys) -> Any:  # noqa: ANN401
+def _at(value: Any, path: KeyPath) -> Any:  # noqa: ANN401
     for part in path:
         value = value[part]
     return value
 
 
-def _set(words: dict[str, Any], path: Keys, new: Any) -> dict[str, Any]:  # noqa: ANN401
+def _set(words: dict[str, Any], path: KeyPath, new: Any) -> dict[str, Any]:  # noqa: ANN401
     mutant = copy.deepcopy(words)
     _at(mutant, path[:-1])[path[-1]] = new
     return mutant
 
 
-def _moved(words: dict[str, Any], path: Keys, to: Keys | None) -> dict[str, Any]:
+def _moved(words: dict[str, Any], path: KeyPath, to: KeyPath | None) -> dict[str, Any]:
     mutant = copy.deepcopy(words)
     value = _at(mutant, path[:-1]).pop(path[-1])
     if to is not None:

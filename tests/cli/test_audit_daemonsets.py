@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.cli.audit_daemonset_formats import WIDTH
-from multiarch.cli.audit_daemonsets import HELP
+from multiarch.cli.audit.daemonset_formats import WIDTH
+from multiarch.cli.audit.daemonsets import HELP
 from tests.cli.conftest import CLONE
 from tests.cli.running import Ran, type_of_run
 from tests.images.conftest import images_registry, repository

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.image_inspect import HELP as INSPECT_HELP
-from multiarch.cli.image_verify import HELP as VERIFY_HELP
+from multiarch.cli.image.inspect import HELP as INSPECT_HELP
+from multiarch.cli.image.verify import HELP as VERIFY_HELP
 from tests.cli.running import type_of_run
 from tests.images.archives import File, Folder, packed
 from tests.images.binaries import program

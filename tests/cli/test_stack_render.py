@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.stack_render import Node, tree
+from multiarch.cli.stack.render import Node, tree
 from tests.cli.running import type_of_run
 from tests.cli.test_stack_check import break_stack
 

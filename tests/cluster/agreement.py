@@ -9,12 +9,11 @@ from functools import cache
 
 from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
 from multiarch.autoscaling.model import KarpenterPlan
-from multiarch.autoscaling.simulate import Surroundings, group_shape, simulate
 from multiarch.facts.architectures import Architecture, to_ami
+from multiarch.scheduling.pods import pods_from
+from multiarch.simulate.simulation import Surroundings, group_shape, simulate
 from multiarch.stack.model import Plan
-from multiarch.workloads.pods import pods_from
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release
-from tests.autoscaling.simulated import pooled
 from tests.cluster import nodes
 from tests.cluster.aws import REGION, ZONES
 from tests.cluster.kube import Object, condition, is_true
@@ -23,6 +22,7 @@ from tests.cluster.placements import Placement, Refused
 from tests.cluster.programs import ClusterError, wait_for
 from tests.cluster.rig import NODE_CLAIMS, NODE_POOLS, Rig
 from tests.cluster.scenarios import Pools, Scenario
+from tests.simulate.simulated import pooled
 from tests.stack.words import merged, plan
 
 NOWHERE = "nowhere"

@@ -19,7 +19,7 @@ from tests.cluster.programs import ROOT, wait_for
 from tests.cluster.reading import namespace
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
-from tests.workloads.manifests import expression, required
+from tests.scheduling.manifests import expression, required
 
 __all__ = ["images_registry", "repository"]
 

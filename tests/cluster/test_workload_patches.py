@@ -13,15 +13,15 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
-from multiarch.workloads.affinity import node_affinity_from
-from multiarch.workloads.architectures import as_pod_spec
-from multiarch.workloads.patches import changes_in, json_patch, strategic_merge_patch
-from multiarch.workloads.tolerations import first_untolerated, tolerations_from
-from multiarch.workloads.transform import ContradictionError, Wish, transform
+from multiarch.patching.patches import changes_in, json_patch, strategic_merge_patch
+from multiarch.patching.transform import ContradictionError, Wish, transform
+from multiarch.scheduling.affinity import node_affinity_from
+from multiarch.scheduling.architectures import as_pod_spec
+from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kube import Kube, KubeError, Object
 from tests.cluster.programs import wait_for
-from tests.workloads.manifests import expression, required
+from tests.scheduling.manifests import expression, required
 
 ARM, AMD = Architecture.ARM64, Architecture.AMD64
 KEY, OLD_KEY, HOST = "kubernetes.io/arch", "beta.kubernetes.io/arch", "kubernetes.io/hostname"

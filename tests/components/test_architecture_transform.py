@@ -24,8 +24,8 @@ from components.rendering.marked_values import Where
 from components.rendering.recording import Recorder
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
-from multiarch.workloads.transform import Wish, transform
-from tests.workloads.manifests import ARM64_TOLERATION, expression, required
+from multiarch.patching.transform import Wish, transform
+from tests.scheduling.manifests import ARM64_TOLERATION, expression, required
 
 # Imported by name: with the types of all its API groups, checking this file's would take gigabytes.
 kubernetes: Any = importlib.import_module("pulumi_kubernetes")

@@ -17,7 +17,7 @@ import yaml
 from sandbox import processes, state
 from sandbox.layout import CLONE
 from tests.e2e.world import World
-from tests.workloads.manifests import ARM64_TOLERATION
+from tests.scheduling.manifests import ARM64_TOLERATION
 
 pytestmark = pytest.mark.e2e
 STACK = "shop-dev"
@@ -31,7 +31,7 @@ import pulumi_kubernetes as kubernetes
 from components.architecture_transform import architecture_transform
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
-from multiarch.workloads.transform import Wish
+from multiarch.patching.transform import Wish
 
 wish = Wish(prefer=Architecture.ARM64, tolerate=(parse_taint("arch=arm64:NoSchedule"),))
 pulumi.runtime.register_resource_transform(architecture_transform(wish))

@@ -10,8 +10,8 @@ import pytest
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.manifests import objects_in, read_manifests
 from multiarch.kubernetes.source import placed
-from multiarch.workloads.manifest_values import ManifestError
-from multiarch.workloads.pods import pods_from
+from multiarch.manifests.values import ManifestError
+from multiarch.scheduling.pods import pods_from
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\nspec: {containers: [{name: a, image: a}]}\n"
 

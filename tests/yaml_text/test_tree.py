@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.events import MappingStartEvent, ScalarEvent, SequenceStartEvent
 
+from multiarch.yaml_text.ends import end_of, pair_end
 from multiarch.yaml_text.events import YamlFault
-from multiarch.yaml_text.places import end_of, pair_end
 from multiarch.yaml_text.tree import Alias, Mapping, Piece, Scalar, Sequence, line_of, parse
 
 TEXTS = st.text(st.sampled_from("ab é𝄞:#'\"-{}[],&*!|>%@`?\n"), max_size=12)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from ipaddress import IPv4Network
 
-from multiarch.errors import Severity
-from multiarch.nodes.report import Path, Report
+from multiarch.errors import KeyPath, Severity
+from multiarch.nodes.report import Report
 from multiarch.stack.schema.cluster import Access
 from multiarch.stack.schema.network import ApiEndpoint
 
@@ -20,7 +20,7 @@ def check_access(words: Access, report: Report) -> None:
     """Access entries take IAM roles and users."""
     for key, principals in (("admins", words.admins), ("readers", words.readers)):
         for index, arn in enumerate(principals):
-            path: Path = ("access", key, index)
+            path: KeyPath = ("access", key, index)
             if ":assumed-role/" in arn:
                 report(
                     "principal",
@@ -51,7 +51,7 @@ def check_access(words: Access, report: Report) -> None:
 
 def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
     """Who can reach the API server, nodes among them."""
-    path: Path = ("apiEndpoint",)
+    path: KeyPath = ("apiEndpoint",)
     if not words.private:
         report(
             "endpoint-not-private",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from multiarch.errors import Severity, UnknownFactError
+from multiarch.errors import KeyPath, Severity, UnknownFactError
 from multiarch.facts import kubernetes
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 from multiarch.stack.schema.addons import Addons
 from multiarch.stack.schema.stack import StackWords
 
@@ -18,7 +18,7 @@ _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
 
 def check_kubernetes(words: StackWords, today: date, report: Report) -> bool:
     """Report a version that EKS does not support; say whether the version is known at all."""
-    path: Path = ("kubernetesVersion",)
+    path: KeyPath = ("kubernetesVersion",)
     version = words.kubernetes_version
     try:
         status = kubernetes.support(version, today)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from multiarch.errors import KeyPath
 from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, RULES, NameKind, check_name
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.report import Path, Report
+from multiarch.nodes.report import Report
 from multiarch.stack.schema.stack import StackWords
 
 OWN_TAGS = ("team", "environment", "owner", "cost-center", "managed-by")
@@ -19,7 +20,7 @@ SUFFIX = 26
 def check_names(stack: str, words: StackWords, groups: Sequence[NodeGroupPlan], report: Report) -> None:
     """Names that AWS would refuse, the derived ones too, and names that mean two groups."""
     cluster = words.cluster_name or stack
-    path: Path = ("clusterName",) if words.cluster_name else ("team",)
+    path: KeyPath = ("clusterName",) if words.cluster_name else ("team",)
     if fault := check_name(NameKind.CLUSTER, cluster):
         report("cluster-name", path, f"{fault}.", hint="Set clusterName.", value=cluster)
     for group in groups:
@@ -37,7 +38,7 @@ def check_names(stack: str, words: StackWords, groups: Sequence[NodeGroupPlan], 
 
 
 def _check_group_name(group: NodeGroupPlan, report: Report) -> None:
-    path: Path = group.path
+    path: KeyPath = group.path
     longest = 63 - SUFFIX - 1
     if fault := check_name(NameKind.NODE_GROUP, group.name):
         report("group-name", path, f"{fault}.", hint="Rename the group.", value=group.name)
@@ -76,7 +77,7 @@ def _check_group_name(group: NodeGroupPlan, report: Report) -> None:
 def check_tags(words: StackWords, report: Report) -> None:
     """Tag keys and values that AWS would refuse, and those that the plan writes itself."""
     for key, value in words.tags.items():
-        path: Path = ("tags", key)
+        path: KeyPath = ("tags", key)
         if key in OWN_TAGS or key == "Name":
             report(
                 "own-tag",

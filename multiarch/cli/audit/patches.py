@@ -1,0 +1,133 @@
+"""The folder of patches that ``multiarch audit workloads --patch`` writes: all of it, or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from multiarch.errors import MultiarchError
+
+if TYPE_CHECKING:
+    from multiarch.audit.workloads import WorkloadAudit, WorkloadRow
+
+KUSTOMIZATION = "kustomization.yaml"
+_MARK = "# Written by `multiarch audit workloads --patch`"
+_LONGEST_NAME = 200
+_PLAIN = re.compile(r"[a-z0-9.-]+")
+
+
+def check_target(folder: Path, *, force: bool) -> None:
+    """Raise MultiarchError for a folder that can't be written to, or holds what is not to be lost.
+
+    An empty folder may be there. With ``force`` one may be there that an earlier run wrote, and nobody added to.
+    """
+    if not os.path.lexists(folder):
+        return
+    if folder.is_symlink() or not folder.is_dir():
+        raise MultiarchError(f"{folder} is no folder.", hint="Name a new folder.")
+    there = sorted(folder.iterdir())
+    if not there:
+        return
+    if not force:
+        raise MultiarchError(f"{folder} is not empty.", hint="Name a new folder, or replace the patches with --force.")
+    for each in there:
+        if not _is_ours(each):
+            raise MultiarchError(
+                f"{folder} holds {each.name}, which was not written by this command.", hint="Name a new folder."
+            )
+
+
+def _is_ours(file: Path) -> bool:
+    if file.is_symlink() or not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return opened.read(len(_MARK)) == _MARK.encode()
+
+
+def write(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -> int:
+    """Write a patch for each ready workload that can have one, and return how many they are.
+
+    With ``kustomize`` there is also a Component that applies them. The folder appears whole or not at all. Raises
+    MultiarchError like :func:`check_target`, and where it can't be written.
+    """
+    check_target(folder, force=force)
+    files = _files(audit, kustomize=kustomize)
+    try:
+        place = folder.resolve()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+        try:
+            for name, text in files.items():
+                (made / name).write_text(text, encoding="utf-8", newline="\n")
+            made.chmod(0o755)
+            _put(made, place)
+        except BaseException:
+            shutil.rmtree(made, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise MultiarchError(f"{folder} can't be written: {error.strerror or error}.") from error
+    return len(files) - kustomize
+
+
+def _put(made: Path, folder: Path) -> None:
+    """Give the new folder its name; an old one goes aside first, and comes back where that fails."""
+    if not folder.is_dir():
+        made.rename(folder)
+        return
+    aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    folder.rename(aside)
+    try:
+        made.rename(folder)
+    except BaseException:
+        aside.rename(folder)
+        raise
+    shutil.rmtree(aside)
+
+
+def _files(audit: WorkloadAudit, *, kustomize: bool) -> dict[str, str]:
+    from multiarch.cli.workload.output import as_yaml
+    from multiarch.patching.patches import kustomize_component
+
+    files: dict[str, str] = {}
+    objects: list[tuple[Mapping[str, object], str]] = []
+    for row in audit.rows:
+        if row.patch is None or row.patch.body is None or row.patch.written is None:
+            continue
+        name = file_name(row)
+        objects.append((row.patch.written, name))
+        files[name] = f"{_MARK}: lets {row.workload.kind} {row.workload.name} tolerate {audit.taint}.\n"
+        files[name] += as_yaml(row.patch.body)
+    if kustomize:
+        component = kustomize_component(objects)
+        # In place of the patches themselves stand the files that they are in.
+        component["patches"] = [_in_file(entry) for entry in _entries(component)]
+        files[KUSTOMIZATION] = f"{_MARK}: name this folder under `components:`.\n{as_yaml(component)}"
+    return files
+
+
+def _entries(component: Mapping[str, object]) -> list[dict[str, object]]:
+    entries = component["patches"]
+    return entries if isinstance(entries, list) else []
+
+
+def _in_file(entry: Mapping[str, object]) -> dict[str, object]:
+    return {"path": entry["patch"], "target": entry["target"]}
+
+
+def file_name(row: WorkloadRow) -> str:
+    """``NAMESPACE_KIND_NAME.yaml``, in small letters: no name in Kubernetes has an underscore, so each is another.
+
+    A name that Kubernetes would not take, or a very long one, is told apart by a digest.
+    """
+    parts = (row.workload.namespace, row.workload.kind.lower(), row.workload.name)
+    name = "_".join(quote(part, safe="") for part in parts)
+    if len(name) > _LONGEST_NAME or not all(_PLAIN.fullmatch(part) for part in parts):
+        name = f"{name[:_LONGEST_NAME]}_{hashlib.sha256(repr(parts).encode()).hexdigest()[:12]}"
+    return f"{name}.yaml"

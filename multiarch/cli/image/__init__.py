@@ -1,0 +1,1 @@
+"""``multiarch image``: what an image has for each architecture."""

@@ -1,0 +1,1 @@
+"""``multiarch simulate``: which nodes pods would get."""

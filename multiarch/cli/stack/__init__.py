@@ -1,0 +1,1 @@
+"""``multiarch stack``: from a stack file to what it means."""

@@ -1,0 +1,166 @@
+"""``multiarch stack render``: a preview without engine or credentials. The one command that loads ``components/``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from multiarch.cli import stack_files
+from multiarch.cli.output import Output, OutputOption, as_json, counted, print_json, say, show_problems
+from multiarch.errors import MultiarchError, Problem, StackError
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One resource of the tree."""
+
+    urn: str
+    parent: str
+    type: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What became of one stack, plain enough to come back from another process. ``fault`` says why it failed."""
+
+    file: str
+    stack: str = ""
+    directory: str = ""
+    nodes: tuple[Node, ...] = ()
+    files: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    fault: str = ""
+    exit_code: int = 0
+
+
+def render(
+    stacks: Annotated[
+        list[str] | None, typer.Argument(metavar="STACK|FILE", help="Names or files. Default: all of the project.")
+    ] = None,
+    *,
+    directory: Annotated[
+        Path | None, typer.Option("--directory", "-d", help="Where STACK/ is written. Default: the project's build/.")
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Processes at once; 0: one per processor.")] = 0,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show what Pulumi will declare, and write user data, policies and manifests to build/STACK; no engine needed."""
+    from multiarch.stack.load import project_root
+
+    root = project_root(Path.cwd())
+    target = directory or root / "build"
+    paths = stack_files.files(stacks or ())
+    results: list[Rendered] = []
+    for result in _all(paths, root, target, jobs or os.cpu_count() or 1):
+        results.append(result)
+        if output is Output.TABLE:
+            _show(result)
+    if output is Output.JSON:
+        print_json("stack-rendering", {"stacks": [_content(result) for result in results]})
+    elif len(results) > 1:
+        say(f"{counted(len(results), 'stack')} rendered into {target}.")
+    if code := max(result.exit_code for result in results):
+        raise typer.Exit(code)
+
+
+def _all(paths: Sequence[Path], root: Path, target: Path, jobs: int) -> Iterator[Rendered]:
+    from concurrent.futures import ProcessPoolExecutor
+
+    workers = min(jobs, len(paths))
+    if workers == 1:
+        for path in paths:
+            yield _one(path, root, target)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        pending = [pool.submit(_one, path, root, target) for path in paths]
+        for future in pending:
+            yield future.result()
+
+
+def _one(path: Path, root: Path, target: Path) -> Rendered:
+    """Render one stack. Errors come back as values: they cross from process to process."""
+    from multiarch.stack.yaml_source import shown
+
+    file = shown(path)
+    try:
+        plan = stack_files.planned(path)[1]
+        # components/ is part of the checkout, not of the installed package.
+        if str(root) not in sys.path:
+            sys.path.insert(0, str(root))
+        try:
+            from components.rendering import render as render_plan
+        except ModuleNotFoundError as error:
+            raise _not_installed(error) from error
+        rendered = render_plan(plan, target)
+    except StackError as error:
+        return Rendered(file, problems=error.problems, exit_code=error.exit_code)
+    except MultiarchError as error:
+        return Rendered(file, fault=str(error), exit_code=error.exit_code)
+    return Rendered(
+        file=file,
+        stack=rendered.stack,
+        directory=str(rendered.directory),
+        nodes=tuple(Node(r.urn, r.parent, r.type, r.name) for r in rendered.resources),
+        files=tuple(path.as_posix() for path in rendered.files),
+        problems=plan.warnings,
+    )
+
+
+def _not_installed(error: ModuleNotFoundError) -> MultiarchError:
+    missing = error.name or "components"
+    if missing.partition(".")[0] == "components":
+        return MultiarchError("There is no components/ here.", hint="Run this in a clone of the project.")
+    return MultiarchError(
+        f"The Python package {missing} is not installed, and rendering needs Pulumi's.",
+        hint="Use .venv (`make render`), or `pipx install --force --editable '.[pulumi]'` in the clone.",
+    )
+
+
+def _show(result: Rendered) -> None:
+    show_problems(result.problems)
+    if result.fault:
+        say(f"error: {result.fault}")
+    if result.exit_code:
+        return
+    for line in tree(result.nodes):
+        typer.echo(line)
+    say(f"{counted(len(result.nodes), 'resource')}, {counted(len(result.files), 'file')} in {result.directory}")
+
+
+def tree(nodes: Sequence[Node]) -> Iterator[str]:
+    """Lines that show each resource below its parent, sorted by type and name."""
+    children: dict[str, list[Node]] = {}
+    known = {node.urn for node in nodes}
+    for node in sorted(nodes, key=lambda node: (node.type, node.name)):
+        children.setdefault(node.parent if node.parent in known else "", []).append(node)
+
+    def below(parent: str, indent: str) -> Iterator[str]:
+        siblings = children.get(parent, [])
+        for node in siblings:
+            last = node is siblings[-1]
+            yield f"{indent}{'└─ ' if last else '├─ '}{node.type} {node.name}"
+            yield from below(node.urn, f"{indent}{'   ' if last else '│  '}")
+
+    for top in children.get("", []):
+        yield f"{top.type} {top.name}"
+        yield from below(top.urn, "")
+
+
+def _content(result: Rendered) -> dict[str, object]:
+    return {
+        "file": result.file,
+        "ok": not result.exit_code,
+        "stack": result.stack,
+        "directory": result.directory,
+        "resources": [{"urn": n.urn, "parent": n.parent, "type": n.type, "name": n.name} for n in result.nodes],
+        "files": list(result.files),
+        "problems": [as_json(problem) for problem in result.problems],
+        "fault": result.fault,
+    }

@@ -1,0 +1,1 @@
+"""``multiarch workload``: changing which nodes pods may use."""

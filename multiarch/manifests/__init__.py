@@ -1,0 +1,1 @@
+"""Kubernetes objects as they are written: values with their place, kinds, pod templates, selectors, quantities."""

@@ -1,0 +1,72 @@
+"""Kubernetes objects in a stream of documents, lists of objects unpacked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from multiarch.manifests.values import ManifestError, Place, Value
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Owner:
+    """Who made a pod."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        """``Deployment/api``."""
+        return f"{self.kind}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """One object of the stream; ``namespace`` is ``default`` where none is written."""
+
+    kind: str
+    name: str
+    namespace: str
+    owner: Owner | None
+    value: Value
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from other objects."""
+        return self.kind, self.namespace, self.name
+
+
+def objects_in(document: object, number: int, kind_of_items: str = "", parent: Value | None = None) -> Iterator[Object]:
+    """Unpack one document; a typed list's items (``PodList``) need not say their kind.
+
+    ``number`` is the document's in its stream, from 1. Raises ManifestError for what is no Kubernetes object.
+    """
+    if document is None:
+        return
+    place = Place(number)
+    value = Value(document, place) if parent is None else Value(document, place, parent.parent, parent.key)
+    if not isinstance(value.raw, Mapping):
+        raise ManifestError(f"{type(document).__name__} is no Kubernetes object.", place, value.path)
+    kind = value["kind"].text(kind_of_items)
+    if not kind:
+        raise ManifestError("has no kind.", place, value.path, hint="A Kubernetes object has apiVersion and kind.")
+    if kind.endswith("List") and isinstance(value.raw.get("items"), list):
+        for item in value["items"].items():
+            yield from objects_in(item.raw, number, kind.removesuffix("List"), item)
+        return
+    metadata = value["metadata"]
+    name = metadata["name"].text()
+    namespace = metadata["namespace"].text("default")
+    if not name:
+        prefix = metadata["generateName"].text()
+        name = f"{prefix}{number}" if prefix else ""
+    named = Place(number, kind, f"{namespace}/{name}" if name else "")
+    there = Value(document, named, value.parent, value.key)
+    yield Object(kind, name, namespace, _owner(there["metadata"]["ownerReferences"]), there)
+
+
+def _owner(references: Value) -> Owner | None:
+    """The controller, or the first owner if none is one."""
+    owners = list(references.items())
+    chosen = next((each for each in owners if each["controller"].truth()), owners[0] if owners else None)
+    return Owner(chosen["kind"].required_text(), chosen["name"].required_text()) if chosen else None

@@ -1,0 +1,173 @@
+"""Every pod spec in a document, whatever object it is embedded in, with the way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from multiarch.errors import KeyPath
+from multiarch.manifests.kinds import KINDS, embedded
+from multiarch.manifests.objects import Object, objects_in
+from multiarch.manifests.selectors import LabelSelector
+from multiarch.manifests.values import Pairs, Value
+
+_GROUPS = frozenset(("", "apps", "batch", "extensions"))
+"""API groups in which the kinds are Kubernetes' own; elsewhere the same name is another thing."""
+_NOT_SEARCHED = frozenset(("metadata", "status"))
+_DEEPEST = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A pod's spec in an object. ``where`` is the way from the document to the object, ``path`` from there to the spec.
+
+    ``namespace`` is ``default`` where none is written; ``written`` is the object itself.
+    """
+
+    kind: str
+    name: str
+    namespace: str
+    labels: Pairs
+    where: KeyPath
+    path: KeyPath
+    spec: Value
+    written: Mapping[str, object] = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        """``Deployment shop/api``."""
+        return self.spec.place.title
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Containers in an object of an unknown kind that are not in a template: nobody knows what reads them."""
+
+    title: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which objects are meant: all that meet every condition; an empty one is met by all.
+
+    ``names`` and ``namespaces`` may hold ``*`` and ``?``; kinds are compared without regard to case.
+    """
+
+    kinds: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    labels: LabelSelector = field(default_factory=LabelSelector)
+
+    def selects(self, template: Template) -> bool:
+        """Say whether a template's object is meant."""
+        return (
+            (not self.kinds or template.kind.lower() in {kind.lower() for kind in self.kinds})
+            and _any_fits(self.names, template.name)
+            and _any_fits(self.namespaces, template.namespace)
+            and self.labels.matches(dict(template.labels))
+        )
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is left out."""
+        return self == Selection()
+
+
+def templates_in(document: object, number: int) -> Iterator[Template | Unknown]:
+    """Yield the pod specs of one loaded document in its order, lists of objects unpacked.
+
+    Kubernetes' own kinds have theirs at one place. In objects of other kinds every mapping ``spec`` counts that has
+    ``containers`` and stands in something called ``template`` or ``…Template``; other containers are yielded as
+    :class:`Unknown`. Raises ManifestError for what is no Kubernetes object.
+    """
+    if isinstance(document, list) and document and all(_says_its_kind(each) for each in document):
+        for index, element in enumerate(document):
+            for each in objects_in(element, number):
+                yield from _templates(each, (index,))
+        return
+    for each in objects_in(document, number):
+        yield from _templates(each, ())
+
+
+def _says_its_kind(value: object) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("kind"), str)
+
+
+def _templates(each: Object, above: KeyPath) -> Iterator[Template | Unknown]:
+    where = path_of(each.value)
+    for spec in _specs(each):
+        if isinstance(spec, Unknown):
+            yield spec
+            continue
+        yield Template(
+            kind=each.kind,
+            name=each.name,
+            namespace=each.namespace,
+            labels=each.value["metadata"]["labels"].pairs(),
+            where=(*above, *where),
+            path=path_of(spec)[len(where) :],
+            spec=spec,
+            written=each.value.mapping(),
+        )
+
+
+def _specs(each: Object) -> Iterator[Value | Unknown]:
+    group = each.value["apiVersion"].text().rpartition("/")[0]
+    if group in _GROUPS:
+        if each.kind == "Pod":
+            yield each.value["spec"]
+            return
+        if each.kind == "PodTemplate":
+            yield each.value["template"]["spec"]
+            return
+        found = embedded(each.kind, each.value["spec"]) if each.kind in KINDS else None
+        if found is not None:
+            yield found.template["spec"]
+            return
+    yield from _search(each.value, set(), 0)
+
+
+def _search(value: Value, seen: set[int], depth: int) -> Iterator[Value | Unknown]:
+    raw = value.raw
+    if depth > _DEEPEST or not isinstance(raw, Mapping | list) or id(raw) in seen:
+        return
+    seen.add(id(raw))
+    if isinstance(raw, list):
+        for item in value.items():
+            yield from _search(item, seen, depth + 1)
+        return
+    if _has_containers(raw):
+        yield value if _in_a_template(value) else Unknown(value.place.title, value["containers"].path)
+        return
+    for key in raw:
+        if isinstance(key, str) and not (depth == 0 and key in _NOT_SEARCHED):
+            yield from _search(value[key], seen, depth + 1)
+
+
+def _has_containers(raw: Mapping[str, object]) -> bool:
+    found = raw.get("containers")
+    return (
+        isinstance(found, list)
+        and bool(found)
+        and all(isinstance(each, Mapping) and ("image" in each or "name" in each) for each in found)
+    )
+
+
+def _in_a_template(value: Value) -> bool:
+    if value.key != "spec" or value.parent is None:
+        return False
+    above: Value | None = value.parent
+    while above is not None and isinstance(above.key, int):
+        above = above.parent
+    return above is not None and isinstance(above.key, str) and above.key.lower().endswith(("template", "templates"))
+
+
+def path_of(value: Value) -> KeyPath:
+    """The keys and indexes that lead to a value from the top of its document."""
+    return () if value.parent is None else (*path_of(value.parent), value.key)
+
+
+def _any_fits(patterns: tuple[str, ...], text: str) -> bool:
+    return not patterns or any(fnmatchcase(text, pattern) for pattern in patterns)

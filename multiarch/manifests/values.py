@@ -1,0 +1,171 @@
+"""Values in a manifest that know where they stand, so that an error names document, object and path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from multiarch.errors import MultiarchError
+from multiarch.manifests.quantities import QuantityError, parse_quantity
+
+Pairs = tuple[tuple[str, str], ...]
+"""A mapping as sorted pairs: hashable, and the same bytes every time."""
+
+
+class ManifestError(MultiarchError):
+    """A manifest that Kubernetes would refuse.
+
+    ``document`` counts from 1; ``kind`` and ``name`` are empty where the document has none; ``path`` is as in
+    ``spec.containers[0].resources``, empty for the whole document.
+    """
+
+    def __init__(self, fault: str, place: Place, path: str = "", *, hint: str = "") -> None:
+        """``fault`` is a sentence without its subject's place, which is put in front of it."""
+        head = ", ".join(part for part in (f"document {place.document}", place.title) if part)
+        super().__init__(f"{head}: {path}: {fault}" if path else f"{head}: {fault}", hint=hint)
+        self.document = place.document
+        self.kind = place.kind
+        self.name = place.name
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An object of a stream of documents; ``name`` is ``namespace/name``."""
+
+    document: int
+    kind: str = ""
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """``Deployment shop/api``."""
+        return f"{self.kind} {self.name}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value of a manifest, with the way to it. A key that is missing and one that holds null are the same."""
+
+    raw: object
+    place: Place
+    parent: Value | None = None
+    key: str | int = ""
+
+    @property
+    def path(self) -> str:
+        """``spec.containers[0].name``, or the empty text at the top."""
+        if self.parent is None:
+            return str(self.key)
+        before = self.parent.path
+        if isinstance(self.key, int):
+            return f"{before}[{self.key}]"
+        return f"{before}.{self.key}" if before else self.key
+
+    @property
+    def missing(self) -> bool:
+        """Whether there is no value."""
+        return self.raw is None
+
+    def error(self, fault: str, *, hint: str = "") -> ManifestError:
+        """An error at this place."""
+        return ManifestError(fault, self.place, self.path, hint=hint)
+
+    def __getitem__(self, key: str) -> Value:
+        """The value under ``key``, missing if this is missing. Raises ManifestError if this is no mapping."""
+        raw = self.raw
+        if raw is None:
+            return Value(None, self.place, self, key)
+        # dict first: asking for the abstract type takes longer than all the rest.
+        return Value((raw if isinstance(raw, dict) else self.mapping()).get(key), self.place, self, key)
+
+    def mapping(self) -> Mapping[str, object]:
+        """The value as a mapping, empty if missing. Raises ManifestError for anything else."""
+        if self.raw is None:
+            return {}
+        if not isinstance(self.raw, dict | Mapping):
+            raise self.error(f"{_shown(self.raw)} is no mapping.")
+        return self.raw
+
+    def items(self) -> Iterator[Value]:
+        """The elements of a list, none if missing. Raises ManifestError for anything else."""
+        if self.raw is None:
+            return
+        if not isinstance(self.raw, list | tuple):
+            raise self.error(f"{_shown(self.raw)} is no list.")
+        for index, element in enumerate(self.raw):
+            yield Value(element, self.place, self, index)
+
+    def text(self, default: str = "") -> str:
+        """The value as text. Raises ManifestError for numbers and truth values, as the API server does."""
+        if self.raw is None:
+            return default
+        if not isinstance(self.raw, str):
+            raise self.error(f"{_shown(self.raw)} is no text.", hint=_quotes(self.raw))
+        return str(self.raw)
+
+    def required_text(self) -> str:
+        """The value as text that is not empty."""
+        if not (text := self.text()):
+            raise self.error("is missing or empty.")
+        return text
+
+    def whole(self, default: int, *, least: int) -> int:
+        """The value as an integer of at least ``least``."""
+        if self.raw is None:
+            return default
+        if isinstance(self.raw, bool) or not isinstance(self.raw, int):
+            raise self.error(f"{_shown(self.raw)} is no whole number.")
+        if self.raw < least:
+            raise self.error(f"{self.raw} is too small; it takes {least} or more.")
+        return int(self.raw)
+
+    def truth(self) -> bool:
+        """The value as a truth value, false if missing."""
+        if self.raw is None:
+            return False
+        if not isinstance(self.raw, bool):
+            raise self.error(f"{_shown(self.raw)} is neither true nor false.")
+        return self.raw
+
+    def texts(self) -> tuple[str, ...]:
+        """A list of texts, in its order."""
+        return tuple(element.text() for element in self.items())
+
+    def pairs(self) -> Pairs:
+        """A mapping of texts, sorted."""
+        return tuple(sorted((self._name(key), self[key].text()) for key in self.mapping()))
+
+    def quantities(self) -> dict[str, Fraction]:
+        """Resource names and quantities. Raises ManifestError for what is no quantity, and for negative ones."""
+        amounts: dict[str, Fraction] = {}
+        for key, written in self.mapping().items():
+            there = self[self._name(key)]
+            try:
+                amount = parse_quantity(written)
+            except QuantityError as error:
+                raise there.error(error.message, hint=error.hint) from None
+            if amount < 0:
+                raise there.error(f"{written} is negative.")
+            amounts[key] = amount
+        return amounts
+
+    def _name(self, key: object) -> str:
+        if not isinstance(key, str):
+            raise self.error(f"the key {_shown(key)} is no text.", hint="Put it in quotes.")
+        return key
+
+
+def _quotes(raw: object) -> str:
+    """What to do about a value that should be text. How it was written is lost: ``no``, ``0755`` and ``1.30`` are."""
+    if isinstance(raw, bool):
+        words = "true, false, yes, no, on, off, y and n"
+        return f"YAML reads {words} as truth values: put it in quotes, as it is written."
+    return "Put it in quotes, as it is written." if isinstance(raw, int | float) else ""
+
+
+def _shown(raw: object) -> str:
+    """The value, cut: an error is one line."""
+    text = repr(raw)
+    return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 # a line's worth

@@ -1,0 +1,1 @@
+"""Changing which nodes a pod may use: transforms, edits of manifests, patches."""

@@ -1,0 +1,214 @@
+"""Changing every pod template in a manifest's text: YAML keeps all its bytes and gets lines, JSON stays JSON."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from multiarch.errors import KeyPath, MultiarchError
+from multiarch.manifests.templates import Selection, Template, Unknown, templates_in
+from multiarch.patching.transform import Transformed, Wish, transform
+from multiarch.yaml_text import documents, tree, values
+from multiarch.yaml_text import insertion as yaml_insert
+from multiarch.yaml_text.additions import Addition, add
+from multiarch.yaml_text.events import YamlFault
+from multiarch.yaml_text.insertion import SharedError
+
+_BOM = "\ufeff"
+_INDENT = re.compile(r"\A\s*[\[{][ \t]*\r?\n([ \t]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one template; ``line`` is where its object begins in the text, from 1 (1 for all of JSON)."""
+
+    template: Template
+    line: int
+    transformed: Transformed
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a document was not changed; ``line`` is the fault's, or where the document begins."""
+
+    line: int
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A manifest's text after the change.
+
+    With ``faults`` it is not to be used: what they are about is as it was. ``objects`` counts the documents that are
+    Kubernetes objects, ``foreign`` the lines of those that are something else, which are left alone, as are the
+    ``unknown``.
+    """
+
+    text: str
+    outcomes: tuple[Outcome, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    foreign: tuple[int, ...] = ()
+    objects: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether any template was changed."""
+        return any(outcome.transformed.changed for outcome in self.outcomes)
+
+
+def edit(text: str, wish: Wish, selection: Selection | None = None, *, judge_only: bool = False) -> Edited:
+    """Change the selected pod templates in YAML or JSON; see :func:`templates.templates_in` for what is one.
+
+    With ``judge_only`` the text stays as it is, and what only stands in the way of writing is no fault. Nothing is
+    raised for what is wrong in a document: it becomes a fault, and the others are judged all the same.
+    """
+    mark = _BOM if text.startswith(_BOM) else ""
+    worker = _Worker(wish, selection or Selection(), judge_only=judge_only)
+    body = text.removeprefix(_BOM)
+    new = worker.json(body) if body.lstrip().startswith(("{", "[")) else None
+    if new is None:
+        new = "".join(worker.document(document) for document in documents.split(body))
+    return Edited(
+        text=mark + new,
+        outcomes=tuple(worker.outcomes),
+        faults=tuple(worker.faults),
+        unknown=tuple(worker.unknown),
+        foreign=tuple(worker.foreign),
+        objects=worker.objects,
+    )
+
+
+def is_object(value: object) -> bool:
+    """Whether a loaded document is a Kubernetes object, or a list of such."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, Mapping) and is_object(each) for each in value)
+    return isinstance(value, Mapping) and isinstance(value.get("kind"), str) and "apiVersion" in value
+
+
+class _Worker:
+    """Goes through a text's documents and collects what it finds."""
+
+    def __init__(self, wish: Wish, selection: Selection, *, judge_only: bool) -> None:
+        self._wish = wish
+        self._selection = selection
+        self._judge_only = judge_only
+        self.outcomes: list[Outcome] = []
+        self.faults: list[Fault] = []
+        self.unknown: list[Unknown] = []
+        self.foreign: list[int] = []
+        self.objects = 0
+
+    def json(self, text: str) -> str | None:
+        """Change JSON; ``None`` if it is none, which flow-style YAML also begins like."""
+        try:
+            loaded = json.loads(text, object_pairs_hook=_without_repeats)
+        except (ValueError, RecursionError):
+            return None
+        before = len(self.faults)
+        additions = list(self._additions(loaded, 1, lambda _: 1))
+        if self._judge_only or not additions or len(self.faults) > before:
+            return text
+        return _json_like(text, _added(loaded, additions))
+
+    def document(self, document: documents.Document) -> str:
+        """Change one YAML document."""
+
+        @functools.cache
+        def root() -> tree.Piece:
+            return tree.parse(document.text)
+
+        try:
+            loaded = values.only_document(document.text)
+            if loaded is None or loaded.value is None:
+                return document.text
+            before, first = len(self.faults), loaded.line
+
+            def line_of(path: KeyPath) -> int:
+                return document.line - 1 + (tree.line_of(root(), path) if path else first)
+
+            additions = list(self._additions(loaded.value, document.number, line_of))
+            if self._judge_only or not additions or len(self.faults) > before:
+                return document.text
+            new = yaml_insert.insert(document.text, root(), additions)
+            _check(new, _added(loaded.value, additions))
+        except YamlFault as fault:
+            # What is missing at the end is missing from the last line.
+            line = document.line - 1 + min(fault.line or 1, document.text.rstrip("\r\n").count("\n") + 1)
+            self.faults.append(Fault(line, f"no YAML that can be read: {fault.fault}.", _hint_for(document.text)))
+        except SharedError as fault:
+            # Not half of a document's changes: its templates are all left as they were.
+            message = f"document {document.number}: can't be changed here alone: {fault.message}."
+            self.faults.append(Fault(document.line + fault.line - 1, message, fault.hint))
+        except _NotAsMeantError:
+            message = f"document {document.number}: is written in a way that can't be added to."
+            self.faults.append(Fault(document.line, message, "Change it by hand."))
+        else:
+            return new
+        return document.text
+
+    def _additions(self, loaded: object, number: int, line_of: Callable[[KeyPath], int]) -> Iterator[Addition]:
+        """Judge a document's templates, and yield what is to be added, told from the document's top."""
+        if not is_object(loaded):
+            self.foreign.append(line_of(()))
+            return
+        self.objects += 1
+        found = templates_in(loaded, number)
+        where: KeyPath = ()
+        while True:
+            try:
+                each = next(found, None)
+                if each is None:
+                    return
+                where = () if isinstance(each, Unknown) else each.where
+                if isinstance(each, Unknown):
+                    self.unknown.append(each)
+                elif self._selection.selects(each):
+                    transformed = transform(each.spec, self._wish)
+                    self.outcomes.append(Outcome(each, line_of(each.where), transformed))
+                    yield from (addition.below((*each.where, *each.path)) for addition in transformed.additions)
+            except MultiarchError as error:
+                self.faults.append(Fault(line_of(where), error.message, error.hint))
+
+
+class _NotAsMeantError(Exception):
+    """An edited text does not mean what it should: better no change than a wrong one."""
+
+
+def _check(text: str, meant: object) -> None:
+    try:
+        said = values.only_document(text)
+    except YamlFault as fault:
+        raise _NotAsMeantError from fault
+    if said is None or said.value != meant:
+        raise _NotAsMeantError
+
+
+def _added(loaded: object, additions: list[Addition]) -> object:
+    """Return a document, which may be a list of objects, with additions made."""
+    return add({"": loaded}, (addition.below(("",)) for addition in additions))[""]
+
+
+def _hint_for(text: str) -> str:
+    return "Render the chart first: `helm template … | multiarch workload patch -`." if "{{" in text else ""
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key stands twice")
+    return made
+
+
+def _json_like(text: str, value: object) -> str:
+    """Write JSON with the indentation, the line ends and the way with other alphabets that ``text`` has."""
+    found = _INDENT.match(text)
+    indent = found.group(1) if found else None
+    compact = indent is None and '": ' not in text
+    new = json.dumps(value, indent=indent, separators=(",", ":") if compact else None, ensure_ascii=text.isascii())
+    end = text[len(text.rstrip()) :]
+    return (new.replace("\n", "\r\n") if "\r\n" in text else new) + end

@@ -1,0 +1,145 @@
+"""The same changes as patches: JSON Patch, strategic merge, and kustomize.
+
+Strategic merge replaces a list that has no merge key, and neither ``tolerations`` nor ``nodeSelectorTerms`` nor
+preferred terms have one
+(https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/). So such a patch carries
+each of these lists whole, and must be made anew when the list changes; JSON Patch appends to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from multiarch.errors import KeyPath, MultiarchError
+from multiarch.manifests.templates import Template, Unknown, templates_in
+from multiarch.patching.transform import Transformed, Wish, transform
+from multiarch.yaml_text.additions import Addition
+
+KUSTOMIZE_COMPONENT = "kustomize.config.k8s.io/v1alpha1"
+
+Json = dict[str, object]
+
+
+def json_patch(additions: Iterable[Addition], prefix: KeyPath = ()) -> list[Json]:
+    """Write additions as JSON Patch operations (RFC 6902), all of them ``add``; ``prefix`` leads to the pod's spec.
+
+    A key that holds null is written over, which ``add`` does.
+    """
+    return [{"op": "add", "path": _pointer((*prefix, *each.path)), "value": each.value} for each in additions]
+
+
+def strategic_merge_patch(manifest: Mapping[str, object], wish: Wish) -> Json | None:
+    """Return what ``kubectl patch --type=strategic`` has to be given for one object, or ``None`` if nothing changes.
+
+    The patch names the object (apiVersion, kind, name, and namespace if it is written). The API server merges no object
+    of a CustomResourceDefinition this way; as a JSON merge patch (RFC 7386) the same body does the same there.
+    Raises ManifestError for what the API server refuses, ContradictionError where the object's own rules exclude the
+    architecture, MultiarchError for a list of objects, for one without a name, and for a pod spec within a list, which
+    a merge would replace.
+    """
+    changes = changes_in(manifest, wish)
+    if not changes:
+        return None
+    patch = _named(manifest)
+    for template, transformed in changes:
+        _merge(patch, template, transformed)
+    return patch
+
+
+def changes_in(manifest: Mapping[str, object], wish: Wish) -> list[tuple[Template, Transformed]]:
+    """List the pod templates of one object that the wish changes, each with its change.
+
+    Raises ManifestError and ContradictionError like :func:`transform`, MultiarchError for a list of objects.
+    """
+    changes = []
+    for each in templates_in(manifest, 1):
+        if isinstance(each, Unknown):
+            continue
+        if each.where:
+            raise MultiarchError("A list of objects has no patch of its own.", hint="Make one for each of its items.")
+        transformed = transform(each.spec, wish)
+        if transformed.changed:
+            changes.append((each, transformed))
+    return changes
+
+
+def merge_patch_of(template: Template, transformed: Transformed) -> Json:
+    """Return the strategic merge patch of one template of an object. Raises like :func:`strategic_merge_patch`."""
+    patch = _named(template.written)
+    _merge(patch, template, transformed)
+    return patch
+
+
+def target_of(manifest: Mapping[str, object]) -> Json:
+    """Name an object as kustomize's ``target`` does. Raises MultiarchError for one without a name."""
+    group, _, version = str(manifest.get("apiVersion") or "").rpartition("/")
+    metadata = _metadata(manifest)
+    parts = {"group": group, "version": version, "kind": manifest.get("kind"), **metadata}
+    return {key: value for key, value in parts.items() if value}
+
+
+def kustomize_component(patches: Iterable[tuple[Mapping[str, object], str]]) -> Json:
+    """Return a kustomize Component that patches objects, each given with the text of its patch.
+
+    Raises MultiarchError for an object without a name.
+    Source: https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/
+    """
+    entries: list[Json] = [{"target": _only(target_of(manifest)), "patch": patch} for manifest, patch in patches]
+    return {"apiVersion": KUSTOMIZE_COMPONENT, "kind": "Component", "patches": entries}
+
+
+def _only(target: Json) -> Json:
+    """Make a target select one object: names are patterns there, and without a namespace those in all are meant."""
+    return {**target, "name": str(target["name"]).replace(".", r"\."), "namespace": target.get("namespace", "default")}
+
+
+def _named(manifest: Mapping[str, object]) -> Json:
+    return {
+        "apiVersion": manifest.get("apiVersion"),
+        "kind": manifest.get("kind"),
+        "metadata": _metadata(manifest),
+    }
+
+
+def _metadata(manifest: Mapping[str, object]) -> Json:
+    written = manifest.get("metadata")
+    metadata = written if isinstance(written, Mapping) else {}
+    if not metadata.get("name"):
+        raise MultiarchError(
+            f"A {manifest.get('kind')} without metadata.name can't be patched.", hint="Change its manifest instead."
+        )
+    return {key: metadata[key] for key in ("name", "namespace") if metadata.get(key)}
+
+
+def _merge(patch: Json, template: Template, transformed: Transformed) -> None:
+    """Enter a template's change into its object's patch."""
+    if any(isinstance(key, int) for key in template.path):
+        raise MultiarchError(
+            f"{template.title}: {template.spec.path}: stands in a list, which a merge would replace.",
+            hint="Use --format json-patch, or change the manifest.",
+        )
+    for addition in transformed.additions:
+        # A list is replaced, so it is given whole; mappings are merged, so only what leads there is given.
+        into: Json = patch
+        source: object = transformed.spec
+        for key in template.path:
+            into = _child(into, str(key))
+        for key in addition.path:
+            inner = source.get(str(key)) if isinstance(source, Mapping) else None
+            if isinstance(inner, Mapping) and str(key) != addition.path[-1]:
+                into, source = _child(into, str(key)), inner
+                continue
+            into[str(key)] = inner
+            break
+
+
+def _child(parent: Json, key: str) -> Json:
+    found = parent.setdefault(key, {})
+    if not isinstance(found, dict):
+        raise TypeError(key)
+    return found
+
+
+def _pointer(path: KeyPath) -> str:
+    """Write a JSON Pointer (RFC 6901)."""
+    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in path)

@@ -1,0 +1,229 @@
+"""Changing which nodes a pod may be on: tolerate a taint, require or prefer an architecture.
+
+Required node selector terms are alternatives, the expressions in one belong together
+(https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#node-affinity). So a requirement goes into
+every term: as a term of its own it would let the pod onto more nodes, not fewer. Nothing is ever taken away or
+replaced: what is there is kept, known or not, and doing the same twice changes nothing the second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from multiarch.errors import KeyPath, MultiarchError
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Effect, Taint
+from multiarch.manifests.selectors import Expression, Operator
+from multiarch.manifests.values import Value
+from multiarch.scheduling.affinity import NodeAffinity, Term, node_affinity_from
+from multiarch.scheduling.architectures import as_pod_spec, why_excluded
+from multiarch.scheduling.nodes import ARCHITECTURE
+from multiarch.scheduling.tolerations import tolerations_from
+from multiarch.yaml_text.additions import APPEND, Addition, add
+
+HIGHEST_WEIGHT = 100
+_TOLERATIONS = ("tolerations",)
+_NODE_AFFINITY = ("affinity", "nodeAffinity")
+_TERMS = (*_NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+_WISHES = (*_NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+
+
+class ContradictionError(MultiarchError):
+    """An architecture is wanted that the pod's own rules exclude.
+
+    ``architecture`` is the one that is wanted, ``reason`` what excludes it, ``path`` where the pod's spec stands.
+    """
+
+    def __init__(self, value: Value, verb: str, architecture: Architecture, reason: str) -> None:
+        """``verb`` is what was to be done: ``require`` or ``prefer``."""
+        title = ", ".join(part for part in (f"document {value.place.document}", value.place.title) if part)
+        super().__init__(
+            f"{title}: {value.path}: can't {verb} architecture {architecture}: {reason}.",
+            hint="Change that rule, or leave this workload out.",
+        )
+        self.architecture = architecture
+        self.reason = reason
+        self.path = value.path
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be changed. ``require`` and ``prefer`` exclude each other; ``weight`` (1 to 100) is the preference's.
+
+    Raises ValueError for both at once, and for another weight.
+    """
+
+    require: Architecture | None = None
+    prefer: Architecture | None = None
+    tolerate: tuple[Taint, ...] = ()
+    weight: int = HIGHEST_WEIGHT
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        if self.require and self.prefer:
+            raise ValueError("what is required need not be preferred")
+        if not 1 <= self.weight <= HIGHEST_WEIGHT:
+            raise ValueError(f"a weight is 1 to {HIGHEST_WEIGHT}, not {self.weight}")
+
+
+@dataclass(frozen=True, slots=True)
+class Transformed:
+    """A changed pod spec. The one that was given is as it was; parts that did not change are shared with it.
+
+    ``additions`` are in the order in which they have to be made; ``done`` says the same in words, one clause each;
+    ``notes`` say what was there already, or stands against a wish.
+    """
+
+    spec: Mapping[str, object]
+    additions: tuple[Addition, ...] = ()
+    done: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was added."""
+        return bool(self.additions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    additions: tuple[Addition, ...] = ()
+    done: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def transform(pod_spec: Mapping[str, object] | Value, wish: Wish) -> Transformed:
+    """Change a pod's ``spec`` as little as the wish needs.
+
+    Raises ManifestError for a spec that the API server refuses, ContradictionError where an architecture is required
+    or preferred that the pod can't be on.
+    """
+    value = as_pod_spec(pod_spec)
+    if value.missing:
+        raise value.error("is missing.")
+    affinity = node_affinity_from(value)
+    steps = [_tolerate(value, wish.tolerate)]
+    if wish.require:
+        steps.append(_require(value, affinity, wish.require))
+    if wish.prefer:
+        steps.append(_prefer(value, affinity, wish.prefer, wish.weight))
+    additions = tuple(addition for step in steps for addition in step.additions)
+    return Transformed(
+        spec=add(value.mapping(), additions),
+        additions=additions,
+        done=tuple(text for step in steps for text in step.done),
+        notes=tuple(text for step in steps for text in step.notes),
+    )
+
+
+def toleration_of(taint: Taint) -> dict[str, str]:
+    """Return the toleration, as manifests have it, that lets a pod bear exactly ``taint``.
+
+    A taint without a value gets ``Equal`` without a value: ``Exists`` would bear any value.
+    """
+    value = {"value": taint.value} if taint.value else {}
+    return {"key": taint.key, "operator": "Equal", **value, "effect": str(taint.effect)}
+
+
+def requirement_of(architecture: Architecture) -> dict[str, object]:
+    """Return the expression, as manifests have it, that a node of ``architecture`` meets and no other."""
+    return {"key": ARCHITECTURE, "operator": str(Operator.IN), "values": [str(architecture)]}
+
+
+def _tolerate(spec: Value, taints: tuple[Taint, ...]) -> _Step:
+    there = tolerations_from(spec["tolerations"])
+    missing: list[Taint] = []
+    notes: list[str] = []
+    for taint in dict.fromkeys(taints):
+        covering = next((each for each in there if each.tolerates(taint)), None)
+        if covering is None:
+            missing.append(taint)
+        elif taint.effect is Effect.NO_EXECUTE and covering.seconds is not None:
+            notes.append(f"tolerates {taint} for {covering.seconds} seconds only, by the toleration {covering}")
+        else:
+            notes.append(f"tolerates {taint} already, by the toleration {covering}")
+    wanted = [toleration_of(taint) for taint in missing]
+    added = tuple(_appended(spec, _TOLERATIONS, wanted)) if wanted else ()
+    return _Step(added, tuple(f"tolerates {taint}" for taint in missing), tuple(notes))
+
+
+def _require(spec: Value, affinity: NodeAffinity, architecture: Architecture) -> _Step:
+    reason = why_excluded(affinity, architecture)
+    if reason is not None:
+        raise ContradictionError(spec, "require", architecture, reason)
+    if dict(affinity.selector).get(ARCHITECTURE) == architecture:
+        return _Step(notes=(f"requires architecture {architecture} already, by nodeSelector",))
+    if affinity.required is None:
+        additions = tuple(_appended(spec, _TERMS, [{"matchExpressions": [requirement_of(architecture)]}]))
+        return _Step(additions, (f"requires architecture {architecture}",))
+    open_terms = [
+        number for number, term in enumerate(affinity.required) if not term.empty and not _settled(term, architecture)
+    ]
+    if not open_terms:
+        return _Step(notes=(f"requires architecture {architecture} already, by node affinity",))
+    additions = tuple(
+        addition
+        for number in open_terms
+        for addition in _appended(spec, (*_TERMS, number, "matchExpressions"), [requirement_of(architecture)])
+    )
+    numbers = ", ".join(str(number + 1) for number in open_terms)
+    terms = "term" if len(open_terms) == 1 else "terms"
+    return _Step(additions, (f"requires architecture {architecture} in affinity {terms} {numbers}",))
+
+
+def _settled(term: Term, architecture: Architecture) -> bool:
+    """Whether a term lets a pod onto no node that is labelled otherwise, so that a requirement would say nothing new.
+
+    Only the stable label counts: a node may lack the old one, or be said to have another.
+    """
+    about = [each for each in term.expressions if each.key == ARCHITECTURE]
+    named = next((each for each in about if each.operator is Operator.IN), None)
+    if named is None:
+        return False
+    met = {value for value in named.values if all(each.matches({ARCHITECTURE: value}) for each in about)}
+    return met <= {str(architecture)}
+
+
+def _prefer(spec: Value, affinity: NodeAffinity, architecture: Architecture, weight: int) -> _Step:
+    reason = why_excluded(affinity, architecture)
+    if reason is not None:
+        raise ContradictionError(spec, "prefer", architecture, reason)
+    notes = tuple(_rivals(affinity, architecture, weight))
+    same = Term((Expression(ARCHITECTURE, Operator.IN, (str(architecture),)),))
+    there = next((each for each in affinity.preferred if each.term == same), None)
+    if there is not None:
+        already = f"prefers architecture {architecture} already, with weight {there.weight}"
+        return _Step(notes=(already, *notes))
+    wanted = {"weight": weight, "preference": {"matchExpressions": [requirement_of(architecture)]}}
+    done = f"prefers architecture {architecture} with weight {weight}"
+    return _Step(tuple(_appended(spec, _WISHES, [wanted])), (done,), notes)
+
+
+def _rivals(affinity: NodeAffinity, architecture: Architecture, weight: int) -> Iterator[str]:
+    """Preferences for another architecture that weigh as much or more."""
+    for other in sorted(set(Architecture) - {architecture}):
+        same = Term((Expression(ARCHITECTURE, Operator.IN, (str(other),)),))
+        for each in affinity.preferred:
+            if each.term == same and each.weight >= weight:
+                yield f"also prefers architecture {other}, with weight {each.weight}, which is not less"
+
+
+def _appended(spec: Value, path: KeyPath, items: Sequence[Mapping[str, object]]) -> Iterator[Addition]:
+    """Append to the list at ``path``; whatever is missing on the way is made, by one addition."""
+    here = spec.raw
+    for depth, key in enumerate(path):
+        here = _inner(here, key)
+        if here is None:
+            value: object = list(items)
+            for name in reversed(path[depth + 1 :]):
+                value = {name: value}
+            yield Addition(path[: depth + 1], value)
+            return
+    yield from (Addition((*path, APPEND), item) for item in items)
+
+
+def _inner(value: object, key: str | int) -> object:
+    if isinstance(value, Mapping):
+        return value.get(key)
+    return value[key] if isinstance(value, list | tuple) and isinstance(key, int) else None

@@ -1,0 +1,163 @@
+"""Node selectors and node affinity: which nodes a pod may be on, and what excluded one.
+
+Source: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from multiarch.manifests.selectors import Expression, Operator, expression_from
+from multiarch.manifests.values import Pairs, Value
+
+_NAME_FIELD = "metadata.name"
+_HIGHEST_WEIGHT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Requirements that are all to be met: ``expressions`` by the node's labels, ``fields`` by its name.
+
+    A term without any matches no node.
+    """
+
+    expressions: tuple[Expression, ...] = ()
+    fields: tuple[Expression, ...] = ()
+
+    def unmet(self, labels: Mapping[str, str], node_name: str | None = None) -> Expression | None:
+        """Find the first requirement that a node does not meet, ``None`` if it meets all.
+
+        ``node_name`` is ``None`` for a node that does not exist yet: no pod can have asked for it by name.
+        Raises ValueError for an empty term, which has no requirement to name.
+        """
+        if self.empty:
+            raise ValueError("an empty term matches no node")
+        for expression in self.expressions:
+            # A comparison with what is no number spoils its whole term; name it first.
+            if expression.senseless:
+                return expression
+        for expression in self.expressions:
+            if not expression.matches(labels):
+                return expression
+        name = {} if node_name is None else {_NAME_FIELD: node_name}
+        return next((field for field in self.fields if not field.matches(name)), None)
+
+    def matches(self, labels: Mapping[str, str], node_name: str | None = None) -> bool:
+        """Say whether a node meets the term."""
+        return not self.empty and self.unmet(labels, node_name) is None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is required, which matches no node."""
+        return not self.expressions and not self.fields
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredTerm:
+    """A wish: a node that meets ``term`` is worth ``weight`` (1 to 100) more."""
+
+    weight: int
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAffinity:
+    """What a pod requires and prefers of its node, node selector included.
+
+    ``selector`` pairs are all to be met, and one of the ``required`` terms; ``required`` is ``None`` where there is
+    no such rule, and matches no node where it is an empty tuple.
+    """
+
+    selector: Pairs = ()
+    required: tuple[Term, ...] | None = None
+    preferred: tuple[PreferredTerm, ...] = ()
+
+    def allows(self, labels: Mapping[str, str], node_name: str | None = None) -> bool:
+        """Say whether a node with ``labels`` meets all that is required. Preferences exclude nothing."""
+        if self.selector and any(labels.get(key) != value for key, value in self.selector):
+            return False
+        return self.required is None or any(term.matches(labels, node_name) for term in self.required)
+
+    def unmet_selector(self, labels: Mapping[str, str]) -> str | None:
+        """Name the first pair of the node selector that a node lacks: ``nodeSelector wants disk=ssd``."""
+        for key, value in self.selector:
+            if labels.get(key) != value:
+                return f"nodeSelector wants {key}={value}"
+        return None
+
+    def unmet_terms(self, labels: Mapping[str, str], node_name: str | None = None) -> str | None:
+        """Name what each required term misses, ``None`` if one is met.
+
+        For example ``architecture amd64 required by affinity term 2``; terms count from 1.
+        """
+        if self.required is None:
+            return None
+        if not self.required:
+            return "the required node affinity has no terms, which matches no node"
+        unmet = []
+        for number, term in enumerate(self.required, start=1):
+            if term.empty:
+                unmet.append(f"affinity term {number} is empty, which matches no node")
+                continue
+            expression = term.unmet(labels, node_name)
+            if expression is None:
+                return None
+            unmet.append(_required(expression, number))
+        return ", and ".join(unmet)
+
+    def preference(self, labels: Mapping[str, str], node_name: str | None = None) -> int:
+        """Add up the weights of the preferred terms that a node meets."""
+        return sum(wish.weight for wish in self.preferred if wish.term.matches(labels, node_name))
+
+
+def _required(expression: Expression, number: int) -> str:
+    if expression.senseless:
+        return f"affinity term {number} compares {expression.key} with {expression.values[0]!r}, which is no number"
+    if expression.key == _NAME_FIELD:
+        what = "the node named" if expression.operator is Operator.IN else "a node not named"
+        return f"{what} {expression.values[0]} required by affinity term {number}"
+    return f"{expression} required by affinity term {number}"
+
+
+def node_affinity_from(pod_spec: Value) -> NodeAffinity:
+    """Read ``nodeSelector`` and ``affinity.nodeAffinity`` of a pod's spec.
+
+    Raises ManifestError for what the API server refuses.
+    """
+    rules = pod_spec["affinity"]["nodeAffinity"]
+    required = rules["requiredDuringSchedulingIgnoredDuringExecution"]
+    terms = required["nodeSelectorTerms"]
+    if not required.missing and not list(terms.items()):
+        raise terms.error("needs at least one term.")
+    return NodeAffinity(
+        selector=pod_spec["nodeSelector"].pairs(),
+        required=None if required.missing else tuple(term_from(element) for element in terms.items()),
+        preferred=tuple(
+            _wish_from(element) for element in rules["preferredDuringSchedulingIgnoredDuringExecution"].items()
+        ),
+    )
+
+
+def term_from(value: Value) -> Term:
+    """Read ``{matchExpressions, matchFields}``."""
+    return Term(
+        tuple(expression_from(element) for element in value["matchExpressions"].items()),
+        tuple(_field_from(element) for element in value["matchFields"].items()),
+    )
+
+
+def _field_from(value: Value) -> Expression:
+    field = expression_from(value, (Operator.IN, Operator.NOT_IN))
+    if field.key != _NAME_FIELD:
+        raise value["key"].error(f"{field.key!r} is no field to match.", hint=f"The only one is {_NAME_FIELD}.")
+    if len(field.values) != 1:
+        raise value["values"].error("takes exactly one node name.")
+    return field
+
+
+def _wish_from(value: Value) -> PreferredTerm:
+    weight = value["weight"].whole(0, least=1)
+    if not 1 <= weight <= _HIGHEST_WEIGHT:
+        raise value["weight"].error(f"takes 1 to {_HIGHEST_WEIGHT}.")
+    return PreferredTerm(weight, term_from(value["preference"]))

@@ -1,0 +1,147 @@
+"""Whether a pod fits a node of a shape, and if not, why not, in words.
+
+The filters and their order are kube-scheduler's
+(https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins): node name, taints, node selector and
+affinity, resources. What depends on other pods' places is judged by :mod:`multiarch.scheduling.topology`; what nobody
+judges, :func:`unmodelled` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from multiarch.scheduling.nodes import NodeShape
+from multiarch.scheduling.pod_spec import PodSpec
+from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.reasons import Cause, Reason
+from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.tolerations import first_untolerated
+
+
+class Fit:
+    """Judges pods against shapes, each pair of spec and shape once: pods of one workload share their answer."""
+
+    def __init__(self) -> None:
+        """Start with nothing judged."""
+        self._never: dict[tuple[PodSpec, NodeShape], Reason | None] = {}
+        self._zones: dict[tuple[PodSpec, NodeShape], tuple[str | None, ...]] = {}
+
+    def why_never(self, pod: Pod, shape: NodeShape) -> Reason | None:
+        """Say why ``pod`` cannot be on any node of this shape, be it empty, or ``None`` if it can."""
+        if pod.node_name:
+            return Reason(Cause.NODE_NAME, f"spec.nodeName binds it to {pod.node_name}")
+        pair = (pod.spec, shape)
+        if pair not in self._never:
+            self._never[pair] = _why_never(pod.spec, shape)
+        return self._never[pair]
+
+    def why_not(self, pod: Pod, shape: NodeShape, free: Resources | None = None) -> Reason | None:
+        """Say why ``pod`` cannot be on a node of this shape with ``free`` left, or ``None`` if it can.
+
+        Without ``free`` the node is empty. What other pods' places forbid is not judged here.
+        """
+        never = self.why_never(pod, shape)
+        if never is not None or free is None or free.covers(pod.requests):
+            return never
+        return _no_room(pod.requests, free)
+
+    def zones(self, pod: Pod, shape: NodeShape) -> tuple[str | None, ...]:
+        """List the shape's zones in which ``pod``'s selector and affinity allow a node, in the shape's order.
+
+        For a shape without zones the answer is ``(None,)`` or empty.
+        """
+        pair = (pod.spec, shape)
+        if pair not in self._zones:
+            self._zones[pair] = allowed_zones(pod.spec, shape)
+        return self._zones[pair]
+
+
+def why_not(pod: Pod, shape: NodeShape, free: Resources | None = None) -> Reason | None:
+    """Like :meth:`Fit.why_not`, for one question; whoever asks many keeps a :class:`Fit`."""
+    return Fit().why_not(pod, shape, free)
+
+
+def allowed_zones(spec: PodSpec, shape: NodeShape) -> tuple[str | None, ...]:
+    """Like :meth:`Fit.zones`, computed anew."""
+    return tuple(zone for zone in shape.zones or (None,) if spec.affinity.allows(shape.labels_in(zone)))
+
+
+def daemon_overhead(daemons: Iterable[Pod], shape: NodeShape) -> Resources:
+    """Add up what DaemonSets' pods take of each node of this shape.
+
+    ``daemons`` are pods with ``per_node`` set; others are not counted. As for the DaemonSet controller, taints,
+    selector and affinity decide whether there is one on a node, free resources do not.
+    Source: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
+    """
+    total = Resources()
+    for daemon in daemons:
+        if daemon.per_node and _tainted(daemon.spec, shape) is None and allowed_zones(daemon.spec, shape):
+            total += daemon.requests
+    return total
+
+
+def unmodelled(pod: Pod) -> tuple[str, ...]:
+    """List what ``pod`` asks for and neither ``fit`` nor ``topology`` judges, one clause each; empty for most pods.
+
+    Whoever shows a pod's place shows these beside it.
+    """
+    labels = dict(pod.labels)
+    terms = (*pod.spec.pod_affinity, *pod.spec.pod_anti_affinity)
+    keys = {key for constraint in pod.spec.spread for key in constraint.match_label_keys}
+    keys |= {key for term in terms for key in (*term.match_label_keys, *term.mismatch_label_keys)}
+    unknown = sorted(key for key in keys if key not in labels)
+    if not unknown:
+        return pod.spec.unmodelled
+    return (
+        *pod.spec.unmodelled,
+        f"label keys {', '.join(unknown)}, to be compared with other pods': not in the manifest",
+    )
+
+
+def _why_never(spec: PodSpec, shape: NodeShape) -> Reason | None:
+    tainted = _tainted(spec, shape)
+    if tainted is not None:
+        return tainted
+    if not allowed_zones(spec, shape):
+        return _excluded(spec, shape)
+    if not shape.allocatable.covers(spec.requests):
+        return _too_large(spec.requests, shape)
+    return None
+
+
+def _tainted(spec: PodSpec, shape: NodeShape) -> Reason | None:
+    taint = first_untolerated(spec.tolerations, shape.taints)
+    if taint is None:
+        return None
+    near = [each.unsupported for each in spec.tolerations if each.unsupported and each.key == taint.key]
+    return Reason(Cause.TAINT, f"does not tolerate {taint}" + "".join(f" ({why})" for why in near))
+
+
+def _excluded(spec: PodSpec, shape: NodeShape) -> Reason:
+    """What excludes every zone; zones are excluded by the same thing, or else by several that are all named."""
+    selectors: list[str] = []
+    terms: list[str] = []
+    for zone in shape.zones or (None,):
+        labels = shape.labels_in(zone)
+        unmet = spec.affinity.unmet_selector(labels)
+        if unmet is not None:
+            selectors.append(unmet)
+        else:
+            terms.append(spec.affinity.unmet_terms(labels) or "")
+    texts = list(dict.fromkeys((*selectors, *terms)))
+    return Reason(Cause.NODE_SELECTOR if selectors else Cause.NODE_AFFINITY, "; ".join(texts))
+
+
+def _too_large(wanted: Resources, shape: NodeShape) -> Reason:
+    shortages = shape.allocatable.shortages(wanted)
+    if not shortages:
+        return Reason(Cause.POD_COUNT, f"a node of {shape.name} has no room for pods (max pods {shape.max_pods})")
+    text = "; ".join(str(shortage) for shortage in shortages)
+    return Reason(Cause.RESOURCES, f"too large for an empty node of {shape.name}: {text}", shortages)
+
+
+def _no_room(wanted: Resources, free: Resources) -> Reason:
+    shortages = free.shortages(wanted)
+    if not shortages:
+        return Reason(Cause.POD_COUNT, "the node has as many pods as it takes")
+    return Reason(Cause.RESOURCES, "no room: " + "; ".join(str(shortage) for shortage in shortages), shortages)

@@ -1,0 +1,70 @@
+"""Nodes as the scheduler sees them: a group's next node, and one that has a name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint
+from multiarch.manifests.values import Pairs
+from multiarch.scheduling.pod_terms import HOSTNAME, ZONE
+from multiarch.scheduling.resources import Resources
+
+ARCHITECTURE = "kubernetes.io/arch"
+_NEW_NODE = "(new node)"
+"""No name that a node can have: a new node's name is not known, so nobody can have asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node: real, or one that a simulation has made. Its labels hold its zone and its host name."""
+
+    name: str
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeShape:
+    """The next node of a group, whichever autoscaler adds it: of one instance type, in one of its zones.
+
+    ``labels`` are the group's and the instance's; architecture, operating system, zone and host name are added.
+    ``allocatable`` is what pods can have of an empty node, ``pods`` the most that it takes. ``zones`` may be empty
+    when nothing is known about them. Raises ValueError where ``labels`` contradict the architecture. The hash is
+    computed once: shapes are keys of caches.
+    """
+
+    name: str
+    architecture: Architecture
+    allocatable: Resources
+    labels: Pairs = ()
+    taints: tuple[Taint, ...] = ()
+    zones: tuple[str, ...] = ()
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a contradiction, compute the hash."""
+        said = dict(self.labels).get(ARCHITECTURE, self.architecture)
+        if said != self.architecture:
+            raise ValueError(f"{self.name} is {self.architecture}, but its label {ARCHITECTURE} says {said}")
+        parts = (self.name, self.architecture, self.allocatable, self.labels, self.taints, self.zones)
+        object.__setattr__(self, "_hash", hash(parts))
+
+    def __hash__(self) -> int:
+        """The hash of all parts."""
+        return self._hash
+
+    @property
+    def max_pods(self) -> int:
+        """The most pods that a node takes."""
+        return self.allocatable.pods
+
+    def labels_in(self, zone: str | None, host: str = _NEW_NODE) -> dict[str, str]:
+        """Labels of a node in ``zone``, without a zone's label where it is ``None`` and the group has none."""
+        own = {ARCHITECTURE: str(self.architecture), "kubernetes.io/os": "linux", HOSTNAME: host, **dict(self.labels)}
+        return own if zone is None else {**own, ZONE: zone}
+
+    def node(self, name: str, zone: str | None) -> Node:
+        """A node of this shape that has a name, for :class:`multiarch.scheduling.topology.Placements`."""
+        return Node(name, self.labels_in(zone, name), self.taints)

@@ -1,0 +1,143 @@
+"""The part of a pod's spec that decides where it may run, as one frozen value that many pods share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from multiarch.manifests.values import Value
+from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
+from multiarch.scheduling.pod_terms import (
+    PodTerm,
+    PodWish,
+    SpreadConstraint,
+    pod_terms_from,
+    pod_wishes_from,
+    spread_from,
+)
+from multiarch.scheduling.requests import requests_of
+from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.tolerations import Toleration, tolerations_from
+from multiarch.scheduling.unmodelled import unmodelled_in
+
+_SYSTEM_PRIORITIES: Mapping[str, int] = MappingProxyType(
+    {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+)
+"""The classes that every cluster has. https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/"""
+
+_NOT_READ = frozenset(("nodeName", "hostname", "ephemeralContainers", "serviceAccountName", "securityContext"))
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+_NOT_READ_OF_CONTAINERS = frozenset(
+    (*_PROBES, "args", "command", "env", "envFrom", "image", "name", "securityContext", "volumeMounts")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PodSpec:
+    """What a pod asks of a node, name, labels and images left out, so that all pods of a workload are equal here.
+
+    Wishes about other pods (``wished_…``) exclude no node by themselves; Karpenter minds them as long as it can.
+    ``priority`` is ``None`` where only the class's name is known. ``unmodelled`` are clauses about what is asked for
+    and judged by nobody here. Its hash is computed once: specs are keys of caches.
+    """
+
+    requests: Resources = field(default_factory=lambda: Resources(pods=1))
+    tolerations: tuple[Toleration, ...] = ()
+    affinity: NodeAffinity = field(default_factory=NodeAffinity)
+    spread: tuple[SpreadConstraint, ...] = ()
+    pod_affinity: tuple[PodTerm, ...] = ()
+    pod_anti_affinity: tuple[PodTerm, ...] = ()
+    wished_pod_affinity: tuple[PodWish, ...] = ()
+    wished_pod_anti_affinity: tuple[PodWish, ...] = ()
+    priority: int | None = 0
+    priority_class: str = ""
+    unmodelled: tuple[str, ...] = ()
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Compute the hash."""
+        parts = (self.requests, self.tolerations, self.affinity, self.spread, self.pod_affinity, self.pod_anti_affinity)
+        wishes = (self.wished_pod_affinity, self.wished_pod_anti_affinity)
+        object.__setattr__(self, "_hash", hash((*parts, *wishes, self.priority, self.priority_class, self.unmodelled)))
+
+    def __hash__(self) -> int:
+        """The hash of all parts."""
+        return self._hash
+
+
+class PodSpecs:
+    """Reads pods' specs so that equal ones are one object, and the pods of one workload are read once."""
+
+    def __init__(self) -> None:
+        """Start with nothing read."""
+        self._read: dict[str, PodSpec] = {}
+        self._shared: dict[PodSpec, PodSpec] = {}
+
+    def read(
+        self, value: Value, *, more_tolerations: tuple[Toleration, ...] = (), more_unmodelled: tuple[str, ...] = ()
+    ) -> PodSpec:
+        """Read a pod's ``spec`` like :func:`pod_spec_from`."""
+        added = (more_tolerations, more_unmodelled)
+        written = repr((_what_matters(value.raw), added))
+        if written not in self._read:
+            spec = pod_spec_from(value, more_tolerations=added[0], more_unmodelled=added[1])
+            self._read[written] = self._shared.setdefault(spec, spec)
+        return self._read[written]
+
+
+def pod_spec_from(
+    value: Value, *, more_tolerations: tuple[Toleration, ...] = (), more_unmodelled: tuple[str, ...] = ()
+) -> PodSpec:
+    """Read a pod's ``spec``. Raises ManifestError, naming document, object and path, for what the API server refuses.
+
+    ``more_tolerations`` are those that a controller adds and the pod does not have yet; ``more_unmodelled`` is what
+    the object around the pod asks for.
+    """
+    written = tolerations_from(value["tolerations"])
+    tolerations = (*written, *(added for added in more_tolerations if added not in written))
+    spread = spread_from(value["topologySpreadConstraints"])
+    affinity = pod_terms_from(value["affinity"]["podAffinity"])
+    anti_affinity = pod_terms_from(value["affinity"]["podAntiAffinity"])
+    return PodSpec(
+        requests=requests_of(value),
+        tolerations=tolerations,
+        affinity=node_affinity_from(value),
+        spread=spread,
+        pod_affinity=affinity,
+        pod_anti_affinity=anti_affinity,
+        wished_pod_affinity=pod_wishes_from(value["affinity"]["podAffinity"]),
+        wished_pod_anti_affinity=pod_wishes_from(value["affinity"]["podAntiAffinity"]),
+        priority=_priority(value),
+        priority_class=value["priorityClassName"].text(),
+        unmodelled=(*unmodelled_in(value, written, spread, (*affinity, *anti_affinity)), *more_unmodelled),
+    )
+
+
+def _what_matters(raw: object) -> object:
+    """What is written, without what differs between the pods of a workload and is not read here.
+
+    Whatever is left in makes two pods be read apart, which costs time; whatever is read must be left in.
+    """
+    if not isinstance(raw, dict):
+        return raw
+    kept = {key: part for key, part in raw.items() if key not in _NOT_READ}
+    for key in ("containers", "initContainers"):
+        if isinstance(containers := raw.get(key), list):
+            kept[key] = [_resources_and_ports(container) for container in containers]
+    if isinstance(volumes := raw.get("volumes"), list):
+        kept["volumes"] = [sorted(volume, key=str) if isinstance(volume, dict) else volume for volume in volumes]
+    return kept
+
+
+def _resources_and_ports(container: object) -> object:
+    if not isinstance(container, dict):
+        return container
+    return {key: part for key, part in container.items() if key not in _NOT_READ_OF_CONTAINERS}
+
+
+def _priority(value: Value) -> int | None:
+    if not value["priority"].missing:
+        return value["priority"].whole(0, least=-(2**31))
+    name = value["priorityClassName"].text()
+    return _SYSTEM_PRIORITIES.get(name) if name else 0

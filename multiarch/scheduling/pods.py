@@ -1,0 +1,160 @@
+"""Pods out of manifests: bare ones, and those that Deployments, Jobs and all other workloads would make."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from multiarch.manifests.kinds import DAEMON_SET, Embedded, embedded
+from multiarch.manifests.objects import Object, Owner, objects_in
+from multiarch.manifests.values import Pairs
+from multiarch.scheduling.pod_spec import PodSpec, PodSpecs
+from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.tolerations import daemon_tolerations
+
+_VOLUME_CLAIMS = "volume claim templates: the zones of the volumes that exist already"
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod to place. Pods that ask for the same share one ``spec`` object.
+
+    ``node_name`` and ``phase`` are what a live pod says, empty in a manifest; ``terminating`` that it is on its way
+    out. ``per_node`` marks a DaemonSet's template: there is one such pod on each node that it may be on.
+    """
+
+    name: str
+    namespace: str
+    labels: Pairs
+    owner: Owner | None
+    spec: PodSpec
+    node_name: str = ""
+    phase: str = ""
+    terminating: bool = False
+    per_node: bool = False
+
+    @property
+    def requests(self) -> Resources:
+        """What the scheduler reserves for the pod, itself counted as one pod."""
+        return self.spec.requests
+
+    @property
+    def daemon(self) -> bool:
+        """Whether a DaemonSet owns it: autoscalers add no node for such a pod."""
+        return self.owner is not None and self.owner.kind == DAEMON_SET
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the scheduler still has to find a node for it."""
+        return not self.node_name and not self.terminating and self.phase in ("", "Pending")
+
+    def __str__(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A pod template and how many pods it makes at a time. ``labels`` and ``spec`` are the pods'."""
+
+    kind: str
+    name: str
+    namespace: str
+    labels: Pairs
+    spec: PodSpec
+    count: int
+    first: int
+
+    def pods(self) -> Iterator[Pod]:
+        """The pods, ``NAME-0`` on; for a DaemonSet one that stands for all, under its own name."""
+        owner = Owner(self.kind, self.name)
+        if self.kind == DAEMON_SET:
+            yield Pod(self.name, self.namespace, self.labels, owner, self.spec, per_node=True)
+            return
+        for number in range(self.first, self.first + self.count):
+            yield Pod(f"{self.name}-{number}", self.namespace, self.labels, owner, self.spec)
+
+
+def pods_from(documents: Iterable[object]) -> Iterator[Pod]:
+    """Yield the pods of loaded YAML or JSON documents, in their order; empty documents are passed over.
+
+    Every workload that embeds a pod's spec becomes its pods, ``List`` objects are unpacked, objects of other kinds
+    yield nothing. A workload (a DaemonSet aside) whose pods, ReplicaSets or Jobs are in the stream too is left to
+    them, so that a dump of a cluster counts nothing twice. All documents are read before the first pod comes.
+    Raises ManifestError, naming document, kind, name and path, for a document that Kubernetes would refuse.
+    """
+    for found in workloads_from(documents):
+        if isinstance(found, Pod):
+            yield found
+        else:
+            yield from found.pods()
+
+
+def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
+    """Like :func:`pods_from`, with each workload as one template, of which there may be no pods at present."""
+    objects = [each for number, document in enumerate(documents, start=1) for each in objects_in(document, number)]
+    made_by = {(each.owner.kind, each.namespace, each.owner.name) for each in objects if each.owner}
+    specs = PodSpecs()
+    for each in objects:
+        found = _pod(each, specs) if each.kind == "Pod" else _workload(each, made_by, specs)
+        if found is not None:
+            yield found
+
+
+def kinds_without_pods(documents: Iterable[object]) -> tuple[tuple[str, int], ...]:
+    """Count, sorted by kind, the objects of a stream that make no pod: other kinds, and workloads of no replica.
+
+    A workload that :func:`pods_from` leaves to its pods is none of them. Raises ManifestError as that does.
+    """
+    counts: Counter[str] = Counter()
+    for number, document in enumerate(documents, start=1):
+        if isinstance(document, dict) and document.get("kind") == "Pod":
+            continue  # there are thousands of them
+        for each in objects_in(document, number):
+            if each.kind != "Pod":
+                found = embedded(each.kind, each.value["spec"])
+                counts[each.kind] += found is None or not found.count
+    return tuple(sorted((+counts).items()))
+
+
+def _named(each: Object) -> str:
+    if not each.name:
+        raise each.value["metadata"]["name"].error("is missing or empty.")
+    return each.name
+
+
+def _pod(each: Object, specs: PodSpecs) -> Pod:
+    value = each.value
+    return Pod(
+        name=_named(each),
+        namespace=each.namespace,
+        labels=value["metadata"]["labels"].pairs(),
+        owner=each.owner,
+        spec=specs.read(value["spec"]),
+        node_name=value["spec"]["nodeName"].text(),
+        phase=value["status"]["phase"].text(),
+        terminating=not value["metadata"]["deletionTimestamp"].missing,
+    )
+
+
+def _workload(each: Object, made_by: set[tuple[str, str, str]], specs: PodSpecs) -> Workload | None:
+    found = embedded(each.kind, each.value["spec"])
+    if found is None or (each.key in made_by and each.kind != DAEMON_SET):
+        return None
+    return Workload(
+        kind=each.kind,
+        name=_named(each),
+        namespace=each.namespace,
+        labels=found.template["metadata"]["labels"].pairs(),
+        spec=_spec_of(each, found, specs),
+        count=found.count,
+        first=found.first,
+    )
+
+
+def _spec_of(each: Object, found: Embedded, specs: PodSpecs) -> PodSpec:
+    value = found.template["spec"]
+    daemon = daemon_tolerations(value) if each.kind == DAEMON_SET else ()
+    claims = (_VOLUME_CLAIMS,) if list(each.value["spec"]["volumeClaimTemplates"].items()) else ()
+    return specs.read(value, more_tolerations=daemon, more_unmodelled=claims)

@@ -1,0 +1,35 @@
+"""Why a pod cannot be placed: one cause, and the words for a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from multiarch.scheduling.resources import Shortage
+
+
+class Cause(StrEnum):
+    """What excludes a node, after the scheduler's filters."""
+
+    NODE_NAME = "node-name"
+    TAINT = "taint"
+    NODE_SELECTOR = "node-selector"
+    NODE_AFFINITY = "node-affinity"
+    POD_COUNT = "pod-count"
+    RESOURCES = "resources"
+    TOPOLOGY_SPREAD = "topology-spread"
+    POD_AFFINITY = "pod-affinity"
+    POD_ANTI_AFFINITY = "pod-anti-affinity"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason. ``text`` is a clause without a full stop; ``shortages`` is set for the cause ``resources`` only."""
+
+    cause: Cause
+    text: str
+    shortages: tuple[Shortage, ...] = ()
+
+    def __str__(self) -> str:
+        """The words."""
+        return self.text

@@ -1,0 +1,122 @@
+"""Amounts of CPU, memory and the rest: what a pod requests, what a node can give, what is left of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from multiarch.manifests.quantities import bytes_in_words, cpu_in_words, round_up, round_up_to_millis
+
+_IN_BYTES = ("memory", "ephemeral-storage", "hugepages-")
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """One resource of which there is too little: ``wanted`` and ``available`` in the resource's own unit."""
+
+    resource: str
+    wanted: int
+    available: int
+
+    def __str__(self) -> str:
+        """``cpu: 4 wanted, 1.5 available, 2.5 short``."""
+        wanted, available, short = (
+            amount_in_words(self.resource, amount)
+            for amount in (self.wanted, self.available, self.wanted - self.available)
+        )
+        return f"{self.resource}: {wanted} wanted, {available} available, {short} short"
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Amounts by resource; what is left of a node may be negative.
+
+    ``cpu`` in millicores, ``memory`` and ``ephemeral_storage`` in bytes, ``pods`` a number; ``extended`` holds all
+    other resources (``nvidia.com/gpu``, ``hugepages-2Mi`` in bytes) as sorted pairs without zeros.
+    """
+
+    cpu: int = 0
+    memory: int = 0
+    ephemeral_storage: int = 0
+    pods: int = 0
+    extended: tuple[tuple[str, int], ...] = ()
+
+    @classmethod
+    def of(cls, amounts: Mapping[str, Fraction]) -> Resources:
+        """Take exact quantities by resource name, rounded up as Kubernetes does."""
+        whole = {name: round_up(amount) for name, amount in amounts.items() if name != "cpu"}
+        return cls(
+            cpu=round_up_to_millis(amounts.get("cpu", Fraction(0))),
+            memory=whole.pop("memory", 0),
+            ephemeral_storage=whole.pop("ephemeral-storage", 0),
+            pods=whole.pop("pods", 0),
+            extended=_pairs(whole),
+        )
+
+    def __add__(self, other: Resources) -> Resources:
+        """Both together."""
+        return self._with(other, 1)
+
+    def __sub__(self, other: Resources) -> Resources:
+        """What is left of this when ``other`` is taken away."""
+        return self._with(other, -1)
+
+    def _with(self, other: Resources, sign: int) -> Resources:
+        extended = self.extended
+        if other.extended:
+            sums = dict(extended)
+            for name, amount in other.extended:
+                sums[name] = sums.get(name, 0) + sign * amount
+            extended = _pairs(sums)
+        return Resources(
+            self.cpu + sign * other.cpu,
+            self.memory + sign * other.memory,
+            self.ephemeral_storage + sign * other.ephemeral_storage,
+            self.pods + sign * other.pods,
+            extended,
+        )
+
+    def items(self) -> Iterator[tuple[str, int]]:
+        """Name and amount of every resource but pods, Kubernetes' names."""
+        yield "cpu", self.cpu
+        yield "memory", self.memory
+        yield "ephemeral-storage", self.ephemeral_storage
+        yield from self.extended
+
+    def covers(self, wanted: Resources) -> bool:
+        """Say whether nothing that ``wanted`` asks for is missing here; asking for none is never too much."""
+        if (
+            wanted.cpu > max(self.cpu, 0)
+            or wanted.memory > max(self.memory, 0)
+            or wanted.ephemeral_storage > max(self.ephemeral_storage, 0)
+            or wanted.pods > max(self.pods, 0)
+        ):
+            return False
+        if not wanted.extended:
+            return True
+        here = dict(self.extended)
+        return all(amount <= here.get(name, 0) for name, amount in wanted.extended)
+
+    def shortages(self, wanted: Resources) -> tuple[Shortage, ...]:
+        """List what is missing here for ``wanted``, pods aside.
+
+        Source: kube-scheduler, plugin NodeResourcesFit; a request of zero fits a node that is over-committed.
+        """
+        here = dict(self.items())
+        return tuple(
+            Shortage(name, amount, here.get(name, 0))
+            for name, amount in wanted.items()
+            if amount > 0 and amount > here.get(name, 0)
+        )
+
+
+def amount_in_words(resource: str, amount: int) -> str:
+    """``250m`` of CPU, ``2Gi`` of memory, ``3`` of anything that is counted."""
+    if resource == "cpu":
+        return cpu_in_words(amount)
+    return bytes_in_words(amount) if resource.startswith(_IN_BYTES) else str(amount)
+
+
+def _pairs(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted((name, amount) for name, amount in amounts.items() if amount))

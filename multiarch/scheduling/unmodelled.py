@@ -1,0 +1,72 @@
+"""What a pod asks for that ``fit`` and ``topology`` do not judge: said, never guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from multiarch.manifests.selectors import LabelSelector
+from multiarch.manifests.values import Value
+from multiarch.scheduling.pod_terms import NAMESPACE_NAME, PodTerm, SpreadConstraint
+from multiarch.scheduling.tolerations import Toleration
+
+_WISHES = "preferredDuringSchedulingIgnoredDuringExecution"
+# Volumes that live on the node or in the API server tie a pod to no zone and use no attachment of the instance.
+_FREE_VOLUMES = frozenset(
+    ("name", "configMap", "downwardAPI", "emptyDir", "hostPath", "image", "nfs", "projected", "secret", "gitRepo")
+)
+
+
+def unmodelled_in(
+    pod_spec: Value,
+    tolerations: tuple[Toleration, ...],
+    spread: tuple[SpreadConstraint, ...],
+    terms: tuple[PodTerm, ...],
+) -> Iterator[str]:
+    """Yield what a pod's spec asks for and nobody here judges, one clause each."""
+    yield from _about_the_node(pod_spec)
+    yield from _about_scheduling(pod_spec)
+    for toleration in tolerations:
+        if toleration.unsupported:
+            yield toleration.unsupported
+    for number, constraint in enumerate(spread, start=1):
+        if not constraint.hard:
+            yield f"topology spread constraint {number} (ScheduleAnyway, {constraint.topology_key}): a wish"
+    for rule in ("podAffinity", "podAntiAffinity"):
+        if list(pod_spec["affinity"][rule][_WISHES].items()):
+            yield f"preferred {rule}: a wish"
+    if any(_needs_namespace_labels(term.namespace_selector) for term in terms):
+        yield f"namespaceSelector of a pod affinity term: of a namespace's labels only {NAMESPACE_NAME} is known"
+
+
+def _about_the_node(pod_spec: Value) -> Iterator[str]:
+    containers = [*pod_spec["containers"].items(), *pod_spec["initContainers"].items()]
+    if any(not port["hostPort"].missing for container in containers for port in container["ports"].items()):
+        yield "host ports: two pods with the same one cannot share a node"
+    tied = {key for volume in pod_spec["volumes"].items() for key in volume.mapping()} - _FREE_VOLUMES
+    if tied:
+        yield f"volumes ({', '.join(sorted(tied))}): their zones, and how many an instance can attach"
+    if list(pod_spec["resourceClaims"].items()):
+        yield "resource claims (dynamic resource allocation)"
+    runtime = pod_spec["runtimeClassName"].text()
+    if runtime and pod_spec["overhead"].missing:
+        yield f"runtime class {runtime}: its overhead and its node selector are not in the manifest"
+    if not pod_spec["resources"].missing:
+        yield "pod-level resources: counted as Kubernetes does from 1.34 on"
+    if pod_spec["os"]["name"].text("linux") != "linux":
+        yield f"operating system {pod_spec['os']['name'].text()}: all nodes here are Linux"
+
+
+def _about_scheduling(pod_spec: Value) -> Iterator[str]:
+    if list(pod_spec["schedulingGates"].items()):
+        yield "scheduling gates: the pod waits until they are removed"
+    scheduler = pod_spec["schedulerName"].text("default-scheduler")
+    if scheduler != "default-scheduler":
+        yield f"scheduler {scheduler}: its own rules"
+    if not pod_spec["schedulingGroup"].missing:
+        yield "scheduling group: pods that are placed together or not at all"
+    if not pod_spec["priorityClassName"].missing and pod_spec["preemptionPolicy"].text() != "Never":
+        yield f"priority class {pod_spec['priorityClassName'].text()}: running pods that would make room for this one"
+
+
+def _needs_namespace_labels(selector: LabelSelector | None) -> bool:
+    return selector is not None and any(expression.key != NAMESPACE_NAME for expression in selector.expressions)

@@ -1,0 +1,1 @@
+"""Which nodes pods would get from a plan's autoscalers, and why."""

@@ -1,0 +1,108 @@
+"""Pods by what they ask for: those that nothing tells apart are judged once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from multiarch.manifests.values import Pairs
+from multiarch.scheduling.affinity import NodeAffinity, PreferredTerm, Term
+from multiarch.scheduling.pod_spec import PodSpec
+from multiarch.scheduling.pod_terms import HOSTNAME, ZONE, BoundTerm, PodTerm
+from multiarch.scheduling.pods import Pod
+from multiarch.simulate.model import Batch
+
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "beta.kubernetes.io/arch": "kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+        "beta.kubernetes.io/os": "kubernetes.io/os",
+        "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone": ZONE,
+    }
+)
+"""Old names of labels; Karpenter takes them for the new ones. Source: karpenter, ``pkg/apis/v1/labels.go``."""
+
+
+def batches_of(pods: Iterable[Pod]) -> list[Batch]:
+    """Return batches in the order in which the first pod of each comes."""
+    found: dict[tuple[object, ...], list[Pod]] = {}
+    for pod in pods:
+        found.setdefault((pod.namespace, pod.owner, pod.labels, pod.spec), []).append(pod)
+    counted = _counted([alike[0] for alike in found.values()])
+    made = []
+    for number, alike in enumerate(found.values()):
+        sample = alike[0]
+        name = str(sample.owner) if sample.owner else f"Pod/{sample.name}"
+        if sample.owner is None and len(alike) > 1:
+            name = f"{name} and {len(alike) - 1} like it"
+        matters = bool(sample.spec.pod_anti_affinity) or (sample.namespace, sample.labels) in counted
+        made.append(Batch(number, name, tuple(alike), _ruled(sample.spec), matters))
+    return made
+
+
+def mentioned(spec: PodSpec) -> Iterator[str]:
+    """Yield the labels by which a spec tells nodes apart: those that it asks of its node, and domains of its rules.
+
+    Old names of labels come as the new ones; zones and hosts only where the node itself is asked for them.
+    """
+    yield from (ALIASES.get(key, key) for key in _written(spec.affinity))
+    yield from domains_of(spec)
+
+
+def domains_of(spec: PodSpec) -> Iterator[str]:
+    """Yield the labels, but zone and host name, by which a spec spreads pods or keeps them apart or together."""
+    keys = (*(rule.topology_key for rule in spec.spread), *(term.topology_key for term in _terms(spec)))
+    yield from (key for key in keys if key not in (ZONE, HOSTNAME))
+
+
+def normalized(spec: PodSpec) -> PodSpec:
+    """The spec with the new names of labels in the place of :data:`ALIASES`."""
+    affinity = spec.affinity
+    if not any(key in ALIASES for key in _written(affinity)):
+        return spec
+    selector = tuple(sorted((ALIASES.get(key, key), value) for key, value in affinity.selector))
+    required = affinity.required and tuple(_renamed(term) for term in affinity.required)
+    preferred = tuple(PreferredTerm(wish.weight, _renamed(wish.term)) for wish in affinity.preferred)
+    return replace(spec, affinity=NodeAffinity(selector, required, preferred))
+
+
+def _written(affinity: NodeAffinity) -> Iterator[str]:
+    yield from (key for key, _ in affinity.selector)
+    terms = [*(affinity.required or ()), *(wish.term for wish in affinity.preferred)]
+    yield from (expression.key for term in terms for expression in term.expressions)
+
+
+def _renamed(term: Term) -> Term:
+    return Term(tuple(replace(each, key=ALIASES.get(each.key, each.key)) for each in term.expressions), term.fields)
+
+
+def _ruled(spec: PodSpec) -> bool:
+    return bool(spec.spread or _terms(spec))
+
+
+def _terms(spec: PodSpec) -> tuple[PodTerm, ...]:
+    """Terms about other pods, required and preferred."""
+    wishes = (*spec.wished_pod_affinity, *spec.wished_pod_anti_affinity)
+    return (*spec.pod_affinity, *spec.pod_anti_affinity, *(wish.term for wish in wishes))
+
+
+def _counted(samples: list[Pod]) -> set[tuple[str, Pairs]]:
+    """Namespaces and labels of pods that any pod's rule is about. Counting others would only take time."""
+    rules = {rule: None for sample in samples for rule in _rules(sample)}
+    peers = {(sample.namespace, sample.labels) for sample in samples}
+    return {
+        (namespace, labels)
+        for namespace, labels in peers
+        if any(rule.selects(namespace, dict(labels)) for rule in rules)
+    }
+
+
+def _rules(sample: Pod) -> Iterator[BoundTerm]:
+    """Yield a pod's rules as terms that say which pods they are about."""
+    labels = dict(sample.labels)
+    for constraint in sample.spec.spread:
+        yield BoundTerm(constraint.topology_key, constraint.selector_for(labels), (sample.namespace,), None)
+    for term in _terms(sample.spec):
+        yield term.bound(sample.namespace, labels)

@@ -1,0 +1,238 @@
+"""The cluster autoscaler, simulated: node groups grow, one group at a time, for pods that found no room.
+
+Its rules: for each group below its maximum, pack the waiting pods onto new nodes of it, largest first; of the groups
+that help anybody, the priority expander keeps the best, and of several the one whose new nodes would waste least;
+grow it, and begin again with the pods that are left. Preferred affinity and ``PreferNoSchedule`` play no part.
+Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from multiarch.autoscaling.expander import choose, priorities_text
+from multiarch.autoscaling.model import ClusterAutoscalerPlan
+from multiarch.nodes.model import Kind, NodeGroupPlan
+from multiarch.scheduling.nodes import Node, NodeShape
+from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.reasons import Cause
+from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.topology import Placements
+from multiarch.simulate.model import Batch
+from multiarch.simulate.nodes import Nodes
+
+Waiting = dict[Batch, list[Pod]]
+"""Pods without a node, by batch, in their order."""
+Reasons = dict[tuple[int, str], str]
+"""Why a group took no pod of a batch when it was its turn, by the batch's number and the group's name."""
+_SUFFIX = "20260101000000000000000001"
+_UUID = "00000000-0000-4000-8000-000000000000"
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A node group that the autoscaler may grow to ``most`` nodes. ``asg`` is a name that AWS could give it."""
+
+    name: str
+    asg: str
+    shape: NodeShape
+    most: int
+
+
+@dataclass(slots=True)
+class _Bin:
+    node: Node
+    zone: str | None
+    free: Resources
+    pods: list[tuple[Batch, Pod]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Packing:
+    """New nodes of one group, as the autoscaler estimates them."""
+
+    group: Growing
+    bins: list[_Bin]
+
+    def waste(self) -> float:
+        """The least-waste expander's score: the parts of CPU and memory that nobody asks for, added up."""
+        cpu = sum(pod.requests.cpu for each in self.bins for _, pod in each.pods)
+        memory = sum(pod.requests.memory for each in self.bins for _, pod in each.pods)
+        whole = self.group.shape.allocatable
+        count = len(self.bins)
+        return 2 - cpu / max(whole.cpu * count, 1) - memory / max(whole.memory * count, 1)
+
+
+def asg_name(group: NodeGroupPlan) -> str:
+    """Make a name such as AWS gives a group's Auto Scaling Group."""
+    own = f"{group.name_prefix}{_SUFFIX}"
+    return f"eks-{own}-{_UUID}" if group.kind is Kind.MANAGED else own
+
+
+def grow(
+    plan: ClusterAutoscalerPlan, groups: Sequence[Growing], nodes: Nodes, waiting: Waiting, reasons: Reasons
+) -> None:
+    """Add nodes for ``waiting`` pods until no group helps, take placed pods out of ``waiting``, record reasons."""
+    text = priorities_text(plan.priorities)
+    by_asg = {group.asg: group for group in groups}
+    while waiting:
+        able = [group.asg for group in groups if _helps(group, nodes, waiting, reasons)]
+        if not able:
+            return
+        packings = [_pack(by_asg[asg], nodes, waiting) for asg in choose(text, able)]
+        best = min((each for each in packings if each.bins), key=_Packing.waste, default=None)
+        if best is None:
+            return
+        for other in packings:
+            if other is not best:
+                _say_waste(other, best, reasons)
+        _settle(best, nodes, waiting)
+
+
+def _helps(group: Growing, nodes: Nodes, waiting: Waiting, reasons: Reasons) -> bool:
+    """Whether a new node of the group would take any pod; says why not for each batch that it would not."""
+    full = nodes.count(group.name) >= group.most
+    maker = _Maker(group, nodes, None)
+    any_pod = False
+    for batch in waiting:
+        key = (batch.number, group.name)
+        if nodes.fit.why_never(batch.sample, group.shape) is not None:
+            continue
+        if full:
+            reasons[key] = f"{group.name} is at its maxSize {group.most}"
+        elif (why := maker.why_not_new(batch, nodes)) is not None:
+            reasons[key] = why
+        else:
+            any_pod = True
+    return any_pod
+
+
+def _pack(group: Growing, nodes: Nodes, waiting: Waiting) -> _Packing:
+    """Estimate: largest pods first, each onto the first new node with room."""
+    whole = group.shape.allocatable
+    placements = _copy(nodes, waiting) if nodes.ruled else None
+    packing = _Packing(group, [])
+
+    def size(batch: Batch) -> float:
+        wanted = batch.sample.requests
+        return wanted.cpu / max(whole.cpu, 1) + wanted.memory / max(whole.memory, 1)
+
+    fitting = [batch for batch in waiting if nodes.fit.why_never(batch.sample, group.shape) is None]
+    maker = _Maker(group, nodes, placements)
+    for batch in sorted(fitting, key=lambda each: (-size(each), each.number)):
+        maker.fill(packing.bins, batch, waiting[batch])
+    return packing
+
+
+class _Maker:
+    """Fills new nodes of one group, and makes more while there may be more."""
+
+    def __init__(self, group: Growing, nodes: Nodes, placements: Placements | None) -> None:
+        self._group = group
+        self._placements = placements
+        self._there = nodes.count(group.name)
+        self._empty = group.shape.allocatable - nodes.overhead(group.shape)
+        zones = group.shape.zones or (None,)
+        self._zones: dict[str | None, int] = {zone: nodes.in_zone(group.name, zone) for zone in zones}
+
+    def fill(self, bins: list[_Bin], batch: Batch, pods: Sequence[Pod]) -> None:
+        """Place as many of ``pods`` as go; the rest is left out of the bins."""
+        able = [each for each in bins if batch.sample.spec.affinity.allows(each.node.labels)]
+        for pod in pods:
+            taken = self._first(able, batch, pod) or self._another(bins, able, batch, pod)
+            if taken is None:
+                return
+            taken.free -= pod.requests
+            taken.pods.append((batch, pod))
+            if self._placements is not None and batch.counted:
+                self._placements.place(pod, taken.node)
+
+    def _first(self, able: list[_Bin], batch: Batch, pod: Pod) -> _Bin | None:
+        while able and not able[0].free.covers(pod.requests):
+            del able[0]
+        for each in able:
+            if each.free.covers(pod.requests) and self._why_not(batch, each.node) is None:
+                return each
+        return None
+
+    def _another(self, bins: list[_Bin], able: list[_Bin], batch: Batch, pod: Pod) -> _Bin | None:
+        if self._there + len(bins) >= self._group.most or not self._empty.covers(pod.requests):
+            return None
+        allows = batch.sample.spec.affinity.allows
+        good = (
+            _Bin(node, zone, self._empty)
+            for zone, node in self._candidates(len(bins))
+            if allows(node.labels) and self._why_not(batch, node) is None
+        )
+        made = next(good, None)
+        if made is None:
+            return None
+        self._zones[made.zone] += 1
+        bins.append(made)
+        able.append(made)
+        if self._placements is not None:
+            self._placements.add(made.node)
+        return made
+
+    def _candidates(self, more: int) -> Iterator[tuple[str | None, Node]]:
+        """The next node, in each of the zones that have fewest: an Auto Scaling Group keeps its zones even."""
+        fewest = min(self._zones.values())
+        for zone in [each for each, count in self._zones.items() if count == fewest]:
+            yield zone, self._group.shape.node(f"{self._group.name}-{self._there + more + 1}", zone)
+
+    def why_not_new(self, batch: Batch, nodes: Nodes) -> str | None:
+        """Say why an empty node of the group, the next that would be made, does not take a pod, or None."""
+        sample = batch.sample
+        if not self._empty.covers(sample.requests):
+            short = "; ".join(str(each) for each in self._empty.shortages(sample.requests)) or "no room for a pod"
+            return f"too large for an empty node of {self._group.name} beside DaemonSets: {short}"
+        said = ""
+        for _, node in self._candidates(0):
+            if not sample.spec.affinity.allows(node.labels):
+                said = said or f"the next node of {self._group.name} comes up in another zone: they are kept even"
+                continue
+            reason = nodes.why_not(batch, node)
+            if reason is None:
+                return None
+            said = reason.text
+        return said
+
+    def _why_not(self, batch: Batch, node: Node) -> Cause | None:
+        reason = None if self._placements is None else self._placements.why_not(batch.sample, node)
+        return None if reason is None else reason.cause
+
+
+def _copy(nodes: Nodes, waiting: Waiting) -> Placements | None:
+    """Count anew what is placed, so that an estimate can be thrown away; None where no waiting pod asks."""
+    if not any(batch.ruled for batch in waiting) and not nodes.repelling:
+        return None
+    placements = Placements()
+    nodes.replay(placements)
+    return placements
+
+
+def _say_waste(other: _Packing, best: _Packing, reasons: Reasons) -> None:
+    text = f"of the same priority, and its nodes would waste more than {best.group.name}'s"
+    for each in other.bins:
+        for batch, _ in each.pods:
+            reasons[batch.number, other.group.name] = text
+
+
+def _settle(packing: _Packing, nodes: Nodes, waiting: Waiting) -> None:
+    """Make the nodes, and put the pods on them."""
+    placed: Counter[Batch] = Counter()
+    for each in packing.bins:
+        made = nodes.make(packing.group.name, packing.group.shape, new=True, zone=each.zone)
+        for batch, pod in each.pods:
+            nodes.put(batch, pod, made)
+            placed[batch] += 1
+    for batch, count in placed.items():
+        # Those of one batch are alike, so they are placed in their order.
+        waiting[batch] = waiting[batch][count:]
+    for batch in [each for each in waiting if each.ruled]:
+        # The first pods of an affinity may have let others in on nodes that are there.
+        waiting[batch] = [pod for pod in waiting[batch] if nodes.bind(batch, pod) is None]
+    for batch in [each for each, pods in waiting.items() if not pods]:
+        del waiting[batch]

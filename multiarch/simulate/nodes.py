@@ -1,0 +1,182 @@
+"""The nodes of a simulation and the pods on them: who has room, where kube-scheduler would bind a pod."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Effect, Taint
+from multiarch.scheduling.fit import Fit, daemon_overhead
+from multiarch.scheduling.nodes import Node, NodeShape
+from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.reasons import Cause, Reason
+from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.tolerations import Toleration
+from multiarch.scheduling.topology import Placements
+from multiarch.simulate.model import Batch
+
+Key = tuple[float, ...]
+_FOR_GOOD = frozenset((Cause.POD_ANTI_AFFINITY,))
+"""Pods don't go: who keeps others away today does so to the end. A spread's or an affinity's answer may change."""
+
+
+@dataclass(slots=True, eq=False)
+class SimNode:
+    """A node with what is left of it. ``architectures``: those that it may have once it is bought."""
+
+    number: int
+    group: str
+    shape: NodeShape
+    node: Node
+    free: Resources
+    new: bool
+    architectures: tuple[Architecture, ...]
+    instance_type: str = ""
+    pods: int = 0
+
+    @property
+    def used(self) -> float:
+        """How full it is, CPU and memory together: 0 to 2."""
+        whole = self.shape.allocatable
+        return 2 - self.free.cpu / max(whole.cpu, 1) - self.free.memory / max(whole.memory, 1)
+
+
+@dataclass(slots=True)
+class _Queue:
+    """Nodes that may still take a pod of one batch, best first. ``seen`` counts those that were looked at."""
+
+    heap: list[tuple[Key, int]] = field(default_factory=list)
+    seen: int = 0
+
+
+class Nodes:
+    """All nodes. A pod that does not fit a node today never will, so each pair is looked at once.
+
+    Whoever adds nodes by other rules than the scheduler's keeps its own counts and tells this at the end.
+    """
+
+    def __init__(self, batches: Sequence[Batch], daemons: Sequence[Pod], fit: Fit) -> None:
+        """Start without nodes. ``daemons`` take their part of every node that they may be on."""
+        self.all: list[SimNode] = []
+        self.where: dict[int, list[tuple[str, SimNode]]] = {batch.number: [] for batch in batches}
+        self.placements = Placements()
+        self.fit = fit
+        self._daemons = tuple(daemons)
+        self._overhead: dict[NodeShape, Resources] = {}
+        self._batches = {batch.number: batch for batch in batches}
+        self._ruled = any(batch.ruled for batch in batches)
+        self.repelling = any(batch.sample.spec.pod_anti_affinity for batch in batches)
+        self._queues: dict[int, _Queue] = {batch.number: _Queue() for batch in batches}
+        self._by_group: Counter[str] = Counter()
+        self._zones: Counter[tuple[str, str | None]] = Counter()
+
+    @property
+    def ruled(self) -> bool:
+        """Whether any pod asks where others are."""
+        return self._ruled
+
+    def overhead(self, shape: NodeShape) -> Resources:
+        """What DaemonSets take of a node."""
+        if shape not in self._overhead:
+            self._overhead[shape] = daemon_overhead(self._daemons, shape)
+        return self._overhead[shape]
+
+    def next_zone(self, group: str, shape: NodeShape) -> str | None:
+        """The zone in which an Auto Scaling Group makes its next node: it keeps its zones even."""
+        return min(shape.zones or (None,), key=lambda zone: self._zones[group, zone])
+
+    def make(
+        self, group: str, shape: NodeShape, *, new: bool, zone: str | None = None, instance_type: str = ""
+    ) -> SimNode:
+        """Add a node without pods but DaemonSets' in ``zone``, by default the next."""
+        zone = self.next_zone(group, shape) if zone is None else zone
+        self._by_group[group] += 1
+        self._zones[group, zone] += 1
+        node = shape.node(f"{group}-{self._by_group[group]}", zone)
+        free = shape.allocatable - self.overhead(shape)
+        made = SimNode(len(self.all), group, shape, node, free, new, (shape.architecture,), instance_type)
+        self.all.append(made)
+        if self._ruled:
+            self.placements.add(node)
+        return made
+
+    def count(self, group: str) -> int:
+        """How many nodes a group has."""
+        return self._by_group[group]
+
+    def in_zone(self, group: str, zone: str | None) -> int:
+        """How many nodes a group has in a zone."""
+        return self._zones[group, zone]
+
+    def replay(self, placements: Placements) -> None:
+        """Put all nodes and pods into other counts."""
+        for node in self.all:
+            placements.add(node.node)
+        for number, places in self.where.items():
+            batch = self._batches[number]
+            for _, node in places if batch.counted else ():
+                placements.place(batch.sample, node.node)
+
+    def put(self, batch: Batch, pod: Pod, node: SimNode) -> None:
+        """Place a pod; whether it fits is not asked."""
+        node.free -= pod.requests
+        node.pods += 1
+        self.where[batch.number].append((pod.name, node))
+        if self._ruled and batch.counted:
+            self.placements.place(pod, node.node)
+
+    def why_not(self, batch: Batch, node: Node) -> Reason | None:
+        """What keeps a batch's pods off a node for other pods' sake."""
+        return self.placements.why_not(batch.sample, node) if self._ruled else None
+
+    def bind(self, batch: Batch, pod: Pod) -> SimNode | None:
+        """Place a pod on the node that kube-scheduler likes best of those with room, or return None.
+
+        Preferred node affinity and ``PreferNoSchedule`` come first, then the emptier node, then the older.
+        """
+        queue = self._queues[batch.number]
+        self._look(batch, queue)
+        aside: list[tuple[Key, int]] = []
+        found = None
+        heap = queue.heap
+        while heap and found is None:
+            key, number = heap[0]
+            node = self.all[number]
+            current = self._key(batch, node)
+            if key != current:
+                heapq.heapreplace(heap, (current, number))
+            elif not node.free.covers(pod.requests):
+                heapq.heappop(heap)
+            elif (reason := self.why_not(batch, node.node)) is not None:
+                taken = heapq.heappop(heap)
+                if reason.cause not in _FOR_GOOD:
+                    aside.append(taken)
+            else:
+                found = node
+        for entry in aside:
+            heapq.heappush(heap, entry)
+        if found is not None:
+            self.put(batch, pod, found)
+        return found
+
+    def _look(self, batch: Batch, queue: _Queue) -> None:
+        """Take in the nodes that have come since."""
+        for node in self.all[queue.seen :]:
+            sample = batch.sample
+            if self.fit.why_never(sample, node.shape) is None and sample.spec.affinity.allows(node.node.labels):
+                heapq.heappush(queue.heap, (self._key(batch, node), node.number))
+        queue.seen = len(self.all)
+
+    def _key(self, batch: Batch, node: SimNode) -> Key:
+        spec = batch.sample.spec
+        liked = spec.affinity.preference(node.node.labels) if spec.affinity.preferred else 0
+        return (-liked, shunned(spec.tolerations, node.shape.taints), node.used)
+
+
+def shunned(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> int:
+    """How many ``PreferNoSchedule`` taints a pod does not tolerate."""
+    wishes = [taint for taint in taints if taint.effect is Effect.PREFER_NO_SCHEDULE]
+    return sum(not any(each.tolerates(taint) for each in tolerations) for taint in wishes)

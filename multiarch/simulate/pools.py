@@ -1,0 +1,321 @@
+"""NodePools for the simulation: which of a pool's instance types and zones a pod may use, and which have room.
+
+A pool has hundreds of types. Sets of them are integers, one bit per type, smallest type first; for each resource the
+sets of types that have at least so much are made once.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeVar
+
+from multiarch.autoscaling import selection
+from multiarch.autoscaling.model import KarpenterPlan, NodePoolPlan
+from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import InstanceType, max_pods
+from multiarch.facts.node_resources import allocatable, usable_memory
+from multiarch.facts.taints import Effect
+from multiarch.manifests.quantities import bytes_in_words, cpu_in_words, parse_quantity, round_up
+from multiarch.scheduling.affinity import NodeAffinity, PreferredTerm, Term
+from multiarch.scheduling.fit import allowed_zones, daemon_overhead
+from multiarch.scheduling.nodes import NodeShape
+from multiarch.scheduling.pod_spec import PodSpec
+from multiarch.scheduling.pod_terms import PodWish, SpreadConstraint
+from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.resources import Resources
+from multiarch.simulate.batches import normalized
+
+NODE_POOL = "karpenter.sh/nodepool"
+_NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
+_CPU, _MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
+_READY = {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
+_REGION_LABEL = "topology.kubernetes.io/region"
+# What zones and local zones begin with: us-east-1 of us-east-1a and of us-east-1-bos-1a.
+_REGION = re.compile(r"[a-z]+(?:-[a-z]+)+-[0-9]+")
+_OWN_DOMAINS = ("karpenter.k8s.aws/", "karpenter.sh/")
+_MADE = frozenset(
+    (
+        NODE_POOL,
+        _NODE_CLASS,
+        _CPU,
+        _MEMORY,
+        *_READY,
+        selection.CAPACITY_TYPE,
+        selection.CATEGORY,
+        selection.FAMILY,
+        selection.GENERATION,
+        selection.SIZE,
+        selection.HYPERVISOR,
+    )
+)
+_Wish = TypeVar("_Wish", PodWish, PreferredTerm)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What of a pool a pod may use: a set of types, and zones."""
+
+    types: int
+    zones: tuple[str | None, ...]
+
+
+class _Levels:
+    """Sets of types by how much of one resource they have."""
+
+    def __init__(self, amounts: Sequence[int]) -> None:
+        order = sorted(range(len(amounts)), key=lambda index: amounts[index])
+        self._values = [amounts[index] for index in order]
+        self._sets = [0] * (len(order) + 1)
+        for place in range(len(order) - 1, -1, -1):
+            self._sets[place] = self._sets[place + 1] | 1 << order[place]
+
+    def at_least(self, amount: int) -> int:
+        return self._sets[bisect_left(self._values, amount)]
+
+    def at_most(self, amount: int) -> int:
+        return self._sets[0] & ~self.at_least(amount + 1)
+
+
+class Pool:
+    """One NodePool with the types that it can buy. ``keys`` are labels that any pod of the simulation mentions."""
+
+    def __init__(
+        self, plan: NodePoolPlan, karpenter: KarpenterPlan, zones: tuple[str, ...], keys: frozenset[str]
+    ) -> None:
+        """Work out shapes and labels of all types."""
+        self.plan = plan
+        order = [kind.architecture for kind in plan.kinds]
+        self.types = tuple(sorted(plan.instance_types, key=lambda each: _size(each, order)))
+        wanted = next((each.values for each in plan.requirements if each.key == selection.ZONE), ())
+        self.zones = tuple(wanted) or zones
+        self.shapes = tuple(_shape(each, plan, karpenter, self.zones) for each in self.types)
+        kinds: dict[tuple[object, ...], int] = {}
+        for index, shape in enumerate(self.shapes):
+            labels = dict(shape.labels)
+            kind = (shape.architecture, *(labels.get(key) for key in sorted(keys)))
+            kinds[kind] = kinds.get(kind, 0) | 1 << index
+        architectures = sorted({each.architecture for each in self.types})
+        self._by_architecture = {
+            each: sum(1 << index for index, shape in enumerate(self.shapes) if shape.architecture is each)
+            for each in architectures
+        }
+        self.kinds = tuple(kinds.values())
+        """Sets of types that no pod tells apart, room aside."""
+        self._room: dict[str, _Levels] = {}
+        self._overhead: tuple[Resources, ...] = ()
+        self._capacity_cpu = _Levels([each.vcpus * 1000 for each in self.types])
+        self._capacity_memory = _Levels([usable_memory(each) for each in self.types])
+        self._memory_limit = None if plan.memory_limit is None else round_up(parse_quantity(plan.memory_limit))
+        self._free: tuple[Resources, ...] = ()
+
+    def reserve(self, daemons: Sequence[Pod]) -> None:
+        """Take DaemonSets' part off every type."""
+        overhead = {}
+        for kind in self.kinds:
+            overhead[kind] = daemon_overhead(daemons, self.shapes[first(kind)])
+        by_index = {index: overhead[kind] for kind in self.kinds for index in bits(kind)}
+        self._overhead = tuple(by_index[index] for index in range(len(self.types)))
+        self._free = tuple(shape.allocatable - taken for shape, taken in zip(self.shapes, self._overhead, strict=True))
+        self._room.clear()
+
+    def roomy(self, wanted: Resources) -> int:
+        """The set of types that have room for ``wanted`` beside DaemonSets."""
+        found = self._at_least("cpu", wanted.cpu) & self._at_least("memory", wanted.memory)
+        found &= self._at_least("pods", wanted.pods) & self._at_least("ephemeral-storage", wanted.ephemeral_storage)
+        for name, amount in wanted.extended:
+            found &= self._at_least(name, amount)
+        return found
+
+    def _at_least(self, resource: str, amount: int) -> int:
+        if amount <= 0:
+            return self.all
+        if resource not in self._room:
+            self._room[resource] = _Levels([_amount(each, resource) for each in self._free])
+        return self._room[resource].at_least(amount)
+
+    @property
+    def all(self) -> int:
+        """The set of all types."""
+        return (1 << len(self.types)) - 1
+
+    def within(self, used: Resources) -> int:
+        """The set of types that could be added without passing the pool's limits; ``used`` is its nodes' capacity."""
+        found = self.all
+        if self.plan.cpu_limit is not None:
+            found &= self._capacity_cpu.at_most(self.plan.cpu_limit * 1000 - used.cpu)
+        if self._memory_limit is not None:
+            found &= self._capacity_memory.at_most(self._memory_limit - used.memory)
+        return found
+
+    def largest(self, types: int) -> Resources:
+        """The most capacity that a node of one of ``types`` can have, CPU and memory each for itself."""
+        chosen = [self.types[index] for index in bits(types)]
+        return Resources(max(each.vcpus for each in chosen) * 1000, max(usable_memory(each) for each in chosen))
+
+    def architectures(self, types: int) -> tuple[Architecture, ...]:
+        """Architectures of a set of types, sorted."""
+        return tuple(each for each in self._by_architecture if self._by_architecture[each] & types)
+
+    @property
+    def closed(self) -> bool:
+        """Whether a migration takes the pool out: it has a limit of no CPU."""
+        return self.plan.cpu_limit == 0
+
+    def limits_in_words(self, wanted: Resources) -> str:
+        """Say why the limits allow no node for a pod that asks for ``wanted``: ``limit cpu 64 reached``, for one."""
+        if self.closed:
+            return "closed: limit cpu is 0"
+        if self.plan.cpu_limit is not None and self.plan.cpu_limit * 1000 < wanted.cpu:
+            return f"limit cpu {self.plan.cpu_limit} is below the pod's {cpu_in_words(wanted.cpu)}"
+        if self._memory_limit is not None and self._memory_limit < wanted.memory:
+            return f"limit memory {self.plan.memory_limit} is below the pod's {bytes_in_words(wanted.memory)}"
+        limits = [] if self.plan.cpu_limit is None else [f"limit cpu {self.plan.cpu_limit}"]
+        limits += [] if self.plan.memory_limit is None else [f"limit memory {self.plan.memory_limit}"]
+        return f"{' or '.join(limits)} reached"
+
+    def offer(self, spec: PodSpec, *, shuns_wishes: bool) -> Offer | None:
+        """What a pod may use, room aside, or None. Unless it was relaxed, Karpenter minds ``PreferNoSchedule`` too."""
+        for taint in self.plan.taints:
+            minds = shuns_wishes or taint.effect is not Effect.PREFER_NO_SCHEDULE
+            if minds and not any(each.tolerates(taint) for each in spec.tolerations):
+                return None
+        types, zones = 0, dict.fromkeys(self.zones or (None,), False)
+        asked = normalized(spec)
+        for kind in self.kinds:
+            allowed = allowed_zones(asked, self.shapes[first(kind)])
+            if allowed:
+                types |= kind
+                zones |= dict.fromkeys(allowed, True)
+        return Offer(types, tuple(zone for zone, there in zones.items() if there)) if types else None
+
+
+def _size(instance: InstanceType, order: Sequence[Architecture]) -> tuple[int, int, int, str]:
+    """What types are sorted by: size, and among equals the architecture that comes first in ``order``."""
+    return instance.vcpus, instance.memory_mib, order.index(instance.architecture), instance.name
+
+
+def _shape(instance: InstanceType, plan: NodePoolPlan, karpenter: KarpenterPlan, zones: tuple[str, ...]) -> NodeShape:
+    node_class = karpenter.node_class
+    pods = node_class.max_pods or max_pods(instance)
+    # Bottlerocket reserves memory by its max pods, Amazon Linux by the addresses that the instance has.
+    reserve = pods if node_class.ami_family == AmiFamily.BOTTLEROCKET else None
+    given = allocatable(instance, pods=pods, disk_gib=node_class.disk_size, reserve_for=reserve)
+    own: Mapping[str, Collection[str]] = selection.labels(instance)
+    labels = {key: next(iter(values)) for key, values in own.items() if len(values) == 1 and "" not in values}
+    labels |= {
+        selection.CAPACITY_TYPE: str(plan.kinds[0].capacity_type),
+        _CPU: str(instance.vcpus),
+        _MEMORY: str(instance.memory_mib),
+        NODE_POOL: plan.name,
+        _NODE_CLASS: node_class.name,
+        **_READY,
+        **dict(plan.labels),
+    }
+    regions = {found[0] for zone in zones if (found := _REGION.match(zone))}
+    if len(regions) == 1:
+        labels[_REGION_LABEL] = regions.pop()
+    return NodeShape(
+        name=plan.name,
+        architecture=instance.architecture,
+        allocatable=Resources.of(
+            {name: Fraction(amount, 1000 if name == "cpu" else 1) for name, amount in given.items()}
+        ),
+        labels=tuple(sorted(labels.items())),
+        taints=plan.taints,
+        zones=zones,
+    )
+
+
+def relaxations(spec: PodSpec, *, wishes_on_taints: bool) -> Iterable[tuple[PodSpec, bool]]:
+    """Yield what Karpenter asks for a pod, one after the other, until something fits; True where taints' wishes count.
+
+    Preferences are taken for requirements, of those about the node the heaviest alone, as is the first of several
+    required terms; then the terms but the last are dropped, then wishes to be near other pods and away from them, the
+    heaviest first, then those about the node, then spreads with ScheduleAnyway, then ``PreferNoSchedule``.
+    Source: karpenter, ``pkg/controllers/provisioning/scheduling/preferences.go``.
+    """
+    affinity = spec.affinity
+    wanted = _Wanted(
+        affinity.required,
+        _heaviest_first(spec.wished_pod_affinity),
+        _heaviest_first(spec.wished_pod_anti_affinity),
+        _heaviest_first(affinity.preferred),
+        list(spec.spread),
+    )
+    yield wanted.of(spec), True
+    while wanted.drop_one():
+        yield wanted.of(spec), True
+    if wishes_on_taints:
+        yield wanted.of(spec), False
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """What is left of a pod's alternatives and preferences."""
+
+    terms: tuple[Term, ...] | None
+    near: list[PodWish]
+    away: list[PodWish]
+    wishes: list[PreferredTerm]
+    spread: list[SpreadConstraint]
+
+    def drop_one(self) -> bool:
+        """Give up the next; False where nothing is left to give up."""
+        soft = [place for place, each in enumerate(self.spread) if not each.hard]
+        if self.terms is not None and len(self.terms) > 1:
+            self.terms = self.terms[1:]
+        elif wishes := self.near or self.away or self.wishes:
+            del wishes[0]
+        elif soft:
+            self.spread[soft[0]] = self.spread[-1]
+            del self.spread[-1]
+        else:
+            return False
+        return True
+
+    def of(self, spec: PodSpec) -> PodSpec:
+        """The spec with one required term, all that is wished made part of what is required, and all spreads hard."""
+        terms = self.terms and self.terms[:1]
+        for wish in self.wishes[:1]:
+            own = terms[0].expressions if terms else ()
+            fields = terms[0].fields if terms else ()
+            terms = (Term((*own, *wish.term.expressions), fields),)
+        return replace(
+            spec,
+            affinity=NodeAffinity(spec.affinity.selector, terms),
+            spread=tuple(replace(each, hard=True) for each in self.spread),
+            pod_affinity=(*spec.pod_affinity, *(wish.term for wish in self.near)),
+            pod_anti_affinity=(*spec.pod_anti_affinity, *(wish.term for wish in self.away)),
+            wished_pod_affinity=(),
+            wished_pod_anti_affinity=(),
+        )
+
+
+def _heaviest_first(wishes: Sequence[_Wish]) -> list[_Wish]:
+    return sorted(wishes, key=lambda wish: -wish.weight)
+
+
+def first(types: int) -> int:
+    """The smallest type's place in a set that is not empty."""
+    return (types & -types).bit_length() - 1
+
+
+def bits(types: int) -> Iterable[int]:
+    """The places of a set's types."""
+    while types:
+        yield first(types)
+        types &= types - 1
+
+
+def _amount(resources: Resources, name: str) -> int:
+    return resources.pods if name == "pods" else dict(resources.items()).get(name, 0)
+
+
+def unknown_labels(keys: Iterable[str]) -> tuple[str, ...]:
+    """Labels of instance types that Karpenter gives and the tables here do not hold."""
+    return tuple(sorted(key for key in keys if key.startswith(_OWN_DOMAINS) and key not in _MADE))

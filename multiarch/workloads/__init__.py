@@ -1,1 +1,0 @@
-"""Pod specs: what a pod asks of a node, and whether a node can give it, with the reason in words."""

@@ -1,0 +1,58 @@
+"""Additions to a manifest: what JSON Patch (RFC 6902) calls ``add``, made without touching anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from multiarch.errors import KeyPath
+
+APPEND = "-"
+"""In place of a list's index: behind its last element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """``value`` is added at ``path``, whose last part is :data:`APPEND` or a key that is missing or holds null.
+
+    Everything before the last part of ``path`` is there, or was added before. ``value`` is JSON.
+    """
+
+    path: KeyPath
+    value: object
+
+    def below(self, prefix: KeyPath) -> Addition:
+        """The same addition, told from further up."""
+        return Addition((*prefix, *self.path), self.value)
+
+
+def add(target: Mapping[str, object], additions: Iterable[Addition]) -> Mapping[str, object]:
+    """Return ``target`` with additions made in their order; ``target`` itself and what is not on their way are kept.
+
+    Raises ValueError for an addition that would replace something, or lead through something that is not there.
+    """
+    for addition in additions:
+        target = _into_mapping(target, addition.path, addition.value)
+    return target
+
+
+def _into_mapping(target: Mapping[str, object], path: KeyPath, value: object) -> Mapping[str, object]:
+    key, rest = str(path[0]), path[1:]
+    there = target.get(key)
+    if rest:
+        return {**target, key: _into(there, rest, value)}
+    if there is not None:
+        raise ValueError(f"{key} is there already")
+    return {**target, key: value}
+
+
+def _into(target: object, path: KeyPath, value: object) -> object:
+    if isinstance(target, Mapping):
+        return _into_mapping(target, path, value)
+    key, rest = path[0], path[1:]
+    if isinstance(target, list | tuple):
+        if key == APPEND and not rest:
+            return [*target, value]
+        if isinstance(key, int) and rest and key < len(target):
+            return [*target[:key], _into(target[key], rest, value), *target[key + 1 :]]
+    raise ValueError(f"nothing can be added at {key}")

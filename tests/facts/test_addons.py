@@ -1,0 +1,55 @@
+import pytest
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts.addons import Toleration, add_on, add_ons
+
+ARM64 = Toleration("arch", "Equal", "arm64", "NoSchedule")
+
+
+def test_the_five_add_ons_of_a_cluster_are_known() -> None:
+    assert list(add_ons()) == ["aws-ebs-csi-driver", "coredns", "eks-pod-identity-agent", "kube-proxy", "vpc-cni"]
+
+
+def test_corednss_own_tolerations_survive_the_added_one() -> None:
+    assert add_on("coredns").configuration(ARM64) == {
+        "tolerations": [
+            {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"},
+            {"key": "CriticalAddonsOnly", "operator": "Exists"},
+            {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"},
+        ]
+    }
+
+
+def test_the_ebs_driver_takes_tolerations_for_its_controller() -> None:
+    assert add_on("aws-ebs-csi-driver").configuration(ARM64) == {
+        "controller": {
+            "tolerations": [
+                {"key": "CriticalAddonsOnly", "operator": "Exists"},
+                {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
+                {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"},
+            ]
+        }
+    }
+
+
+@pytest.mark.parametrize("name", ["eks-pod-identity-agent", "kube-proxy", "vpc-cni"])
+def test_a_daemonset_that_tolerates_everything_is_left_alone(name: str) -> None:
+    assert add_on(name).toleration_path is None
+    assert add_on(name).configuration(ARM64) == {}
+
+
+@pytest.mark.parametrize("name", add_ons())
+def test_without_a_toleration_to_add_nothing_is_configured(name: str) -> None:
+    assert add_on(name).configuration() == {}
+
+
+def test_a_toleration_that_is_there_already_is_not_repeated() -> None:
+    critical = Toleration("CriticalAddonsOnly", "Exists")
+    tolerations = add_on("coredns").configuration(critical, ARM64, ARM64)["tolerations"]
+    assert isinstance(tolerations, list)
+    assert len(tolerations) == 3
+
+
+def test_an_unknown_add_on_is_an_error_with_the_known_names() -> None:
+    with pytest.raises(UnknownFactError, match="Known are aws-ebs-csi-driver, coredns"):
+        add_on("core-dns")

@@ -1,0 +1,406 @@
+"""Manifests' texts get lines, keep all they have, and mean what the algebra says."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import parse_taint
+from multiarch.manifests.label_query import parse_label_query
+from multiarch.manifests.templates import Selection
+from multiarch.patching.edits import Edited, edit
+from multiarch.patching.transform import ContradictionError, Wish, transform
+from tests.patching.test_transform import SPECS
+
+ARM, AMD = Architecture.ARM64, Architecture.AMD64
+TAINT = parse_taint("arch=arm64:NoSchedule")
+TOLERATE = Wish(tolerate=(TAINT,))
+PREFER = Wish(prefer=ARM, tolerate=(TAINT,))
+REQUIRE = Wish(require=ARM)
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment   # the usual
+metadata:
+  name: "api"
+  namespace: shop
+  labels: {app: api}
+spec:
+  template:
+    spec:
+      # one container
+      containers:
+      - name: 'a'
+        image: b
+"""
+
+
+def loaded(text: str) -> list[Any]:
+    return list(YAML(typ="safe", pure=True).load_all(text))
+
+
+def added_lines(before: str, edited: Edited) -> list[str]:
+    """Lines that were added; nothing may have been taken away."""
+    changes = list(difflib.ndiff(before.splitlines(), edited.text.splitlines()))
+    assert not [line for line in changes if line.startswith("- ")]
+    return [line[2:] for line in changes if line.startswith("+ ")]
+
+
+def test_lines_are_added_in_the_style_of_the_manifest() -> None:
+    edited = edit(DEPLOYMENT, PREFER)
+    assert added_lines(DEPLOYMENT, edited) == [
+        "      tolerations:",
+        "      - key: arch",
+        "        operator: Equal",
+        "        value: arm64",
+        "        effect: NoSchedule",
+        "      affinity:",
+        "        nodeAffinity:",
+        "          preferredDuringSchedulingIgnoredDuringExecution:",
+        "          - weight: 100",
+        "            preference:",
+        "              matchExpressions:",
+        "              - key: kubernetes.io/arch",
+        "                operator: In",
+        "                values: [arm64]",
+    ]
+    assert (edited.faults, edited.objects, edited.changed) == ((), 1, True)
+    assert edited.outcomes[0].template.title == "Deployment shop/api"
+
+
+def test_lists_stand_further_in_where_the_manifest_has_them_so() -> None:
+    deeper = DEPLOYMENT.replace("      - name: 'a'\n        image: b", "        - name: 'a'\n          image: b")
+    assert added_lines(deeper, edit(deeper, TOLERATE))[1] == "        - key: arch"
+
+
+def test_the_second_time_nothing_changes() -> None:
+    once = edit(DEPLOYMENT, PREFER).text
+    again = edit(once, PREFER)
+    assert (again.text, again.changed) == (once, False)
+
+
+def comments(text: str) -> list[str]:
+    return [part.split("\n")[0] for part in text.split("#")[1:]]
+
+
+PLACES = [
+    "      tolerations: []\n",
+    "      tolerations: [] # none\n",
+    "      tolerations:\n",
+    "      tolerations: null\n",
+    "      tolerations: ~ # none\n",
+    "      tolerations: # none yet\n      # below\n",
+    "      tolerations:\n      - key: gpu # first\n        operator: Exists\n\n      # below\n",
+    "      tolerations:\n        - {key: gpu, operator: Exists} # first\n",
+    "      tolerations: [{key: gpu, operator: Exists,},] # first\n",
+    "      tolerations: [\n        {key: gpu, operator: Exists}, # first\n      ]\n",
+    "      tolerations: &mine\n      - key: gpu\n        operator: Exists\n",
+    "      tolerations: !!seq\n      -   key: gpu\n          operator: Exists\n",
+    '      tolerations: [{"key":"gpu","operator":"Exists"}]\n',
+    '      "tolerations":\n      -\n        key: gpu\n        operator: Exists\n',
+    "      tolerations:\n      - key: gpu\n        operator:\n          Exists\n",
+    "      tolerations:\n      - key: gpu\n        value: |-\n          # x\n      terminationGracePeriodSeconds: 3\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("ending", ["", "\n", "# end", "...\n", "\n\n---\n# nothing\n"])
+def test_whatever_is_written_there_a_toleration_is_added_and_nothing_else_changes(
+    place: str, ending: str, *, last: bool
+) -> None:
+    if "Seconds" in place and last is False:
+        place = place.partition("      terminationGrace")[0]
+    text = DEPLOYMENT + place if last else DEPLOYMENT.replace("      # one", f"{place}      # one")
+    text += ending
+    if ending == "":
+        text = text.removesuffix("\n")
+    edited = edit(text, TOLERATE)
+    assert edited.faults == ()
+    before, after = loaded(text), loaded(edited.text)
+    before[0]["spec"]["template"]["spec"] = transform(before[0]["spec"]["template"]["spec"], TOLERATE).spec
+    assert after == before
+    assert comments(edited.text) == comments(text)
+    assert not edit(edited.text, TOLERATE).changed
+
+
+def test_a_key_in_braces_that_has_neither_value_nor_colon_gets_both() -> None:
+    text = "{kind: Pod, apiVersion: v1, spec: {tolerations, containers: [{name: a}]}}\n"
+    edited = edit(text, TOLERATE)
+    added = "{key: arch, operator: Equal, value: arm64, effect: NoSchedule}"
+    assert (edited.faults, edited.text) == ((), text.replace("tolerations", f"tolerations: [{added}]"))
+
+
+def test_what_kubectl_takes_for_a_truth_value_is_no_text() -> None:
+    (fault,) = edit(DEPLOYMENT + "      tolerations: [{key: on, operator: Exists}]\n", TOLERATE).faults
+    assert "spec.template.spec.tolerations[0].key" in fault.message
+
+
+def test_a_mark_in_the_middle_is_told_and_nothing_is_shifted() -> None:
+    text = DEPLOYMENT + "...\n\ufeff" + DEPLOYMENT
+    edited = edit(text, TOLERATE)
+    (fault,) = edited.faults
+    assert (fault.line, "byte order mark" in fault.message) == (15, True)
+
+
+@pytest.mark.parametrize(
+    "text", ["|+\n          foo\n\n\n", "|\n          # foo\n\n", ">-\n          a\n          b\n"]
+)
+def test_a_block_of_text_at_the_end_keeps_its_value(text: str) -> None:
+    whole = DEPLOYMENT + f"      hostname: {text}"
+    edited = edit(whole, TOLERATE)
+    assert edited.faults == ()
+    spec = loaded(edited.text)[0]["spec"]["template"]["spec"]
+    assert spec["hostname"] == loaded(whole)[0]["spec"]["template"]["spec"]["hostname"]
+    assert len(spec["tolerations"]) == 1
+
+
+def test_other_documents_keep_every_byte() -> None:
+    odd = "\ufeff%YAML 1.2\n---\n\n# top\nkind:   ConfigMap\napiVersion: v1\n"
+    odd += "data: { 'a' : \"\\x41\" }   \n...\n# between\n---\n"
+    rest = "---\r\n# windows\r\napiVersion: v1\r\nkind: Service\r\n---\n\n"
+    edited = edit(odd + DEPLOYMENT + rest, TOLERATE)
+    assert edited.faults == ()
+    assert edited.text.startswith(odd + DEPLOYMENT)
+    assert edited.text.endswith("effect: NoSchedule\n" + rest)
+    assert edited.objects == 3
+
+
+def test_line_ends_of_windows_stay() -> None:
+    text = DEPLOYMENT.replace("\n", "\r\n")
+    edited = edit(text, PREFER)
+    assert edited.text.replace("\r\n", "") == edited.text.replace("\r", "").replace("\n", "")
+    assert edited.changed
+
+
+STYLES = st.fixed_dictionaries({
+    "default_flow_style": st.sampled_from([False, True, None]),
+    "indent": st.sampled_from([(2, 2, 0), (2, 4, 2), (4, 4, 2), (4, 6, 4)]),
+})  # fmt: skip
+
+
+def dumped(value: object, style: Mapping[str, Any]) -> str:
+    yaml = YAML()
+    yaml.default_flow_style = style["default_flow_style"]
+    mapping, sequence, offset = style["indent"]
+    yaml.indent(mapping=mapping, sequence=sequence, offset=offset)
+    yaml.width = 200
+    stream = io.StringIO()
+    yaml.dump(value, stream)
+    return stream.getvalue()
+
+
+def objects(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": spec}
+    meta = {"metadata": {"name": "x"}}
+    return [
+        {"apiVersion": "apps/v1", "kind": "Deployment", **meta, "spec": {"template": template, "replicas": 1}},
+        {
+            "apiVersion": "batch/v1",
+            "kind": "CronJob",
+            **meta,
+            "spec": {"jobTemplate": {"spec": {"template": template}}},
+        },
+        {"apiVersion": "v1", "kind": "Pod", **meta, "spec": spec},
+        {"apiVersion": "x.io/v1", "kind": "Rollout", **meta, "spec": {"parts": [{"template": template}]}},
+        {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Pod", **meta, "spec": spec}]},
+    ]
+
+
+def spec_in(written: Any) -> Any:  # noqa: ANN401
+    """The pod spec in one of :func:`objects`."""
+    spec = written["items"][0]["spec"] if "items" in written else written["spec"]
+    spec = spec.get("jobTemplate", {"spec": spec})["spec"]
+    spec = spec["parts"][0] if "parts" in spec else spec
+    return spec["template"]["spec"] if "template" in spec else spec
+
+
+@settings(max_examples=150, deadline=None)
+@given(SPECS, STYLES, st.integers(0, 4), st.sampled_from([PREFER, REQUIRE, TOLERATE]))
+def test_in_every_style_and_object_the_text_says_what_the_algebra_says(
+    spec: dict[str, Any], style: dict[str, Any], which: int, wish: Wish
+) -> None:
+    written = objects(spec)[which]
+    text = dumped(written, style)
+    edited = edit(text, wish)
+    try:
+        expected = transform(spec, wish)
+    except ContradictionError:
+        assert len(edited.faults) == 1
+        assert edited.text == text
+        return
+    assert edited.faults == ()
+    (after,) = loaded(edited.text)
+    assert spec_in(after) == expected.spec
+    assert edited.changed is expected.changed
+    assert edited.changed or edited.text == text
+
+
+@settings(max_examples=60, deadline=None)
+@given(SPECS, st.sampled_from([None, 2, 4, "\t"]), st.booleans(), st.sampled_from(["", "\n"]))
+def test_json_stays_json(spec: dict[str, Any], indent: int | str | None, alphabets: bool, end: str) -> None:  # noqa: FBT001 (hypothesis passes it)
+    written = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "é"}, "spec": spec}
+    text = json.dumps(written, indent=indent, ensure_ascii=alphabets) + end
+    edited = edit(text, TOLERATE)
+    expected = transform(spec, TOLERATE)
+    assert edited.text == json.dumps({**written, "spec": expected.spec}, indent=indent, ensure_ascii=alphabets) + end
+
+
+# -- anchors -----------------------------------------------------------------------------------------------------------
+
+
+def pod(name: str, rest: str) -> str:
+    return (
+        f"- apiVersion: v1\n  kind: Pod\n  metadata: {{name: {name}}}\n  spec:\n    containers: [{{name: a}}]\n{rest}"
+    )
+
+
+HEAD = "apiVersion: v1\nkind: List\nitems:\n"
+SHARED = [
+    (pod("a", "    tolerations: &t [{key: a, operator: Exists}]\n") + pod("b", "    tolerations: *t\n"), "&t", 9),
+    (pod("a", "    affinity: &t {podAffinity: {}}\n") + pod("b", "    affinity: *t\n"), "&t", 9),
+    (pod("a", "    affinity: &t {}\n") + pod("b", "    affinity: &u\n      nodeAffinity: *t\n"), "&t", 9),
+]
+
+
+@pytest.mark.parametrize(("items", "named", "line"), SHARED)
+def test_what_templates_share_is_not_changed_behind_their_backs(items: str, named: str, line: int) -> None:
+    edited = edit(HEAD + items, PREFER)
+    assert edited.text == HEAD + items
+    (fault,) = edited.faults
+    assert (fault.line, fault.message) == (
+        line,
+        f"document 1: can't be changed here alone: {named} stands here, which other places mean too.",
+    )
+
+
+def test_an_alias_that_leads_to_the_list_is_named() -> None:
+    text = "x: &t [{key: a, operator: Exists}]\n" + DEPLOYMENT + "      tolerations: *t\n"
+    (fault,) = edit(text, TOLERATE).faults
+    assert (fault.line, "*t stands here" in fault.message) == (15, True)
+
+
+def test_what_is_merged_in_is_not_changed() -> None:
+    text = "x: &t {tolerations: [{key: a, operator: Exists}]}\n" + DEPLOYMENT + "      <<: *t\n"
+    (fault,) = edit(text, TOLERATE).faults
+    assert "tolerations is not written here, but merged in by <<" in fault.message
+    assert edit(text, REQUIRE).changed, "what is not merged in can be added"
+    assert edit(text, REQUIRE).faults == ()
+
+
+def test_anchors_that_are_not_in_the_way_stay() -> None:
+    text = DEPLOYMENT.replace("metadata:\n", "metadata: &m\n") + "      labels: *m\n"
+    edited = edit(text, PREFER)
+    assert edited.faults == ()
+    assert len(added_lines(text, edited)) == 14
+
+
+def test_patches_need_no_place_to_write() -> None:
+    judged = edit(HEAD + SHARED[0][0], TOLERATE, judge_only=True)
+    assert (judged.faults, judged.text, judged.changed) == ((), HEAD + SHARED[0][0], True)
+
+
+# -- what is and is not a template -------------------------------------------------------------------------------------
+
+
+def test_kinds_that_nobody_knows_are_changed_in_their_templates_only() -> None:
+    text = """\
+apiVersion: monitoring.example.com/v1
+kind: Watcher
+metadata: {name: w}
+spec:
+  containers: [{name: side}]
+  workerTemplate:
+    spec: {containers: [{name: a, image: b}]}
+"""
+    found = edit(text, TOLERATE)
+    assert not found.outcomes, "the containers around it are reached first, and nobody knows what reads them"
+    assert [(each.title, each.path) for each in found.unknown] == [("Watcher default/w", "spec.containers")]
+    inner = text.replace("  containers: [{name: side}]\n", "")
+    assert [each.template.spec.path for each in edit(inner, TOLERATE).outcomes] == ["spec.workerTemplate.spec"]
+
+
+def test_a_job_of_another_group_is_not_taken_for_kubernetes_own() -> None:
+    text = """\
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: w}
+spec:
+  tasks:
+  - template: {spec: {containers: [{name: a}]}}
+  - template: {spec: {containers: [{name: b}]}}
+"""
+    edited = edit(text, TOLERATE)
+    assert [each.template.spec.path for each in edited.outcomes] == [
+        "spec.tasks[0].template.spec",
+        "spec.tasks[1].template.spec",
+    ]
+    assert edited.text.count("tolerations: [{key: arch") == 2
+
+
+def test_what_is_no_object_is_left_alone_and_told() -> None:
+    edited = edit("replicas: 3\ncontainers: [{name: a}]\n---\n- op: add\n", TOLERATE)
+    assert (edited.foreign, edited.objects, edited.changed) == ((1, 4), 0, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("a: [\n", 1, "no YAML that can be read: did not find expected node content"),
+        (f"{DEPLOYMENT}---\na: 1\na: 2\n", 16, "the key a stands there twice"),
+        ("---\n{{ include }}: {{ b }}\n", 2, "no YAML that can be read: "),
+        (
+            "kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: 3\n",
+            1,
+            "document 1, Pod default/p: spec: 3 is no mapping",
+        ),
+        ("kind: Job\napiVersion: batch/v1\n", 1, "document 1, Job: spec.template.spec: is missing."),
+        ("a: &a [*a]\n", 1, "the alias a leads to what it stands in"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_and_leaves_the_text_alone(text: str, line: int, said: str) -> None:
+    edited = edit(text, TOLERATE)
+    (fault,) = edited.faults
+    assert said in fault.message
+    assert fault.line == line
+
+
+def test_aliases_that_multiply_are_refused() -> None:
+    rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    (fault,) = edit("\n".join(rows), TOLERATE).faults
+    assert "aliases make more than 5000000 values" in fault.message
+
+
+# -- selection ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("selection", "selected"),
+    [
+        (Selection(), True),
+        (Selection(kinds=("deployment",)), True),
+        (Selection(kinds=("Pod",)), False),
+        (Selection(names=("a*", "b")), True),
+        (Selection(names=("b",)), False),
+        (Selection(namespaces=("shop",)), True),
+        (Selection(namespaces=("default",)), False),
+        (Selection(labels=parse_label_query("app=api,!tier")), True),
+        (Selection(labels=parse_label_query("app!=api")), False),
+        (Selection(labels=parse_label_query("app in (web, api), tier notin (x)")), True),
+        (Selection(labels=parse_label_query("tier")), False),
+    ],
+)
+def test_only_what_is_selected_is_changed(selection: Selection, *, selected: bool) -> None:
+    edited = edit(DEPLOYMENT, TOLERATE, selection)
+    assert edited.changed is selected
+    assert (edited.text == DEPLOYMENT) is not selected

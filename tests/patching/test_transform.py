@@ -1,0 +1,381 @@
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Effect, Taint, parse_taint
+from multiarch.manifests.values import ManifestError
+from multiarch.patching.transform import ContradictionError, Transformed, Wish, toleration_of, transform
+from multiarch.scheduling.affinity import node_affinity_from
+from multiarch.scheduling.architectures import allowed_architectures, as_pod_spec, exclusions
+from multiarch.scheduling.pod_spec import PodSpec, pod_spec_from
+from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
+from tests.scheduling.manifests import ARM64_TOLERATION, expression, required, spec
+
+ARM, AMD = Architecture.ARM64, Architecture.AMD64
+KEY = "kubernetes.io/arch"
+OLD_KEY = "beta.kubernetes.io/arch"
+TAINT = parse_taint("arch=arm64:NoSchedule")
+ARM_ONLY = {"key": KEY, "operator": "In", "values": ["arm64"]}
+
+# -- brute force: every node that can be made of a few labels ----------------------------------------------------------
+
+VALUES: Mapping[str, tuple[str | None, ...]] = {
+    KEY: (None, "amd64", "arm64", "7"),
+    OLD_KEY: (None, "amd64", "arm64"),
+    "disk": (None, "ssd", "9"),
+}
+NODES = [
+    {key: value for key, value in zip(VALUES, values, strict=True) if value is not None}
+    for values in itertools.product(*VALUES.values())
+]
+TAINTS = [parse_taint(text) for text in ("arch=arm64:NoSchedule", "arch=amd64:NoSchedule", "arch:NoSchedule",
+    "arch=arm64:NoExecute", "gpu=true:NoSchedule", "arch=arm64:PreferNoSchedule")]  # fmt: skip
+TAINT_SETS = [tuple(chosen) for size in range(len(TAINTS) + 1) for chosen in itertools.combinations(TAINTS, size)]
+
+KEYS = st.sampled_from(list(VALUES))
+WORDS = st.sampled_from(["amd64", "arm64", "ssd", "7", "9"])
+EXPRESSIONS = st.one_of(
+    st.builds(
+        lambda key, operator, values: expression(key, operator, *values),
+        KEYS, st.sampled_from(["In", "NotIn"]), st.lists(WORDS, min_size=1, max_size=3, unique=True),
+    ),
+    st.builds(expression, KEYS, st.sampled_from(["Exists", "DoesNotExist"])),
+    st.builds(expression, KEYS, st.sampled_from(["Gt", "Lt"]), st.sampled_from(["8", "many"])),
+)  # fmt: skip
+TERMS = st.fixed_dictionaries(
+    {},
+    optional={
+        "matchExpressions": st.lists(EXPRESSIONS, max_size=3),
+        "matchFields": st.just([{"key": "metadata.name", "operator": "NotIn", "values": ["node-7"]}]),
+    },
+)
+REQUIRED = st.one_of(
+    st.none(), st.builds(lambda terms: {"nodeSelectorTerms": terms}, st.lists(TERMS, min_size=1, max_size=3))
+)
+PREFERRED = st.one_of(
+    st.none(),
+    st.lists(
+        st.builds(lambda weight, term: {"weight": weight, "preference": term}, st.integers(1, 100), TERMS), max_size=2
+    ),
+)
+AFFINITIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "nodeAffinity": st.one_of(st.none(), st.fixed_dictionaries({}, optional={
+            "requiredDuringSchedulingIgnoredDuringExecution": REQUIRED,
+            "preferredDuringSchedulingIgnoredDuringExecution": PREFERRED,
+            "somethingNew": st.just({"kept": [1]}),
+        })),
+        "podAffinity": st.just({}),
+    },
+)  # fmt: skip
+SELECTORS = st.dictionaries(KEYS, WORDS, max_size=2)
+TOLERATIONS = st.lists(
+    st.sampled_from([
+        {"operator": "Exists"},
+        {"key": "arch", "operator": "Exists"},
+        {"key": "arch", "operator": "Exists", "effect": "NoSchedule"},
+        {"key": "arch", "value": "arm64"},
+        {"key": "arch", "operator": "Equal", "value": "amd64", "effect": "NoSchedule"},
+        {"key": "arch", "operator": "Equal", "effect": "NoSchedule"},
+        {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoExecute", "tolerationSeconds": 60},
+        {"key": "gpu", "operator": "Equal", "value": "true", "effect": "NoSchedule"},
+    ]),
+    max_size=3,
+)  # fmt: skip
+SPECS = st.builds(
+    lambda parts: spec(somethingNew={"a": None}, **parts),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "nodeSelector": st.one_of(st.none(), SELECTORS),
+            "affinity": st.one_of(st.none(), AFFINITIES),
+            "tolerations": st.one_of(st.none(), TOLERATIONS),
+        },
+    ),
+)
+ARCHITECTURES = st.sampled_from(list(Architecture))
+
+
+def read(written: Mapping[str, object]) -> PodSpec:
+    return pod_spec_from(as_pod_spec(written))
+
+
+def allowed(written: Mapping[str, object]) -> list[int]:
+    """Numbers of all the nodes that selector and affinity allow, judged by the reading side."""
+    affinity = node_affinity_from(as_pod_spec(written))
+    return [number for number, labels in enumerate(NODES) if affinity.allows(labels)]
+
+
+def borne(written: Mapping[str, object]) -> set[tuple[Taint, ...]]:
+    """All sets of taints that a pod bears."""
+    found = tolerations_from(as_pod_spec(written)["tolerations"])
+    return {taints for taints in TAINT_SETS if first_untolerated(found, taints) is None}
+
+
+def kept(before: object, after: object) -> bool:
+    """Whether everything in ``before`` is in ``after``, lists in their order, new elements at their end."""
+    if isinstance(before, Mapping):
+        assert isinstance(after, Mapping)
+        assert list(after)[: len(before)] == list(before)
+        return all(kept(value, after[key]) for key, value in before.items())
+    if isinstance(before, list):
+        assert isinstance(after, list)
+        return len(after) >= len(before) and all(map(kept, before, after))
+    return before is None or before == after
+
+
+def check_always(written: Mapping[str, Any], wish: Wish) -> Transformed:
+    """What holds for every transformation."""
+    original = copy.deepcopy(written)
+    found = transform(written, wish)
+    assert written == original, "the input was changed"
+    assert kept(written, found.spec)
+    assert found.changed is (found.spec != written) is bool(found.done)
+    again = transform(found.spec, wish)
+    assert (again.spec, again.additions, again.done) == (found.spec, (), ())
+    read(found.spec)
+    return found
+
+
+@settings(max_examples=600, deadline=None)
+@given(SPECS, ARCHITECTURES)
+def test_a_required_architecture_leaves_exactly_the_nodes_of_that_architecture(
+    written: dict[str, Any], architecture: Architecture
+) -> None:
+    here = [number for number in allowed(written) if NODES[number].get(KEY) == architecture]
+    try:
+        found = check_always(written, Wish(require=architecture))
+    except ContradictionError:
+        real = [number for number in here if NODES[number].get(OLD_KEY) == architecture]
+        assert real == [], "there is such a node as kubelets label it"
+        assert architecture not in allowed_architectures(written)
+        return
+    assert allowed(found.spec) == here
+    assert borne(found.spec) == borne(written)
+    assert allowed_architectures(found.spec) == {architecture}
+
+
+@settings(max_examples=400, deadline=None)
+@given(SPECS, ARCHITECTURES, st.integers(1, 100))
+def test_a_preferred_architecture_changes_no_node_but_its_worth(
+    written: dict[str, Any], architecture: Architecture, weight: int
+) -> None:
+    try:
+        found = check_always(written, Wish(prefer=architecture, weight=weight))
+    except ContradictionError:
+        assert architecture not in allowed_architectures(written)
+        return
+    assert allowed(found.spec) == allowed(written)
+    assert borne(found.spec) == borne(written)
+    old, new = (node_affinity_from(as_pod_spec(each)) for each in (written, found.spec))
+    for labels in NODES:
+        more = weight if found.changed and labels.get(KEY) == architecture else 0
+        assert new.preference(labels) == old.preference(labels) + more
+
+
+@settings(max_examples=400, deadline=None)
+@given(SPECS, st.lists(st.sampled_from(TAINTS), min_size=1, max_size=3))
+def test_a_tolerated_taint_lets_a_pod_bear_that_taint_and_no_other(
+    written: dict[str, Any], taints: list[Taint]
+) -> None:
+    found = check_always(written, Wish(tolerate=tuple(taints)))
+    assert allowed(found.spec) == allowed(written)
+    before = borne(written)
+    assert borne(found.spec) == {each for each in TAINT_SETS if tuple(t for t in each if t not in taints) in before}
+
+
+@settings(max_examples=300, deadline=None)
+@given(SPECS)
+def test_an_architecture_is_open_exactly_if_a_node_of_it_is_allowed_by_the_rules_on_architecture(
+    written: dict[str, Any],
+) -> None:
+    """Other labels are taken to be met, so they are taken out first; a term without any is as good as no rule."""
+    stripped = copy.deepcopy(written)
+    for rule in list(other_rules(stripped)):
+        if rule["operator"] not in {"Gt", "Lt"} or rule["values"] == ["8"]:
+            rule.clear()
+            rule.update(expression(KEY, "Exists"))
+    stripped["nodeSelector"] = {key: v for key, v in (written.get("nodeSelector") or {}).items() if key != "disk"}
+    affinity = node_affinity_from(as_pod_spec(stripped))
+    expected = {each for each in Architecture if affinity.allows({KEY: each, OLD_KEY: each})}
+    assert allowed_architectures(written) == expected
+    assert {each.architecture for each in exclusions(written)} == set(Architecture) - expected
+
+
+def other_rules(written: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    rules = (written.get("affinity") or {}).get("nodeAffinity") or {}
+    terms = (rules.get("requiredDuringSchedulingIgnoredDuringExecution") or {}).get("nodeSelectorTerms") or []
+    for term in terms:
+        yield from (each for each in term.get("matchExpressions") or [] if each["key"] == "disk")
+
+
+# -- by hand -----------------------------------------------------------------------------------------------------------
+
+
+def terms_of(written: Mapping[str, Any]) -> list[dict[str, Any]]:
+    rules = written["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    found: list[dict[str, Any]] = rules["nodeSelectorTerms"]
+    return found
+
+
+def test_a_requirement_is_added_to_every_term_and_never_as_a_term() -> None:
+    ssd, gpu = expression("disk", "In", "ssd"), expression("gpu", "Exists")
+    found = transform(spec(affinity=required([ssd], [gpu])), Wish(require=ARM))
+    assert terms_of(found.spec) == [{"matchExpressions": [ssd, ARM_ONLY]}, {"matchExpressions": [gpu, ARM_ONLY]}]
+    assert found.done == ("requires architecture arm64 in affinity terms 1, 2",)
+
+
+def test_a_term_that_says_it_already_is_left_alone() -> None:
+    either = expression(KEY, "In", "arm64", "amd64")
+    found = transform(
+        spec(affinity=required([ARM_ONLY], [either], [either, expression(KEY, "NotIn", "amd64")])), Wish(require=ARM)
+    )
+    assert found.done == ("requires architecture arm64 in affinity term 2",)
+
+
+def test_an_empty_term_stays_empty() -> None:
+    found = transform(spec(affinity=required([], [expression("gpu", "Exists")])), Wish(require=ARM))
+    assert terms_of(found.spec)[0] == {"matchExpressions": []}
+    assert len(terms_of(found.spec)[1]["matchExpressions"]) == 2
+
+
+def test_without_any_rule_the_first_is_written() -> None:
+    nothings: list[dict[str, Any]] = [{}, {"affinity": None}, {"affinity": {}}, {"affinity": {"nodeAffinity": None}}]
+    for nothing in nothings:
+        found = transform(spec(**nothing), Wish(require=ARM))
+        assert terms_of(found.spec) == [{"matchExpressions": [ARM_ONLY]}]
+        assert len(found.additions) == 1
+
+
+def test_a_node_selector_that_says_the_same_is_enough() -> None:
+    found = transform(spec(nodeSelector={KEY: "arm64"}), Wish(require=ARM))
+    assert not found.changed
+    assert found.notes == ("requires architecture arm64 already, by nodeSelector",)
+
+
+CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"nodeSelector": {KEY: "amd64"}}, "nodeSelector wants kubernetes.io/arch=amd64"),
+    ({"nodeSelector": {OLD_KEY: "amd64"}}, "nodeSelector wants beta.kubernetes.io/arch=amd64"),
+    ({"affinity": required([expression(KEY, "In", "amd64")])}, "architecture amd64 required by affinity term 1"),
+    (
+        {"affinity": required([expression(KEY, "NotIn", "arm64")])},
+        "architecture other than arm64 required by affinity term 1",
+    ),
+    (
+        {"affinity": required([expression(KEY, "DoesNotExist")])},
+        "no label kubernetes.io/arch required by affinity term 1",
+    ),
+    ({"affinity": required([expression(KEY, "Gt", "3")])}, "kubernetes.io/arch>3 required by affinity term 1"),
+    ({"affinity": required([])}, "affinity term 1 is empty, which matches no node"),
+    (
+        {"affinity": required([expression("disk", "In", "ssd"), expression(OLD_KEY, "In", "amd64")])},
+        "architecture amd64 required by affinity term 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rules", "reason"), CONTRADICTIONS)
+@pytest.mark.parametrize("verb", ["require", "prefer"])
+def test_what_excludes_an_architecture_is_named_when_it_is_wanted(
+    rules: dict[str, Any], reason: str, verb: str
+) -> None:
+    wish = Wish(require=ARM) if verb == "require" else Wish(prefer=ARM)
+    with pytest.raises(ContradictionError) as raised:
+        transform(spec(**rules), wish)
+    assert raised.value.reason == reason
+    assert str(raised.value).startswith(f"document 1: spec: can't {verb} architecture arm64: {reason}.")
+    assert {each.architecture: each.reason for each in exclusions(spec(**rules))}[ARM] == reason
+
+
+def test_amd64_only_is_recognised_however_it_is_said() -> None:
+    for rules, _ in CONTRADICTIONS[:4]:
+        assert allowed_architectures(spec(**rules)) == {AMD}
+    two = required([expression(KEY, "In", "amd64")], [expression(KEY, "In", "arm64")])
+    assert allowed_architectures(spec(affinity=two)) == {AMD, ARM}
+    assert allowed_architectures(spec()) == {AMD, ARM}
+
+
+def test_the_reason_names_each_term() -> None:
+    terms = required([expression(KEY, "NotIn", "arm64")], [expression(KEY, "In", "amd64")])
+    reason = (
+        "architecture other than arm64 required by affinity term 1, and architecture amd64 required by affinity term 2"
+    )
+    assert [(each.architecture, each.reason) for each in exclusions(spec(affinity=terms))] == [(ARM, reason)]
+
+
+def test_a_toleration_goes_behind_the_others() -> None:
+    other = {"key": "gpu", "operator": "Exists"}
+    found = transform(spec(tolerations=[other]), Wish(tolerate=(TAINT,)))
+    assert found.spec["tolerations"] == [other, ARM64_TOLERATION]
+    assert found.done == ("tolerates arch=arm64:NoSchedule",)
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        ({"operator": "Exists"}, "tolerates arch=arm64:NoSchedule already, by the toleration everything"),
+        ({"key": "arch", "value": "arm64"}, "tolerates arch=arm64:NoSchedule already, by the toleration arch=arm64"),
+    ],
+)
+def test_a_toleration_that_covers_the_taint_is_enough(there: dict[str, Any], words: str) -> None:
+    found = transform(spec(tolerations=[there]), Wish(tolerate=(TAINT,)))
+    assert (found.changed, found.notes) == (False, (words,))
+
+
+def test_a_toleration_for_some_seconds_is_told() -> None:
+    """The first toleration that matches sets the time, so another one behind it would not help."""
+    there = {"key": "arch", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}
+    found = transform(spec(tolerations=[there]), Wish(tolerate=(parse_taint("arch=arm64:NoExecute"),)))
+    assert found.notes == ("tolerates arch=arm64:NoExecute for 60 seconds only, by the toleration arch:NoExecute",)
+
+
+def test_a_taint_without_value_is_tolerated_without_value_only() -> None:
+    assert toleration_of(Taint("arch", "", Effect.NO_SCHEDULE)) == {
+        "key": "arch",
+        "operator": "Equal",
+        "effect": "NoSchedule",
+    }
+
+
+def test_a_preference_that_weighs_as_much_for_the_other_is_told() -> None:
+    wishes = [{"weight": 100, "preference": {"matchExpressions": [expression(KEY, "In", "amd64")]}}]
+    rules = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wishes}}
+    found = transform(spec(affinity=rules), Wish(prefer=ARM))
+    assert found.changed
+    assert found.notes == ("also prefers architecture amd64, with weight 100, which is not less",)
+
+
+def test_a_preference_is_not_written_twice_with_another_weight() -> None:
+    once = transform(spec(), Wish(prefer=ARM, weight=30)).spec
+    found = transform(once, Wish(prefer=ARM, weight=100))
+    assert (found.changed, found.notes) == (False, ("prefers architecture arm64 already, with weight 30",))
+
+
+def test_what_the_api_server_refuses_is_refused_with_its_path() -> None:
+    with pytest.raises(ManifestError, match=r"spec\.affinity\.nodeAffinity.*nodeSelectorTerms: needs at least one"):
+        transform(spec(affinity=required()), Wish(require=ARM))
+    with pytest.raises(ManifestError, match=r"spec\.tolerations\[0\]\.effect: 'Never' is no taint effect"):
+        transform(spec(tolerations=[{"key": "a", "effect": "Never"}]), Wish(tolerate=(TAINT,)))
+    with pytest.raises(ManifestError, match="is no mapping"):
+        transform(spec(affinity=[]), Wish(prefer=ARM))
+
+
+@pytest.mark.parametrize("wrong", [{"require": ARM, "prefer": ARM}, {"prefer": ARM, "weight": 0}, {"weight": 101}])
+def test_a_wish_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        Wish(**wrong)
+
+
+def test_all_wishes_are_met_at_once_and_told_in_order() -> None:
+    found = transform(spec(), Wish(prefer=ARM, tolerate=(TAINT,)))
+    assert found.done == ("tolerates arch=arm64:NoSchedule", "prefers architecture arm64 with weight 100")
+    assert [addition.path for addition in found.additions] == [("tolerations",), ("affinity",)]

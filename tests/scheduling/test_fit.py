@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multiarch.facts.architectures import Architecture
+from multiarch.scheduling.fit import Fit, daemon_overhead, unmodelled, why_not
+from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.reasons import Cause
+from multiarch.scheduling.resources import Resources, Shortage
+from tests.scheduling.manifests import (
+    ARM64_TOLERATION,
+    GI,
+    ZONES,
+    container,
+    expression,
+    pod,
+    pods,
+    required,
+    shape,
+    spec,
+    workload,
+)
+
+ZONE = "topology.kubernetes.io/zone"
+TAINTED = ("arch=arm64:NoSchedule",)
+
+
+def said(wanted: Pod, *, free: Resources | None = None, **more: Any) -> tuple[Cause, str] | None:
+    reason = why_not(wanted, shape(**more), free)
+    return None if reason is None else (reason.cause, str(reason))
+
+
+def test_a_pod_that_asks_for_nothing_fits() -> None:
+    assert said(pod()) is None
+
+
+def test_a_taint_without_a_toleration_keeps_the_pod_off() -> None:
+    assert said(pod(), taints=TAINTED) == (Cause.TAINT, "does not tolerate arch=arm64:NoSchedule")
+    assert said(pod(tolerations=[ARM64_TOLERATION]), taints=TAINTED) is None
+    assert said(pod(), taints=["arch=arm64:PreferNoSchedule"]) is None
+
+
+def test_a_toleration_that_no_eks_cluster_honours_says_so() -> None:
+    wanted = pod(tolerations=[{"key": "level", "operator": "Gt", "value": "5"}])
+    reason = why_not(wanted, shape(taints=["level=7:NoSchedule"]))
+    assert reason is not None
+    assert reason.text.startswith("does not tolerate level=7:NoSchedule (toleration level>5: Gt counts only with")
+    assert any("level>5" in clause for clause in unmodelled(wanted))
+
+
+def test_the_architecture_is_a_label_of_every_node() -> None:
+    amd64 = pod(nodeSelector={"kubernetes.io/arch": "amd64"})
+    assert said(amd64) == (Cause.NODE_SELECTOR, "nodeSelector wants kubernetes.io/arch=amd64")
+    assert said(amd64, architecture=Architecture.AMD64) is None
+    rules = required([expression("disk", "Exists")], [expression("kubernetes.io/arch", "In", "amd64")])
+    assert said(pod(affinity=rules)) == (
+        Cause.NODE_AFFINITY,
+        "a label disk required by affinity term 1, and architecture amd64 required by affinity term 2",
+    )
+    assert said(pod(affinity=rules), labels={"disk": "ssd"}) is None
+
+
+def test_a_shape_whose_labels_contradict_its_architecture_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"arm-spot is arm64, but its label kubernetes\.io/arch says amd64"):
+        shape(labels={"kubernetes.io/arch": "amd64"})
+
+
+def test_a_new_node_has_a_host_name_that_nobody_can_have_asked_for() -> None:
+    host = "kubernetes.io/hostname"
+    assert said(pod(affinity=required([expression(host, "Exists")]))) is None
+    assert said(pod(affinity=required([expression(host, "NotIn", "ip-10-0-0-1")]))) is None
+    assert said(pod(nodeSelector={host: "ip-10-0-0-1"})) == (
+        Cause.NODE_SELECTOR,
+        "nodeSelector wants kubernetes.io/hostname=ip-10-0-0-1",
+    )
+
+
+def test_one_of_the_zones_is_enough() -> None:
+    fit = Fit()
+    second = pod(nodeSelector={ZONE: ZONES[1]})
+    assert fit.why_not(second, shape()) is None
+    assert fit.zones(second, shape()) == (ZONES[1],)
+    assert fit.zones(pod(), shape()) == ZONES
+    assert fit.zones(pod(), shape(zones=())) == (None,)
+    assert fit.zones(second, shape(zones=())) == ()
+    assert said(pod(nodeSelector={ZONE: "us-east-1a"})) == (
+        Cause.NODE_SELECTOR,
+        "nodeSelector wants topology.kubernetes.io/zone=us-east-1a",
+    )
+
+
+def test_zones_that_are_excluded_by_different_things_name_them_all() -> None:
+    rules = required([expression("disk", "Exists")])
+    wanted = pod(nodeSelector={ZONE: ZONES[0]}, affinity=rules)
+    assert said(wanted, zones=ZONES[:2]) == (
+        Cause.NODE_SELECTOR,
+        f"nodeSelector wants {ZONE}={ZONES[0]}; a label disk required by affinity term 1",
+    )
+
+
+def test_a_pod_that_is_bound_to_a_node_fits_no_new_one() -> None:
+    assert said(pod(nodeName="ip-10-0-0-1")) == (Cause.NODE_NAME, "spec.nodeName binds it to ip-10-0-0-1")
+
+
+def big(**requests: str) -> Pod:
+    return pod(containers=[container({name.replace("_", "-"): amount for name, amount in requests.items()})])
+
+
+def test_a_pod_larger_than_an_empty_node_says_which_resource_and_by_how_much() -> None:
+    reason = why_not(big(cpu="8", memory="16Gi"), shape())
+    assert reason is not None
+    assert reason.cause is Cause.RESOURCES
+    assert reason.text == (
+        "too large for an empty node of arm-spot: cpu: 8 wanted, 3.92 available, 4.08 short; "
+        "memory: 16Gi wanted, 14Gi available, 2Gi short"
+    )
+    assert reason.shortages == (Shortage("cpu", 8000, 3920), Shortage("memory", 16 * GI, 14 * GI))
+
+
+def test_a_resource_that_a_node_does_not_have_is_short() -> None:
+    gpu = pod(containers=[container({"nvidia.com/gpu": 1})])
+    assert said(gpu) == (
+        Cause.RESOURCES,
+        "too large for an empty node of arm-spot: nvidia.com/gpu: 1 wanted, 0 available, 1 short",
+    )
+    roomy = Resources(cpu=3920, memory=14 * GI, pods=58, extended=(("nvidia.com/gpu", 4),))
+    assert said(gpu, allocatable=roomy) is None
+
+
+def test_a_pod_may_take_exactly_what_is_left_and_not_a_millicore_more() -> None:
+    wanted = big(cpu="500m", memory="1Gi")
+    assert said(wanted, free=Resources(cpu=500, memory=GI, pods=1)) is None
+    assert said(wanted, free=Resources(cpu=499, memory=GI, pods=1)) == (
+        Cause.RESOURCES,
+        "no room: cpu: 500m wanted, 499m available, 1m short",
+    )
+
+
+def test_the_number_of_pods_is_a_limit_of_its_own() -> None:
+    assert said(pod(), free=Resources(cpu=3920, memory=GI, pods=0)) == (
+        Cause.POD_COUNT,
+        "the node has as many pods as it takes",
+    )
+    none = Resources(cpu=3920, memory=GI)
+    assert said(pod(), allocatable=none) == (Cause.POD_COUNT, "a node of arm-spot has no room for pods (max pods 0)")
+
+
+def test_asking_for_none_of_a_resource_fits_a_node_that_is_over_committed() -> None:
+    assert said(big(cpu="1"), free=Resources(cpu=1000, memory=-GI, ephemeral_storage=-1, pods=1)) is None
+
+
+def test_taints_are_said_before_affinity_and_affinity_before_resources() -> None:
+    wanted: dict[str, Any] = {"containers": [container({"cpu": "64"})], "nodeSelector": {"disk": "ssd"}}
+    causes = [
+        said(pod(**wanted), taints=TAINTED),
+        said(pod(**wanted, tolerations=[ARM64_TOLERATION]), taints=TAINTED),
+        said(pod(**wanted), labels={"disk": "ssd"}),
+    ]
+    assert [cause and cause[0] for cause in causes] == [Cause.TAINT, Cause.NODE_SELECTOR, Cause.RESOURCES]
+
+
+def test_a_daemon_set_takes_of_the_nodes_that_its_pods_may_be_on() -> None:
+    agent = workload("DaemonSet", "agent", pod=spec(containers=[container({"cpu": "100m", "memory": "1Gi"})]))
+    amd64 = workload(
+        "DaemonSet", "amd", pod=spec(containers=[container({"cpu": "1"})], nodeSelector={"kubernetes.io/arch": "amd64"})
+    )
+    everywhere = workload(
+        "DaemonSet", "cni", pod=spec(containers=[container({"cpu": "50m"})], tolerations=[{"operator": "Exists"}])
+    )
+    huge = workload("DaemonSet", "huge", pod=spec(containers=[container({"cpu": "64"})]))
+    daemons = pods(agent, amd64, everywhere)
+    assert daemon_overhead(daemons, shape()) == Resources(cpu=150, memory=GI, pods=2)
+    assert daemon_overhead(daemons, shape(taints=TAINTED)) == Resources(cpu=50, pods=1)
+    assert daemon_overhead(daemons, shape(architecture=Architecture.AMD64)) == Resources(cpu=1150, memory=GI, pods=3)
+    assert daemon_overhead(pods(huge), shape()) == Resources(cpu=64000, pods=1)
+    assert daemon_overhead([pod()], shape()) == Resources()
+
+
+UNMODELLED: list[tuple[dict[str, Any], str]] = [
+    ({"containers": [container(ports=[{"containerPort": 80, "hostPort": 80}])]}, "host ports"),
+    ({"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]}, "volumes (persistentVolumeClaim)"),
+    ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "x"}]}, "resource claims"),
+    ({"runtimeClassName": "gvisor"}, "runtime class gvisor"),
+    ({"resources": {"requests": {"cpu": "1"}}}, "pod-level resources"),
+    ({"os": {"name": "windows"}}, "operating system windows"),
+    ({"schedulingGates": [{"name": "wait"}]}, "scheduling gates"),
+    ({"schedulerName": "volcano"}, "scheduler volcano"),
+    ({"schedulingGroup": {"podGroupName": "x"}}, "scheduling group"),
+    ({"priorityClassName": "high"}, "priority class high"),
+    ({"tolerations": [{"key": "a", "operator": "Lt", "value": "1"}]}, "toleration a<1"),
+    (
+        {
+            "topologySpreadConstraints": [
+                {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {}}
+            ]
+        },
+        "topology spread constraint 1 (ScheduleAnyway",
+    ),
+    (
+        {
+            "affinity": {
+                "podAntiAffinity": {
+                    "preferredDuringSchedulingIgnoredDuringExecution": [
+                        {"weight": 1, "podAffinityTerm": {"topologyKey": ZONE}}
+                    ]
+                }
+            }
+        },
+        "preferred podAntiAffinity",
+    ),
+    (
+        {
+            "affinity": {
+                "podAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": [
+                        {"topologyKey": ZONE, "namespaceSelector": {"matchLabels": {"team": "a"}}}
+                    ]
+                }
+            }
+        },
+        "namespaceSelector",
+    ),
+    (
+        {
+            "topologySpreadConstraints": [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": ZONE,
+                    "whenUnsatisfiable": "DoNotSchedule",
+                    "labelSelector": {"matchLabels": {"app": "api"}},
+                    "matchLabelKeys": ["pod-template-hash"],
+                }
+            ]
+        },
+        "label keys pod-template-hash",
+    ),
+]
+
+
+@pytest.mark.parametrize(("more", "begins"), UNMODELLED)
+def test_what_is_not_judged_is_said(more: dict[str, Any], begins: str) -> None:
+    clauses = unmodelled(pod(**more))
+    assert len(clauses) == 1
+    assert clauses[0].startswith(begins)
+
+
+def test_a_usual_pod_has_nothing_that_is_not_judged() -> None:
+    rules: dict[str, Any] = {"affinity": required([expression("disk", "Exists")]), "tolerations": [ARM64_TOLERATION]}
+    volumes = [{"name": "a", "configMap": {}}, {"name": "b", "emptyDir": {}}, {"name": "c", "projected": {}}]
+    assert unmodelled(pod(**rules, volumes=volumes, nodeSelector={"a": "b"}, schedulerName="default-scheduler")) == ()
+    assert unmodelled(pod(runtimeClassName="gvisor", overhead={"cpu": "1"})) == ()
+    assert unmodelled(pod(priorityClassName="low", preemptionPolicy="Never")) == ()
+
+
+def test_claims_of_a_stateful_set_are_said() -> None:
+    claims = [{"metadata": {"name": "data"}}]
+    (made,) = pods(workload("StatefulSet", volumeClaimTemplates=claims))
+    assert unmodelled(made) == ("volume claim templates: the zones of the volumes that exist already",)
+
+
+AMOUNTS = st.builds(Resources, st.integers(-5, 20), st.integers(-5, 20), st.integers(-5, 20), st.integers(-1, 3))
+WANTED = st.builds(Resources, st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.just(1))
+
+
+@settings(deadline=None)
+@given(AMOUNTS, WANTED)
+def test_what_covers_a_request_is_what_leaves_no_shortage_and_a_place(free: Resources, wanted: Resources) -> None:
+    assert free.covers(wanted) is (not free.shortages(wanted) and free.pods >= 1)
+    assert (free - wanted) + wanted == free

@@ -1,0 +1,85 @@
+from typing import Any
+
+import pytest
+
+from multiarch.facts.taints import Taint, parse_taint
+from multiarch.manifests.values import ManifestError
+from multiarch.scheduling.tolerations import COMPARISON_GATE, Toleration, first_untolerated
+from tests.scheduling.manifests import pod
+
+ARM64 = parse_taint("arch=arm64:NoSchedule")
+
+
+def tolerations(*written: dict[str, Any]) -> tuple[Toleration, ...]:
+    return pod(tolerations=list(written)).spec.tolerations
+
+
+# toleration, taint, tolerated: https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
+RULES = [
+    ({"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}, "arch=arm64:NoSchedule", True),
+    ({"key": "arch", "value": "arm64", "effect": "NoSchedule"}, "arch=arm64:NoSchedule", True),
+    ({"key": "arch", "operator": "", "value": "arm64"}, "arch=arm64:NoSchedule", True),
+    ({"key": "arch", "operator": "Equal", "value": "amd64"}, "arch=arm64:NoSchedule", False),
+    ({"key": "arch", "operator": "Equal"}, "arch=arm64:NoSchedule", False),
+    ({"key": "arch", "operator": "Equal"}, "arch:NoSchedule", True),
+    ({"key": "Arch", "operator": "Exists"}, "arch=arm64:NoSchedule", False),
+    ({"key": "arch", "operator": "Exists"}, "arch=arm64:NoSchedule", True),
+    ({"key": "arch", "operator": "Exists"}, "arch=arm64:NoExecute", True),
+    ({"key": "arch", "operator": "Exists", "effect": "NoSchedule"}, "arch=arm64:NoExecute", False),
+    ({"key": "arch", "operator": "Exists", "effect": "PreferNoSchedule"}, "arch=arm64:NoSchedule", False),
+    ({"operator": "Exists"}, "arch=arm64:NoSchedule", True),
+    ({"operator": "Exists"}, "anything:NoExecute", True),
+    ({"operator": "Exists", "effect": "NoExecute"}, "arch=arm64:NoSchedule", False),
+    ({"key": "arch", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}, "arch:NoExecute", True),
+    ({"key": "level", "operator": "Gt", "value": "5"}, "level=7:NoSchedule", False),
+    ({"key": "level", "operator": "Lt", "value": "5"}, "level=3:NoSchedule", False),
+]
+
+
+@pytest.mark.parametrize(("written", "taint", "tolerated"), RULES)
+def test_a_toleration_tolerates_a_taint_by_kubernetes_rules(
+    written: dict[str, Any], taint: str, *, tolerated: bool
+) -> None:
+    (toleration,) = tolerations(written)
+    assert toleration.tolerates(parse_taint(taint)) is tolerated
+
+
+def test_the_first_taint_that_keeps_a_pod_off_is_named() -> None:
+    taints = [parse_taint(text) for text in ("team=a:NoSchedule", "arch=arm64:NoSchedule", "gpu:NoExecute")]
+    assert first_untolerated(tolerations({"key": "team", "operator": "Exists"}), taints) == ARM64
+
+
+def test_a_taint_of_every_effect_but_prefer_no_schedule_keeps_off() -> None:
+    assert first_untolerated((), [parse_taint("a:PreferNoSchedule")]) is None
+    assert first_untolerated((), [parse_taint("a:NoExecute")]) == parse_taint("a:NoExecute")
+
+
+def test_different_taints_may_be_borne_by_different_tolerations() -> None:
+    borne = tolerations({"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"})
+    taints: list[Taint] = [parse_taint("a:NoSchedule"), parse_taint("b=1:NoExecute")]
+    assert first_untolerated(borne, taints) is None
+
+
+@pytest.mark.parametrize("operator", ["Lt", "Gt"])
+def test_a_numeric_comparison_says_that_it_is_not_judged(operator: str) -> None:
+    (toleration,) = tolerations({"key": "level", "operator": operator, "value": "5"})
+    assert toleration.unsupported is not None
+    assert COMPARISON_GATE in toleration.unsupported
+    assert tolerations({"key": "level", "operator": "Exists"})[0].unsupported is None
+
+
+@pytest.mark.parametrize(
+    ("written", "path", "words"),
+    [
+        ({"key": "a", "operator": "In", "value": "x"}, "operator", "'In' is no operator of a toleration"),
+        ({"operator": "Equal", "value": "x"}, "operator", "without a key the operator must be Exists"),
+        ({"key": "a", "operator": "Exists", "value": "x"}, "value", "Exists takes no value"),
+        ({"key": "a", "operator": "Exists", "effect": "NO_SCHEDULE"}, "effect", "'NO_SCHEDULE' is no taint effect"),
+        ({"key": "a", "value": True}, "value", "True is no text"),
+        ({"key": "a", "operator": "Exists", "tolerationSeconds": 5}, "effect", "needs the effect NoExecute"),
+    ],
+)
+def test_a_toleration_that_the_api_server_refuses_is_refused(written: dict[str, Any], path: str, words: str) -> None:
+    with pytest.raises(ManifestError, match=words) as caught:
+        tolerations({"key": "fine", "operator": "Exists"}, written)
+    assert caught.value.path == f"spec.tolerations[1].{path}"

@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.scheduling.nodes import Node
+from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.reasons import Cause
+from multiarch.scheduling.topology import Placements
+from tests.scheduling.manifests import ARM64_TOLERATION, ZONES, node, pod, pod_manifest, pods, shape
+
+ZONE = "topology.kubernetes.io/zone"
+HOST = "kubernetes.io/hostname"
+A, B, C = ZONES
+
+
+def constraint(key: str = ZONE, **more: Any) -> dict[str, Any]:
+    selector = {"matchLabels": {"app": "web"}}
+    usual = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+    return {**usual, **more}
+
+
+def web(*constraints: dict[str, Any], labels: dict[str, str] | None = None, **more: Any) -> Pod:
+    return pod("web", labels=labels or {"app": "web"}, topologySpreadConstraints=list(constraints), **more)
+
+
+def affinity(rule: str, *terms: dict[str, Any]) -> dict[str, Any]:
+    return {rule: {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}}
+
+
+def term(key: str = ZONE, app: str = "web", **more: Any) -> dict[str, Any]:
+    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}, **more}
+
+
+def apart(*terms: dict[str, Any], app: str = "web", **more: Any) -> Pod:
+    return pod(app, labels={"app": app}, affinity=affinity("podAntiAffinity", *terms), **more)
+
+
+def together(*terms: dict[str, Any], app: str = "web", **more: Any) -> Pod:
+    return pod(app, labels={"app": app}, affinity=affinity("podAffinity", *terms), **more)
+
+
+def placed(*pairs: tuple[Pod, Node], nodes: tuple[Node, ...] = (), prospects: tuple[Node, ...] = ()) -> Placements:
+    made = Placements(prospects)
+    for each in nodes:
+        made.add(each)
+    for one, where in pairs:
+        made.place(one, where)
+    return made
+
+
+def allowed(placements: Placements, one: Pod, *nodes: Node) -> list[str]:
+    return [each.name for each in nodes if placements.why_not(one, each) is None]
+
+
+NODES = (node("a", A), node("b", B), node("c", C))
+ON_A, ON_B, ON_C = NODES
+
+
+def test_a_pod_without_rules_may_be_anywhere() -> None:
+    assert allowed(placed((pod(), ON_A), nodes=NODES), pod(), *NODES) == ["a", "b", "c"]
+
+
+def test_a_zone_may_be_ahead_of_the_emptiest_by_the_skew() -> None:
+    spread = web(constraint())
+    assert allowed(placed(nodes=NODES), spread, *NODES) == ["a", "b", "c"]
+    assert allowed(placed((spread, ON_A), nodes=NODES), spread, *NODES) == ["b", "c"]
+    assert allowed(placed((spread, ON_A), (spread, ON_B), nodes=NODES), spread, *NODES) == ["c"]
+    full = placed((spread, ON_A), (spread, ON_B), (spread, ON_C))
+    assert allowed(full, spread, *NODES) == ["a", "b", "c"]
+
+
+def test_the_zone_that_would_be_too_far_ahead_is_said_with_its_numbers() -> None:
+    spread = web(constraint())
+    reason = placed((spread, ON_A), nodes=NODES).why_not(spread, ON_A)
+    assert reason is not None
+    assert reason.cause is Cause.TOPOLOGY_SPREAD
+    assert reason.text == (
+        "topology spread constraint 1: topology.kubernetes.io/zone=eu-west-1a would have 2 pods, "
+        "the emptiest domain 0; maxSkew is 1"
+    )
+
+
+def test_a_larger_skew_allows_more() -> None:
+    spread = web(constraint(maxSkew=2))
+    assert allowed(placed((spread, ON_A), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
+    assert allowed(placed((spread, ON_A), (spread, ON_A), nodes=NODES), spread, *NODES) == ["b", "c"]
+
+
+def test_schedule_anyway_excludes_nothing() -> None:
+    spread = web(constraint(whenUnsatisfiable="ScheduleAnyway"))
+    assert allowed(placed((spread, ON_A), (spread, ON_A), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
+
+
+def test_a_zone_without_nodes_is_no_domain_until_somebody_asks_about_a_node_in_it() -> None:
+    spread = web(constraint())
+    one_zone = placed((spread, ON_A), (spread, ON_A))
+    assert one_zone.why_not(spread, node("a2", A)) is None
+    assert allowed(one_zone, spread, ON_B) == ["b"]
+    one_zone.add(ON_B)
+    assert allowed(one_zone, spread, ON_A, ON_B) == ["b"]
+
+
+def test_prospects_are_domains_before_they_are_nodes() -> None:
+    spread = web(constraint())
+    prospects = tuple(shape().node("prospect", zone) for zone in ZONES)
+    assert allowed(placed((spread, ON_A), prospects=prospects), spread, *NODES) == ["b", "c"]
+    per_host = web(constraint(HOST), constraint())
+    one = placed((per_host, ON_A), prospects=prospects)
+    assert allowed(one, per_host, node("a2", A), ON_B) == ["b"]
+
+
+def test_too_few_domains_count_as_an_empty_one() -> None:
+    spread = web(constraint(minDomains=3))
+    two = placed((spread, ON_A), (spread, ON_B))
+    reason = two.why_not(spread, ON_A)
+    assert reason is not None
+    assert "the emptiest domain 0 (2 of at least 3 domains)" in reason.text
+    assert allowed(two, spread, *NODES) == ["c"]
+    two.place(spread, ON_C)
+    assert allowed(two, spread, *NODES) == ["a", "b", "c"]
+
+
+def test_only_pods_that_the_selector_and_the_namespace_mean_are_counted() -> None:
+    spread = web(constraint())
+    others = [(pod(labels={"app": "db"}), ON_A), (pod(labels={"app": "web"}, namespace="else"), ON_A)]
+    assert allowed(placed(*others, nodes=NODES), spread, *NODES) == ["a", "b", "c"]
+
+
+def test_a_pod_that_its_own_selector_does_not_mean_adds_nothing() -> None:
+    stranger = web(constraint(), labels={"app": "other"})
+    one = web()
+    assert allowed(placed((one, ON_A), nodes=NODES), stranger, *NODES) == ["a", "b", "c"]
+    assert allowed(placed((one, ON_A), (one, ON_A), nodes=NODES), stranger, *NODES) == ["b", "c"]
+
+
+@pytest.mark.parametrize("selector", [None, {}])
+def test_without_a_selector_or_with_an_empty_one_nobody_is_counted(selector: dict[str, Any] | None) -> None:
+    spread = web(constraint(labelSelector=selector))
+    assert allowed(placed((spread, ON_A), (spread, ON_A), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
+
+
+def test_nodes_that_the_pods_affinity_excludes_are_no_domains_unless_told_so() -> None:
+    arm = {"nodeSelector": {"kubernetes.io/arch": "arm64"}}
+    amd = Node("c", {**ON_C.labels, "kubernetes.io/arch": "amd64"})
+    nodes = (ON_A, ON_B, amd)
+    spread = web(constraint(), **arm)
+    assert allowed(placed((spread, ON_A), (spread, ON_B), nodes=nodes), spread, ON_A) == ["a"]
+    ignoring = web(constraint(nodeAffinityPolicy="Ignore"), **arm)
+    assert allowed(placed((ignoring, ON_A), (ignoring, ON_B), nodes=nodes), ignoring, ON_A) == []
+
+
+def test_nodes_with_taints_are_domains_unless_told_otherwise() -> None:
+    tainted = shape(taints=["arch=arm64:NoSchedule"]).node("c", C)
+    nodes = (ON_A, ON_B, tainted)
+    spread = web(constraint())
+    assert allowed(placed((spread, ON_A), (spread, ON_B), nodes=nodes), spread, ON_A) == []
+    honouring = web(constraint(nodeTaintsPolicy="Honor"))
+    assert allowed(placed((honouring, ON_A), (honouring, ON_B), nodes=nodes), honouring, ON_A) == ["a"]
+    bearing = web(constraint(nodeTaintsPolicy="Honor"), tolerations=[ARM64_TOLERATION])
+    assert allowed(placed((bearing, ON_A), (bearing, ON_B), nodes=nodes), bearing, ON_A) == []
+
+
+def test_all_constraints_have_to_hold() -> None:
+    spread = web(constraint(), constraint(HOST))
+    second = node("a2", A)
+    placements = placed((spread, ON_A), (spread, ON_B), (spread, ON_C), nodes=(second,))
+    assert allowed(placements, spread, second, *NODES) == ["a2"]
+    placements.place(spread, second)
+    reason = placements.why_not(spread, second)
+    assert reason is not None
+    assert reason.text.startswith("topology spread constraint 1:")
+    assert allowed(placements, spread, *NODES) == ["b", "c"]
+
+
+def test_a_node_without_the_label_is_excluded_and_does_not_count() -> None:
+    bare = Node("bare", {HOST: "bare"})
+    spread = web(constraint())
+    reason = placed(nodes=NODES).why_not(spread, bare)
+    assert reason is not None
+    assert reason.text == "topology spread constraint 1: the node has no label topology.kubernetes.io/zone"
+    assert allowed(placed((spread, bare), (spread, bare), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
+
+
+def test_match_label_keys_narrow_the_selector_to_the_pods_own_values() -> None:
+    def of(version: str) -> Pod:
+        return web(
+            constraint(matchLabelKeys=["pod-template-hash"]), labels={"app": "web", "pod-template-hash": version}
+        )
+
+    placements = placed((of("1"), ON_A), nodes=NODES)
+    assert allowed(placements, of("1"), *NODES) == ["b", "c"]
+    assert allowed(placements, of("2"), *NODES) == ["a", "b", "c"]
+
+
+def test_pods_on_their_way_out_are_not_counted() -> None:
+    leaving = pod_manifest("web", labels={"app": "web"})
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert allowed(placed((pods(leaving)[0], ON_A), nodes=NODES), web(constraint()), *NODES) == ["a", "b", "c"]
+
+
+def test_anti_affinity_keeps_pods_apart_by_zone_and_by_host() -> None:
+    by_zone, by_host = apart(term()), apart(term(HOST))
+    second = node("a2", A)
+    assert allowed(placed((web(), ON_A)), by_zone, ON_A, second, ON_B) == ["b"]
+    assert allowed(placed((web(), ON_A)), by_host, ON_A, second, ON_B) == ["a2", "b"]
+    reason = placed((web(), ON_A)).why_not(by_zone, second)
+    assert reason is not None
+    assert reason.cause is Cause.POD_ANTI_AFFINITY
+    assert reason.text == (
+        "pod anti-affinity term 1: a pod with app=web is in topology.kubernetes.io/zone=eu-west-1a already"
+    )
+
+
+def test_anti_affinity_of_a_placed_pod_keeps_others_away_that_have_none_themselves() -> None:
+    placements = placed((apart(term(app="db"), app="web"), ON_A))
+    assert allowed(placements, pod(labels={"app": "db"}), ON_A, ON_B) == ["b"]
+    assert allowed(placements, pod(labels={"app": "other"}), ON_A, ON_B) == ["a", "b"]
+    reason = placements.why_not(pod(labels={"app": "db"}), ON_A)
+    assert reason is not None
+    assert reason.text == (
+        "a pod in topology.kubernetes.io/zone=eu-west-1a keeps pods with app=db away (its anti-affinity)"
+    )
+    assert allowed(placed((apart(term(app="db")), ON_A)), pod(labels={"app": "db"}, namespace="else"), ON_A) == ["a"]
+
+
+def test_a_rule_that_comes_later_counts_pods_that_were_there_before() -> None:
+    placements = placed((web(), ON_A), nodes=NODES)
+    assert placements.why_not(pod(labels={"app": "db"}), ON_A) is None
+    placements.place(apart(term(app="db")), ON_A)
+    assert placements.why_not(pod(labels={"app": "db"}), ON_A) is not None
+    assert allowed(placements, web(constraint()), ON_A, ON_B) == ["b"]
+
+
+def test_affinity_wants_company_and_the_first_of_its_kind_may_be_alone() -> None:
+    to_database = together(term(app="db"))
+    assert allowed(placed(nodes=NODES), to_database, *NODES) == []
+    assert allowed(placed((pod(labels={"app": "db"}), ON_B), nodes=NODES), to_database, *NODES) == ["b"]
+    reason = placed(nodes=NODES).why_not(to_database, ON_A)
+    assert reason is not None
+    assert reason.text == "pod affinity term 1: no pod with app=db in topology.kubernetes.io/zone=eu-west-1a"
+    to_itself = together(term())
+    assert allowed(placed(nodes=NODES), to_itself, *NODES) == ["a", "b", "c"]
+    assert allowed(placed((to_itself, ON_B), nodes=NODES), to_itself, *NODES) == ["b"]
+
+
+def test_affinity_needs_the_label_on_the_node_even_for_the_first() -> None:
+    reason = placed().why_not(together(term("rack")), ON_A)
+    assert reason is not None
+    assert reason.text == "pod affinity term 1 needs a node label rack"
+
+
+def test_one_pod_has_to_match_all_affinity_terms() -> None:
+    both = together(term(app="db"), term(HOST, labelSelector={"matchLabels": {"tier": "gold"}}))
+    halves = placed((pod(labels={"app": "db"}), ON_A), (pod(labels={"tier": "gold"}), ON_A))
+    assert allowed(halves, both, ON_A) == []
+    assert allowed(placed((pod(labels={"app": "db", "tier": "gold"}), ON_A)), both, ON_A, ON_B) == ["a"]
+
+
+def test_a_term_means_its_own_namespace_the_named_ones_or_those_selected() -> None:
+    elsewhere = placed((pod(labels={"app": "web"}, namespace="data"), ON_A))
+    by_name = {"matchLabels": {"kubernetes.io/metadata.name": "data"}}
+    assert allowed(elsewhere, apart(term()), ON_A) == ["a"]
+    assert allowed(elsewhere, apart(term(namespaces=["data"])), ON_A) == []
+    assert allowed(elsewhere, apart(term(namespaceSelector={})), ON_A) == []
+    assert allowed(elsewhere, apart(term(namespaceSelector=by_name)), ON_A) == []
+    assert allowed(elsewhere, apart(term(namespaces=["other"])), ON_A) == ["a"]
+
+
+def test_mismatch_label_keys_leave_out_the_pods_own_value() -> None:
+    one = {"app": "web", "tenant": "a"}
+    exclusive = pod(labels=one, affinity=affinity("podAntiAffinity", term(mismatchLabelKeys=["tenant"])))
+    assert allowed(placed((pod(labels=one), ON_A)), exclusive, ON_A) == ["a"]
+    assert allowed(placed((pod(labels={"app": "web", "tenant": "b"}), ON_A)), exclusive, ON_A) == []
+
+
+def test_a_term_without_a_selector_means_nobody() -> None:
+    nobody = apart({"topologyKey": ZONE})
+    assert allowed(placed((web(), ON_A)), nobody, ON_A) == ["a"]
+
+
+def test_two_nodes_cannot_have_one_name() -> None:
+    with pytest.raises(ValueError, match="two nodes are called a"):
+        placed(nodes=(ON_A, node("a", B)))

@@ -1,0 +1,194 @@
+"""The cluster autoscaler's rules, simulated: which group grows for which pods, and what is said of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.scheduling.manifests import ZONES, expression, required
+from tests.simulate.simulated import TOLERANT, answer, got, group, grown, of, pods, run
+
+LARGE: dict[str, Any] = {
+    "arm-spot": {"instanceTypes": ["m7g.large"], "capacityType": "spot"},
+    "arm": {"instanceTypes": ["m7g.large"]},
+    "amd-spot": {"instanceTypes": ["m7i.large"], "capacityType": "spot"},
+    "amd": {"instanceTypes": ["m7i.large"]},
+}
+ARCHITECTURE = "kubernetes.io/arch"
+
+
+def spread(name: str = "api", **more: Any) -> list[dict[str, Any]]:
+    constraint = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+    return [{**constraint, "labelSelector": {"matchLabels": {"app": name}}, **more}]
+
+
+def test_a_pod_that_tolerates_arm64_gets_it_on_spot_capacity() -> None:
+    result = run(grown(LARGE), pods(**TOLERANT))
+    assert got(result) == {"arm-spot": 1}
+    assert [each.rank for each in of(result).answers] == [1, 2, 3, 4]
+    assert answer(result, "amd").reason == "priority 30 below arm-spot's 90"
+
+
+def test_a_pod_without_the_toleration_gets_amd64_and_is_told_why() -> None:
+    result = run(grown(LARGE), pods())
+    assert got(result) == {"amd-spot": 1}
+    assert answer(result, "arm-spot").reason == "does not tolerate arch=arm64:NoSchedule"
+    assert answer(result, "arm-spot").rank is None
+    assert answer(result, "amd-spot").rank == 1
+
+
+def test_a_group_at_its_maximum_is_out_and_the_next_priority_takes_over() -> None:
+    words = grown(LARGE | {"arm-spot": {**LARGE["arm-spot"], "maxSize": 2}})
+    result = run(words, pods(count=5, **TOLERANT))
+    assert got(result) == {"arm-spot": 2, "arm": 3}
+    assert answer(result, "arm-spot").reason == "arm-spot is at its maxSize 2"
+    assert (group(result, "arm-spot").new, group(result, "arm").new) == (2, 3)
+
+
+def test_pods_that_nobody_has_room_for_stay_without_a_node() -> None:
+    words = grown({"amd": {"instanceTypes": ["m7i.large"], "maxSize": 2}})
+    result = run(words, pods(count=3))
+    assert (got(result), of(result).unplaced, result.unplaced) == ({"amd": 2}, ("api-2",), 1)
+
+
+def test_nodes_that_are_there_are_filled_before_any_group_grows() -> None:
+    words = grown({"arm": {"instanceTypes": ["m7g.large"]}, "amd": {"instanceTypes": ["m7i.large"], "minSize": 2}})
+    result = run(words, pods(count=2, **TOLERANT))
+    assert got(result) == {"amd": 2}
+    assert group(result, "arm").new == 0
+    assert answer(result, "arm").reason == "the pods found room on nodes that are there"
+
+
+def test_preferred_affinity_moves_pods_between_nodes_that_are_there_and_makes_no_other_group_grow() -> None:
+    wish = {"weight": 100, "preference": {"matchExpressions": [expression(ARCHITECTURE, "In", "amd64")]}}
+    liking: dict[str, Any] = {
+        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}},
+        **TOLERANT,
+    }
+    assert got(run(grown(LARGE), pods(**liking))) == {"arm-spot": 1}
+    there = grown({name: {**words, "minSize": 1} for name, words in LARGE.items() if name in ("arm", "amd")})
+    assert got(run(there, pods(**liking))) == {"amd": 1}
+
+
+def test_a_written_priority_counts_and_the_least_waste_decides_among_equals() -> None:
+    sizes = {"small": {"instanceTypes": ["m7i.large"]}, "big": {"instanceTypes": ["m7i.4xlarge"]}}
+    result = run(grown(sizes), pods())
+    assert got(result) == {"small": 1}
+    assert answer(result, "big").reason == "of the same priority, and its nodes would waste more than small's"
+    assert got(run(grown(sizes), pods(count=15))) == {"big": 15}
+    written = grown(sizes, clusterAutoscaler={"priorities": {"big": 95}})
+    assert got(run(written, pods())) == {"big": 1}
+    assert answer(run(written, pods()), "small").reason == "priority 30 below big's 95"
+
+
+def test_required_affinity_is_named_by_its_term() -> None:
+    terms = required([expression(ARCHITECTURE, "In", "s390x")], [expression(ARCHITECTURE, "In", "amd64")])
+    result = run(grown(LARGE), pods(affinity=terms, **TOLERANT))
+    assert got(result) == {"amd-spot": 1}
+    reason = answer(result, "arm").reason
+    assert "architecture s390x required by affinity term 1" in reason
+    assert "architecture amd64 required by affinity term 2" in reason
+
+
+def test_a_pod_too_large_for_a_group_gets_a_larger_one() -> None:
+    sizes = {"small": {"instanceTypes": ["m7i.large"]}, "big": {"instanceTypes": ["m7i.4xlarge"]}}
+    result = run(grown(sizes), pods(cpu="6"))
+    assert got(result) == {"big": 1}
+    assert "cpu: 6 wanted, 1.93 available" in answer(result, "small").reason
+
+
+def test_daemon_sets_take_their_part_of_every_new_node() -> None:
+    agent = pods("agent", cpu="1", memory="1Gi") | {"kind": "DaemonSet"}
+    words = grown({"amd": {"instanceTypes": ["m7i.large"], "maxSize": 5}})
+    assert got(run(words, pods(count=2, cpu="900m"))) == {"amd": 2}
+    assert group(run(words, pods(count=2, cpu="900m")), "amd").new == 1
+    result = run(words, pods(count=2, cpu="900m"), agent)
+    assert (group(result, "amd").new, group(result, "amd").cpu_requested) == (2, 3800)
+    result = run(words, pods(cpu="1500m"), agent)
+    assert result.unplaced == 1
+    assert "beside DaemonSets: cpu: 1.5 wanted, 930m available" in answer(result, "amd").reason
+
+
+def test_a_node_takes_no_more_pods_than_its_max_pods() -> None:
+    words = grown({"amd": {"instanceTypes": ["m7i.4xlarge"], "maxPods": 10}})
+    assert group(run(words, pods(count=25, cpu="10m", memory="1Mi")), "amd").new == 3
+
+
+def test_spread_over_zones_counts_only_zones_that_have_a_node_unless_a_number_is_asked_for() -> None:
+    words = grown({"amd": {"instanceTypes": ["m7i.xlarge"]}})
+    assert group(run(words, pods(count=6, topologySpreadConstraints=spread())), "amd").new == 2
+    result = run(words, pods(count=6, topologySpreadConstraints=spread(minDomains=3)))
+    assert group(result, "amd").new == 3
+    per_node = [place.node for place in of(result).places]
+    assert sorted(per_node.count(node) for node in set(per_node)) == [2, 2, 2]
+
+
+def test_anti_affinity_by_zone_stops_where_zones_end() -> None:
+    term = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"app": "api"}}}
+    apart: dict[str, Any] = {
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    }
+    result = run(grown({"amd": {"instanceTypes": ["m7i.xlarge"]}}), pods(count=5, cpu="100m", **apart))
+    assert (group(result, "amd").new, result.unplaced) == (3, 2)
+    assert answer(result, "amd").reason.startswith("pod anti-affinity term 1: a pod with app=api is in")
+
+
+def test_pods_that_are_placed_keep_others_out_by_their_own_anti_affinity() -> None:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "noisy"}}}
+    alone: dict[str, Any] = {
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    }
+    result = run(
+        grown({"amd": {"instanceTypes": ["m7i.4xlarge"]}}),
+        pods("quiet", cpu="2", **alone),
+        pods("noisy", 2, cpu="100m"),
+    )
+    where = {place.pod: place.node for name in ("quiet", "noisy") for place in of(result, name).places}
+    assert where["noisy-0"] == where["noisy-1"] != where["quiet-0"]
+
+
+def test_without_an_autoscaler_groups_stay_as_they_are() -> None:
+    words = grown({"amd": {"instanceTypes": ["m7i.large"], "minSize": 1}}) | {"autoscaling": {"use": "none"}}
+    result = run(words, pods(count=2))
+    assert (got(result), result.unplaced) == ({"amd": 1}, 1)
+    assert group(result, "amd").scaled_by is None
+
+
+def test_groups_that_took_some_pods_say_why_they_took_no_more() -> None:
+    there = {"amd": {"instanceTypes": ["m7i.large"], "minSize": 2, "maxSize": 2}}
+    alone = grown(there) | {"autoscaling": {"use": "none"}}
+    full = "no room left on its 2 nodes, and no autoscaler adds one"
+    assert (answer(run(alone, pods(count=5)), "amd").pods, answer(run(alone, pods(count=5)), "amd").reason) == (2, full)
+    assert answer(run(alone, pods(count=2)), "amd").reason == ""
+    capped = run(grown(there), pods(count=5))
+    assert (got(capped), answer(capped, "amd").reason) == ({"amd": 2}, "amd is at its maxSize 2")
+    more = run(grown(there | {"more": {"instanceTypes": ["m7i.large"]}}), pods(count=5))
+    assert (got(more), answer(more, "amd").reason) == ({"amd": 2, "more": 3}, "amd is at its maxSize 2")
+
+
+def test_without_an_autoscaler_room_that_other_pods_forbid_is_not_called_full() -> None:
+    words = grown({"amd": {"instanceTypes": ["m7i.xlarge"], "minSize": 1}}) | {"autoscaling": {"use": "none"}}
+    term = {"labelSelector": {"matchLabels": {"app": "api"}}, "topologyKey": "kubernetes.io/hostname"}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    result = answer(run(words, pods(count=2, affinity=apart)), "amd")
+    assert result.pods == 1
+    assert result.reason.startswith("pod anti-affinity term 1: a pod with app=api is in kubernetes.io/hostname=")
+    assert result.reason.endswith("already, and no autoscaler adds one")
+
+
+@pytest.mark.parametrize("count", [1, 7, 40])
+def test_waste_is_what_nobody_asked_for(count: int) -> None:
+    outcome = group(run(grown({"amd": {"instanceTypes": ["m7i.xlarge"], "maxSize": 40}}), pods(count=count)), "amd")
+    assert outcome.cpu_requested == count * 1000
+    assert outcome.cpu_allocatable == outcome.new * 3920
+    assert outcome.cpu_waste == outcome.cpu_allocatable - outcome.cpu_requested
+    assert outcome.memory_waste == outcome.memory_allocatable - count * 2**30
+
+
+def test_a_pod_that_names_a_zone_gets_a_node_of_a_group_in_that_zone() -> None:
+    groups = {f"amd-{zone[-1]}": {"instanceTypes": ["m7i.large"], "zones": [zone]} for zone in ZONES}
+    words = grown(groups) | {"network": {"zones": list(ZONES)}}
+    result = run(words, pods(nodeSelector={"topology.kubernetes.io/zone": ZONES[2]}))
+    assert got(result) == {"amd-c": 1}
+    assert answer(result, "amd-a").reason == f"nodeSelector wants topology.kubernetes.io/zone={ZONES[2]}"

@@ -1,0 +1,249 @@
+"""Karpenter's rules, simulated: which NodePool makes a node for which pods, and what is said of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.scheduling.manifests import expression, required
+from tests.simulate.simulated import TOLERANT, answer, got, group, of, pods, pooled, run
+from tests.stack.words import merged
+
+XLARGE: dict[str, Any] = {"general": {"sizes": ["xlarge"]}}
+KINDS = ("general-arm64-spot", "general-arm64-on-demand", "general-amd64-spot", "general-amd64-on-demand")
+ARCHITECTURE, CAPACITY = "kubernetes.io/arch", "karpenter.sh/capacity-type"
+BIG: dict[str, Any] = {"cpu": "3", "memory": "4Gi"}
+"""More than the controller's nodes have."""
+
+
+def prefers(*wishes: tuple[int, str]) -> dict[str, Any]:
+    written = [
+        {"weight": weight, "preference": {"matchExpressions": [expression(ARCHITECTURE, "In", value)]}}
+        for weight, value in wishes
+    ]
+    return {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": written}}}
+
+
+def apart(key: str) -> dict[str, Any]:
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "api"}}}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def spread(key: str, action: str) -> dict[str, Any]:
+    selector = {"matchLabels": {"app": "api"}}
+    constraint = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": action, "labelSelector": selector}
+    return {"topologySpreadConstraints": [constraint]}
+
+
+def test_the_highest_weight_that_a_pod_tolerates_gets_it() -> None:
+    result = run(pooled(XLARGE), pods("api", **BIG, **TOLERANT), pods("old", **BIG))
+    assert got(result) == {"general-arm64-spot": 1}
+    assert got(result, "old") == {"general-amd64-spot": 1}
+    assert answer(result, "general-arm64-spot", "old").reason == "does not tolerate arch=arm64:NoSchedule"
+    assert answer(result, "general-amd64-on-demand", "old").reason == "weight 30 below general-amd64-spot's 50"
+    assert [answer(result, name).rank for name in KINDS] == [1, 2, 3, 4]
+
+
+def test_at_its_limit_a_pool_makes_way_for_the_next() -> None:
+    result = run(pooled({"general": {"sizes": ["xlarge"], "cpuLimit": 8}}), pods(count=5, **BIG, **TOLERANT))
+    assert got(result) == {"general-arm64-spot": 2, "general-arm64-on-demand": 2, "general-amd64-spot": 1}
+    assert answer(result, "general-arm64-spot").reason.startswith("limit cpu 8 reached")
+
+
+def test_a_limit_on_memory_counts_too() -> None:
+    result = run(
+        pooled({"general": {"families": ["m7g"], "architectures": ["arm64"], "sizes": ["xlarge"],
+                            "memoryLimit": "16Gi"}}),
+        pods(count=3, **BIG, **TOLERANT),
+    )  # fmt: skip
+    assert got(result) == {"general-arm64-spot": 1, "general-arm64-on-demand": 1}
+    assert result.unplaced == 1
+    assert answer(result, "general-arm64-spot").reason.startswith("limit memory 16Gi reached")
+
+
+def test_a_planned_node_counts_as_its_largest_type_until_it_is_there() -> None:
+    sizes = pooled({"general": {"sizes": ["xlarge", "8xlarge"], "cpuLimit": 40, "capacityTypes": ["on-demand"]}})
+    result = run(sizes, pods(count=2, **BIG, **apart("kubernetes.io/hostname"), **TOLERANT))
+    assert got(result) == {"general-arm64-on-demand": 2}
+    three = run(sizes, pods(count=4, **BIG, **apart("kubernetes.io/hostname"), **TOLERANT))
+    assert got(three)["general-amd64-on-demand"] == 1
+    assert "largest type that it may become" in answer(three, "general-arm64-on-demand").reason
+
+
+def test_pods_are_packed_together_and_the_smallest_type_that_holds_them_is_named() -> None:
+    result = run(pooled({"general": {"families": ["m7g", "m7i"]}}), pods(count=9, **BIG, **TOLERANT))
+    outcome = group(result, "general-arm64-spot")
+    assert (outcome.new, dict(outcome.instance_types)) == (1, {"m7g.8xlarge": 1})
+
+
+def test_a_node_planned_for_other_pods_is_filled_whatever_its_weight() -> None:
+    result = run(
+        pooled({"general": {"families": ["m7g", "m7i"]}}),
+        pods("old", cpu="8", memory="8Gi"),
+        pods("api", **BIG, **TOLERANT),
+    )
+    assert got(result) == {"general-amd64-spot": 1}
+    assert "is made for other pods has room" in answer(result, "general-arm64-spot").reason
+
+
+def test_of_several_required_terms_the_first_is_tried_in_all_pools() -> None:
+    terms = required([expression(ARCHITECTURE, "In", "amd64")], [expression(ARCHITECTURE, "In", "arm64")])
+    result = run(pooled(XLARGE), pods(**BIG, affinity=terms, **TOLERANT))
+    assert got(result) == {"general-amd64-spot": 1}
+    assert "that Karpenter tries first" in answer(result, "general-arm64-spot").reason
+    on_arm = required([expression(ARCHITECTURE, "In", "s390x")], [expression(ARCHITECTURE, "In", "arm64")])
+    assert got(run(pooled(XLARGE), pods(**BIG, affinity=on_arm, **TOLERANT))) == {"general-arm64-spot": 1}
+
+
+def test_a_preference_is_required_at_first_and_dropped_when_nothing_meets_it() -> None:
+    liking = pods(**BIG, **prefers((1, "arm64"), (50, "amd64")), **TOLERANT)
+    assert got(run(pooled(XLARGE), liking)) == {"general-amd64-spot": 1}
+    impossible = pods(**BIG, **prefers((50, "s390x")), **TOLERANT)
+    assert got(run(pooled(XLARGE), impossible)) == {"general-arm64-spot": 1}
+
+
+def test_a_required_capacity_type_is_met_by_the_pool_that_sells_it() -> None:
+    terms = required([expression(CAPACITY, "In", "on-demand"), expression(ARCHITECTURE, "In", "arm64")])
+    result = run(pooled(XLARGE), pods(**BIG, affinity=terms, **TOLERANT))
+    assert got(result) == {"general-arm64-on-demand": 1}
+    reason = answer(result, "general-arm64-spot").reason
+    assert reason == "karpenter.sh/capacity-type=on-demand required by affinity term 1"
+
+
+def test_a_required_instance_type_narrows_the_node() -> None:
+    chosen = pods(**BIG, nodeSelector={"node.kubernetes.io/instance-type": "m7g.2xlarge"}, **TOLERANT)
+    result = run(pooled({"general": {}}), chosen)
+    assert dict(group(result, "general-arm64-spot").instance_types) == {"m7g.2xlarge": 1}
+
+
+def test_pods_apart_by_host_get_a_node_each() -> None:
+    result = run(pooled(XLARGE), pods(count=4, **BIG, **apart("kubernetes.io/hostname"), **TOLERANT))
+    assert group(result, "general-arm64-spot").new == 4
+
+
+def test_pods_apart_by_zone_are_as_many_as_there_are_zones() -> None:
+    result = run(pooled(XLARGE), pods(count=4, **BIG, **apart("topology.kubernetes.io/zone"), **TOLERANT))
+    assert (group(result, "general-arm64-spot").new, result.unplaced) == (3, 1)
+    assert answer(result, "general-arm64-spot").reason.startswith("pod anti-affinity term 1")
+
+
+@pytest.mark.parametrize("action", ["DoNotSchedule", "ScheduleAnyway"])
+def test_spread_over_zones_makes_a_node_in_each(action: str) -> None:
+    result = run(
+        pooled({"general": {}}), pods(count=6, **BIG, **spread("topology.kubernetes.io/zone", action), **TOLERANT)
+    )
+    assert group(result, "general-arm64-spot").new == 3
+
+
+def test_a_spread_over_hosts_is_kept_even_where_it_is_a_wish() -> None:
+    hosts = spread("kubernetes.io/hostname", "ScheduleAnyway")
+    assert group(run(pooled({"general": {}}), pods(count=4, **BIG, **hosts, **TOLERANT)), "general-arm64-spot").new == 4
+
+
+def test_daemon_sets_are_counted_on_planned_nodes() -> None:
+    agent = pods("agent", cpu="1500m", tolerations=[{"operator": "Exists"}]) | {"kind": "DaemonSet"}
+    result = run(pooled(XLARGE), pods(**BIG, **TOLERANT), agent)
+    assert result.unplaced == 1
+    assert answer(result, "general-arm64-spot").reason == "too large for its instance types beside DaemonSets"
+
+
+def test_pods_of_daemon_sets_and_bound_pods_are_left_out() -> None:
+    bound = pods()["spec"]["template"] | {"kind": "Pod"}
+    bound = {**bound, "metadata": {"name": "bound"}, "spec": {**bound["spec"], "nodeName": "ip-10-0-0-1"}}
+    assert run(pooled(XLARGE), bound).left_out == (("with a node already, or finished", 1),)
+
+
+def test_the_controllers_group_is_not_grown() -> None:
+    result = run(pooled(XLARGE), pods(**BIG))
+    assert (group(result, "web").there, group(result, "web").new, group(result, "web").scaled_by) == (2, 0, None)
+
+
+def test_in_a_migration_the_new_autoscaler_comes_first_and_the_old_adds_nothing() -> None:
+    words = pooled(XLARGE, migrateFrom="cluster-autoscaler")
+    result = run(words, pods(**BIG, **TOLERANT))
+    assert got(result) == {"general-arm64-spot": 1}
+    assert "t3.medium" not in dict(group(result, "web").instance_types)
+
+
+def test_a_pool_that_is_being_left_says_that_it_is_closed_whether_pods_got_a_node_or_not() -> None:
+    words = pooled(XLARGE, use="cluster-autoscaler", migrateFrom="karpenter")
+    words = merged(words, {"nodeGroups": {"web": {"instanceTypes": ["m7i.xlarge"], "maxSize": 3}}})
+    few, many = run(words, pods(count=3, **BIG, **TOLERANT)), run(words, pods(count=9, **BIG, **TOLERANT))
+    assert (few.unplaced, many.unplaced) == (0, 6)
+    for result in (few, many):
+        assert {answer(result, name).reason for name in KINDS} == {"closed: limit cpu is 0"}
+
+
+def test_a_pod_above_the_whole_limit_has_not_reached_it() -> None:
+    large: dict[str, Any] = {"cpu": "12", "memory": "4Gi"}
+    result = run(pooled({"general": {"sizes": ["4xlarge"], "cpuLimit": 16}}), pods(**large, **TOLERANT))
+    assert result.unplaced == 0
+    words = pooled({"general": {"sizes": ["xlarge", "4xlarge"], "cpuLimit": 8, "memoryLimit": "64Gi"}})
+    result = run(words, pods(**large, **TOLERANT))
+    assert {answer(result, name).reason for name in KINDS} == {"limit cpu 8 is below the pod's 12"}
+    words = pooled({"general": {"sizes": ["xlarge", "4xlarge"], "memoryLimit": "8Gi"}})
+    result = run(words, pods(cpu="12", memory="12Gi", **TOLERANT))
+    assert {answer(result, name).reason for name in KINDS} == {"limit memory 8Gi is below the pod's 12Gi"}
+
+
+def test_where_karpenter_decides_otherwise_is_said_where_the_documentation_says_it_is() -> None:
+    always = (
+        "takes any of several zones",  # 2
+        "orders pods of one size by age",  # 3
+        "the smallest type that holds a node's pods is named",  # 4
+        "bind a pod to another node with room",  # 5
+        "any label that its pods narrow to one value",  # 8
+    )
+    both, unknown, anew = "of two architectures", "no table here holds", "does not count for its topology spread"
+    plain = run(pooled({"any": {"cpuLimit": 64}}), pods())
+    text = "\n".join(plain.notes)
+    assert [each for each in always if each not in text] == []
+    assert [each for each in (both, unknown, anew) if each in text] == []
+    assert of(plain).notes == ()
+
+    port = {"name": "a", "image": "a", "ports": [{"containerPort": 80, "hostPort": 80}]}
+    special = pods(nodeSelector={"karpenter.k8s.aws/instance-cpu-manufacturer": "aws"}, initContainers=[port])
+    result = run(pooled({"any": {"cpuLimit": 64, "multiArchitecture": True}}), special)
+    text = "\n".join(result.notes)
+    assert both in text
+    assert unknown in text
+    assert "host ports" not in text
+    assert [note for note in of(result).notes if note.startswith("host ports")]
+
+
+def test_a_pool_for_both_architectures_takes_either() -> None:
+    both = pooled({"general": {"multiArchitecture": True, "sizes": ["xlarge"]}})
+    result = run(both, pods(**BIG, **TOLERANT), pods("old", **BIG))
+    assert got(result) == {"general-spot": 1}
+    assert of(result, "old").unplaced == ("old-0",)
+
+
+SIZES = st.lists(
+    st.tuples(st.integers(1, 12), st.sampled_from([100, 700, 1500, 3000]), st.booleans()), min_size=1, max_size=4
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SIZES, st.sampled_from([None, 8, 64]))
+def test_no_pod_is_lost_no_node_overfull_and_the_same_input_gives_the_same(
+    wanted: list[tuple[int, int, bool]], limit: int | None
+) -> None:
+    pool: dict[str, Any] = {"sizes": ["xlarge", "2xlarge"], **({"cpuLimit": limit} if limit else {})}
+    documents = [
+        pods(f"w{number}", count, cpu=f"{cpu}m", memory="512Mi", **(TOLERANT if tolerant else {}))
+        for number, (count, cpu, tolerant) in enumerate(wanted)
+    ]
+    result = run(pooled({"general": pool}), *documents)
+    assert result == run(pooled({"general": pool}), *documents)
+    for workload, (count, _, tolerant) in zip(result.workloads, wanted, strict=True):
+        names = [place.pod for place in workload.places] + list(workload.unplaced)
+        assert (sorted(names), len(names)) == (sorted(set(names)), count)
+        assert tolerant or not any(place.group.startswith("general-arm64") for place in workload.places)
+    for outcome in result.groups:
+        assert 0 <= outcome.cpu_requested <= outcome.cpu_allocatable
+        if limit and outcome.name != "web":
+            assert sum(4 * count for _, count in outcome.instance_types) <= limit
+    assert limit is not None or result.unplaced == 0

@@ -1,0 +1,199 @@
+"""One value is set, and every other byte of the file stays."""
+
+from __future__ import annotations
+
+import difflib
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from multiarch.errors import MultiarchError
+from multiarch.stack.yaml_source import parse
+from multiarch.yaml_text.edit import Setting, set_value, top_keys
+
+TEXT = """\
+# a stack
+config:
+  team: shop   # why
+
+  groups:
+    api: &api
+      # types
+      instanceTypes: [m7i.large]  # one
+      minSize: 1
+      # last
+    flow: {instanceTypes: [a], labels: {}}
+    long:
+      instanceTypes:
+        - x
+        - y # yy
+      ami: {id: ami-1}
+    merged:
+      <<: *api
+    script:
+      preBootstrap: |
+        foo
+        # bar
+    pinned:
+      ami:
+        id: ami-2 # of today
+  # the end
+salt: x
+"""
+
+
+def changes(path: str, value: str = "new", comment: str = "", text: str = TEXT) -> list[str]:
+    """The lines that setting a value removes and adds."""
+    edited = set_value(text, Setting(("config", *path.split(".")), value, comment))
+    found = difflib.ndiff(text.splitlines(), edited.splitlines())
+    return [line for line in found if line[0] in "+-"]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("groups.api.ami.release", ["+       ami:", '+         release: "new" # note']),
+        ("groups.api.minSize", ["-       minSize: 1", '+       minSize: "new" # note']),
+        (
+            "groups.flow.ami.release",
+            [
+                "-     flow: {instanceTypes: [a], labels: {}}",
+                '+     flow: {instanceTypes: [a], labels: {}, ami: {release: "new"}}',
+            ],
+        ),
+        (
+            "groups.flow.labels.x",
+            [
+                "-     flow: {instanceTypes: [a], labels: {}}",
+                '+     flow: {instanceTypes: [a], labels: {x: "new"}}',
+            ],
+        ),
+        ("groups.long.ami.id", ["-       ami: {id: ami-1}", '+       ami: {id: "new"}']),
+        ("groups.long.ami.release", ["-       ami: {id: ami-1}", '+       ami: {id: ami-1, release: "new"}']),
+        ("groups.merged.ami.release", ["+       ami:", '+         release: "new" # note']),
+        ("groups.script.ami.amd64.id", ["+       ami:", "+         amd64:", '+           id: "new" # note']),
+        ("groups.pinned.ami.id", ["-         id: ami-2 # of today", '+         id: "new" # note']),
+        ("groups.more.ami.id", ["+     more:", "+       ami:", '+         id: "new" # note']),
+        ("addons.coredns.version", ["+ ", "+   addons:", "+     coredns:", '+       version: "new" # note']),
+        ("team", ["-   team: shop   # why", '+   team: "new" # note']),
+    ],
+)
+def test_only_the_lines_of_the_value_change(path: str, expected: list[str]) -> None:
+    assert changes(path, comment="note") == expected
+
+
+def test_a_comment_stays_when_no_new_one_is_given() -> None:
+    assert changes("groups.pinned.ami.id") == ["-         id: ami-2 # of today", '+         id: "new" # of today']
+
+
+def test_a_group_gets_its_image_below_its_instance_types() -> None:
+    edited = set_value(TEXT, Setting(("config", "groups", "long", "x"), "new"))
+    assert '        - y # yy\n      x: "new"\n      ami:' in edited
+
+
+def test_a_value_in_an_aliased_mapping_is_set_where_the_anchor_is() -> None:
+    text = "config:\n  a: &a {k: x}\n  b: *a\n"
+    assert set_value(text, Setting(("config", "b", "k"), "new")) == 'config:\n  a: &a {k: "new"}\n  b: *a\n'
+
+
+def test_a_key_is_added_behind_an_alias() -> None:
+    text = "config:\n  a: &a {k: x}\n  b:\n    c: *a # same\n  d: 1\n"
+    edited = set_value(text, Setting(("config", "b", "e"), "new"))
+    assert edited == 'config:\n  a: &a {k: x}\n  b:\n    c: *a # same\n    e: "new"\n  d: 1\n'
+
+
+def test_a_key_is_added_behind_a_list_that_ends_with_an_alias() -> None:
+    text = "config:\n  a: &a x\n  b:\n    instanceTypes:\n      - y\n      - *a # same\n      # of b\n\n    c: 1\n"
+    edited = set_value(text, Setting(("config", "b", "e"), "new"))
+    assert edited == text.replace("*a # same\n", '*a # same\n    e: "new"\n')
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("config:\n  a:\n", 'config:\n  a: "x"\n'),
+        ("config:\n  a: # c\n", 'config:\n  a: "x" # c\n'),
+        ("config: {a: , b: 1}\n", 'config: {a: "x", b: 1}\n'),
+        ("config: {a, b: 1}\n", 'config: {a: "x", b: 1}\n'),
+        ("config:\n  b: &v 1\n  a: *v\n", 'config:\n  b: &v "x"\n  a: *v\n'),
+        ("config:\n  b: &v\n  a: *v\n", 'config:\n  b: &v "x"\n  a: *v\n'),
+    ],
+)
+def test_a_value_is_set_where_none_is_written_and_an_anchor_stays(before: str, after: str) -> None:
+    assert set_value(before, Setting(("config", "a"), "x")) == after
+
+
+def test_keys_are_what_is_written_also_where_kubectl_would_take_them_for_truth_values() -> None:
+    text = "config:\n  on:\n    y: 1\n"
+    assert top_keys(text, "config") == ["on"]
+    assert set_value(text, Setting(("config", "on", "y"), "x")) == 'config:\n  on:\n    y: "x"\n'
+
+
+def test_line_ends_are_the_files_own() -> None:
+    setting = Setting(("config", "addons", "coredns", "version"), "new")
+    assert set_value(TEXT.replace("\n", "\r\n"), setting) == set_value(TEXT, setting).replace("\n", "\r\n")
+
+
+def test_a_byte_order_mark_stays() -> None:
+    setting = Setting(("config", "groups", "api", "minSize"), "new")
+    assert set_value(f"\ufeff{TEXT}", setting) == f"\ufeff{set_value(TEXT, setting)}"
+
+
+def test_a_file_without_a_last_line_end_can_be_added_to() -> None:
+    assert set_value("config:\n  a: 1", Setting(("config", "b"), "x")) == 'config:\n  a: 1\n  b: "x"\n'
+
+
+@pytest.mark.parametrize("path", [("config", "team", "x"), ("config", "groups", "api")])
+def test_a_value_that_stands_in_the_way_is_not_overwritten(path: tuple[str, ...]) -> None:
+    with pytest.raises(MultiarchError, match=r"can't be replaced|nothing can be set"):
+        set_value(TEXT, Setting(path, "new"))
+
+
+def test_yaml_that_only_the_reader_of_stacks_takes_is_refused_with_its_line() -> None:
+    with pytest.raises(MultiarchError, match=r"^line 2: can't be changed here: "):
+        set_value("config:\n  a: {b: :'}\n", Setting(("config", "c"), "new"))
+
+
+def test_the_keys_of_a_section_are_told_in_order() -> None:
+    assert top_keys(TEXT, "config") == ["team", "groups"]
+    assert top_keys(TEXT, "salt") == []
+
+
+_KEYS = st.sampled_from(["a", "b", "c", "instanceTypes", "ami"])
+_VALUES = st.recursive(
+    st.text(alphabet="ab #:{}[]\"'\n", max_size=6) | st.integers(),
+    lambda inner: st.dictionaries(_KEYS, inner, min_size=1, max_size=3) | st.lists(inner, max_size=2),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(_KEYS, _VALUES, min_size=1, max_size=4),
+    st.lists(_KEYS, min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_the_value_is_set_and_all_others_stay(values: dict[str, object], path: list[str], flow: bool) -> None:  # noqa: FBT001
+    text = dumped(values, flow=flow)
+    try:
+        edited = set_value(text, Setting(tuple(path), "new"))
+    except MultiarchError:
+        return
+    expected: object = values
+    for key in path[:-1]:
+        assert isinstance(expected, dict)
+        expected = expected.setdefault(key, {})
+    assert isinstance(expected, dict)
+    expected[path[-1]] = "new"
+    assert parse(edited, "F").value == values
+
+
+def dumped(values: object, *, flow: bool) -> str:
+    """Write YAML with ruamel, in blocks or in braces."""
+    stream = StringIO()
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = flow
+    yaml.dump(values, stream)
+    return stream.getvalue()
