@@ -11,10 +11,10 @@ STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status render check test lint format bench schema
+.PHONY: help venv tools up preview down status render check test lint format bench schema docs docs-serve
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo "STACK=$(STACK) unless you say otherwise."
 
 $(STAMP): requirements.txt requirements-dev.txt constraints.txt pyproject.toml
@@ -67,3 +67,9 @@ bench: $(STAMP) ## measure, and print ratios
 
 schema: $(STAMP) ## write config/stack.schema.json anew
 	@$(BIN)/multiarch stack schema --write
+
+docs: $(STAMP) ## build the documentation into build/site, and check its links
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
+docs-serve: $(STAMP) ## show the documentation on http://127.0.0.1:8000, rebuilt as it changes
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --dev-addr 127.0.0.1:8000

@@ -1,162 +1,58 @@
-"""The documents: their fenced blocks, links and tables, and those parts that are made from the code.
+"""The generated parts of the documents: ``python -m tests.documents`` writes all of them.
 
-Markers are HTML comments, so that a reader does not see them:
-
-- ``<!-- edit: FILE: OLD => NEW -->`` changes a file for the block that follows, and for that block alone. ``…`` in OLD
-  stands for whatever lies between: the text behind the last ``…`` is what NEW replaces.
-- ``<!-- engine: COMMAND -->`` before a block: what the sandbox prints for that command.
-- ``<!-- NAME -->`` … ``<!-- end -->``: a part made from the code. ``python -m tests.documents`` writes all of them.
-
-In quoted output a line ``…`` stands for any lines, and ``…`` within a line for any text.
+A part stands between ``<!-- NAME -->`` and ``<!-- end -->``; ``GENERATED`` maps the names to what they hold. Tests hold
+that every document is up to date.
 """
 
 from __future__ import annotations
 
-import os
+import functools
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+import typer
+from typer.core import TyperGroup
+
+from multiarch.cli.application import application
 from multiarch.stack.json_schema import stack_file_schema
 from multiarch.stack.schema.nodes import InstanceTypesByArchitecture, MultiArchitectureGroup, NodeGroup
 from multiarch.stack.schema.stack import StackWords
 from multiarch.stack.schema_paths import fields
-
-ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
-DAY = "1795219200"
-"""2026-11-21, in seconds: support dates count as of that day, whenever the tests run."""
-HELP_FOR = (
-    (),
-    ("stack",),
-    ("stack", "new"),
-    ("stack", "list"),
-    ("stack", "check"),
-    ("stack", "explain"),
-    ("stack", "render"),
-    ("stack", "pin"),
-    ("stack", "schema"),
-    ("simulate",),
-    ("facts", "refresh"),
-    ("image", "inspect"),
-    ("image", "verify"),
-    ("audit", "images"),
-    ("audit", "daemonsets"),
-    ("audit", "workloads"),
-    ("workload", "patch"),
-)
-
-_FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
-_MARKER = re.compile(r"<!-- (?P<text>.*?) -->")
-_GENERATED = re.compile(r"(?P<begin><!-- (?P<name>help|keys: \w+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+from tests.quotations import ROOT, documents, ran
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A fenced block: its language, its text, the line it begins in, and the markers directly before it."""
-
-    language: str
-    text: str
-    line: int
-    markers: tuple[str, ...]
-
-    def marked(self, name: str) -> list[str]:
-        """What stands behind ``name:`` in the block's markers."""
-        return [marker.removeprefix(f"{name}: ") for marker in self.markers if marker.startswith(f"{name}: ")]
-
-
-def documents() -> list[Path]:
-    """Every document of the project."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "sandbox" / "README.md"]
-
-
-def blocks(document: Path) -> list[Block]:
-    text = document.read_text(encoding="utf-8")
-    found = []
-    for match in _FENCE.finditer(text):
-        lines = text[: match.start()].rstrip("\n").split("\n")
-        markers: list[str] = []
-        while lines and (marker := _MARKER.fullmatch(lines[-1])):
-            markers.insert(0, marker["text"])
-            lines.pop()
-        line = text.count("\n", 0, match.start()) + 1
-        found.append(Block(match["language"], match["text"], line, tuple(markers)))
-    return found
-
-
-def commands(block: Block) -> Iterator[tuple[str, str]]:
-    """Each command of a console block, and the output quoted below it."""
-    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-        command, _, output = part.partition("\n")
-        yield command, output
-
-
-def matches(quoted: str, real: str) -> bool:
-    """Whether ``real`` is what is quoted. Spaces at lines' ends don't count, and neither do empty lines."""
-    pattern = ""
-    for line in filter(str.strip, quoted.splitlines()):
-        pattern += "(?:.*\n)*?" if line.strip() == "…" else ".*".join(map(re.escape, line.rstrip().split("…"))) + "\n"
-    text = "".join(f"{line.rstrip()}\n" for line in real.splitlines() if line.strip())
-    return re.fullmatch(pattern, text) is not None
-
-
-def edited(text: str, change: str) -> str:
-    """Return ``text`` with one change made, ``OLD => NEW``."""
-    old, arrow, new = change.partition(" => ")
-    assert arrow, change
-    *before, last = old.split(" … ")
-    start = 0
-    for part in before:
-        start = text.index(part, start)
-    at = text.index(last, start)
-    return text[:at] + new + text[at + len(last) :]
-
-
-def environment() -> dict[str, str]:
-    """As in a plain terminal of 80 columns, on a fixed day, with the virtual environment's programs first."""
-    here = str(Path(sys.executable).parent)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PULUMI_"))}
-    path = os.pathsep.join([here, os.environ.get("PATH", os.defpath)])
-    return kept | {"COLUMNS": "80", "NO_COLOR": "1", "PATH": path, "SOURCE_DATE_EPOCH": DAY, "TERM": "dumb"}
-
-
-def ran(command: str, folder: Path) -> str:
-    """What a command prints in ``folder``, standard output and error as they come."""
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    return done.stdout
-
-
-# -- parts that are made from the code ---------------------------------------------------------------------------------
-
-
+@functools.cache
 def help_texts() -> str:
-    """The commands' help texts, as fenced blocks."""
+    """A section for each command with its help text, in the order of ``multiarch --help``."""
     parts = []
-    for words in HELP_FOR:
-        command = " ".join(("multiarch", *words, "--help"))
-        parts.append(f"```text\n$ {command}\n{ran(command, ROOT).rstrip()}\n```\n")
+    for words, _ in _commands():
+        command = " ".join(words)
+        text = ran(f"{command} --help", ROOT).rstrip()
+        parts.append(f"### {command}\n\n```text\n$ {command} --help\n{text}\n```\n")
     return "\n" + "\n".join(parts) + "\n"
 
 
-def top_keys() -> str:
-    """The stack's keys, one line each."""
-    rows = [
-        (f"`{name}`", _meaning(name, schema), _default("StackWords", name, schema))
-        for name, schema in _definition("StackWords")["properties"].items()
-    ]
-    return _table(("Key", "Meaning", "Default"), rows)
+def command_table() -> str:
+    """A row for each command: what it does, which is the first paragraph of its help text."""
+    rows = []
+    for words, text in _commands():
+        if text is not None:
+            summary = " ".join(text.split("\n\n")[0].split())
+            rows.append((f"[`{' '.join(words)}`](#{'-'.join(words)})", summary))
+    return _table(("Command", "What it does"), rows)
+
+
+def _commands() -> Iterator[tuple[tuple[str, ...], str | None]]:
+    """Each command and group of commands, with its help text; None for a group."""
+
+    def walk(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str | None]]:  # noqa: ANN401
+        group = isinstance(command, TyperGroup)
+        yield words, None if group else str(command.help)
+        for name, inner in command.commands.items() if group else ():
+            yield from walk(inner, (*words, name))
+
+    yield from walk(typer.main.get_command(application), ("multiarch",))
 
 
 def all_keys() -> str:
@@ -169,7 +65,7 @@ def all_keys() -> str:
             if name != _PAIR or schema != _definition(_SINGLE)["properties"].get(key)
         ]
         note = "The keys of `nodeGroups.NAME` without `amiType`; these two are others.\n\n" if name == _PAIR else ""
-        parts.append(f"### {title}\n\n{note}{_table(('Key', 'Takes', 'Default', 'Meaning'), rows)}")
+        parts.append(f"## {title}\n\n{note}{_table(('Key', 'Takes', 'Default', 'Meaning'), rows)}")
     return "\n" + "\n".join(parts) + "\n"
 
 
@@ -178,7 +74,8 @@ _MODELS = {
     model.__name__: model for model in (StackWords, NodeGroup, MultiArchitectureGroup, InstanceTypesByArchitecture)
 }
 _DEFAULT = re.compile(r" ?Default: (?P<value>.+?)\.(?= [A-Z]|$)")
-GENERATED: Mapping[str, Callable[[], str]] = {"help": help_texts, "keys: top": top_keys, "keys: all": all_keys}
+_GENERATED = re.compile(r"(?P<begin><!-- (?P<name>commands|help|keys) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+GENERATED: Mapping[str, Callable[[], str]] = {"commands": command_table, "help": help_texts, "keys": all_keys}
 
 
 def _definition(name: str) -> dict[str, Any]:
@@ -264,11 +161,12 @@ def renewed(text: str) -> str:
 
 
 def main() -> None:
-    """Write all documents anew."""
+    """Write all generated parts, and print the documents that changed."""
     for document in documents():
         text = document.read_text(encoding="utf-8")
         if (new := renewed(text)) != text:
             document.write_text(new, encoding="utf-8")
+            print(document.relative_to(ROOT))  # noqa: T201
 
 
 if __name__ == "__main__":

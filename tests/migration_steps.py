@@ -1,4 +1,4 @@
-"""The steps from one autoscaler to the other, read from docs/autoscaling.md, which walks through them.
+"""The steps from one autoscaler to the other, read from docs/how-to/migrate-autoscaler.md.
 
 A marker ``<!-- migration: WAY NUMBER -->`` stands before each block of a step: YAML holds the keys of the stack file as
 the step leaves them (what it does not name stays), a console block what ``multiarch`` says of the file then, a text
@@ -14,9 +14,9 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from tests.documents import ROOT, Block, blocks, commands
+from tests.quotations import ROOT, Block, blocks, commands
 
-DOCUMENT = ROOT / "docs" / "autoscaling.md"
+DOCUMENT = ROOT / "docs" / "how-to" / "migrate-autoscaler.md"
 STACK = "checkout-dev"
 TO_KARPENTER, BACK = "to-karpenter", "to-cluster-autoscaler"
 

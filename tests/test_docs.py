@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from multiarch.stack.schema_paths import elsewhere, fields, model_at
-from tests.documents import ROOT, blocks, documents, ran, renewed
+from tests.documents import renewed
+from tests.quotations import ROOT, blocks, documents, ran
 from tests.rules import reported, rules
 
 DOCS = ROOT / "docs"
@@ -22,6 +23,7 @@ OWN_PREFIXES = (
     "components/",
     "config/",
     "docs/",
+    "examples/",
     "multiarch/",
     "sandbox/",
     "tests/",
@@ -62,8 +64,16 @@ def test_every_link_within_the_project_leads_somewhere(name: str) -> None:
 
 
 def test_every_document_can_be_reached_from_the_readme() -> None:
-    linked = set(re.findall(r"\]\(([\w./-]+\.md)[)#]", text_of("README.md")))
-    assert set(NAMES) - {"README.md"} <= linked
+    found, left = set(), ["README.md"]
+    while left:
+        name = left.pop()
+        found.add(name)
+        for target in re.findall(r"\]\(([\w./-]+\.md)[)#]", text_of(name)):
+            path = ((ROOT / name).parent / target).resolve().relative_to(ROOT).as_posix()
+            if path not in found:
+                left.append(path)
+    # The site has a first page of its own.
+    assert set(NAMES) - found <= {"docs/index.md"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -78,9 +88,9 @@ def test_every_path_of_the_project_that_is_named_exists(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_target_of_make_that_is_named_exists(name: str) -> None:
-    targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", text_of("Makefile"), re.MULTILINE))
     for span in code_spans(text_of(name)):
-        for named in re.findall(r"\bmake ([a-z]+)", span):
+        for named in re.findall(r"\bmake ([a-z]+(?:-[a-z]+)*)", span):
             assert named in targets, span
 
 
@@ -99,11 +109,11 @@ def test_every_command_and_option_of_ours_that_is_named_exists(name: str) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_parts_that_are_made_from_the_code_are_current(name: str) -> None:
-    assert text_of(name) == renewed(text_of(name)), "write them anew: python -m tests.documents"
+    assert text_of(name) == renewed(text_of(name)), "run .venv/bin/python -m tests.documents"
 
 
 def test_the_table_of_keys_has_every_key_of_the_schema() -> None:
-    text = text_of("docs/stacks.md")
+    text = text_of("docs/reference/stack-keys.md")
     for key in fields(model_at(()) or pytest.fail("no schema")):
         assert f"| `{key}` |" in text
     for key in ("prefixDelegation", "preBootstrap", "maxUnavailablePercentage", "idleTimeoutMinutes", "endpoints"):
@@ -111,7 +121,7 @@ def test_the_table_of_keys_has_every_key_of_the_schema() -> None:
 
 
 def test_every_rule_is_described_with_its_severity_and_nothing_else_is() -> None:
-    rows = re.findall(r"^\| `([a-z0-9-]+)` \| (\w+) \| \S", text_of("docs/rules.md"), re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| (\w+) \| \S", text_of("docs/reference/rules.md"), re.MULTILINE)
     assert len(rows) == len(dict(rows)), "a rule stands twice"
     assert {rule: {severity} for rule, severity in rows} == rules()
 
@@ -142,8 +152,8 @@ def test_a_rule_is_read_once_where_it_is_literal() -> None:
     assert list(reported(text, "m.py")) == [("a-rule", "error")]
 
 
-def test_operations_names_keys_that_the_schema_has() -> None:
-    rows = re.findall(r"^\| ((?:`[\w.]+`(?:, )?)+)", text_of("docs/operations.md"), re.MULTILINE)
+def test_the_page_about_changes_names_keys_that_the_schema_has() -> None:
+    rows = re.findall(r"^\| ((?:`[\w.]+`(?:, )?)+)", text_of("docs/reference/changes.md"), re.MULTILINE)
     keys = [key for row in rows for key in re.findall(r"`([\w.]+)`", row)]
     assert len(keys) > 25
     for key in keys:
@@ -161,7 +171,7 @@ def shape(value: Any) -> Any:  # noqa: ANN401
 
 
 def test_every_key_that_a_command_prints_as_json_is_described(tmp_path: Path) -> None:
-    text = text_of("docs/json-output.md")
+    text = text_of("docs/reference/json-output.md")
     described = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", text))))
     kinds = set()
     for command in (
@@ -174,7 +184,7 @@ def test_every_key_that_a_command_prints_as_json_is_described(tmp_path: Path) ->
         assert told["version"] == "1"
         kinds.add(told["kind"])
         assert shape(told) <= described, command
-    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "multiarch" / "cli").glob("*.py"))
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "multiarch" / "cli").rglob("*.py"))
     all_kinds = set(re.findall(r'print_json\("([a-z-]+)"', source))
     assert kinds < all_kinds
     assert all(f"`{kind}`" in text for kind in all_kinds)

@@ -11,8 +11,8 @@ from multiarch.autoscaling.model import Autoscaler
 from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
-from tests.documents import ROOT, matches, ran
 from tests.migration_steps import BACK, STACK, TO_KARPENTER, steps, write
+from tests.quotations import ROOT, matches, ran
 from tests.stack.words import TODAY
 
 CLUSTER_AUTOSCALER, KARPENTER = Autoscaler.CLUSTER_AUTOSCALER, Autoscaler.KARPENTER

@@ -1,7 +1,7 @@
 """How results and problems look: tables or JSON to stdout, everything else to stderr.
 
 JSON has one shape for all commands: ``{"version": "1", "kind": KIND, …}``. ``version`` changes when a key is removed or
-means something else, not when one is added. docs/json-output.md describes the kinds.
+means something else, not when one is added. docs/reference/json-output.md describes the kinds.
 """
 
 from __future__ import annotations

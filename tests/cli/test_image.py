@@ -93,7 +93,9 @@ def test_inspect_as_json_has_everything(run: type_of_run, repository: Repository
 
 
 def test_every_key_of_the_json_is_described(run: type_of_run, repository: Repository) -> None:
-    described_keys = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", text_of("docs/json-output.md")))))
+    described_keys = set(
+        re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", text_of("docs/reference/json-output.md"))))
+    )
     name = built(repository, arm64="linux/amd64")
     told = run("image", "inspect", name, "-o", "json").json
     assert shape(told) <= described_keys

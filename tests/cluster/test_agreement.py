@@ -47,7 +47,7 @@ COUNTED_ANEW = (
     "for a pod, it does not count for its topology spread the pods that it planned before; kube-scheduler leaves those "
     "that are too many waiting, until Karpenter's next round. Here the spread holds at once."
 )
-# Each is an entry of docs/autoscaling.md, "Where Karpenter decides otherwise".
+# Each is an entry of docs/explanation/simulation.md, "Where Karpenter decides otherwise".
 DISAGREEMENTS = [
     pytest.param(
         XLARGE,

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from multiarch.autoscaling.expander import choose
-from tests.documents import matches
 from tests.e2e import aws as held
 from tests.e2e.cluster_records import identities, node_pools, releases
 from tests.e2e.order import Times, one_after_the_other, times
 from tests.e2e.world import World, done
 from tests.migration_steps import BACK, STACK, TO_KARPENTER, Step, steps, write
+from tests.quotations import matches
 
 pytestmark = pytest.mark.e2e
 

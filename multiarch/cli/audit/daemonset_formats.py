@@ -35,7 +35,7 @@ def show(audit: DaemonSetAudit, form: Format) -> None:
 
 
 def as_json(audit: DaemonSetAudit) -> dict[str, object]:
-    """The document's content: see docs/json-output.md."""
+    """The document's content: see docs/reference/json-output.md."""
     return {
         "columns": [
             {

@@ -62,7 +62,7 @@ def groups(audit: ImageAudit, label: str) -> list[tuple[str, list[ImageRow]]]:
 
 
 def as_json(audit: ImageAudit, group_by: str = "") -> dict[str, object]:
-    """The document's content: see docs/json-output.md."""
+    """The document's content: see docs/reference/json-output.md."""
     return {
         "architectures": [str(each) for each in audit.architectures],
         "summary": {str(verdict): audit.count(verdict) for verdict in Verdict},

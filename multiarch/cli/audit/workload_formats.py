@@ -42,7 +42,7 @@ def groups(audit: WorkloadAudit, label: str) -> list[tuple[str, list[WorkloadRow
 
 
 def as_json(audit: WorkloadAudit, commands: Commands, group_by: str = "") -> dict[str, object]:
-    """The document's content: see docs/json-output.md."""
+    """The document's content: see docs/reference/json-output.md."""
     return {
         "taint": None if audit.taint is None else str(audit.taint),
         "summary": {str(state): audit.count(state) for state in State},

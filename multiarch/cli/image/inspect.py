@@ -140,7 +140,7 @@ def _variant(entry: Entry) -> str:
 
 
 def as_json(inspected: Inspected, judgements: Sequence[Judgement]) -> dict[str, object]:
-    """The document's content: see docs/json-output.md."""
+    """The document's content: see docs/reference/json-output.md."""
     return {
         "image": str(inspected.reference),
         "imageKind": str(inspected.kind),

@@ -119,7 +119,7 @@ def _show_scan(scan: Scan) -> None:
 
 
 def as_json(done: Verification) -> dict[str, object]:
-    """The document's content: see docs/json-output.md."""
+    """The document's content: see docs/reference/json-output.md."""
     scan = done.scan
     return {
         "image": str(done.reference),

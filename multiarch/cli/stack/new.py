@@ -144,7 +144,7 @@ config:
 
   # Who adds nodes: nobody, unless this says otherwise. New capacity is then arm64 first, for pods that tolerate the
   # taint. The other autoscaler is cluster-autoscaler, which grows the groups above; karpenter makes nodes of its own,
-  # and needs two nodes of general for itself (minSize: 2). docs/autoscaling.md compares them.
+  # and needs two nodes of general for itself (minSize: 2). docs/explanation/autoscaling.md compares them.
   # multiarch-eks:autoscaling:
   #   use: karpenter
   #   prefer: arm64

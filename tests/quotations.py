@@ -1,0 +1,119 @@
+"""The documents: their fenced blocks and markers, and the comparison of quoted output with real output.
+
+Markers are HTML comments, which readers do not see:
+
+- ``<!-- edit: FILE: OLD => NEW -->`` changes a file for the block that follows, and for that block only. ``…`` in OLD
+  matches any text; NEW replaces what stands behind the last ``…``.
+- ``<!-- engine: COMMAND -->`` before a block: what the sandbox prints for that command.
+- ``<!-- registry: examples -->`` before a block: its commands ask a registry, which the tests start.
+- ``<!-- migration: WAY NUMBER -->`` before a block: see tests/migration_steps.py.
+- ``<!-- NAME -->`` … ``<!-- end -->``: a part that is generated from the code, see tests/documents.py.
+
+In quoted output a line ``…`` matches any lines, and ``…`` within a line any text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+DAY = "1795219200"
+"""2026-11-21, in seconds: support dates count as of that day, whenever the tests run."""
+
+_FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+_MARKER = re.compile(r"<!-- (?P<text>.*?) -->")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block: its language, its text, the line it begins in, and the markers directly before it."""
+
+    language: str
+    text: str
+    line: int
+    markers: tuple[str, ...]
+
+    def marked(self, name: str) -> list[str]:
+        """What stands behind ``name:`` in the block's markers."""
+        return [marker.removeprefix(f"{name}: ") for marker in self.markers if marker.startswith(f"{name}: ")]
+
+
+def documents() -> list[Path]:
+    """Every document of the project."""
+    return [
+        *sorted(ROOT.glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted((ROOT / "examples").rglob("*.md")),
+        ROOT / "sandbox" / "README.md",
+    ]
+
+
+def blocks(document: Path) -> list[Block]:
+    text = document.read_text(encoding="utf-8")
+    found = []
+    for match in _FENCE.finditer(text):
+        lines = text[: match.start()].rstrip("\n").split("\n")
+        markers: list[str] = []
+        while lines and (marker := _MARKER.fullmatch(lines[-1])):
+            markers.insert(0, marker["text"])
+            lines.pop()
+        line = text.count("\n", 0, match.start()) + 1
+        found.append(Block(match["language"], match["text"], line, tuple(markers)))
+    return found
+
+
+def commands(block: Block) -> Iterator[tuple[str, str]]:
+    """Each command of a console block, and the output quoted below it."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+def matches(quoted: str, real: str) -> bool:
+    """Whether ``real`` is what is quoted. Spaces at lines' ends don't count, and neither do empty lines."""
+    pattern = ""
+    for line in filter(str.strip, quoted.splitlines()):
+        pattern += "(?:.*\n)*?" if line.strip() == "…" else ".*".join(map(re.escape, line.rstrip().split("…"))) + "\n"
+    text = "".join(f"{line.rstrip()}\n" for line in real.splitlines() if line.strip())
+    return re.fullmatch(pattern, text) is not None
+
+
+def edited(text: str, change: str) -> str:
+    """Return ``text`` with one change made, ``OLD => NEW``."""
+    old, arrow, new = change.partition(" => ")
+    assert arrow, change
+    *before, last = old.split(" … ")
+    start = 0
+    for part in before:
+        start = text.index(part, start)
+    at = text.index(last, start)
+    return text[:at] + new + text[at + len(last) :]
+
+
+def environment() -> dict[str, str]:
+    """As in a plain terminal of 80 columns, on a fixed day, with the virtual environment's programs first."""
+    here = str(Path(sys.executable).parent)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PULUMI_"))}
+    path = os.pathsep.join([here, os.environ.get("PATH", os.defpath)])
+    return kept | {"COLUMNS": "80", "NO_COLOR": "1", "PATH": path, "SOURCE_DATE_EPOCH": DAY, "TERM": "dumb"}
+
+
+def ran(command: str, folder: Path) -> str:
+    """What a command prints in ``folder``, standard output and error as they come."""
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.stdout
