@@ -57,7 +57,7 @@ class NodePools(Component):
         for pool in args.pools:
             kubernetes_api.declare_object(
                 pool.name,
-                node_pool_manifest(pool, node_class=args.node_class.name),
+                node_pool_manifest(pool),
                 self.child(
                     pool.name,
                     depends_on=[node_class, *args.closed_after],

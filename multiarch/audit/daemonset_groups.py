@@ -6,38 +6,31 @@ Of nodes only those labels are kept that a DaemonSet asks for, so that a thousan
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from multiarch.audit.daemonset_model import Group, Profile
-from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import NodePoolPlan
-from multiarch.autoscaling.tags import CAPACITY_TYPE_LABEL
-from multiarch.facts.addon_daemon_sets import COMPUTE_TYPE
+from multiarch.autoscaling.node_labels import node_labels
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
+from multiarch.facts.labels import (
+    ARCHITECTURE,
+    EKS_COMPUTE_TYPE,
+    EKS_NODE_GROUP,
+    KARPENTER_NODE_POOL,
+    OPERATING_SYSTEM,
+    REPLACED_BY,
+    ZONE,
+)
 from multiarch.facts.taints import Effect, Taint
-from multiarch.kubernetes.pending import NODE_GROUP, NODE_POOL
 from multiarch.kubernetes.source import Found, placed
-from multiarch.manifests.selectors import ARCHITECTURE_LABELS
 from multiarch.manifests.values import ManifestError, Place, Value
-from multiarch.nodes.model import Kind, NodeGroupPlan, Pairs
-from multiarch.scheduling.nodes import ARCHITECTURE
+from multiarch.nodes.model import NodeGroupPlan, Pairs
 from multiarch.stack.model import NewNetwork, Plan
 
 NODE_NAME = "metadata.name"
 """Not a label, but what ``matchFields`` compares."""
-_OPERATING_SYSTEM = ("kubernetes.io/os", "beta.kubernetes.io/os")
-_INSTANCE_TYPE = (selection.INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
-_REGION = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
-_ZONE = (selection.ZONE, "failure-domain.beta.kubernetes.io/zone")
-_NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
-_CPU, _MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
-_OTHERS_SET = ("kubernetes.io", "k8s.io", "k8s.aws", "amazonaws.com", "karpenter.sh", "nvidia.com")
-"""Domains of labels that the kubelet, AWS, Karpenter and agents set: whether nodes will have one is not in a plan."""
-_NEVER = (COMPUTE_TYPE, "node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
-"""Labels that nodes of node groups and NodePools don't carry."""
-_KARPENTER = ("karpenter.sh", "karpenter.k8s.aws")
 _PASSING = frozenset(
     (
         "DeletionCandidateOfClusterAutoscaler",
@@ -65,12 +58,12 @@ def planned_groups(plan: Plan, keys: Collection[str]) -> Groups:
     and that the plan does not hold, is unsaid; any other that it does not hold the nodes do not have.
     """
     zones = plan.network.zones if isinstance(plan.network, NewNetwork) else ()
-    known = dict.fromkeys(_REGION, plan.region) if plan.region else {}
-    found = [_of_node_group(group, _Plan(keys, group.zones or zones, known)) for group in plan.node_groups]
+    shared = _Plan(keys, zones, plan.region)
+    found = [shared.group(group, group.name, "node group", group.instance_types) for group in plan.node_groups]
     notes = []
     karpenter = plan.autoscaling.karpenter
     for pool in () if karpenter is None else karpenter.pools:
-        made = list(_of_pool(pool, karpenter.node_class.name if karpenter else "", _Plan(keys, zones, known)))
+        made = list(shared.of_pool(pool))
         found += made
         if not made:
             notes.append(f"NodePool {pool.name} is left out: no instance type satisfies it.")
@@ -83,80 +76,40 @@ class _Plan:
 
     keys: Collection[str]
     zones: tuple[str, ...]
-    known: Mapping[str, str]
+    region: str | None
 
-    def profiles(
-        self, labels: Iterable[Mapping[str, str]], taints: tuple[Taint, ...], absent: tuple[str, ...]
-    ) -> tuple[Profile, ...]:
-        """Profiles of nodes with ``labels``, one of each kind in every zone where that matters."""
-        zones = self.zones if self.zones and any(key in self.keys for key in _ZONE) else ("",)
+    def group(self, owner: NodeGroupPlan | NodePoolPlan, name: str, kind: str, types: Sequence[InstanceType]) -> Group:
+        """A group of nodes: one profile for all nodes with the same labels, in every zone where zones matter."""
+        zones: tuple[str | None, ...] = (None,)
+        own = owner.zones if isinstance(owner, NodeGroupPlan) else ()
+        if {ZONE, *(old for old, new in REPLACED_BY.items() if new == ZONE)} & set(self.keys):
+            zones = own or self.zones or (None,)
         counted: Counter[tuple[Pairs, frozenset[str]]] = Counter()
-        for own in labels:
+        for instance in types:
             for zone in zones:
-                have = {**self.known, **(dict.fromkeys(_ZONE, zone) if zone else {}), **own}
-                kept = {key: have[key] for key in self.keys if key in have}
-                unsaid = (key for key in self.keys if key not in have and _unsaid(key, absent))
-                counted[_kept(kept), frozenset(unsaid)] += 1
-        return tuple(
-            Profile(pairs, taints, unsaid, count) for (pairs, unsaid), count in sorted(counted.items(), key=str)
+                labels = node_labels(owner, instance, zone=zone, region=self.region)
+                kept = {key: labels.known[key] for key in self.keys if key in labels.known}
+                counted[_kept(kept), frozenset(key for key in self.keys if labels.is_unknown(key))] += 1
+        taints = _lasting(owner.taints)
+        profiles = tuple(
+            Profile(pairs, taints, unknown, count) for (pairs, unknown), count in sorted(counted.items(), key=str)
         )
+        return Group(name, kind, types[0].architecture, profiles, unit="instance types", planned=True)
+
+    def of_pool(self, pool: NodePoolPlan) -> Iterator[Group]:
+        """One group for each architecture that a pool has instance types of."""
+        kinds = {(kind.architecture, str(kind.capacity_type)) for kind in pool.kinds}
+        types: dict[Architecture, list[InstanceType]] = {}
+        for each in pool.instance_types:
+            if (each.architecture, "on-demand") in kinds or ((each.architecture, "spot") in kinds and each.spot):
+                types.setdefault(each.architecture, []).append(each)
+        for architecture, found in sorted(types.items()):
+            name = pool.name if len(types) == 1 else f"{pool.name} ({architecture})"
+            yield self.group(pool, name, "NodePool", found)
 
 
 def _kept(labels: Mapping[str, str]) -> Pairs:
     return tuple(sorted(labels.items()))
-
-
-def _unsaid(key: str, absent: tuple[str, ...]) -> bool:
-    domain = key.rpartition("/")[0]
-    if key in _NEVER or key in absent or domain in absent:
-        return False
-    return any(domain == each or domain.endswith(f".{each}") for each in _OTHERS_SET)
-
-
-def _instance_labels(instance: InstanceType) -> dict[str, str]:
-    return {
-        **dict.fromkeys(ARCHITECTURE_LABELS, str(instance.architecture)),
-        **dict.fromkeys(_OPERATING_SYSTEM, "linux"),
-        **dict.fromkeys(_INSTANCE_TYPE, instance.name),
-    }
-
-
-def _of_node_group(group: NodeGroupPlan, plan: _Plan) -> Group:
-    own = dict(group.labels)
-    if group.kind is Kind.MANAGED:
-        own[CAPACITY_TYPE_LABEL] = group.capacity_type.eks
-    # AWS puts a suffix behind a managed group's name; on a self-managed group's nodes there is no such label.
-    absent = _KARPENTER if group.kind is Kind.MANAGED else (*_KARPENTER, NODE_GROUP, CAPACITY_TYPE_LABEL)
-    labels = [{**_instance_labels(each), **own} for each in group.instance_types]
-    profiles = plan.profiles(labels, _lasting(group.taints), absent)
-    return Group(group.name, "node group", group.architecture, profiles, unit="instance types", planned=True)
-
-
-def _of_pool(pool: NodePoolPlan, node_class: str, plan: _Plan) -> Iterator[Group]:
-    by_architecture: dict[Architecture, list[dict[str, str]]] = {}
-    for instance in pool.instance_types:
-        for kind in pool.kinds:
-            if kind.architecture is instance.architecture and (instance.spot or str(kind.capacity_type) != "spot"):
-                labels = {
-                    **_instance_labels(instance),
-                    **_karpenter_labels(instance),
-                    selection.CAPACITY_TYPE: str(kind.capacity_type),
-                    NODE_POOL: pool.name,
-                    _NODE_CLASS: node_class,
-                    **dict(pool.labels),
-                }
-                by_architecture.setdefault(instance.architecture, []).append(labels)
-    for architecture, labels_of in sorted(by_architecture.items()):
-        name = pool.name if len(by_architecture) == 1 else f"{pool.name} ({architecture})"
-        profiles = plan.profiles(labels_of, _lasting(pool.taints), (NODE_GROUP, CAPACITY_TYPE_LABEL))
-        yield Group(name, "NodePool", architecture, profiles, unit="instance types", planned=True)
-
-
-def _karpenter_labels(instance: InstanceType) -> dict[str, str]:
-    """What Karpenter says of an instance type, as far as the tables here hold it."""
-    own = selection.labels(instance)
-    labels = {key: next(iter(values)) for key, values in own.items() if len(values) == 1 and "" not in values}
-    return {**labels, _CPU: str(instance.vcpus), _MEMORY: str(instance.memory_mib)}
 
 
 def live_groups(nodes: Iterable[Found], keys: Collection[str]) -> Groups:
@@ -209,10 +162,10 @@ class _Node:
     @property
     def why_not(self) -> str:
         """Why it plays no part, in words that follow a number; empty if it does."""
-        system = self.labels.get(_OPERATING_SYSTEM[0], "linux")
+        system = self.labels.get(OPERATING_SYSTEM, "linux")
         if system != "linux":
             return f"node(s) with {system}"
-        if self.labels.get(COMPUTE_TYPE) == "fargate":
+        if self.labels.get(EKS_COMPUTE_TYPE) == "fargate":
             return "Fargate node(s), on which no DaemonSet runs"
         if self.architecture not in set(Architecture):
             named = f"of architecture {self.architecture}" if self.architecture else "that name no architecture"
@@ -243,10 +196,10 @@ def _taint(value: Value) -> Taint:
 
 
 def _named(labels: Mapping[str, str], architecture: Architecture, taints: tuple[Taint, ...]) -> tuple[str, str]:
-    if NODE_GROUP in labels:
-        return "node group", labels[NODE_GROUP]
-    if NODE_POOL in labels:
-        return "NodePool", labels[NODE_POOL]
+    if EKS_NODE_GROUP in labels:
+        return "node group", labels[EKS_NODE_GROUP]
+    if KARPENTER_NODE_POOL in labels:
+        return "NodePool", labels[KARPENTER_NODE_POOL]
     return "nodes", " ".join([f"other {architecture}", *map(str, taints)])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import KarpenterPlan, Kind, NodeClassPlan
-from multiarch.autoscaling.pools import plan_pools
+from multiarch.autoscaling.pools import NODE_CLASS, plan_pools
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
 from multiarch.errors import KeyPath, Severity, UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
@@ -19,7 +19,6 @@ from multiarch.nodes.report import Report
 from multiarch.scheduling.tolerations import Toleration, TolerationOperator, first_untolerated
 
 PATH: KeyPath = (*ROOT, "karpenter")
-NODE_CLASS = "default"
 REPLICAS = 2
 """Controllers: one leads, on another node than the second."""
 _CRITICAL = "CriticalAddonsOnly"

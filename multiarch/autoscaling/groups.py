@@ -7,11 +7,11 @@ from itertools import combinations
 
 from multiarch.autoscaling.expander import plan_priorities
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, Kind
+from multiarch.autoscaling.node_labels import group_labels
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, ClusterAutoscalerSpec
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
 from multiarch.errors import KeyPath, Severity
 from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART, cluster_autoscaler_image
-from multiarch.nodes.model import Kind as GroupKind
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
 
@@ -80,12 +80,11 @@ def _may_balance(groups: Sequence[NodeGroupPlan], priorities: Mapping[str, int])
 def _alike(first: NodeGroupPlan, second: NodeGroupPlan) -> bool:
     """Whether nodes of two groups can have the same resources and labels; taints are not compared.
 
-    EKS labels nodes of managed groups with their capacity type. Source: autoscaler,
+    Source: autoscaler,
     ``cluster-autoscaler/processors/nodegroupset/compare_nodegroups.go``.
     """
-    capacity = [group.capacity_type if group.kind is GroupKind.MANAGED else None for group in (first, second)]
     types = [{each.name for each in group.instance_types} for group in (first, second)]
-    return capacity[0] == capacity[1] and first.labels == second.labels and bool(types[0] & types[1])
+    return group_labels(first) == group_labels(second) and bool(types[0] & types[1])
 
 
 def _check_priorities(spec: ClusterAutoscalerSpec, groups: Sequence[NodeGroupPlan], report: Report) -> None:

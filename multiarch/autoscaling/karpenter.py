@@ -53,11 +53,11 @@ def node_class_manifest(plan: NodeClassPlan, *, cluster: str, role: object, tags
     }
 
 
-def node_pool_manifest(plan: NodePoolPlan, *, node_class: str = "default") -> Manifest:
-    """Return the NodePool; ``node_class`` is the name of its EC2NodeClass."""
+def node_pool_manifest(plan: NodePoolPlan) -> Manifest:
+    """Return the NodePool."""
     node: Manifest = {
         "expireAfter": plan.expire_after,
-        "nodeClassRef": {"group": _CLASS_GROUP, "kind": "EC2NodeClass", "name": node_class},
+        "nodeClassRef": {"group": _CLASS_GROUP, "kind": "EC2NodeClass", "name": plan.node_class},
         "requirements": [
             {"key": each.key, "operator": each.operator, "values": list(each.values)} for each in plan.requirements
         ],

@@ -97,11 +97,12 @@ class Budget:
 class NodePoolPlan:
     """One Karpenter NodePool.
 
-    ``key`` is its path in the stack file; ``kinds`` are the capacities it may buy, one but for a multi-architecture
-    pool; ``instance_types`` are the types of the table of facts that satisfy the requirements, sorted by name;
-    ``cpu_limit`` in vCPUs (0 while a migration takes the pool out: Karpenter adds no node, and leaves those that are
-    there), ``memory_limit`` as a Kubernetes quantity; times are Go durations. Without ``termination_grace_period`` a
-    node waits for its pods as long as it takes.
+    ``key`` is its path in the stack file; ``node_class`` is its EC2NodeClass's name; ``kinds`` are the capacities it
+    may buy, one but for a multi-architecture pool, and all of one capacity type; ``instance_types`` are the types of
+    the table of facts that satisfy the requirements, sorted by name; ``cpu_limit`` is in vCPUs (0 while a migration
+    takes the pool out: Karpenter adds no node, and leaves those that are there), ``memory_limit`` is a Kubernetes
+    quantity; times are Go durations. Without ``termination_grace_period`` a node waits for its pods as long as it
+    takes.
     """
 
     key: str
@@ -112,6 +113,7 @@ class NodePoolPlan:
     instance_types: tuple[InstanceType, ...]
     labels: Pairs
     taints: tuple[Taint, ...]
+    node_class: str
     cpu_limit: int | None
     memory_limit: str | None
     budgets: tuple[Budget, ...]

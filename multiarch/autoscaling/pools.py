@@ -14,6 +14,7 @@ from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
 from multiarch.autoscaling.syntax import memory_fault
 from multiarch.autoscaling.weights import Wish, cordon, weigh
 from multiarch.errors import Severity
+from multiarch.facts import labels
 from multiarch.facts.ami_families import AmiFamily, why_not_on
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_types, why_not_eks
@@ -24,7 +25,7 @@ from multiarch.nodes.report import Report
 
 _KEYS: Mapping[str, str] = MappingProxyType(
     {
-        selection.INSTANCE_TYPE: "instanceTypes",
+        labels.INSTANCE_TYPE: "instanceTypes",
         selection.FAMILY: "families",
         selection.CATEGORY: "categories",
         selection.GENERATION: "minGeneration",
@@ -32,6 +33,8 @@ _KEYS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Where a requirement comes from."""
+NODE_CLASS = "default"
+"""The EC2NodeClass that all pools share."""
 _WORDS: Mapping[str, str] = MappingProxyType({"instanceTypes": "types"})
 
 
@@ -116,6 +119,7 @@ def _plan(
         instance_types=selection.select(_bootable(family), requirements),
         labels=spec.labels,
         taints=_taints(draft, context),
+        node_class=NODE_CLASS,
         cpu_limit=0 if cordoned else spec.cpu_limit,
         memory_limit=None if cordoned else spec.memory_limit,
         budgets=(Budget(spec.budget, None, None), *quiet),
@@ -130,11 +134,11 @@ def _requirements(draft: _Draft) -> tuple[Requirement, ...]:
     """What Karpenter may choose from. Bare metal only where a size or a type names it."""
     spec = draft.spec
     wanted = [
-        _one_of(selection.OPERATING_SYSTEM, ["linux"]),
-        _one_of(selection.ARCHITECTURE, [str(each) for each in draft.architectures]),
+        _one_of(labels.OPERATING_SYSTEM, ["linux"]),
+        _one_of(labels.ARCHITECTURE, [str(each) for each in draft.architectures]),
     ]
     if spec.instance_types:
-        wanted.append(_one_of(selection.INSTANCE_TYPE, spec.instance_types))
+        wanted.append(_one_of(labels.INSTANCE_TYPE, spec.instance_types))
     else:
         if spec.families:
             wanted.append(_one_of(selection.FAMILY, spec.families))
@@ -145,9 +149,9 @@ def _requirements(draft: _Draft) -> tuple[Requirement, ...]:
             _one_of(selection.SIZE, spec.sizes) if spec.sizes else _one_of(selection.HYPERVISOR, selection.VIRTUAL)
         )
     # Behind the rest, so that spot and on-demand have the same reason where there is no type at all.
-    wanted.append(_one_of(selection.CAPACITY_TYPE, [str(kind.capacity_type) for kind in draft.kinds]))
+    wanted.append(_one_of(labels.KARPENTER_CAPACITY_TYPE, [str(kind.capacity_type) for kind in draft.kinds]))
     if spec.zones:
-        wanted.append(_one_of(selection.ZONE, spec.zones))
+        wanted.append(_one_of(labels.ZONE, spec.zones))
     return tuple(wanted)
 
 
@@ -240,7 +244,7 @@ def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: Report) -
 
 def _way_out(why: Requirement, key: str, spec: PoolSpec, lacking: Sequence[Architecture]) -> str:
     """Say what to change. ``lacking`` are the architectures of the pools that no type satisfies."""
-    if why.key == selection.CAPACITY_TYPE:
+    if why.key == labels.KARPENTER_CAPACITY_TYPE:
         return "Name others, or leave spot out of capacityTypes."
     if why.key == selection.HYPERVISOR:
         return "These are bare metal alone, which is bought where sizes names it."

@@ -15,12 +15,8 @@ from types import MappingProxyType
 
 from multiarch.autoscaling.model import Requirement
 from multiarch.facts.instance_types import InstanceType
+from multiarch.facts.labels import ARCHITECTURE, INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, OPERATING_SYSTEM, ZONE
 
-ARCHITECTURE = "kubernetes.io/arch"
-OPERATING_SYSTEM = "kubernetes.io/os"
-INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-ZONE = "topology.kubernetes.io/zone"
-CAPACITY_TYPE = "karpenter.sh/capacity-type"
 _AWS = "karpenter.k8s.aws/"
 CATEGORY = f"{_AWS}instance-category"
 FAMILY = f"{_AWS}instance-family"
@@ -45,7 +41,7 @@ def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
         ARCHITECTURE: {str(instance.architecture)},
         OPERATING_SYSTEM: {"linux"},
         INSTANCE_TYPE: {instance.name},
-        CAPACITY_TYPE: {"on-demand", "spot"} if instance.spot else {"on-demand"},
+        KARPENTER_CAPACITY_TYPE: {"on-demand", "spot"} if instance.spot else {"on-demand"},
         FAMILY: {instance.family},
         SIZE: {instance.size},
         HYPERVISOR: {hypervisor},

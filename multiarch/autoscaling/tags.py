@@ -7,10 +7,11 @@ https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudpro
 
 from __future__ import annotations
 
+from multiarch.autoscaling.node_labels import group_labels
 from multiarch.errors import KeyPath
 from multiarch.facts.instance_types import Accelerator
 from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
-from multiarch.nodes.model import Kind, NodeGroupPlan, Pairs
+from multiarch.nodes.model import NodeGroupPlan, Pairs
 from multiarch.nodes.report import Report
 
 _PREFIX = "k8s.io/cluster-autoscaler/"
@@ -19,8 +20,6 @@ ENABLED_TAG = f"{_PREFIX}enabled"
 LABEL_TAG = f"{_PREFIX}node-template/label/"
 TAINT_TAG = f"{_PREFIX}node-template/taint/"
 RESOURCE_TAG = f"{_PREFIX}node-template/resources/"
-CAPACITY_TYPE_LABEL = "eks.amazonaws.com/capacityType"
-"""EKS labels the nodes of managed groups with ``SPOT`` or ``ON_DEMAND``."""
 _DEVICES = {Accelerator.NVIDIA: "nvidia.com/gpu", Accelerator.NEURON: "aws.amazon.com/neuron"}
 """The resources that device plugins announce; a node only has them once the plugin runs."""
 _RESERVED_TAGS = 12
@@ -35,9 +34,7 @@ def cluster_tag(cluster: str) -> str:
 def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Pairs:
     """Return the tags of a group's Auto Scaling Group, sorted by key."""
     tags = {ENABLED_TAG: "true", cluster_tag(cluster): "owned"}
-    if group.kind is Kind.MANAGED:
-        tags[f"{LABEL_TAG}{CAPACITY_TYPE_LABEL}"] = group.capacity_type.eks
-    tags |= {f"{LABEL_TAG}{key}": value for key, value in group.labels}
+    tags |= {f"{LABEL_TAG}{key}": value for key, value in group_labels(group).items()}
     # VALUE:EFFECT, with the colon where there is no value. A second taint with the same key is refused below.
     tags |= {f"{TAINT_TAG}{taint.key}": f"{taint.value}:{taint.effect}" for taint in group.taints}
     tags |= {f"{RESOURCE_TAG}{name}": value for name, value in _resources(group)}

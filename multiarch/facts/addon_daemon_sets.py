@@ -14,9 +14,8 @@ from typing import Any
 
 from multiarch.errors import UnknownFactError
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import EKS_COMPUTE_TYPE
 
-COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
-"""The label of nodes that are no group's: Fargate's, EKS Auto Mode's, hybrid ones."""
 NAMESPACE = "kube-system"
 """Where EKS puts all of them."""
 _EVERY_TAINT = {"operator": "Exists"}
@@ -54,7 +53,7 @@ def _containers(*names: str) -> list[dict[str, str]]:
     return [{"name": name} for name in names]
 
 
-_NOT_FARGATE = _expression(COMPUTE_TYPE, "NotIn", "fargate")
+_NOT_FARGATE = _expression(EKS_COMPUTE_TYPE, "NotIn", "fargate")
 _LINUX_OF_BOTH = _requiring(
     _expression("kubernetes.io/os", "In", "linux"), _expression("kubernetes.io/arch", "In", *_BOTH), _NOT_FARGATE
 )

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from multiarch.facts import labels
+
 MAX_TAINTS_PER_NODE_GROUP = 50
 """EKS user guide, "Node taints on managed node groups"."""
 MAX_TAGS_PER_RESOURCE = 50
@@ -145,21 +147,7 @@ def check_name(kind: NameKind, value: str) -> str | None:
 _KUBERNETES_DOMAINS = ("kubernetes.io", "k8s.io")
 _EKS_DOMAIN = "eks.amazonaws.com"
 _KUBELET_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
-NODE_REPORTED_LABELS = frozenset(
-    {
-        "beta.kubernetes.io/arch",
-        "beta.kubernetes.io/instance-type",
-        "beta.kubernetes.io/os",
-        "failure-domain.beta.kubernetes.io/region",
-        "failure-domain.beta.kubernetes.io/zone",
-        "kubernetes.io/arch",
-        "kubernetes.io/hostname",
-        "kubernetes.io/os",
-        "node.kubernetes.io/instance-type",
-        "topology.kubernetes.io/region",
-        "topology.kubernetes.io/zone",
-    }
-)
+NODE_REPORTED_LABELS = frozenset({*labels.REPLACED_BY, *labels.REPLACED_BY.values(), labels.HOSTNAME})
 """What the kubelet and the cloud provider report about a node: of Kubernetes' own keys, these a kubelet may set.
 
 Source: kubelet, ``pkg/apis/well_known_labels.go``.

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from multiarch.errors import MultiarchError
+from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_NODE_POOL, ZONE
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import Found
 from multiarch.nodes.model import Kind as GroupKind
 from multiarch.nodes.model import NodeGroupPlan
-
-NODE_GROUP = "eks.amazonaws.com/nodegroup"
-NODE_POOL = "karpenter.sh/nodepool"
-_ZONE = "topology.kubernetes.io/zone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +68,18 @@ def count_nodes(nodes: Iterable[Found], groups: Sequence[NodeGroupPlan], pools: 
     Nodes of self-managed groups say nothing, and are among the others.
     """
     managed = [each for each in groups if each.kind is GroupKind.MANAGED]
-    patterns = [(each.name, re.compile(re.escape(each.name_prefix) + "[0-9a-f]+")) for each in managed]
     known = frozenset(pools)
     counts: Counter[str] = Counter()
     others = 0
     zones = set()
     for node in nodes:
         labels = node.value["metadata"].get("labels") or {}
-        group, pool = labels.get(NODE_GROUP, ""), labels.get(NODE_POOL, "")
-        name = pool if pool in known else next((each for each, made in patterns if made.fullmatch(group)), None)
+        group, pool = labels.get(EKS_NODE_GROUP, ""), labels.get(KARPENTER_NODE_POOL, "")
+        name = pool if pool in known else next((each.name for each in managed if each.made_name.fullmatch(group)), None)
         if name is None:
             others += 1
         else:
             counts[name] += 1
-        if zone := labels.get(_ZONE):
+        if zone := labels.get(ZONE):
             zones.add(zone)
     return NodeCounts(tuple(sorted(counts.items())), others, tuple(sorted(zones)))

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from multiarch.facts.labels import ARCHITECTURE, REPLACED_BY
 from multiarch.manifests.values import Value
 
-ARCHITECTURE_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
+ARCHITECTURE_LABELS = (ARCHITECTURE, *(old for old, new in REPLACED_BY.items() if new == ARCHITECTURE))
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _INT64 = 2**63
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -134,6 +135,11 @@ class NodeGroupPlan:
     def key(self) -> str:
         """Return the path as people read it: ``nodeGroups.api``."""
         return ".".join(self.path)
+
+    @property
+    def made_name(self) -> re.Pattern[str]:
+        """Matches the names that AWS makes of ``name_prefix``, with a suffix of digits or, by a stand-in, letters."""
+        return re.compile(re.escape(self.name_prefix) + "[0-9a-f]+")
 
     @property
     def family(self) -> AmiFamily:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import ARCHITECTURE
 from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.selectors import Expression, Operator
 from multiarch.manifests.values import Value
 from multiarch.scheduling.affinity import NodeAffinity, Term, node_affinity_from
 from multiarch.scheduling.architectures import as_pod_spec, why_excluded
-from multiarch.scheduling.nodes import ARCHITECTURE
 from multiarch.scheduling.tolerations import tolerations_from
 from multiarch.yaml_text.additions import APPEND, Addition, add
 

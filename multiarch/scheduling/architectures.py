@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import ARCHITECTURE
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.manifests.values import Place, Value
 from multiarch.scheduling.affinity import NodeAffinity, Term, node_affinity_from
-from multiarch.scheduling.nodes import ARCHITECTURE
 
 _ALWAYS_MET = Expression(ARCHITECTURE, Operator.EXISTS)
 """What stands for a term's other requirements: each node has an architecture."""

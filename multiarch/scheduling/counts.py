@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from multiarch.facts.labels import HOSTNAME
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Pairs
 from multiarch.scheduling.affinity import NodeAffinity
 from multiarch.scheduling.nodes import Node
-from multiarch.scheduling.pod_terms import HOSTNAME, BoundTerm, SpreadConstraint
+from multiarch.scheduling.pod_terms import BoundTerm, SpreadConstraint
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.tolerations import Toleration, first_untolerated
 

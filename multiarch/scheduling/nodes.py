@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import ARCHITECTURE, HOSTNAME, ZONE, with_deprecated
 from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Pairs
-from multiarch.scheduling.pod_terms import HOSTNAME, ZONE
 from multiarch.scheduling.resources import Resources
 
-ARCHITECTURE = "kubernetes.io/arch"
 _NEW_NODE = "(new node)"
 """No name that a node can have: a new node's name is not known, so nobody can have asked for it."""
 
@@ -29,7 +28,7 @@ class Node:
 class NodeShape:
     """The next node of a group, whichever autoscaler adds it: of one instance type, in one of its zones.
 
-    ``labels`` are the group's and the instance's; architecture, operating system, zone and host name are added.
+    ``labels`` are those of :func:`multiarch.autoscaling.node_labels.node_labels`; zone and host name are added.
     ``allocatable`` is what pods can have of an empty node, ``pods`` the most that it takes. ``zones`` may be empty
     when nothing is known about them. Raises ValueError where ``labels`` contradict the architecture. The hash is
     computed once: shapes are keys of caches.
@@ -45,9 +44,9 @@ class NodeShape:
 
     def __post_init__(self) -> None:
         """Refuse a contradiction, compute the hash."""
-        said = dict(self.labels).get(ARCHITECTURE, self.architecture)
+        said = dict(self.labels).get(ARCHITECTURE)
         if said != self.architecture:
-            raise ValueError(f"{self.name} is {self.architecture}, but its label {ARCHITECTURE} says {said}")
+            raise ValueError(f"{self.name} is {self.architecture}, but its label {ARCHITECTURE} is {said}")
         parts = (self.name, self.architecture, self.allocatable, self.labels, self.taints, self.zones)
         object.__setattr__(self, "_hash", hash(parts))
 
@@ -62,8 +61,8 @@ class NodeShape:
 
     def labels_in(self, zone: str | None, host: str = _NEW_NODE) -> dict[str, str]:
         """Labels of a node in ``zone``, without a zone's label where it is ``None`` and the group has none."""
-        own = {ARCHITECTURE: str(self.architecture), "kubernetes.io/os": "linux", HOSTNAME: host, **dict(self.labels)}
-        return own if zone is None else {**own, ZONE: zone}
+        own = {HOSTNAME: host, **dict(self.labels)}
+        return own if zone is None else {**own, **with_deprecated({ZONE: zone})}
 
     def node(self, name: str, zone: str | None) -> Node:
         """A node of this shape that has a name, for :class:`multiarch.scheduling.topology.Placements`."""

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from multiarch.manifests.selectors import Expression, LabelSelector, Operator, label_selector_from
 from multiarch.manifests.values import Value
 
-HOSTNAME = "kubernetes.io/hostname"
-ZONE = "topology.kubernetes.io/zone"
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The label that every namespace has: its own name."""
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator
 
+from multiarch.facts.labels import HOSTNAME, REPLACED_BY, ZONE
+from multiarch.manifests.selectors import Expression
 from multiarch.manifests.values import Pairs
-from multiarch.scheduling.affinity import NodeAffinity, PreferredTerm, Term
+from multiarch.scheduling.affinity import NodeAffinity
 from multiarch.scheduling.pod_spec import PodSpec
-from multiarch.scheduling.pod_terms import HOSTNAME, ZONE, BoundTerm, PodTerm
+from multiarch.scheduling.pod_terms import BoundTerm, PodTerm
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.model import Batch
-
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "beta.kubernetes.io/arch": "kubernetes.io/arch",
-        "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
-        "beta.kubernetes.io/os": "kubernetes.io/os",
-        "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-        "failure-domain.beta.kubernetes.io/zone": ZONE,
-    }
-)
-"""Old names of labels; Karpenter takes them for the new ones. Source: karpenter, ``pkg/apis/v1/labels.go``."""
 
 
 def batches_of(pods: Iterable[Pod]) -> list[Batch]:
@@ -47,7 +36,7 @@ def mentioned(spec: PodSpec) -> Iterator[str]:
 
     Old names of labels come as the new ones; zones and hosts only where the node itself is asked for them.
     """
-    yield from (ALIASES.get(key, key) for key in _written(spec.affinity))
+    yield from (REPLACED_BY.get(key, key) for key in _written(spec.affinity))
     yield from domains_of(spec)
 
 
@@ -57,25 +46,22 @@ def domains_of(spec: PodSpec) -> Iterator[str]:
     yield from (key for key in keys if key not in (ZONE, HOSTNAME))
 
 
-def normalized(spec: PodSpec) -> PodSpec:
-    """The spec with the new names of labels in the place of :data:`ALIASES`."""
-    affinity = spec.affinity
-    if not any(key in ALIASES for key in _written(affinity)):
-        return spec
-    selector = tuple(sorted((ALIASES.get(key, key), value) for key, value in affinity.selector))
-    required = affinity.required and tuple(_renamed(term) for term in affinity.required)
-    preferred = tuple(PreferredTerm(wish.weight, _renamed(wish.term)) for wish in affinity.preferred)
-    return replace(spec, affinity=NodeAffinity(selector, required, preferred))
+def asked_values(spec: PodSpec, key: str) -> Iterator[str]:
+    """Yield the values of a node label that a spec's node selector and required or preferred affinity name."""
+    yield from (value for each, value in spec.affinity.selector if each == key)
+    for expression in _expressions(spec.affinity):
+        if expression.key == key:
+            yield from expression.values
 
 
 def _written(affinity: NodeAffinity) -> Iterator[str]:
     yield from (key for key, _ in affinity.selector)
-    terms = [*(affinity.required or ()), *(wish.term for wish in affinity.preferred)]
-    yield from (expression.key for term in terms for expression in term.expressions)
+    yield from (expression.key for expression in _expressions(affinity))
 
 
-def _renamed(term: Term) -> Term:
-    return Term(tuple(replace(each, key=ALIASES.get(each.key, each.key)) for each in term.expressions), term.fields)
+def _expressions(affinity: NodeAffinity) -> Iterator[Expression]:
+    terms = (*(affinity.required or ()), *(preferred.term for preferred in affinity.preferred))
+    yield from (expression for term in terms for expression in term.expressions)
 
 
 def _ruled(spec: PodSpec) -> bool:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from multiarch.autoscaling.expander import choose, priorities_text
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
-from multiarch.nodes.model import Kind, NodeGroupPlan
 from multiarch.scheduling.nodes import Node, NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause
@@ -27,8 +26,6 @@ Waiting = dict[Batch, list[Pod]]
 """Pods without a node, by batch, in their order."""
 Reasons = dict[tuple[int, str], str]
 """Why a group took no pod of a batch when it was its turn, by the batch's number and the group's name."""
-_SUFFIX = "20260101000000000000000001"
-_UUID = "00000000-0000-4000-8000-000000000000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +60,6 @@ class _Packing:
         whole = self.group.shape.allocatable
         count = len(self.bins)
         return 2 - cpu / max(whole.cpu * count, 1) - memory / max(whole.memory * count, 1)
-
-
-def asg_name(group: NodeGroupPlan) -> str:
-    """Make a name such as AWS gives a group's Auto Scaling Group."""
-    own = f"{group.name_prefix}{_SUFFIX}"
-    return f"eks-{own}-{_UUID}" if group.kind is Kind.MANAGED else own
 
 
 def grow(

@@ -14,9 +14,9 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from multiarch.facts.labels import HOSTNAME, ZONE
 from multiarch.facts.taints import Effect
 from multiarch.scheduling.nodes import Node
-from multiarch.scheduling.pod_terms import HOSTNAME, ZONE
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause
 from multiarch.scheduling.resources import Resources
@@ -53,12 +53,11 @@ class _Claim:
         """The node as it would be in a zone, for counts by host and zone. A zone is not settled at first."""
         host = f"claim-{self.number}"
         index = first(types)
-        labels = self.pool.shapes[index].labels_in(zone, host)
-        return Node(f"{host} {index} {zone}", labels, self.pool.plan.taints)
+        return self.pool.planned_node(index, f"{host} {index} {zone}", zone, host)
 
     def domain(self, types: int, keys: Sequence[str]) -> _Domain:
         """The values that the node has for some labels."""
-        labels = dict(self.pool.shapes[first(types)].labels_in(None))
+        labels = self.pool.planned(first(types))
         return tuple(labels.get(key) for key in keys)
 
 
@@ -122,11 +121,10 @@ class Karpenter:
             self._nodes.replay(self._placements)
             for pool in self._pools:
                 for number, kind in enumerate(pool.kinds):
-                    shape = pool.shapes[first(kind)]
                     for zone in pool.zones or (None,):
                         # A node that stays empty: each zone can be used, and there is always one more host.
                         name = f"{pool.plan.name} {number} {zone}"
-                        self._placements.add(Node(name, shape.labels_in(zone, name), pool.plan.taints))
+                        self._placements.add(pool.planned_node(first(kind), name, zone, name))
 
     def run(self, waiting: Waiting) -> None:
         """Make nodes for ``waiting`` pods until no more can be made, and take placed pods out of it."""

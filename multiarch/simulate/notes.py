@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, KarpenterPlan
+from multiarch.autoscaling.node_labels import NodeLabels, node_labels
+from multiarch.facts.labels import EKS_NODE_GROUP, HOSTNAME, ZONE
 from multiarch.facts.taints import Effect
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.scheduling.pod_terms import ZONE
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import mentioned
 from multiarch.simulate.live import Live
 from multiarch.simulate.model import Batch
-from multiarch.simulate.pools import unknown_labels
 
 _COUNTED = ("nvidia.com/gpu", "aws.amazon.com/neuron", "hugepages-")
 
@@ -25,6 +25,7 @@ def notes_on(
     *,
     zones_assumed: str,
     live: Live | None = None,
+    region: str | None = None,
 ) -> tuple[str, ...]:
     """Return one sentence for each thing that could make the cluster behave otherwise, those that apply."""
     keys = {key for batch in batches for key in mentioned(batch.sample.spec)}
@@ -32,7 +33,8 @@ def notes_on(
         *(_about_nodes(groups, daemons) if live is None else _about_live_nodes(plan, live)),
         *_about_sizes(groups),
         *_about_zones(batches, keys, assumed=zones_assumed),
-        *_about_pods(batches, keys),
+        *_about_labels(_labels(plan, groups, region), keys),
+        *_about_resources(batches),
         *_about_cluster_autoscaler(plan),
         *_about_karpenter(plan, batches),
     )
@@ -84,10 +86,24 @@ def _about_zones(batches: Sequence[Batch], keys: set[str], *, assumed: str) -> I
         yield f"{', '.join(names)} name zones, and are judged wrongly until the stack names its own (network.zones)."
 
 
-def _about_pods(batches: Sequence[Batch], keys: set[str]) -> Iterator[str]:
-    unknown = unknown_labels(keys)
+def _labels(plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], region: str | None) -> list[NodeLabels]:
+    """The labels of a node of every group and pool."""
+    pools = plan.karpenter.pools if plan.karpenter else ()
+    return [
+        *(node_labels(group, group.instance_types[0], region=region) for group in groups),
+        *(node_labels(pool, each, region=region) for pool in pools for each in pool.instance_types[:1]),
+    ]
+
+
+def _about_labels(labels: Sequence[NodeLabels], keys: set[str]) -> Iterator[str]:
+    asked = sorted(keys - {EKS_NODE_GROUP, HOSTNAME, ZONE})
+    unknown = [key for key in asked if any(each.is_unknown(key) for each in labels)]
+    unknown = [key for key in unknown if not any(key in each.known for each in labels)]
     if unknown:
-        yield f"Labels that no table here holds count as missing: {', '.join(unknown)}."
+        yield f"Labels whose values are not known before a node exists count as missing: {', '.join(unknown)}."
+
+
+def _about_resources(batches: Sequence[Batch]) -> Iterator[str]:
     extended = {name for batch in batches for name, _ in batch.sample.requests.extended}
     uncounted = sorted(name for name in extended if not name.startswith(_COUNTED))
     if uncounted:

@@ -6,53 +6,27 @@ sets of types that have at least so much are made once.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TypeVar
 
-from multiarch.autoscaling import selection
-from multiarch.autoscaling.model import KarpenterPlan, NodePoolPlan
-from multiarch.facts.ami_families import AmiFamily
+from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import InstanceType, max_pods
-from multiarch.facts.node_resources import allocatable, usable_memory
+from multiarch.facts.instance_types import InstanceType
+from multiarch.facts.labels import HOSTNAME, REPLACED_BY, ZONE
+from multiarch.facts.node_resources import usable_memory
 from multiarch.facts.taints import Effect
 from multiarch.manifests.quantities import bytes_in_words, cpu_in_words, parse_quantity, round_up
 from multiarch.scheduling.affinity import NodeAffinity, PreferredTerm, Term
 from multiarch.scheduling.fit import allowed_zones, daemon_overhead
-from multiarch.scheduling.nodes import NodeShape
+from multiarch.scheduling.nodes import Node
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pod_terms import PodWish, SpreadConstraint
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
-from multiarch.simulate.batches import normalized
+from multiarch.simulate.shapes import pool_shape
 
-NODE_POOL = "karpenter.sh/nodepool"
-_NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
-_CPU, _MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
-_READY = {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
-_REGION_LABEL = "topology.kubernetes.io/region"
-# What zones and local zones begin with: us-east-1 of us-east-1a and of us-east-1-bos-1a.
-_REGION = re.compile(r"[a-z]+(?:-[a-z]+)+-[0-9]+")
-_OWN_DOMAINS = ("karpenter.k8s.aws/", "karpenter.sh/")
-_MADE = frozenset(
-    (
-        NODE_POOL,
-        _NODE_CLASS,
-        _CPU,
-        _MEMORY,
-        *_READY,
-        selection.CAPACITY_TYPE,
-        selection.CATEGORY,
-        selection.FAMILY,
-        selection.GENERATION,
-        selection.SIZE,
-        selection.HYPERVISOR,
-    )
-)
 _Wish = TypeVar("_Wish", PodWish, PreferredTerm)
 
 
@@ -85,15 +59,22 @@ class Pool:
     """One NodePool with the types that it can buy. ``keys`` are labels that any pod of the simulation mentions."""
 
     def __init__(
-        self, plan: NodePoolPlan, karpenter: KarpenterPlan, zones: tuple[str, ...], keys: frozenset[str]
+        self,
+        plan: NodePoolPlan,
+        node_class: NodeClassPlan,
+        zones: tuple[str, ...],
+        keys: frozenset[str],
+        *,
+        region: str | None = None,
     ) -> None:
         """Work out shapes and labels of all types."""
         self.plan = plan
         order = [kind.architecture for kind in plan.kinds]
         self.types = tuple(sorted(plan.instance_types, key=lambda each: _size(each, order)))
-        wanted = next((each.values for each in plan.requirements if each.key == selection.ZONE), ())
+        wanted = next((each.values for each in plan.requirements if each.key == ZONE), ())
         self.zones = tuple(wanted) or zones
-        self.shapes = tuple(_shape(each, plan, karpenter, self.zones) for each in self.types)
+        self.shapes = tuple(pool_shape(plan, node_class, each, self.zones, region=region) for each in self.types)
+        self._planned = tuple({k: v for k, v in each.labels if k not in REPLACED_BY} for each in self.shapes)
         kinds: dict[tuple[object, ...], int] = {}
         for index, shape in enumerate(self.shapes):
             labels = dict(shape.labels)
@@ -112,6 +93,15 @@ class Pool:
         self._capacity_memory = _Levels([usable_memory(each) for each in self.types])
         self._memory_limit = None if plan.memory_limit is None else round_up(parse_quantity(plan.memory_limit))
         self._free: tuple[Resources, ...] = ()
+
+    def planned(self, index: int) -> Mapping[str, str]:
+        """The labels that Karpenter plans a node of a type with: the deprecated ones come later, from the kubelet."""
+        return self._planned[index]
+
+    def planned_node(self, index: int, name: str, zone: str | None, host: str) -> Node:
+        """A node of a type in a zone as Karpenter plans it."""
+        zonal = {} if zone is None else {ZONE: zone}
+        return Node(name, {**self._planned[index], HOSTNAME: host, **zonal}, self.plan.taints)
 
     def reserve(self, daemons: Sequence[Pod]) -> None:
         """Take DaemonSets' part off every type."""
@@ -185,9 +175,8 @@ class Pool:
             if minds and not any(each.tolerates(taint) for each in spec.tolerations):
                 return None
         types, zones = 0, dict.fromkeys(self.zones or (None,), False)
-        asked = normalized(spec)
         for kind in self.kinds:
-            allowed = allowed_zones(asked, self.shapes[first(kind)])
+            allowed = allowed_zones(spec, self.shapes[first(kind)])
             if allowed:
                 types |= kind
                 zones |= dict.fromkeys(allowed, True)
@@ -197,38 +186,6 @@ class Pool:
 def _size(instance: InstanceType, order: Sequence[Architecture]) -> tuple[int, int, int, str]:
     """What types are sorted by: size, and among equals the architecture that comes first in ``order``."""
     return instance.vcpus, instance.memory_mib, order.index(instance.architecture), instance.name
-
-
-def _shape(instance: InstanceType, plan: NodePoolPlan, karpenter: KarpenterPlan, zones: tuple[str, ...]) -> NodeShape:
-    node_class = karpenter.node_class
-    pods = node_class.max_pods or max_pods(instance)
-    # Bottlerocket reserves memory by its max pods, Amazon Linux by the addresses that the instance has.
-    reserve = pods if node_class.ami_family == AmiFamily.BOTTLEROCKET else None
-    given = allocatable(instance, pods=pods, disk_gib=node_class.disk_size, reserve_for=reserve)
-    own: Mapping[str, Collection[str]] = selection.labels(instance)
-    labels = {key: next(iter(values)) for key, values in own.items() if len(values) == 1 and "" not in values}
-    labels |= {
-        selection.CAPACITY_TYPE: str(plan.kinds[0].capacity_type),
-        _CPU: str(instance.vcpus),
-        _MEMORY: str(instance.memory_mib),
-        NODE_POOL: plan.name,
-        _NODE_CLASS: node_class.name,
-        **_READY,
-        **dict(plan.labels),
-    }
-    regions = {found[0] for zone in zones if (found := _REGION.match(zone))}
-    if len(regions) == 1:
-        labels[_REGION_LABEL] = regions.pop()
-    return NodeShape(
-        name=plan.name,
-        architecture=instance.architecture,
-        allocatable=Resources.of(
-            {name: Fraction(amount, 1000 if name == "cpu" else 1) for name, amount in given.items()}
-        ),
-        labels=tuple(sorted(labels.items())),
-        taints=plan.taints,
-        zones=zones,
-    )
 
 
 def relaxations(spec: PodSpec, *, wishes_on_taints: bool) -> Iterable[tuple[PodSpec, bool]]:
@@ -314,8 +271,3 @@ def bits(types: int) -> Iterable[int]:
 
 def _amount(resources: Resources, name: str) -> int:
     return resources.pods if name == "pods" else dict(resources.items()).get(name, 0)
-
-
-def unknown_labels(keys: Iterable[str]) -> tuple[str, ...]:
-    """Labels of instance types that Karpenter gives and the tables here do not hold."""
-    return tuple(sorted(key for key in keys if key.startswith(_OWN_DOMAINS) and key not in _MADE))

@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
-from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
-from multiarch.autoscaling.tags import CAPACITY_TYPE_LABEL
-from multiarch.facts.ami_families import AmiFamily
-from multiarch.facts.node_resources import allocatable
-from multiarch.nodes.model import Kind, NodeGroupPlan
+from multiarch.autoscaling.node_labels import region_of
+from multiarch.facts.labels import EKS_NODE_GROUP
+from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.fit import Fit, unmodelled
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.resources import Resources
-from multiarch.simulate.batches import batches_of, mentioned
-from multiarch.simulate.cluster_autoscaler import Growing, Reasons, Waiting, asg_name, grow
+from multiarch.simulate.batches import asked_values, batches_of, mentioned
+from multiarch.simulate.cluster_autoscaler import Growing, Reasons, Waiting, grow
 from multiarch.simulate.karpenter import Karpenter
 from multiarch.simulate.live import Live, start_full
 from multiarch.simulate.model import Batch, GroupOutcome, Simulation, WorkloadOutcome
@@ -30,11 +26,12 @@ from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.notes import notes_on
 from multiarch.simulate.pools import Pool
 from multiarch.simulate.reasons import Known, answers, places
+from multiarch.simulate.shapes import asg_name, group_shape
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a plan's network says about zones. ``assumed`` is a sentence where names stand for others, or empty.
+    """Zones and region of a plan's network. ``assumed`` is a sentence where names stand for others, or empty.
 
     ``live`` are the nodes of a cluster that runs; None starts from each group's desired size, without pods.
     """
@@ -42,6 +39,7 @@ class Surroundings:
     zones: tuple[str, ...]
     assumed: str = ""
     live: Live | None = None
+    region: str | None = None
 
 
 def simulate(
@@ -57,8 +55,10 @@ def simulate(
     batches = batches_of(pod for pod in everything if pod.waiting and not pod.daemon)
     fit, reasons = Fit(), Reasons()
     nodes = Nodes(batches, daemons, fit)
-    shapes = {group.name: group_shape(group, around.zones) for group in groups}
-    pools = _pools(plan, around.zones, [*batches, *batches_of(daemons)])
+    asking = [*batches, *batches_of(daemons)]
+    names = {name for batch in asking for name in asked_values(batch.sample.spec, EKS_NODE_GROUP)}
+    shapes = {group.name: group_shape(group, around.zones, region=around.region, names=names) for group in groups}
+    pools = _pools(plan, around, asking)
     if around.live is None:
         _start(nodes, groups, shapes)
     else:
@@ -79,7 +79,15 @@ def simulate(
         groups=_outcomes(known),
         workloads=tuple(_workload(batch, left[batch.number], known) for batch in batches),
         left_out=_left_out(everything),
-        notes=notes_on(plan, groups, batches, daemons, zones_assumed=around.assumed, live=around.live),
+        notes=notes_on(
+            plan,
+            groups,
+            batches,
+            daemons,
+            zones_assumed=around.assumed,
+            live=around.live,
+            region=around.region or region_of(around.zones),
+        ),
     )
 
 
@@ -89,25 +97,6 @@ def _start(nodes: Nodes, groups: Sequence[NodeGroupPlan], shapes: Mapping[str, N
             nodes.make(group.name, shapes[group.name], new=False, instance_type=group.instance_types[0].name)
 
 
-def group_shape(group: NodeGroupPlan, zones: tuple[str, ...]) -> NodeShape:
-    """A node of a group's first instance type, from which the cluster autoscaler, too, works out the others."""
-    instance = group.instance_types[0]
-    reserve = group.max_pods if group.family is AmiFamily.BOTTLEROCKET else None
-    given = allocatable(instance, pods=group.max_pods, disk_gib=group.disk_size, reserve_for=reserve)
-    labels = {selection.INSTANCE_TYPE: instance.name, **dict(group.labels)}
-    if group.kind is Kind.MANAGED:
-        labels[CAPACITY_TYPE_LABEL] = group.capacity_type.eks
-    exact = {name: Fraction(amount, 1000 if name == "cpu" else 1) for name, amount in given.items()}
-    return NodeShape(
-        name=group.name,
-        architecture=group.architecture,
-        allocatable=Resources.of(exact),
-        labels=tuple(sorted(labels.items())),
-        taints=group.taints,
-        zones=group.zones or zones,
-    )
-
-
 def _turns(plan: AutoscalingPlan) -> list[Autoscaler]:
     """The autoscalers that are installed, the one in use first."""
     installed = [Autoscaler.CLUSTER_AUTOSCALER] if plan.cluster_autoscaler else []
@@ -115,13 +104,14 @@ def _turns(plan: AutoscalingPlan) -> list[Autoscaler]:
     return sorted(installed, key=lambda each: each is not plan.use)
 
 
-def _pools(plan: AutoscalingPlan, zones: tuple[str, ...], batches: Sequence[Batch]) -> list[Pool]:
+def _pools(plan: AutoscalingPlan, around: Surroundings, batches: Sequence[Batch]) -> list[Pool]:
     """Karpenter's pools, the highest weight first."""
     if plan.karpenter is None:
         return []
     keys = frozenset(key for batch in batches for key in mentioned(batch.sample.spec))
     ordered = sorted(plan.karpenter.pools, key=lambda pool: (-pool.weight, pool.name))
-    return [Pool(each, plan.karpenter, zones, keys) for each in ordered if each.instance_types]
+    node_class = plan.karpenter.node_class
+    return [Pool(each, node_class, around.zones, keys, region=around.region) for each in ordered if each.instance_types]
 
 
 def _bind(nodes: Nodes, batches: Sequence[Batch]) -> Waiting:

@@ -8,6 +8,7 @@ from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import Requirement
 from multiarch.autoscaling.selection import excluding, labels, satisfies, select
 from multiarch.facts.instance_types import instance_type, instance_types
+from multiarch.facts.labels import ARCHITECTURE, KARPENTER_CAPACITY_TYPE
 
 
 @pytest.mark.parametrize(
@@ -43,13 +44,13 @@ def test_every_type_that_eks_takes_has_category_and_generation() -> None:
 
 def test_architectures_come_from_the_table_and_never_from_the_name() -> None:
     for each in instance_types().values():
-        assert labels(each)[selection.ARCHITECTURE] == {str(each.architecture)}
+        assert labels(each)[ARCHITECTURE] == {str(each.architecture)}
 
 
 def test_bare_metal_has_no_hypervisor_and_a_type_that_is_not_sold_as_spot_is_on_demand_alone() -> None:
     assert labels(instance_type("m7g.metal"))[selection.HYPERVISOR] == {""}
     assert labels(instance_type("m4.large"))[selection.HYPERVISOR] == {"xen"}
-    assert labels(instance_type("u7i-12tb.224xlarge"))[selection.CAPACITY_TYPE] == {"on-demand"}
+    assert labels(instance_type("u7i-12tb.224xlarge"))[KARPENTER_CAPACITY_TYPE] == {"on-demand"}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_an_operator_that_nobody_knows_is_an_error() -> None:
 def test_selection_is_sorted_and_says_what_excluded_the_last_type() -> None:
     family = Requirement(selection.FAMILY, "In", ("m7g",))
     virtual = Requirement(selection.HYPERVISOR, "In", selection.VIRTUAL)
-    amd64 = Requirement(selection.ARCHITECTURE, "In", ("amd64",))
+    amd64 = Requirement(ARCHITECTURE, "In", ("amd64",))
     chosen = [each.name for each in select(instance_types().values(), [family, virtual])]
     assert chosen == sorted(chosen)
     assert "m7g.large" in chosen

@@ -11,7 +11,8 @@ from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manif
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.facts.architectures import Architecture, to_ami
 from multiarch.scheduling.pods import pods_from
-from multiarch.simulate.simulation import Surroundings, group_shape, simulate
+from multiarch.simulate.shapes import group_shape
+from multiarch.simulate.simulation import Surroundings, simulate
 from multiarch.stack.model import Plan
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release
 from tests.cluster import nodes
@@ -172,7 +173,7 @@ def apply(rig: Rig, pools: Pools) -> None:
     """Apply the node class and the NodePools of a stack's plan, as the project makes them."""
     karpenter = _karpenter(plan_of(pools))
     made = [node_class_manifest(karpenter.node_class, cluster=rig.aws.cluster, role=rig.aws.node_role, tags=())]
-    made += [node_pool_manifest(pool, node_class=karpenter.node_class.name) for pool in karpenter.pools]
+    made += [node_pool_manifest(pool) for pool in karpenter.pools]
     rig.apply(made)
 
 

@@ -54,8 +54,8 @@ DISAGREEMENTS = [
         Scenario("", XLARGE, tuple(Ask("w0", 700, 512).pods(**TOLERANT, nodeSelector={MANUFACTURER: "aws"}))),
         {"w0": {agreement.NOWHERE: 1}},
         {"w0": {ARM_SPOT: 1}},
-        f"Labels that no table here holds count as missing: {MANUFACTURER}.",
-        id="a label that no table here holds",
+        f"Labels whose values are not known before a node exists count as missing: {MANUFACTURER}.",
+        id="a label that is not known before the node",
     ),
     pytest.param(
         LIMIT_4_CPUS,

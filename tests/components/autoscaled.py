@@ -77,6 +77,7 @@ def _pool(name: str, weight: int, kinds: tuple[Kind, ...], type_: str) -> NodePo
         instance_types=(instance_type(type_),),
         labels=(("pool", "general"),),
         taints=(parse_taint("arch=arm64:NoSchedule"),) if arm64 else (),
+        node_class="default",
         cpu_limit=64,
         memory_limit=None,
         budgets=(Budget("10%", None, None),),

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from multiarch.errors import MultiarchError
+from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_NODE_POOL
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.kubeconfig import Connection, User
-from multiarch.kubernetes.pending import NODE_GROUP, NODE_POOL, NodeCounts, count_nodes, read_pending
+from multiarch.kubernetes.pending import NodeCounts, count_nodes, read_pending
 from multiarch.kubernetes.resources import lean
 from multiarch.kubernetes.source import Found, Source
 from tests.kubernetes.api_server import Answer, Request, refused, serving
@@ -25,12 +26,12 @@ def test_nodes_are_counted_by_the_group_or_pool_that_made_them() -> None:
     assert [group.name for group in groups] == ["web", "web-arm"]
     zone = "topology.kubernetes.io/zone"
     nodes = [
-        node(**{NODE_GROUP: "web-14f859c", zone: "b"}),
-        node(**{NODE_GROUP: "web-14f859c", zone: "a"}),
-        node(**{NODE_GROUP: "web-arm-a10fc5e", zone: "a"}),
-        node(**{NODE_POOL: "spot", zone: "a"}),
-        node(**{NODE_POOL: "another-teams"}),
-        node(**{NODE_GROUP: "web"}),
+        node(**{EKS_NODE_GROUP: "web-14f859c", zone: "b"}),
+        node(**{EKS_NODE_GROUP: "web-14f859c", zone: "a"}),
+        node(**{EKS_NODE_GROUP: "web-arm-a10fc5e", zone: "a"}),
+        node(**{KARPENTER_NODE_POOL: "spot", zone: "a"}),
+        node(**{KARPENTER_NODE_POOL: "another-teams"}),
+        node(**{EKS_NODE_GROUP: "web"}),
         node(),
     ]
     assert count_nodes(nodes, groups, ["spot"]) == NodeCounts(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import ARCHITECTURE, OPERATING_SYSTEM, with_deprecated
 from multiarch.facts.taints import parse_taint
 from multiarch.scheduling.nodes import Node, NodeShape
 from multiarch.scheduling.pods import Pod, pods_from
@@ -71,11 +72,12 @@ def shape(
     allocatable: Resources | None = None,
 ) -> NodeShape:
     """A group of nodes with 3.92 CPUs, 14 GiB and room for 58 pods."""
+    standard = {ARCHITECTURE: str(architecture), OPERATING_SYSTEM: "linux"}
     return NodeShape(
         name=name,
         architecture=architecture,
         allocatable=allocatable or Resources(cpu=3920, memory=14 * GI, ephemeral_storage=40 * GI, pods=58),
-        labels=tuple(sorted((labels or {}).items())),
+        labels=tuple(sorted({**with_deprecated(standard), **(labels or {})}.items())),
         taints=tuple(parse_taint(taint) for taint in taints),
         zones=tuple(zones),
     )

@@ -65,7 +65,7 @@ def test_the_architecture_is_a_label_of_every_node() -> None:
 
 
 def test_a_shape_whose_labels_contradict_its_architecture_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"arm-spot is arm64, but its label kubernetes\.io/arch says amd64"):
+    with pytest.raises(ValueError, match=r"arm-spot is arm64, but its label kubernetes\.io/arch is amd64"):
         shape(labels={"kubernetes.io/arch": "amd64"})
 
 

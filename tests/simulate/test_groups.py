@@ -192,3 +192,31 @@ def test_a_pod_that_names_a_zone_gets_a_node_of_a_group_in_that_zone() -> None:
     result = run(words, pods(nodeSelector={"topology.kubernetes.io/zone": ZONES[2]}))
     assert got(result) == {"amd-c": 1}
     assert answer(result, "amd-a").reason == f"nodeSelector wants topology.kubernetes.io/zone={ZONES[2]}"
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        {"beta.kubernetes.io/arch": "amd64", "beta.kubernetes.io/os": "linux"},
+        {"beta.kubernetes.io/instance-type": "m7i.large"},
+        {"failure-domain.beta.kubernetes.io/zone": ZONES[0], "topology.kubernetes.io/region": ZONES[0][:-1]},
+        {
+            "eks.amazonaws.com/nodegroup": "amd-20251121102233445500000003",
+            "eks.amazonaws.com/capacityType": "ON_DEMAND",
+        },
+    ],
+)
+def test_labels_that_nodes_get_from_the_kubelet_aws_and_eks_make_a_group_grow(selector: dict[str, str]) -> None:
+    result = run(grown({"amd": LARGE["amd"], "amd-spot": LARGE["amd-spot"]}), pods(nodeSelector=selector))
+    assert sum(got(result).values()) == 1
+    assert got(result).get("amd") or "eks.amazonaws.com/nodegroup" not in selector
+    assert not any("not known before a node exists" in note for note in result.notes)
+
+
+def test_a_label_that_a_node_only_gets_once_it_exists_counts_as_missing_and_is_named() -> None:
+    image = "eks.amazonaws.com/nodegroup-image"
+    result = run(grown({"amd": LARGE["amd"]}), pods(nodeSelector={image: "ami-0123456789abcdef0"}))
+    assert result.unplaced == 1
+    assert f"Labels whose values are not known before a node exists count as missing: {image}." in result.notes
+    terms = required([expression("eks.amazonaws.com/nodegroup", "Exists")])
+    assert got(run(grown({"amd": LARGE["amd"]}), pods(affinity=terms))) == {"amd": 1}

@@ -197,7 +197,11 @@ def test_where_karpenter_decides_otherwise_is_said_where_the_documentation_says_
         "bind a pod to another node with room",  # 5
         "any label that its pods narrow to one value",  # 8
     )
-    both, unknown, anew = "of two architectures", "no table here holds", "does not count for its topology spread"
+    both, unknown, anew = (
+        "of two architectures",
+        "not known before a node exists",
+        "does not count for its topology spread",
+    )
     plain = run(pooled({"any": {"cpuLimit": 64}}), pods())
     text = "\n".join(plain.notes)
     assert [each for each in always if each not in text] == []
@@ -247,3 +251,11 @@ def test_no_pod_is_lost_no_node_overfull_and_the_same_input_gives_the_same(
         if limit and outcome.name != "web":
             assert sum(4 * count for _, count in outcome.instance_types) <= limit
     assert limit is not None or result.unplaced == 0
+
+
+def test_karpenter_does_not_spread_over_a_deprecated_label() -> None:
+    key = "failure-domain.beta.kubernetes.io/zone"
+    result = run(pooled(XLARGE), pods(**BIG, **TOLERANT, **spread(key, "DoNotSchedule")))
+    assert result.unplaced == 1
+    placed = run(pooled(XLARGE), pods(**BIG, **TOLERANT, nodeSelector={key: "eu-west-1a"}))
+    assert got(placed) == {"general-arm64-spot": 1}

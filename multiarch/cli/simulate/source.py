@@ -99,13 +99,13 @@ def surroundings(plan: Plan, *, seen: tuple[str, ...] = (), live: Live | None = 
     if isinstance(network, ExistingNetwork):
         count, why = len(network.private_subnet_ids), "One zone is assumed for each private subnet"
     elif network.zones:
-        return Surroundings(network.zones, live=live)
+        return Surroundings(network.zones, live=live, region=plan.region)
     else:
         count, why = network.zone_count, "The stack does not name its zones"
     if len(seen) == count:
-        return Surroundings(seen, live=live)
+        return Surroundings(seen, live=live, region=plan.region)
     names = tuple(f"zone-{number}" for number in range(1, count + 1))
-    return Surroundings(names, f"{why}; {', '.join(names)} stand for them.", live=live)
+    return Surroundings(names, f"{why}; {', '.join(names)} stand for them.", live=live, region=plan.region)
 
 
 def _pods(found: list[Found]) -> tuple[Pod, ...]:

@@ -1,0 +1,110 @@
+"""The labels of nodes: those of a node group or a NodePool, for simulation, audits and Auto Scaling tags.
+
+A node's taints are its group's or pool's own, :attr:`NodeGroupPlan.taints` and :attr:`NodePoolPlan.taints`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from multiarch.autoscaling import selection
+from multiarch.autoscaling.model import NodePoolPlan
+from multiarch.facts import labels as keys
+from multiarch.facts.instance_types import InstanceType
+from multiarch.nodes.model import Kind, NodeGroupPlan
+
+_KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
+_EKS_DOMAINS = ("eks.amazonaws.com",)
+# The kubelet, AWS's cloud provider, EKS, Karpenter, CSI drivers and agents such as GPU feature discovery.
+_SET_BY_OTHERS = ("kubernetes.io", "k8s.io", "k8s.aws", "amazonaws.com", "csi.aws.com", "karpenter.sh", "nvidia.com")
+_NEVER = (
+    keys.EKS_COMPUTE_TYPE,
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+)
+# What zones and local zones begin with: us-east-1 of us-east-1a and of us-east-1-bos-1a.
+_REGION = re.compile(r"[a-z]+(?:-[a-z]+)+-[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLabels:
+    """Labels of a node that does not exist yet: ``known`` with their values, and those with values nobody knows."""
+
+    known: Mapping[str, str]
+    _absent: tuple[str, ...]
+
+    def is_unknown(self, key: str) -> bool:
+        """Whether the node may carry a label with this key whose value is not known before the node exists.
+
+        Of a label that is neither known nor unknown it is certain that the node does not carry it.
+        """
+        domain = key.rpartition("/")[0]
+        if key in self.known or key in _NEVER or _within(domain, self._absent):
+            return False
+        return _within(domain, _SET_BY_OTHERS)
+
+
+def node_labels(
+    owner: NodeGroupPlan | NodePoolPlan, instance: InstanceType, *, zone: str | None = None, region: str | None = None
+) -> NodeLabels:
+    """The labels of a node of a node group or NodePool, on an instance type, in a zone.
+
+    Without ``zone`` and ``region`` the labels for them are unknown; a zone's name gives its region. The host name, a
+    managed group's name at EKS (which AWS completes) and its image are always unknown.
+
+    The kubelet and AWS's cloud provider set architecture, operating system, instance type, region and zone, each with
+    its deprecated name; a group's and a pool's own labels come through the kubelet, EKS or Karpenter.
+    Sources: those of :mod:`multiarch.facts.labels`; kubernetes, ``pkg/kubelet/kubelet_node_status.go``;
+    cloud-provider-aws, ``pkg/providers/v2/instances.go``; karpenter-provider-aws,
+    ``pkg/providers/instancetype/types.go``.
+    """
+    region = region or (region_of([zone]) if zone else None)
+    standard = {
+        keys.ARCHITECTURE: str(instance.architecture),
+        keys.OPERATING_SYSTEM: "linux",
+        keys.INSTANCE_TYPE: instance.name,
+        **({keys.REGION: region} if region else {}),
+        **({keys.ZONE: zone} if zone else {}),
+    }
+    own = group_labels(owner) if isinstance(owner, NodeGroupPlan) else _pool_labels(owner, instance)
+    managed = isinstance(owner, NodeGroupPlan) and owner.kind is Kind.MANAGED
+    absent = (
+        *(() if managed else _EKS_DOMAINS),
+        *(() if isinstance(owner, NodePoolPlan) else _KARPENTER_DOMAINS),
+    )
+    return NodeLabels(keys.with_deprecated({**standard, **own}), absent)
+
+
+def group_labels(group: NodeGroupPlan) -> dict[str, str]:
+    """The labels that nodes get from their node group, whatever instance type they are."""
+    if group.kind is Kind.SELF_MANAGED:
+        return dict(group.labels)
+    return {keys.EKS_CAPACITY_TYPE: group.capacity_type.eks, **dict(group.labels)}
+
+
+def region_of(zones: Iterable[str]) -> str | None:
+    """The region that all zones are in, by their names; None where the names do not tell."""
+    found = [_REGION.match(zone) for zone in zones]
+    regions = {each[0] if each else None for each in found}
+    return regions.pop() if len(regions) == 1 else None
+
+
+def _pool_labels(pool: NodePoolPlan, instance: InstanceType) -> dict[str, str]:
+    single = {key: next(iter(values)) for key, values in selection.labels(instance).items() if len(values) == 1}
+    return {
+        **{key: value for key, value in single.items() if value},
+        keys.KARPENTER_CPU: str(instance.vcpus),
+        keys.KARPENTER_MEMORY: str(instance.memory_mib),
+        keys.KARPENTER_CAPACITY_TYPE: str(pool.kinds[0].capacity_type),
+        keys.KARPENTER_NODE_POOL: pool.name,
+        keys.KARPENTER_NODE_CLASS: pool.node_class,
+        keys.KARPENTER_REGISTERED: "true",
+        keys.KARPENTER_INITIALIZED: "true",
+        **dict(pool.labels),
+    }
+
+
+def _within(domain: str, parents: tuple[str, ...]) -> bool:
+    return any(domain == parent or domain.endswith(f".{parent}") for parent in parents)

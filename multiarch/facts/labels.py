@@ -1,0 +1,55 @@
+"""Labels that nodes carry without anybody writing them: the keys that Kubernetes, EKS and Karpenter use.
+
+Sources: Kubernetes, "Well-Known Labels, Annotations and Taints"; EKS user guide, "Simplify node lifecycle with managed
+node groups"; karpenter, ``pkg/apis/v1/labels.go``; karpenter-provider-aws, ``pkg/apis/v1/labels.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+ARCHITECTURE = "kubernetes.io/arch"
+OPERATING_SYSTEM = "kubernetes.io/os"
+HOSTNAME = "kubernetes.io/hostname"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+REGION = "topology.kubernetes.io/region"
+ZONE = "topology.kubernetes.io/zone"
+
+REPLACED_BY: Mapping[str, str] = MappingProxyType(
+    {
+        "beta.kubernetes.io/arch": ARCHITECTURE,
+        "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+        "beta.kubernetes.io/os": OPERATING_SYSTEM,
+        "failure-domain.beta.kubernetes.io/region": REGION,
+        "failure-domain.beta.kubernetes.io/zone": ZONE,
+    }
+)
+"""Deprecated labels, each with the label that replaced it. Nodes still carry both, with the same value."""
+
+EKS_NODE_GROUP = "eks.amazonaws.com/nodegroup"
+"""A managed node group's name at EKS."""
+EKS_CAPACITY_TYPE = "eks.amazonaws.com/capacityType"
+"""``SPOT`` or ``ON_DEMAND``, on nodes of managed node groups."""
+EKS_IMAGE = "eks.amazonaws.com/nodegroup-image"
+EKS_LAUNCH_TEMPLATE_ID = "eks.amazonaws.com/sourceLaunchTemplateId"
+EKS_LAUNCH_TEMPLATE_VERSION = "eks.amazonaws.com/sourceLaunchTemplateVersion"
+EKS_COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
+"""On nodes that belong to no node group or NodePool: Fargate, EKS Auto Mode, hybrid nodes."""
+
+KARPENTER_NODE_POOL = "karpenter.sh/nodepool"
+KARPENTER_CAPACITY_TYPE = "karpenter.sh/capacity-type"
+"""``spot`` or ``on-demand``."""
+KARPENTER_REGISTERED = "karpenter.sh/registered"
+KARPENTER_INITIALIZED = "karpenter.sh/initialized"
+KARPENTER_NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
+KARPENTER_CPU = "karpenter.k8s.aws/instance-cpu"
+"""vCPUs."""
+KARPENTER_MEMORY = "karpenter.k8s.aws/instance-memory"
+"""MiB."""
+
+
+def with_deprecated(labels: Mapping[str, str]) -> dict[str, str]:
+    """``labels`` with the deprecated names of those that have one: what a node carries."""
+    old = {old: labels[new] for old, new in REPLACED_BY.items() if new in labels}
+    return old | dict(labels)

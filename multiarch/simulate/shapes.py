@@ -1,0 +1,80 @@
+"""The nodes that node groups and NodePools add: labels, taints and allocatable resources of each instance type."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+
+from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
+from multiarch.autoscaling.node_labels import node_labels, region_of
+from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.instance_types import InstanceType, max_pods
+from multiarch.facts.labels import EKS_NODE_GROUP
+from multiarch.facts.node_resources import allocatable
+from multiarch.nodes.model import Kind, NodeGroupPlan
+from multiarch.scheduling.nodes import NodeShape
+from multiarch.scheduling.resources import Resources
+
+_SUFFIX = "20260101000000000000000001"
+_UUID = "00000000-0000-4000-8000-000000000000"
+
+
+def group_shape(
+    group: NodeGroupPlan, zones: tuple[str, ...], *, region: str | None = None, names: Collection[str] = ()
+) -> NodeShape:
+    """A node of a group's first instance type, from which the cluster autoscaler, too, works out the others.
+
+    ``names`` are the names of node groups at EKS that pods ask for: one that can be this group's is taken for its name.
+    """
+    instance = group.instance_types[0]
+    reserve = group.max_pods if group.family is AmiFamily.BOTTLEROCKET else None
+    given = allocatable(instance, pods=group.max_pods, disk_gib=group.disk_size, reserve_for=reserve)
+    asked = sorted(name for name in names if group.made_name.fullmatch(name))
+    more = {EKS_NODE_GROUP: asked[0] if asked else _made_name(group)} if group.kind is Kind.MANAGED else {}
+    return _shape(group, instance, given, zones=group.zones or zones, region=region, more=more)
+
+
+def pool_shape(
+    pool: NodePoolPlan,
+    node_class: NodeClassPlan,
+    instance: InstanceType,
+    zones: tuple[str, ...],
+    *,
+    region: str | None = None,
+) -> NodeShape:
+    """A node of a NodePool on one of its instance types."""
+    pods = node_class.max_pods or max_pods(instance)
+    # Bottlerocket reserves memory by its max pods, Amazon Linux by the addresses that the instance has.
+    reserve = pods if node_class.ami_family == AmiFamily.BOTTLEROCKET else None
+    given = allocatable(instance, pods=pods, disk_gib=node_class.disk_size, reserve_for=reserve)
+    return _shape(pool, instance, given, zones=zones, region=region, more={})
+
+
+def asg_name(group: NodeGroupPlan) -> str:
+    """A name that AWS could give the group's Auto Scaling Group."""
+    return f"eks-{_made_name(group)}-{_UUID}" if group.kind is Kind.MANAGED else _made_name(group)
+
+
+def _made_name(group: NodeGroupPlan) -> str:
+    return f"{group.name_prefix}{_SUFFIX}"
+
+
+def _shape(
+    owner: NodeGroupPlan | NodePoolPlan,
+    instance: InstanceType,
+    given: Mapping[str, int],
+    *,
+    zones: tuple[str, ...],
+    region: str | None,
+    more: Mapping[str, str],
+) -> NodeShape:
+    labels = {**node_labels(owner, instance, region=region or region_of(zones)).known, **more}
+    exact = {name: Fraction(amount, 1000 if name == "cpu" else 1) for name, amount in given.items()}
+    return NodeShape(
+        name=owner.name,
+        architecture=instance.architecture,
+        allocatable=Resources.of(exact),
+        labels=tuple(sorted(labels.items())),
+        taints=owner.taints,
+        zones=zones,
+    )
