@@ -8,7 +8,8 @@ import pulumi
 from pulumi.runtime.config import CONFIG
 
 from components.platform import Platform, PlatformArgs
-from multiarch.errors import MultiarchError, Severity, StackError
+from multiarch.errors import MultiarchError, StackError
+from multiarch.rules import Severity
 from multiarch.stack.load import from_engine
 from multiarch.stack.plan import make_plan
 from multiarch.today import today

@@ -133,7 +133,7 @@ class Network(Component):
             opts=pulumi.InvokeOptions(parent=self),
         ).names
         # Sorted, because AWS promises no order, and a subnet that changes its zone is a new subnet.
-        return [offered.apply(partial(_nth_zone, index)) for index in range(plan.zone_count)]
+        return [offered.apply(partial(zone_at, index)) for index in range(plan.zone_count)]
 
     def _subnets(
         self, args: NetworkArgs, plans: Sequence[SubnetPlan], zones: Sequence[pulumi.Output[str]]
@@ -233,7 +233,7 @@ class Network(Component):
         return endpoints.resources
 
 
-def _nth_zone(index: int, names: Sequence[str]) -> str:
+def zone_at(index: int, names: Sequence[str]) -> str:
     """Return the zone at ``index`` by name. Raises StackError when the region has too few."""
     if index < len(names):
         return sorted(names)[index]

@@ -7,27 +7,21 @@ Errors carry fields; the CLI decides how they look and which exit code they get
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field
+
+from multiarch.rules import RULES, Severity
 
 KeyPath = tuple[str | int, ...]
 """Keys and list indexes from 0, from some mapping on: ``("nodeGroups", "api", "instanceTypes", 0)``."""
 
 
-class Severity(StrEnum):
-    """How bad a problem is: an error refuses the stack, a warning is shown and passes."""
-
-    ERROR = "error"
-    WARNING = "warning"
-
-
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault in what somebody wrote, with the place and the way out.
+    """One fault in a stack, with its place and the way out.
 
-    ``rule`` is a stable kebab-case identifier (for example ``mixed-architectures``), ``message``
-    one sentence without a final full stop is not required, ``hint`` the way out.
-    ``line`` is 1-based and ``None`` when the value has no place in a file (a default, an engine-only value).
+    ``rule`` is a name of :data:`multiarch.rules.RULES`; any other raises KeyError. ``message`` says what is wrong,
+    ``hint`` the way out, by default the rule's own. ``line`` is 1-based, and None for a value that is in no file (a
+    default, or one that only the engine has).
     """
 
     rule: str
@@ -37,7 +31,14 @@ class Problem:
     line: int | None = None
     key: str | None = None
     value: object = None
-    severity: Severity = Severity.ERROR
+    severity: Severity = field(init=False)
+    """The rule's."""
+
+    def __post_init__(self) -> None:
+        """Take severity and a missing hint from the rule."""
+        row = RULES[self.rule]
+        object.__setattr__(self, "severity", row.severity)
+        object.__setattr__(self, "hint", self.hint or row.way_out)
 
     def __str__(self) -> str:
         """``file:line key: message hint``, leaving out what is not known."""

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from multiarch.cli.application import application
+from multiarch.rules import SECTIONS
 from multiarch.stack.json_schema import stack_file_schema
 from multiarch.stack.schema.nodes import InstanceTypesByArchitecture, MultiArchitectureGroup, NodeGroup
 from multiarch.stack.schema.stack import StackWords
@@ -69,13 +70,27 @@ def all_keys() -> str:
     return "\n" + "\n".join(parts) + "\n"
 
 
+def rules() -> str:
+    """The rules of ``stack check``, a table for each section."""
+    parts = []
+    for title, rows in SECTIONS.items():
+        cells = [(f"`{row.name}`", str(row.severity), row.refuses, row.way_out) for row in rows]
+        parts.append(f"## {title}\n\n{_table(('Rule', 'Severity', 'Refuses', 'Way out'), cells)}")
+    return "\n" + "\n".join(parts) + "\n"
+
+
 _SINGLE, _PAIR = "NodeGroup", "MultiArchitectureGroup"
 _MODELS = {
     model.__name__: model for model in (StackWords, NodeGroup, MultiArchitectureGroup, InstanceTypesByArchitecture)
 }
 _DEFAULT = re.compile(r" ?Default: (?P<value>.+?)\.(?= [A-Z]|$)")
-_GENERATED = re.compile(r"(?P<begin><!-- (?P<name>commands|help|keys) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
-GENERATED: Mapping[str, Callable[[], str]] = {"commands": command_table, "help": help_texts, "keys": all_keys}
+_GENERATED = re.compile(r"(?P<begin><!-- (?P<name>commands|help|keys|rules) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+GENERATED: Mapping[str, Callable[[], str]] = {
+    "commands": command_table,
+    "help": help_texts,
+    "keys": all_keys,
+    "rules": rules,
+}
 
 
 def _definition(name: str) -> dict[str, Any]:

@@ -13,7 +13,6 @@ import pytest
 from multiarch.stack.schema_paths import elsewhere, fields, model_at
 from tests.documents import renewed
 from tests.quotations import ROOT, blocks, documents, ran
-from tests.rules import reported, rules
 
 DOCS = ROOT / "docs"
 NAMES = [document.relative_to(ROOT).as_posix() for document in documents()]
@@ -118,38 +117,6 @@ def test_the_table_of_keys_has_every_key_of_the_schema() -> None:
         assert f"| `{key}` |" in text
     for key in ("prefixDelegation", "preBootstrap", "maxUnavailablePercentage", "idleTimeoutMinutes", "endpoints"):
         assert f"| `{key}` |" in text
-
-
-def test_every_rule_is_described_with_its_severity_and_nothing_else_is() -> None:
-    rows = re.findall(r"^\| `([a-z0-9-]+)` \| (\w+) \| \S", text_of("docs/reference/rules.md"), re.MULTILINE)
-    assert len(rows) == len(dict(rows)), "a rule stands twice"
-    assert {rule: {severity} for rule, severity in rows} == rules()
-
-
-def test_the_rules_that_are_read_from_the_code_are_all_there_are() -> None:
-    """The reading of the code is held to what its tests see reported."""
-    cases = text_of("tests/stack/test_contradictions.py")
-    seen = set(re.findall(r'^    \("([a-z0-9-]+)", [a-z{]', cases, re.MULTILINE))
-    assert len(seen) > 60
-    assert seen <= rules().keys()
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('for rule in ("budget", "duration"):\n    report(rule, path, "…")\n', "m.py:2: the rule that report takes is"),
-        ('report("a" if x else "b", path, "…")\n', "m.py:1: the rule that report takes is no literal"),
-        ('def warn(rule: str) -> None:\n    report(rule, path, "…")\n', "m.py: warn takes a rule, and tests/rules.py"),
-    ],
-)
-def test_a_rule_that_can_not_be_read_from_the_code_is_an_error(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)):
-        list(reported(text, "m.py"))
-
-
-def test_a_rule_is_read_once_where_it_is_literal() -> None:
-    text = "def _refuse(rule: str) -> None:\n    raise StackError([Problem(rule=rule)])\n_refuse('a-rule')\n"
-    assert list(reported(text, "m.py")) == [("a-rule", "error")]
 
 
 def test_the_page_about_changes_names_keys_that_the_schema_has() -> None:

@@ -10,7 +10,7 @@ from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import KarpenterPlan, Kind, NodeClassPlan
 from multiarch.autoscaling.pools import NODE_CLASS, plan_pools
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
-from multiarch.errors import KeyPath, Severity, UnknownFactError
+from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
 from multiarch.facts.instance_types import POD_CEILING_SMALL
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
@@ -49,7 +49,6 @@ def plan_karpenter(
                 "karpenter-tag",
                 ("tags", key),
                 f"Karpenter writes the tag {key} itself and refuses it from others.",
-                hint="Remove it.",
                 value=value,
             )
     if len(context.subnet_ids) > _MOST_SUBNETS:
@@ -57,7 +56,6 @@ def plan_karpenter(
             "karpenter-subnets",
             ("network", "privateSubnetIds"),
             f"{len(context.subnet_ids)} subnets; an EC2NodeClass names {_MOST_SUBNETS} at most.",
-            hint="Name fewer.",
             value=len(context.subnet_ids),
         )
     return KarpenterPlan(
@@ -198,6 +196,5 @@ def _with_room(name: str, groups: Sequence[NodeGroupPlan], path: KeyPath, report
             "and one would wait.",
             hint=f"Raise its minSize to {REPLICAS}.",
             value=name,
-            severity=Severity.WARNING,
         )
     return name

@@ -10,7 +10,7 @@ from multiarch.autoscaling.model import ClusterAutoscalerPlan, Kind
 from multiarch.autoscaling.node_labels import group_labels
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, ClusterAutoscalerSpec
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
-from multiarch.errors import KeyPath, Severity
+from multiarch.errors import KeyPath
 from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART, cluster_autoscaler_image
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
@@ -50,9 +50,7 @@ def plan_cluster_autoscaler(
                 (*group.path, "maxSize"),
                 f"the cluster autoscaler, which is being left, may still add nodes to {group.name}, up to "
                 f"{group.sizes.maximum}.",
-                hint="Lower maxSize step by step while the new nodes take over.",
                 value=group.sizes.maximum,
-                severity=Severity.WARNING,
             )
     priorities = plan_priorities(groups, order, written=dict(spec.priorities), cordoned=leaving)
     return ClusterAutoscalerPlan(
@@ -105,6 +103,5 @@ def _check_priorities(spec: ClusterAutoscalerSpec, groups: Sequence[NodeGroupPla
                 path,
                 f"priority {priority} is below 1; the priority expander never chooses a negative one, and 0 is what "
                 "a mistake looks like.",
-                hint="Write 1 or more; the highest wins.",
                 value=priority,
             )

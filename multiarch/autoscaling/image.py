@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
-from multiarch.errors import KeyPath, Severity, UnknownFactError
+from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.ami_families import AmiFamily, AmiType, choose_ami_type
 from multiarch.facts.architectures import to_ami
 from multiarch.facts.instance_types import Accelerator, InstanceType
@@ -54,9 +54,7 @@ def plan_image(spec: KarpenterSpec, context: AutoscalingContext, report: Report)
             "ami-not-pinned",
             PATH,
             f"{alias} follows AWS's releases: Karpenter replaces its nodes at each of them.",
-            hint="Run `multiarch stack pin`.",
             value=spec.ami_alias,
-            severity=Severity.WARNING,
         )
     return alias, family
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from multiarch.autoscaling.model import Autoscaler, ClusterAutoscalerPlan, KarpenterPlan
 from multiarch.autoscaling.spec import ROOT, AutoscalingSpec
-from multiarch.errors import KeyPath, Severity
+from multiarch.errors import KeyPath
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
 
@@ -28,7 +28,6 @@ def check_words(spec: AutoscalingSpec, report: Report) -> None:
             "migration",
             PATH,
             f"{spec.use} can't be left for itself.",
-            hint="Remove migrateFrom.",
             value=str(spec.migrate_from),
         )
 
@@ -55,7 +54,6 @@ def check_capacity(
                 "migration-no-room",
                 PATH,
                 "no node group may grow, and nobody would make nodes for the pods that leave Karpenter's.",
-                hint="Raise maxSize of the groups that take over.",
                 value=str(Autoscaler.KARPENTER),
             )
             return
@@ -68,5 +66,4 @@ def check_capacity(
             f"no {what} {architecture}, and {left} that are being left are: pods that need it would wait.",
             hint=f"Add {architecture} capacity, or go on if no pod needs it.",
             value=str(architecture),
-            severity=Severity.WARNING,
         )

@@ -17,7 +17,6 @@ from multiarch.autoscaling.model import (
 )
 from multiarch.autoscaling.order import preferring
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, AutoscalingSpec
-from multiarch.errors import Severity
 from multiarch.nodes.model import CapacityType, Derived, NodeGroupPlan
 from multiarch.nodes.report import Report
 
@@ -73,13 +72,12 @@ def _check_words(spec: AutoscalingSpec, report: Report) -> None:
             (*ROOT, "prefer"),
             f"prefer: {spec.prefer} and order: [{', '.join(map(str, order))}] are both given; order says all that "
             "prefer could.",
-            hint="Keep one.",
             value=str(spec.prefer),
         )
     for index, kind in enumerate(order):
         if kind in order[:index]:
             path = (*ROOT, "order", index)
-            report("order-twice", path, f"{kind} is named twice.", hint="Remove one.", value=str(kind))
+            report("order-twice", path, f"{kind} is named twice.", value=str(kind))
     migration.check_words(spec, report)
     for each, key in _KEYS.items():
         if key in spec.written and each not in {spec.use, spec.migrate_from}:
@@ -88,7 +86,6 @@ def _check_words(spec: AutoscalingSpec, report: Report) -> None:
                 (*ROOT, key),
                 f"settings of {each}, and autoscaling.use is {spec.use}.",
                 hint=f"Set use: {each}, or remove them.",
-                severity=Severity.WARNING,
             )
 
 
@@ -100,9 +97,7 @@ def _check_room(groups: Sequence[NodeGroupPlan], report: Report) -> None:
             "no-group-can-grow",
             (*ROOT, "use"),
             f"the cluster autoscaler can neither add nor remove a node: minSize is maxSize of {fixed}.",
-            hint="Raise maxSize of one, or set use: none.",
             value=str(Autoscaler.CLUSTER_AUTOSCALER),
-            severity=Severity.WARNING,
         )
 
 

@@ -9,7 +9,7 @@ from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Kind, Requirement
 from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
 from multiarch.autoscaling.weights import MOST_WISHES
-from multiarch.errors import KeyPath, Severity, UnknownFactError
+from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.instance_types import instance_type, instance_types
 from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
@@ -28,7 +28,6 @@ def check_number(specs: Sequence[PoolSpec], report: Report) -> None:
             "too-many-pools",
             specs[0].path[:-1],
             f"{len(specs)} node pools; their weights leave room for {MOST_WISHES}.",
-            hint="Merge some: one pool may have many instance types.",
             value=len(specs),
         )
 
@@ -58,7 +57,6 @@ def check_weights(specs: Sequence[PoolSpec], report: Report) -> None:
                 (*spec.path, "weight"),
                 f"weight {spec.weight} is also that of {first[spec.weight].name}; Karpenter would try the one whose "
                 "name comes last in the alphabet first.",
-                hint="Give them different weights.",
                 value=spec.weight,
             )
         first.setdefault(spec.weight, spec)
@@ -88,7 +86,7 @@ def _check_name(spec: PoolSpec, report: Report) -> None:
     if fault is None and len(spec.name) > LONGEST_NAME:
         fault = f"{spec.name!r} has {len(spec.name)} characters; with the kind behind it, {LONGEST_NAME} fit"
     if fault:
-        report("pool-name", spec.path, f"{fault}.", hint="Rename the pool.", value=spec.name)
+        report("pool-name", spec.path, f"{fault}.", value=spec.name)
 
 
 def _check_kinds(spec: PoolSpec, order: Sequence[Kind], report: Report) -> None:
@@ -98,7 +96,6 @@ def _check_kinds(spec: PoolSpec, order: Sequence[Kind], report: Report) -> None:
             "pool-not-in-order",
             spec.path,
             f"{spec.name} may be {', '.join(map(str, wanted))}, of which autoscaling.order names none.",
-            hint="Add one to the order, or remove the pool.",
             value=[str(kind) for kind in wanted],
         )
     if spec.multi_architecture and len(set(spec.architectures)) == 1:
@@ -106,7 +103,6 @@ def _check_kinds(spec: PoolSpec, order: Sequence[Kind], report: Report) -> None:
             "multi-architecture-of-one",
             (*spec.path, "architectures"),
             f"{spec.name} is multiArchitecture and has {spec.architectures[0]} alone.",
-            hint="Name both architectures, or leave multiArchitecture out.",
             value=[str(each) for each in spec.architectures],
         )
 
@@ -177,20 +173,19 @@ def _check_labels(spec: PoolSpec, report: Report) -> None:
         path: KeyPath = (*spec.path, "labels", key)
         domain = key.partition("/")[0] if "/" in key else ""
         if fault := check_name(NameKind.LABEL_KEY, key):
-            report("label-key", path, f"{fault}.", hint="Write it as in example.com/tier.", value=key)
+            report("label-key", path, f"{fault}.", value=key)
         elif any(domain == own or domain.endswith(f".{own}") for own in _KARPENTER_DOMAINS):
             reason = f"{domain} is Karpenter's own domain"
-            report("restricted-label", path, f"{reason}.", hint="Use a key of your own domain.", value=key)
+            report("restricted-label", path, f"{reason}.", value=key)
         elif reason_or_none := restricted_label(key):
             report(
                 "restricted-label",
                 path,
                 f"a node can't label itself {key}: {reason_or_none}.",
-                hint="Use a key of your own domain.",
                 value=key,
             )
         if fault := check_name(NameKind.LABEL_VALUE, value):
-            report("label-value", path, f"{fault}.", hint="Shorten or rewrite it.", value=value)
+            report("label-value", path, f"{fault}.", value=value)
 
 
 def _check_taints(spec: PoolSpec, context: AutoscalingContext, report: Report) -> None:
@@ -218,7 +213,6 @@ def _check_weight(spec: PoolSpec, report: Report) -> None:
             (*spec.path, "replicas"),
             f"{spec.name} has replicas{also}: Karpenter knows no weight on a pool of a fixed size, so it has no place "
             "in the order.",
-            hint="Leave replicas out; for a fixed number of nodes use nodeGroups.",
             value=spec.replicas,
         )
     elif spec.weight is not None and (len(spec.architectures) > 1 or len(spec.capacity_types) > 1):
@@ -226,7 +220,6 @@ def _check_weight(spec: PoolSpec, report: Report) -> None:
             "weight-of-several",
             (*spec.path, "weight"),
             f"{spec.name} becomes several pools, which can't all have weight {spec.weight}.",
-            hint="Name one architecture and one capacity type, or leave weight out.",
             value=spec.weight,
         )
 
@@ -256,8 +249,6 @@ def _check_syntax(spec: PoolSpec, report: Report) -> None:
             "pool-without-limit",
             spec.path,
             f"nothing limits what {spec.name} may cost.",
-            hint="Set cpuLimit.",
-            severity=Severity.WARNING,
         )
 
 

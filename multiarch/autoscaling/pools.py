@@ -13,7 +13,6 @@ from multiarch.autoscaling.order import rank
 from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
 from multiarch.autoscaling.syntax import memory_fault
 from multiarch.autoscaling.weights import Wish, cordon, weigh
-from multiarch.errors import Severity
 from multiarch.facts import labels
 from multiarch.facts.ami_families import AmiFamily, why_not_on
 from multiarch.facts.architectures import Architecture
@@ -214,9 +213,7 @@ def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Rep
             "instance-type-unused",
             (*spec.path, "instanceTypes", index),
             f"{reason}.",
-            hint="Remove it, or change architectures or capacityTypes.",
             value=name,
-            severity=Severity.WARNING,
         )
 
 
@@ -237,7 +234,6 @@ def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: Report) -
                 (*spec.path, key),
                 f"{key} {value} is less than any instance type of {' and '.join(names)} has "
                 f"({min(least[name] for name in names)} {what}): no node would ever be added.",
-                hint="Raise it, or choose smaller types.",
                 value=value,
             )
 

@@ -52,7 +52,6 @@ def check_tags(group: NodeGroupPlan, tags: Pairs, own: int, report: Report) -> N
                 "autoscaler-tag",
                 where,
                 f"{fault}: the cluster autoscaler would never learn of it while the group has no node.",
-                hint="Shorten the key of the label or taint.",
                 value=key,
             )
     most = MAX_TAGS_PER_RESOURCE - _RESERVED_TAGS - own
@@ -62,7 +61,6 @@ def check_tags(group: NodeGroupPlan, tags: Pairs, own: int, report: Report) -> N
             path,
             f"the labels and taints of {group.name} make {len(tags)} tags for the cluster autoscaler; beside the "
             f"stack's own, an Auto Scaling Group has room for {most}.",
-            hint="Use fewer labels or tags.",
             value=len(tags),
         )
     keys = [taint.key for taint in group.taints]
@@ -71,7 +69,6 @@ def check_tags(group: NodeGroupPlan, tags: Pairs, own: int, report: Report) -> N
             "taint-key-twice",
             (*path, "taints"),
             f"{group.name} has several taints with the key {key}; a tag for the cluster autoscaler holds one.",
-            hint="Use one key per taint.",
             value=key,
         )
 

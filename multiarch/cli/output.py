@@ -17,7 +17,8 @@ from typing import Annotated, Any
 
 import typer
 
-from multiarch.errors import MultiarchError, Problem, Severity, StackError
+from multiarch.errors import MultiarchError, Problem, StackError
+from multiarch.rules import Severity
 
 JSON_VERSION = "1"
 _PIPE_WIDTH = 240

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from multiarch.errors import KeyPath, Severity, UnknownFactError
+from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.instance_types import InstanceType, instance_type, why_not_eks
 from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_name, why_not_managed_taint
@@ -30,7 +30,7 @@ def check_instance_types(spec: NodeGroupSpec, report: Report) -> tuple[InstanceT
     for index, name in enumerate(spec.instance_types):
         path = (*spec.types_path, index)
         if name in spec.instance_types[:index]:
-            report("duplicate-instance-type", path, f"{name} is named twice.", hint="Remove one.", value=name)
+            report("duplicate-instance-type", path, f"{name} is named twice.", value=name)
             continue
         try:
             found = instance_type(name)
@@ -38,14 +38,13 @@ def check_instance_types(spec: NodeGroupSpec, report: Report) -> tuple[InstanceT
             report("unknown-instance-type", path, error.message, hint=error.hint, value=name)
             continue
         if reason := why_not_eks(found):
-            report("not-an-eks-type", path, f"{reason}.", hint="Choose another type.", value=name)
+            report("not-an-eks-type", path, f"{reason}.", value=name)
             continue
         if spec.capacity_type is CapacityType.SPOT and not found.spot:
             report(
                 "no-spot",
                 path,
                 f"EC2 does not sell {name} as spot.",
-                hint="Use capacityType: on-demand, or another type.",
                 value=name,
             )
         types.append(found)
@@ -68,7 +67,6 @@ def check_instance_types(spec: NodeGroupSpec, report: Report) -> tuple[InstanceT
             spec.types_path,
             f"{first.name} is {first.architecture} and {other.name} is {other.architecture}; a node "
             "group has one architecture.",
-            hint="Split it into two groups.",
             value=list(spec.instance_types),
         )
         return ()
@@ -83,7 +81,6 @@ def check_sizes(spec: NodeGroupSpec, report: Report) -> Sizes:
             "sizes",
             (*spec.path, "minSize"),
             f"minSize {spec.minimum} is above maxSize {spec.maximum}.",
-            hint="Raise maxSize or lower minSize.",
             value=spec.minimum,
         )
     elif desired < spec.minimum:
@@ -107,9 +104,7 @@ def check_sizes(spec: NodeGroupSpec, report: Report) -> Sizes:
             "spot-single-type",
             spec.types_path,
             f"spot capacity of one type, {spec.instance_types[0]}, is often not to be had.",
-            hint="Name several types of similar size.",
             value=list(spec.instance_types),
-            severity=Severity.WARNING,
         )
     return Sizes(spec.minimum, desired, spec.maximum)
 
@@ -120,18 +115,17 @@ def check_labels(spec: NodeGroupSpec, report: Report) -> Pairs:
     for key, value in spec.labels:
         path: KeyPath = (*spec.path, "labels", key)
         if fault := check_name(NameKind.MANAGED_LABEL_KEY if managed else NameKind.LABEL_KEY, key):
-            report("label-key", path, f"{fault}.", hint="Write it as in example.com/tier.", value=key)
+            report("label-key", path, f"{fault}.", value=key)
         elif reason := restricted_label(key):
             report(
                 "restricted-label",
                 path,
                 f"a node can't label itself {key}: {reason}.",
-                hint="Use a key of your own domain.",
                 value=key,
             )
         # Kubernetes takes an empty value, the EKS API does not.
         if fault := check_name(NameKind.MANAGED_LABEL_VALUE if managed else NameKind.LABEL_VALUE, value):
-            report("label-value", path, f"{fault}.", hint="Shorten or rewrite it.", value=value)
+            report("label-value", path, f"{fault}.", value=value)
     return spec.labels
 
 
@@ -163,7 +157,6 @@ def check_taints(
             "too-many-taints",
             (*spec.path, "taints"),
             f"{len(taints)} taints; a managed node group takes {MAX_TAINTS_PER_NODE_GROUP} at most.",
-            hint="Use fewer, or kind: self-managed.",
             value=len(taints),
         )
     return tuple(sorted(taints))
@@ -201,7 +194,6 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
                 "pre-bootstrap-family",
                 (*path, "preBootstrap"),
                 f"{family} runs no scripts from user data.",
-                hint="Use a bootstrap container or a DaemonSet.",
                 value="",
             )
         elif line := starts_kubelet(spec.pre_bootstrap):
@@ -210,7 +202,6 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
                 "starts-kubelet",
                 (*path, "preBootstrap"),
                 f"it would start the kubelet ({line}), which {whose} afterwards.",
-                hint="Remove that line.",
                 value=line,
             )
     _check_kubelet_flags(spec, case, family, report)
@@ -223,7 +214,6 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
             "kubelet-flags-family",
             path,
             "Bottlerocket takes settings, not kubelet flags.",
-            hint="Leave them out, or use AL2023.",
             value=list(spec.kubelet_extra_args),
         )
     if case is BootstrapCase.EKS and family is AmiFamily.AL2:
@@ -236,7 +226,6 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
                     "al2-managed-kubelet",
                     (*spec.path, *key.split(".")),
                     "on AL2 EKS calls bootstrap.sh itself, and user data can't add kubelet flags.",
-                    hint="Give ami.id, use kind: self-managed, or AL2023.",
                 )
     for index, flag in enumerate(spec.kubelet_extra_args):
         name = flag.partition("=")[0]
@@ -253,7 +242,6 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
                 "kubelet-flag",
                 (*path, index),
                 f"{fault}.",
-                hint="Write --name=value, one flag to an item.",
                 value=flag,
             )
 
@@ -264,13 +252,12 @@ def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: Report) ->
         return ()
     path = (*spec.path, "zones")
     if not spec.zones:
-        report("zones-empty", path, "no zone is named.", hint="Leave zones out for all.", value=[])
+        report("zones-empty", path, "no zone is named.", value=[])
     elif not context.zones:
         report(
             "zones-unknown",
             path,
             "the network's zones have no names here.",
-            hint="Name them in network.zones, such as [eu-west-1a, eu-west-1b].",
             value=list(spec.zones),
         )
     else:

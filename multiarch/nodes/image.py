@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from multiarch.errors import KeyPath, Severity, UnknownFactError
+from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.ami_families import AmiFamily, AmiType, ami_type, choose_ami_type, why_not_on
 from multiarch.facts.architectures import Architecture
@@ -45,7 +45,6 @@ def plan_ami_type(
             "mixed-accelerators",
             spec.types_path,
             f"the types need different drivers ({examples}); a node group has one image.",
-            hint="Split it into one group per accelerator.",
             value=list(spec.instance_types),
         )
         return None
@@ -61,7 +60,6 @@ def plan_ami_type(
                 "image-does-not-boot",
                 spec.types_path,
                 f"{reason}.",
-                hint="Choose another type, or another amiFamily.",
                 value=instance.name,
             )
             return None
@@ -78,9 +76,7 @@ def _derived(
             "no-driver-image",
             spec.types_path,
             f"no EKS image has drivers for {instance.name}'s accelerator; the ordinary image is used.",
-            hint="Install the drivers with pods of your own, or give an image in ami.id.",
             value=instance.name,
-            severity=Severity.WARNING,
         )
         wanted = Accelerator.NONE
     try:
@@ -118,7 +114,6 @@ def _written(spec: NodeGroupSpec, instance: InstanceType, architecture: Architec
             "ami-family-mismatch",
             path,
             f"{found.name} is {found.family} and amiFamily is {spec.ami_family}.",
-            hint="Leave one of them out.",
             value=found.name,
         )
         fits = False
@@ -167,7 +162,6 @@ def check_amazon_linux_2(spec: NodeGroupSpec, context: ClusterContext, family: A
             "al2-too-new",
             path,
             f"there are no Amazon Linux 2 images for Kubernetes {context.version}; {last} is the last.",
-            hint="Use amiFamily AL2023 or Bottlerocket.",
             value=str(family),
         )
         return
@@ -177,9 +171,7 @@ def check_amazon_linux_2(spec: NodeGroupSpec, context: ClusterContext, family: A
         f"Amazon Linux 2 reached its end on {kubernetes.AL2_END}, its EKS images get no updates since "
         f"{kubernetes.AL2_IMAGES_END}, "
         f"and {last} is the last Kubernetes version with them.",
-        hint="Move to AL2023 or Bottlerocket before the next Kubernetes upgrade.",
         value=str(family),
-        severity=Severity.WARNING,
     )
 
 
@@ -191,7 +183,6 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
             "ami-twice",
             path,
             "ami.id and ami.release are both given.",
-            hint="Keep one: id for an image of your own or a self-managed group.",
             value=spec.ami_id,
         )
     if spec.ami_id is not None and not _AMI_ID.fullmatch(spec.ami_id):
@@ -199,7 +190,6 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
             "ami-id",
             (*path, "id"),
             f"{spec.ami_id!r} is no AMI ID.",
-            hint="It looks like ami-0123456789abcdef0.",
             value=spec.ami_id,
         )
     if spec.ami_id is not None and spec.ami_type is not None and spec.kind is Kind.MANAGED:
@@ -207,7 +197,6 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
             "ami-type-with-id",
             (*spec.path, "amiType"),
             "with ami.id EKS takes no amiType.",
-            hint="Leave amiType out; amiFamily says how the image bootstraps.",
             value=spec.ami_type,
         )
     if spec.ami_release is not None:
@@ -223,8 +212,6 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
             "ami-not-pinned",
             spec.path,
             f"the {chosen.name} image is not pinned: {then}.",
-            hint="Run `multiarch stack pin`.",
-            severity=Severity.WARNING,
         )
     return AmiSource(spec.ami_id, spec.ami_release, chosen.ssm_parameter(context.version, "image_id"))
 
@@ -237,7 +224,6 @@ def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType
             "release-self-managed",
             path,
             "a self-managed group takes an AMI ID, not an EKS release.",
-            hint="Run `multiarch stack pin`, which writes ami.id.",
             value=release,
         )
         return
@@ -265,6 +251,5 @@ def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType
             "ami-release-version",
             path,
             f"{release} is an image for Kubernetes {found[1]} and the cluster is {context.version}.",
-            hint="Run `multiarch stack pin --upgrade`.",
             value=release,
         )

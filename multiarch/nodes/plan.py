@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from multiarch.errors import Severity
 from multiarch.facts.ami_families import AmiFamily, data_device, root_device
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, max_pods, recommended_max_pods
@@ -97,11 +96,10 @@ def _update(spec: NodeGroupSpec, report: Report) -> Update:
             "update-limits",
             path,
             "maxUnavailable and maxUnavailablePercentage are both given.",
-            hint="Keep one.",
             value=spec.max_unavailable,
         )
     if spec.force and spec.kind is Kind.SELF_MANAGED:
-        report("update-force", (*path, "force"), "force is for managed groups.", hint="Leave it out.", value=True)
+        report("update-force", (*path, "force"), "force is for managed groups.", value=True)
     if spec.max_unavailable_percentage is not None:
         return Update(None, spec.max_unavailable_percentage, spec.force)
     return Update(spec.max_unavailable or 1, None, spec.force)
@@ -125,7 +123,6 @@ def _max_pods(
             f"the VPC CNI can address {possible} pods on {fewest.name}; more than that would wait for an address.",
             hint=f"Write {possible} or less, or turn on addons.vpcCni.prefixDelegation.",
             value=spec.max_pods,
-            severity=Severity.WARNING,
         )
     return spec.max_pods, True
 

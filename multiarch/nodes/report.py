@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from multiarch.errors import KeyPath, Problem, Severity
+from multiarch.errors import KeyPath, Problem
+from multiarch.rules import Severity
 
 
 class Report(ABC):
@@ -18,10 +19,9 @@ class Report(ABC):
         *,
         hint: str = "",
         value: object = None,
-        severity: Severity = Severity.ERROR,
     ) -> None:
-        """Record one. ``path`` is where in the stack, ``rule`` a stable kebab-case identifier."""
-        self.take(path, Problem(rule=rule, message=message, hint=hint, value=value, severity=severity))
+        """Record one. ``path`` is where in the stack, ``rule`` a name of :data:`multiarch.rules.RULES`."""
+        self.take(path, Problem(rule=rule, message=message, hint=hint, value=value))
 
     @abstractmethod
     def take(self, path: KeyPath, problem: Problem) -> None:

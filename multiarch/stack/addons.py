@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from multiarch.errors import Severity
 from multiarch.facts.addons import Toleration, add_on
 from multiarch.facts.taints import Effect, Taint
 from multiarch.nodes.model import NodeGroupPlan
@@ -27,7 +26,6 @@ def plan_addons(words: Addons, arm64_taint: Taint | None, report: Report) -> tup
             "ebs-csi-without-role",
             ("addons", "podIdentityAgent", "enabled"),
             "the EBS CSI driver gets its IAM role from the Pod Identity agent, which is turned off.",
-            hint="Leave the agent on, or turn off addons.ebsCsi.",
             value=False,
         )
     if not words.vpc_cni.enabled:
@@ -35,9 +33,7 @@ def plan_addons(words: Addons, arm64_taint: Taint | None, report: Report) -> tup
             "no-vpc-cni",
             ("addons", "vpcCni", "enabled"),
             "without a CNI nodes never become ready.",
-            hint="Install another one yourself, at once after the cluster is there.",
             value=False,
-            severity=Severity.WARNING,
         )
     rows: list[tuple[str, Addon, bool]] = [
         ("vpc-cni", words.vpc_cni, True),
@@ -86,7 +82,6 @@ def check_controllers_have_a_node(
                 group.path,
                 f"every node group is tainted, and {name} does not tolerate {_repelling(group, own)}; "
                 "the cluster would never become healthy.",
-                hint="Add a group without that taint, or remove it from one.",
                 value=[str(t) for t in group.taints],
             )
         elif name == "coredns" and all(group.sizes.desired == 0 for group in welcoming):
@@ -94,9 +89,7 @@ def check_controllers_have_a_node(
                 "coredns-waits",
                 welcoming[0].path,
                 "no group that coredns can use has a node at the start; it waits until an autoscaler adds one.",
-                hint="Give one of them minSize 1 or more.",
                 value=0,
-                severity=Severity.WARNING,
             )
 
 

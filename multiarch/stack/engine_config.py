@@ -14,7 +14,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
 
-from multiarch.errors import KeyPath, Problem, Severity
+from multiarch.errors import KeyPath, Problem
 from multiarch.stack.origin import Place, dotted
 from multiarch.stack.yaml_source import Document
 
@@ -65,9 +65,7 @@ def stack_layer(document: Document) -> Layer:
     if document.value.get("environment"):
         message = "Values that Pulumi imports from an ESC environment are not seen without the engine."
         hint = "This check knows this file and Pulumi.yaml only."
-        layer.problems.append(
-            _at(document, ("environment",), "esc-environment", message, hint, severity=Severity.WARNING)
-        )
+        layer.problems.append(_at(document, ("environment",), "esc-environment", message, hint))
     _take_config(document, layer, _stack_entries(document.value.get("config")))
     return layer
 
@@ -203,11 +201,9 @@ def _refuse_secrets(document: Document, layer: Layer, value: Any, path: KeyPath)
             _refuse_secrets(document, layer, inner, (*path, index))
 
 
-def _at(
-    document: Document, path: KeyPath, rule: str, message: str, hint: str, *, severity: Severity = Severity.ERROR
-) -> Problem:
+def _at(document: Document, path: KeyPath, rule: str, message: str, hint: str) -> Problem:
     line = next((document.lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in document.lines), None)
-    return Problem(rule, message, hint, file=document.file, line=line, key=_shown_key(path), severity=severity)
+    return Problem(rule, message, hint, file=document.file, line=line, key=_shown_key(path))
 
 
 def _shown_key(path: KeyPath) -> str:

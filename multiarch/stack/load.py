@@ -23,8 +23,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from multiarch.errors import KeyPath, MultiarchError, Problem, Severity, StackError
+from multiarch.errors import KeyPath, MultiarchError, Problem, StackError
 from multiarch.facts.partitions import is_region
+from multiarch.rules import Severity
 from multiarch.stack import wording, yaml_source
 from multiarch.stack.engine_config import (
     DEFAULTS,
@@ -163,11 +164,7 @@ class _Files:
         stack = _layer(file, stack_layer, problems)
         if DEFAULTS in stack.values:
             message = f"{DEFAULTS} stands in a stack file, and it belongs to {PROJECT_FILE}."
-            problems.append(
-                Origin(stack.file, stack.places).problem(
-                    "defaults-in-stack", (DEFAULTS,), message, hint="Write the keys themselves."
-                )
-            )
+            problems.append(Origin(stack.file, stack.places).problem("defaults-in-stack", (DEFAULTS,), message))
         places = {path: place for path, place in project.places.items() if path[0] not in stack.values}
         return cls(
             file=stack.file or None,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network
 
-from multiarch.errors import KeyPath, Severity
+from multiarch.errors import KeyPath
 from multiarch.facts.instance_types import IPS_PER_PREFIX
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
@@ -60,18 +60,14 @@ def plan_network(
             "public-cidr",
             (*_NETWORK, "cidr"),
             f"{cidr} is not a private range; the addresses it covers on the internet become unreachable.",
-            hint="Use 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10.",
             value=str(cidr),
-            severity=Severity.WARNING,
         )
     if cidr.overlaps(_DOCKER_BRIDGE):
         report(
             "docker-cidr",
             (*_NETWORK, "cidr"),
             f"{cidr} overlaps {_DOCKER_BRIDGE}, which Docker's bridge takes on a node.",
-            hint="Choose another range.",
             value=str(cidr),
-            severity=Severity.WARNING,
         )
     nat = Nat(words.nat or Nat.SINGLE)
     endpoints = tuple(sorted(set(words.endpoints or ())))
@@ -121,7 +117,6 @@ def plan_service_cidr(words: Network, network: NewNetwork | ExistingNetwork | No
             "overlapping-cidrs",
             path,
             f"the Service range {service} overlaps the VPC's {network.cidr}.",
-            hint="Choose ranges apart from each other: network.cidr or network.serviceCidr.",
             value=written,
         )
     return str(service)
@@ -152,7 +147,6 @@ def check_room(
                 (*_NETWORK, "cidr"),
                 f"subnet {name.name} ({name.cidr}) has {room[zone]} addresses, and its nodes with all their pods need "
                 f"{need[zone]} at maxSize.",
-                hint="Use a larger network.cidr, fewer nodes (maxSize), smaller instance types, or prefix delegation.",
                 value=network.cidr,
             )
             return
@@ -192,7 +186,6 @@ def _cidr(text: str, path: KeyPath, prefixes: range, report: Report) -> IPv4Netw
             "cidr-size",
             path,
             f"{found} is a /{found.prefixlen}; here it must be /{prefixes[0]} to /{prefixes[-1]}.",
-            hint="Choose another size.",
             value=text,
         )
         return None
@@ -223,7 +216,6 @@ def _zones(words: Network, region: str | None, report: Report) -> tuple[tuple[st
             "zone-count",
             path,
             f"{len(names)} different zones; EKS needs two, and six are the most here.",
-            hint="Name 2 to 6, each once.",
             value=list(words.zones),
         )
         fine = False
@@ -249,9 +241,7 @@ def _existing(words: Network, report: Report) -> ExistingNetwork | None:
             fine = False
     if words.vpc_id is None or not _VPC_ID.fullmatch(words.vpc_id):
         what = "vpcId is missing" if words.vpc_id is None else f"{words.vpc_id!r} is no VPC ID"
-        report(
-            "vpc-id", (*_NETWORK, "vpcId"), f"{what}.", hint="It looks like vpc-0123456789abcdef0.", value=words.vpc_id
-        )
+        report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.", value=words.vpc_id)
         fine = False
     private = words.private_subnet_ids or []
     for index, subnet in enumerate(private):
@@ -261,19 +251,17 @@ def _existing(words: Network, report: Report) -> ExistingNetwork | None:
                 "subnet-id",
                 path,
                 f"{subnet!r} is no subnet ID.",
-                hint="It looks like subnet-0123456789abcdef0.",
                 value=subnet,
             )
             fine = False
         elif subnet in private[:index]:
-            report("subnet-twice", path, f"{subnet} is named twice.", hint="Remove one.", value=subnet)
+            report("subnet-twice", path, f"{subnet} is named twice.", value=subnet)
             fine = False
     if len(private) < _MIN_ZONES:
         report(
             "subnets",
             (*_NETWORK, "privateSubnetIds"),
             f"{len(private)} private subnets; EKS needs two, in two zones.",
-            hint="Name at least two.",
             value=private,
         )
         fine = False

@@ -8,7 +8,7 @@ from datetime import date
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.plan import plan_autoscaling
 from multiarch.autoscaling.spec import AutoscalingContext
-from multiarch.errors import KeyPath, Severity, StackError
+from multiarch.errors import KeyPath, StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
@@ -16,6 +16,7 @@ from multiarch.nodes.model import CapacityType, Kind, NodeGroupPlan, Pairs
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
+from multiarch.rules import Severity
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.autoscaling import autoscaling_spec
 from multiarch.stack.checks import access, autoscalers, cluster, names, production, reach

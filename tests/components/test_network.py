@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from components.network import zone_at
 from components.rendering import declare
 from multiarch.errors import StackError
 from tests.components import declared
@@ -126,5 +127,13 @@ def test_a_group_in_some_zones_uses_their_private_subnets() -> None:
 def test_a_zone_that_the_network_does_not_name_is_refused_and_not_ignored() -> None:
     planned = plan({"network": {"zones": ["eu-west-1a", "eu-west-1b"]}})
     groups = tuple(replace(group, zones=("eu-west-1z",)) for group in planned.node_groups)
-    with pytest.raises(StackError, match="no private subnet known to be in eu-west-1z"):
+    with pytest.raises(StackError, match="no private subnet known to be in eu-west-1z") as refused:
         declare(replace(planned, node_groups=groups))
+    assert [problem.rule for problem in refused.value.problems] == ["zone-without-subnet"]
+
+
+def test_a_region_with_too_few_zones_is_refused() -> None:
+    assert zone_at(1, ["eu-west-1b", "eu-west-1a"]) == "eu-west-1b"
+    with pytest.raises(StackError, match="the region has 2 availability zones for EKS") as refused:
+        zone_at(2, ["eu-west-1b", "eu-west-1a"])
+    assert [problem.rule for problem in refused.value.problems] == ["too-few-zones"]

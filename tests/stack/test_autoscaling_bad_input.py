@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from multiarch.errors import Severity, StackError
+from multiarch.errors import StackError
+from multiarch.rules import Severity
 from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
 from tests.stack.files import CONFIG, Project

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.errors import Severity, StackError
+from multiarch.errors import StackError
+from multiarch.rules import Severity
 from tests.stack.files import CONFIG, Project
 from tests.stack.words import merged, plan, problems
 
@@ -61,6 +62,7 @@ CONTROLLER = "autoscaling.karpenter.controllerGroup"
 ARM_SPOT = {"architectures": ["arm64"], "capacityTypes": ["spot"]}
 UNPINNED = {("ami-not-pinned", "nodeGroups.web"), ("ami-not-pinned", "nodeGroups.web-arm")}
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
+    ("autoscaler-unreachable", KARPENTER, f"{ROOT}.use", "reachable from within the VPC only", WARNING),
     ("priority", priorities(web=0), f"{ROOT}.clusterAutoscaler.priorities.web", "priority 0 is below 1", ERROR),
     ("priority", priorities(web=-3), f"{ROOT}.clusterAutoscaler.priorities.web", "never chooses a negative", ERROR),
     ("priority-names-no-group", priorities(wbe=5), f"{ROOT}.clusterAutoscaler.priorities.wbe", "web, web-arm", ERROR),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.errors import Severity
+from multiarch.rules import Severity
 from tests.stack.words import TODAY, plan, problems
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
@@ -141,7 +141,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("service-cidr", {"network": {"serviceCidr": "100.64.0.0/16"}}, "network.serviceCidr", "EKS takes", ERROR),
     ("no-way-out", {"network": {"nat": "none", "endpoints": ["ecr", "s3"]}}, "network.endpoints", "ssm", ERROR),
     ("zone", {"network": {"zones": ["eu-west-1a", "us-east-1b"]}}, "network.zones[1]", "eu-west-1", ERROR),
-    ("zones-not-named", {"environment": "prod"}, "network.zones", "Name them", WARNING),
+    ("zones-not-named", {"environment": "prod"}, "network.zones", "List them", WARNING),
     ("storage-class-unreachable", {"storageClass": True}, "storageClass", "new", WARNING),
     ("kms-key-region", {"secretsEncryption": {"kmsKeyArn": "arn:aws:kms:us-east-1:111122223333:key/1"}},
      "secretsEncryption.kmsKeyArn", "eu-west-1", ERROR),
@@ -187,6 +187,17 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("too-many-tags", {"tags": {f"t{n}": "v" for n in range(46)}}, "tags", "46", ERROR),
     ("tag", {"owner": " "}, "owner", "empty", ERROR),
     ("session-times", {"session": {"maxDurationMinutes": 5}}, "session.maxDurationMinutes", "20", ERROR),
+    ("label-key", web(labels={"a b": "x"}), "nodeGroups.web.labels.a b", "example.com/tier", ERROR),
+    ("zones-empty", web(zones=[]), "nodeGroups.web.zones", "Leave zones out", ERROR),
+    ("too-many-cidrs", {"apiEndpoint": {"public": True, "publicCidrs": [f"20.0.{n}.0/24" for n in range(41)]}},
+     "apiEndpoint.publicCidrs", "41", ERROR),
+    ("documentation-cidr", {"apiEndpoint": {"public": True, "publicCidrs": ["203.0.113.0/24"]}},
+     "apiEndpoint.publicCidrs[0]", "documentation", WARNING),
+    ("subnet-id", {"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ["a", "b"]}},
+     "network.privateSubnetIds[0]", "subnet-0123456789abcdef0", ERROR),
+    ("subnet-twice",
+     {"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ["subnet-0123456789abcdef0"] * 2}},
+     "network.privateSubnetIds[1]", "Remove one", ERROR),
     ("session-user", {"session": {"runAsUser": "Admin User"}}, "session.runAsUser", "Linux", ERROR),
 ]  # fmt: skip
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.errors import MultiarchError, Severity, StackError
+from multiarch.errors import MultiarchError, StackError
+from multiarch.rules import Severity
 from multiarch.stack.load import from_engine, load_file, project_root, stack_files
 from multiarch.stack.origin import Place
 from tests.stack.files import CONFIG, PROJECT, Project

@@ -15,10 +15,10 @@ import moto
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multiarch.errors import Severity
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data import render
+from multiarch.rules import Severity
 from multiarch.stack.model import Plan
 from tests.stack.words import plan, problems
 

@@ -19,7 +19,8 @@ from multiarch.cli.output import (
     show_problems,
 )
 from multiarch.cli.stack import explain, new, pin, render
-from multiarch.errors import MultiarchError, Problem, Severity, StackError
+from multiarch.errors import MultiarchError, Problem, StackError
+from multiarch.rules import Severity
 
 if TYPE_CHECKING:
     from multiarch.stack.model import Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from ipaddress import IPv4Network
 
-from multiarch.errors import KeyPath, Severity
+from multiarch.errors import KeyPath
 from multiarch.nodes.report import Report
 from multiarch.stack.schema.cluster import Access
 from multiarch.stack.schema.network import ApiEndpoint
@@ -34,11 +34,10 @@ def check_access(words: Access, report: Report) -> None:
                     "principal",
                     path,
                     f"{arn!r} is no ARN of an IAM role or user.",
-                    hint="Write arn:aws:iam::ACCOUNT:role/NAME.",
                     value=arn,
                 )
             elif arn in principals[:index]:
-                report("principal-twice", path, f"{arn} is named twice.", hint="Remove one.", value=arn)
+                report("principal-twice", path, f"{arn} is named twice.", value=arn)
             elif key == "readers" and arn in words.admins:
                 report(
                     "principal-twice",
@@ -57,7 +56,6 @@ def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
             "endpoint-not-private",
             (*path, "private"),
             "without the private endpoint nodes would reach the API server over the internet, through publicCidrs.",
-            hint="Leave private on; public can be on beside it.",
             value=False,
         )
     if words.public and not words.public_cidrs:
@@ -65,7 +63,6 @@ def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
             "public-without-cidrs",
             (*path, "public"),
             "the public endpoint would be open to every address.",
-            hint="Name apiEndpoint.publicCidrs, such as the office's range.",
             value=True,
         )
     if words.public_cidrs and not words.public:
@@ -73,7 +70,6 @@ def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
             "cidrs-without-public",
             (*path, "publicCidrs"),
             "publicCidrs without public has no effect.",
-            hint="Set public: true, or remove publicCidrs.",
             value=words.public_cidrs,
         )
     if len(words.public_cidrs) > _MAX_PUBLIC_CIDRS:
@@ -81,7 +77,6 @@ def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
             "too-many-cidrs",
             (*path, "publicCidrs"),
             f"{len(words.public_cidrs)} ranges; EKS takes {_MAX_PUBLIC_CIDRS}.",
-            hint="Merge some.",
             value=len(words.public_cidrs),
         )
     for index, cidr in enumerate(words.public_cidrs):
@@ -92,7 +87,6 @@ def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
                 "cidr",
                 (*path, "publicCidrs", index),
                 f"{cidr!r} is no IPv4 range ({error}).",
-                hint="Write a range such as 203.0.113.0/24.",
                 value=cidr,
             )
             continue
@@ -101,24 +95,19 @@ def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
                 "open-to-all",
                 (*path, "publicCidrs", index),
                 "0.0.0.0/0 opens the API server to the whole internet.",
-                hint="Name the ranges that need it.",
                 value=cidr,
-                severity=Severity.WARNING,
             )
         elif any(network.subnet_of(example) for example in _DOCUMENTATION):
             report(
                 "documentation-cidr",
                 (*path, "publicCidrs", index),
                 f"{cidr} is a range for documentation; nobody comes from there.",
-                hint="Write the public address that you leave through.",
                 value=cidr,
-                severity=Severity.WARNING,
             )
         elif network.is_private:
             report(
                 "private-public-cidr",
                 (*path, "publicCidrs", index),
                 f"{cidr} is a private range; the public endpoint never sees such an address.",
-                hint="Write the public address that you leave through.",
                 value=cidr,
             )

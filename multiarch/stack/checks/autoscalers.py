@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from multiarch.errors import Severity
 from multiarch.nodes.report import Report
 from multiarch.stack.checks.reach import reachable
 from multiarch.stack.schema.autoscaling import Autoscaling
@@ -28,9 +27,7 @@ def check_autoscaler_reachable(words: StackWords, report: Report) -> None:
             ("autoscaling", "use"),
             "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
             f"{words.autoscaling.use} unless Pulumi reaches the VPC.",
-            hint="Begin with autoscaling.use none, or open apiEndpoint.public to your address.",
             value=words.autoscaling.use,
-            severity=Severity.WARNING,
         )
 
 
@@ -48,7 +45,6 @@ def check_autoscaler_has_a_way_out(words: StackWords, report: Report) -> None:
             "autoscaler-no-way-out",
             ("network", "nat"),
             f"{autoscaler} can't work without a way out of the VPC: {_NEEDS_A_WAY_OUT[autoscaler]}.",
-            hint="Use nat: single or per-zone, or autoscaling.use none.",
             value=words.network.nat,
         )
 
@@ -61,7 +57,6 @@ def check_autoscaler_has_a_role(words: StackWords, report: Report) -> None:
             "autoscaler-without-role",
             ("addons", "podIdentityAgent", "enabled"),
             f"{' and '.join(installed)} would get no IAM role: the Pod Identity agent is turned off.",
-            hint="Leave the agent on, or set autoscaling.use to none.",
             value=False,
         )
 

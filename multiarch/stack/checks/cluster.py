@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from multiarch.errors import KeyPath, Severity, UnknownFactError
+from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.nodes.report import Report
 from multiarch.stack.schema.addons import Addons
@@ -38,27 +38,21 @@ def check_kubernetes(words: StackWords, today: date, report: Report) -> bool:
             "kubernetes-forced-upgrade",
             path,
             f"support for Kubernetes {version} ends on {status.ends}; then EKS upgrades the cluster by itself.",
-            hint="Upgrade now, at a time of your choosing.",
             value=version,
-            severity=Severity.WARNING,
         )
     elif status.tier == "extended":
         report(
             "kubernetes-extended",
             path,
             f"Kubernetes {version} is in extended support, which costs more per cluster hour, until {status.ends}.",
-            hint="Plan the upgrade.",
             value=version,
-            severity=Severity.WARNING,
         )
     elif status.tier == "unconfirmed":
         report(
             "kubernetes-unconfirmed",
             path,
             f"the support dates of Kubernetes {version} on EKS are not in the table of facts.",
-            hint="Check the EKS release calendar.",
             value=version,
-            severity=Severity.WARNING,
         )
     elif status.ends is not None and status.ends - today <= _SOON:
         report(
@@ -66,9 +60,7 @@ def check_kubernetes(words: StackWords, today: date, report: Report) -> bool:
             path,
             f"standard support for Kubernetes {version} ends on {status.ends}; after that the cluster "
             "costs more per hour.",
-            hint="Plan the upgrade.",
             value=version,
-            severity=Severity.WARNING,
         )
     return True
 
@@ -83,7 +75,6 @@ def check_encryption(words: StackWords, region: str | None, report: Report) -> N
             "key-without-encryption",
             path,
             "kmsKeyArn is given and encryption is off.",
-            hint="Turn it on, or remove the key.",
             value=encryption.kms_key_arn,
         )
     elif not _KMS_KEY.fullmatch(encryption.kms_key_arn):
@@ -91,7 +82,6 @@ def check_encryption(words: StackWords, region: str | None, report: Report) -> N
             "kms-key",
             path,
             f"{encryption.kms_key_arn!r} is no KMS key ARN.",
-            hint="Write arn:aws:kms:REGION:ACCOUNT:key/ID (no alias).",
             value=encryption.kms_key_arn,
         )
     elif region is not None and (of := encryption.kms_key_arn.split(":")[3]) != region:
@@ -118,7 +108,6 @@ def check_addon_versions(words: Addons, report: Report) -> None:
                 "addon-version",
                 ("addons", key, "version"),
                 f"{addon.version!r} is no EKS add-on version.",
-                hint="It looks like v1.12.4-eksbuild.1.",
                 value=addon.version,
             )
 
@@ -132,7 +121,6 @@ def check_session(words: StackWords, report: Report) -> None:
             ("session", "maxDurationMinutes"),
             f"maxDurationMinutes {session.max_duration_minutes} is below idleTimeoutMinutes "
             f"{session.idle_timeout_minutes}.",
-            hint="Raise it, or lower the idle time.",
             value=session.max_duration_minutes,
         )
     if session.run_as_user is not None and not re.fullmatch(r"[a-z_][a-z0-9_-]{0,31}", session.run_as_user):
@@ -140,6 +128,5 @@ def check_session(words: StackWords, report: Report) -> None:
             "session-user",
             ("session", "runAsUser"),
             f"{session.run_as_user!r} is no Linux user name.",
-            hint="Such as ec2-user.",
             value=session.run_as_user,
         )

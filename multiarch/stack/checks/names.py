@@ -22,7 +22,7 @@ def check_names(stack: str, words: StackWords, groups: Sequence[NodeGroupPlan], 
     cluster = words.cluster_name or stack
     path: KeyPath = ("clusterName",) if words.cluster_name else ("team",)
     if fault := check_name(NameKind.CLUSTER, cluster):
-        report("cluster-name", path, f"{fault}.", hint="Set clusterName.", value=cluster)
+        report("cluster-name", path, f"{fault}.", value=cluster)
     for group in groups:
         _check_group_name(group, report)
     halves = {f"{name}-{half}": name for name in words.multi_architecture_groups for half in ("amd64", "arm64")}
@@ -32,7 +32,6 @@ def check_names(stack: str, words: StackWords, groups: Sequence[NodeGroupPlan], 
             "duplicate-group",
             ("nodeGroups", name),
             f"{name} is also a name of multiArchitectureGroups.{whose}.",
-            hint="Rename one of them.",
             value=name,
         )
 
@@ -41,13 +40,12 @@ def _check_group_name(group: NodeGroupPlan, report: Report) -> None:
     path: KeyPath = group.path
     longest = 63 - SUFFIX - 1
     if fault := check_name(NameKind.NODE_GROUP, group.name):
-        report("group-name", path, f"{fault}.", hint="Rename the group.", value=group.name)
+        report("group-name", path, f"{fault}.", value=group.name)
     elif not re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", group.name):
         report(
             "group-name",
             path,
             f"{group.name!r} is not made of lower-case letters, digits and '-'; it becomes part of names that must be.",
-            hint="Rename the group.",
             value=group.name,
         )
     elif len(group.name) > longest:
@@ -69,7 +67,6 @@ def _check_group_name(group: NodeGroupPlan, report: Report) -> None:
                 "derived-name",
                 path,
                 f"with the suffix that AWS adds, {prefix!r} passes {longest} characters, the most for a {kind}.",
-                hint="Shorten the group's or the cluster's name.",
                 value=group.name,
             )
 
@@ -83,22 +80,20 @@ def check_tags(words: StackWords, report: Report) -> None:
                 "own-tag",
                 path,
                 f"the tag {key} is written by the plan.",
-                hint="Use the stack's own keys (team, environment, owner, costCenter).",
                 value=value,
             )
         elif fault := check_name(NameKind.TAG_KEY, key) or check_name(NameKind.TAG_VALUE, value):
-            report("tag", path, f"{fault}.", hint="Rewrite it.", value=value)
+            report("tag", path, f"{fault}.", value=value)
     for name, value in (("owner", words.owner), ("costCenter", words.cost_center)):
         if not value.strip():
             report("tag", (name,), f"{name} is empty.", hint="Say it: it becomes a tag.", value=value)
         elif fault := check_name(NameKind.TAG_VALUE, value):
-            report("tag", (name,), f"{fault}.", hint="Rewrite it.", value=value)
+            report("tag", (name,), f"{fault}.", value=value)
     # Name and the cluster's discovery tags come on top.
     if len(words.tags) + len(OWN_TAGS) > MAX_TAGS_PER_RESOURCE - 5:
         report(
             "too-many-tags",
             ("tags",),
             f"{len(words.tags)} tags; AWS takes {MAX_TAGS_PER_RESOURCE} to a resource, and the plan adds its own.",
-            hint="Use fewer.",
             value=len(words.tags),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from multiarch.errors import Severity
 from multiarch.nodes.report import Report
 from multiarch.stack.schema.stack import StackWords
 
@@ -19,9 +18,7 @@ def deletion_protection(words: StackWords, report: Report) -> bool:
             "prod-unprotected",
             ("deletionProtection",),
             f"{words.environment} without deletion protection.",
-            hint="Remove the line: production is protected by default.",
             value=False,
-            severity=Severity.WARNING,
         )
     return words.deletion_protection
 
@@ -35,7 +32,5 @@ def check_zones(words: StackWords, report: Report) -> None:
             ("network", "zones"),
             f"the zones of {words.environment} are the region's first ones of the day; where AWS's list changes, "
             "subnets and nodes would be replaced.",
-            hint="Name them in network.zones, such as [eu-west-1a, eu-west-1b, eu-west-1c].",
             value=network.zones,
-            severity=Severity.WARNING,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from multiarch.errors import Severity
 from multiarch.nodes.report import Report
 from multiarch.stack.schema.stack import StackWords
 
@@ -26,16 +25,13 @@ def storage_class(words: StackWords, report: Report) -> bool:
             ("storageClass",),
             "the API server is reachable from within the VPC only, and this VPC is new: the first run can't declare "
             "a StorageClass unless Pulumi reaches the VPC.",
-            hint="Turn it on once a build agent or a VPN is in the VPC, or open apiEndpoint.public to your address.",
             value=True,
-            severity=Severity.WARNING,
         )
     if words.storage_class and not words.addons.ebs_csi.enabled:
         report(
             "storage-class",
             ("storageClass",),
             "the StorageClass needs the EBS CSI driver, which is turned off.",
-            hint="Turn on addons.ebsCsi, or remove storageClass.",
             value=True,
         )
     return words.storage_class

@@ -1,0 +1,113 @@
+"""Every rule of the table has a case that triggers it, and a problem without a rule of the table can't be made."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from multiarch.errors import Problem
+from multiarch.rules import RULES, SECTIONS, Severity
+from multiarch.stack import wording
+from multiarch.stack.origin import Origin
+from tests.stack import test_autoscaling_contradictions, test_contradictions
+from tests.stack.files import CONFIG, PROJECT, Project
+from tests.stack.words import plan
+
+KEY = "  multiarch-eks:"
+IN_GROUP = "      "
+FILES: list[tuple[str, str | bytes]] = [
+    ("stack-name", CONFIG.replace("team: shop", "team: other")),
+    ("name", CONFIG.replace("team: shop", "team: Shop")),
+    ("region", CONFIG.replace("eu-west-1", "europe")),
+    ("unknown-key", f"{CONFIG}{IN_GROUP}colour: red\n"),
+    ("missing-key", CONFIG.replace("  multiarch-eks:owner: shop@example.com\n", "")),
+    ("empty-value", f"{CONFIG}{KEY}clusterName:\n"),
+    ("wrong-type", f"{CONFIG}{IN_GROUP}minSize: two\n"),
+    ("not-allowed", f"{CONFIG}{IN_GROUP}kind: best\n"),
+    ("out-of-range", f"{CONFIG}{IN_GROUP}maxSize: 0\n"),
+    ("wrong-length", CONFIG.replace("[m7i.large]", "[]")),
+    ("defaults-in-stack", f"{CONFIG}{KEY}defaults: {{owner: x}}\n"),
+    ("misspelled-key", CONFIG.replace("multiarch-eks:owner", "multiarch_eks:owner")),
+    ("esc-environment", f"{CONFIG}environment: [shared]\n"),
+    ("secure-value", CONFIG.replace("shop@example.com", "{secure: AAA}")),
+    ("not-a-stack-file", ""),
+    ("not-yaml", "a: b: c\n"),
+    ("not-utf-8", b"\xff\xfe\xfa"),
+    ("unreadable-file", f"# {'x' * 1_000_000}\n{CONFIG}"),
+    ("several-documents", f"{CONFIG}---\na: 1\n"),
+    ("duplicate-key", f"{CONFIG}  team: shop\n"),
+    ("key-not-text", f"{CONFIG}{IN_GROUP}1: x\n"),
+    ("date", f"{CONFIG}{IN_GROUP}labels: {{a: 2026-01-01}}\n"),
+    ("octal-number", f"{CONFIG}{IN_GROUP}minSize: 012\n"),
+    ("not-a-number", f"{CONFIG}{IN_GROUP}minSize: .inf\n"),
+    ("unknown-tag", f"{CONFIG}{IN_GROUP}labels: {{a: !secret x}}\n"),
+    ("wrong-merge", f"{CONFIG}{IN_GROUP}labels: {{<<: x}}\n"),
+    ("endless-alias", f"{CONFIG}{IN_GROUP}labels: &a {{b: *a}}\n"),
+    (
+        "too-many-values",
+        "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+        + "".join(
+            f"{below}: &{below} [{', '.join([f'*{above}'] * 10)}]\n" for above, below in ("ab", "bc", "cd", "de", "ef")
+        ),
+    ),
+]
+"""The stack file that triggers each rule of a file."""
+PROJECTS = [
+    ("project-name", PROJECT.replace("multiarch-eks", "other")),
+    ("not-a-project", "[]\n"),
+]
+"""The same for ``Pulumi.yaml``."""
+TESTED_BESIDE_THEIR_CODE = {
+    "file-name": "tests/stack/test_load.py",
+    "refused": "tests/cli/test_stack_check.py",
+    "too-few-zones": "tests/components/test_network.py",
+    "zone-without-subnet": "tests/components/test_network.py",
+}
+"""What a stack file's text alone can't trigger."""
+
+
+@pytest.mark.parametrize(("rule", "text"), FILES, ids=[rule for rule, _ in FILES])
+def test_a_file_triggers_its_rule_and_is_told_the_way_out(project: Project, rule: str, text: str | bytes) -> None:
+    problems = project.problems(text) or project.load(text).warnings
+    found = [problem for problem in problems if problem.rule == rule]
+    assert found, problems
+    assert found[0].hint
+
+
+@pytest.mark.parametrize(("rule", "text"), PROJECTS, ids=[rule for rule, _ in PROJECTS])
+def test_a_project_file_triggers_its_rule(project: Project, rule: str, text: str) -> None:
+    assert rule in {problem.rule for problem in project.problems(CONFIG, project=text)}
+
+
+def test_a_refusal_that_has_no_words_of_its_own_is_a_rule_too() -> None:
+    error: Any = {"type": "other", "loc": ("owner",), "msg": "Input is odd", "input": "x"}
+    (problem,) = wording.problems([error], {"owner": "x"}, Origin(), {})
+    assert (problem.rule, problem.message) == ("not-valid", "the text 'x' is not valid: Input is odd.")
+
+
+def test_support_that_ends_soon_after_extended_support_is_a_rule_too() -> None:
+    warnings = plan({"kubernetesVersion": "1.33"}, today=date(2027, 7, 1)).warnings
+    assert "kubernetes-forced-upgrade" in {problem.rule for problem in warnings}
+
+
+def test_every_rule_has_a_case_and_every_case_has_a_rule() -> None:
+    tables = (test_contradictions.CASES, test_autoscaling_contradictions.CASES, FILES, PROJECTS)
+    cases = {case[0] for table in tables for case in table}
+    assert cases | {"not-valid", "kubernetes-forced-upgrade", *TESTED_BESIDE_THEIR_CODE} == RULES.keys()
+
+
+def test_a_rule_is_in_one_section_with_one_name() -> None:
+    assert sum(map(len, SECTIONS.values())) == len(RULES)
+
+
+def test_a_problem_whose_rule_is_not_in_the_table_can_not_be_made() -> None:
+    with pytest.raises(KeyError, match="no-such-rule"):
+        Problem("no-such-rule", "x")
+
+
+def test_a_problem_takes_severity_and_way_out_from_its_rule() -> None:
+    problem = Problem("open-to-all", "x")
+    assert (problem.severity, problem.hint) == (Severity.WARNING, RULES["open-to-all"].way_out)
+    assert Problem("open-to-all", "x", "Do y.").hint == "Do y."
