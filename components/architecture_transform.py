@@ -17,7 +17,7 @@ from pulumi.runtime.rpc import is_rpc_secret, unwrap_rpc_secret
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.manifests.templates import Template, templates_in
 from multiarch.manifests.values import ManifestError
-from multiarch.patching.transform import Wish, transform
+from multiarch.patching.transform import SchedulingChange, transform
 from multiarch.yaml_text.additions import APPEND
 
 Transform = Callable[[pulumi.ResourceTransformArgs], Awaitable[pulumi.ResourceTransformResult | None]]
@@ -29,30 +29,30 @@ _PATCH = "Patch"
 _RULES = ("nodeSelector", "affinity", "tolerations")
 
 
-def architecture_transform(wish: Wish, *, selects: Selects | None = None) -> Transform:
+def architecture_transform(change: SchedulingChange, *, selects: Selects | None = None) -> Transform:
     """Return a transform for ``ResourceOptions(transforms=[…])`` or ``pulumi.runtime.register_resource_transform``.
 
     ``selects`` says which resources are meant, all by default. The transform raises pulumi.RunError, naming the
     resource, for a pod spec that the API server refuses, and where the pod's own rules exclude the architecture.
     """
 
-    async def change(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
+    async def apply(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
         if not _is_object(args) or (selects is not None and not selects(args)):
             return None
         try:
-            props = await _changed(args, wish)
+            props = await _changed(args, change)
         except MultiarchError as error:
             raise pulumi.RunError(f"{args.type_} {args.name}: {error}") from error
         return None if props is None else pulumi.ResourceTransformResult(props=props, opts=args.opts)
 
-    return change
+    return apply
 
 
 def _is_object(args: pulumi.ResourceTransformArgs) -> bool:
     return args.custom and args.type_.startswith(_PACKAGE) and not args.type_.startswith(_NOT_OBJECTS)
 
 
-async def _changed(args: pulumi.ResourceTransformArgs, wish: Wish) -> Mapping[str, object] | None:
+async def _changed(args: pulumi.ResourceTransformArgs, change: SchedulingChange) -> Mapping[str, object] | None:
     """The properties with all additions made, or ``None`` if there are none to make."""
     known = await _known(args.props)
     if not isinstance(known, Mapping):
@@ -69,7 +69,7 @@ async def _changed(args: pulumi.ResourceTransformArgs, wish: Wish) -> Mapping[st
         if any(_has_unknowns(_at(known, (*template.path, rule))) for rule in _RULES):
             _say_left_alone(args)
             continue
-        for addition in transform(template.spec, wish).additions:
+        for addition in transform(template.spec, change).additions:
             props = _added(props, (*template.path, *addition.path), addition.value)
     return props if isinstance(props, Mapping) and props is not args.props else None
 

@@ -24,8 +24,8 @@ from multiarch.facts.labels import (
     ZONE,
 )
 from multiarch.facts.taints import Effect, Taint
-from multiarch.kubernetes.source import Found, placed
-from multiarch.manifests.values import ManifestError, Place, Value
+from multiarch.kubernetes.source import LoadedObject, placed
+from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.nodes.model import NodeGroupPlan, Pairs
 from multiarch.stack.model import NewNetwork, Plan
 
@@ -55,7 +55,7 @@ def planned_groups(plan: Plan, keys: Collection[str]) -> Groups:
     """The node groups and NodePools of a plan. ``keys`` are the labels that DaemonSets ask for.
 
     A pool of both architectures is two groups. A label that the kubelet, AWS, Karpenter or an agent on the node sets,
-    and that the plan does not hold, is unsaid; any other that it does not hold the nodes do not have.
+    and that the plan does not hold, is unknown; any other that it does not hold the nodes do not have.
     """
     zones = plan.network.zones if isinstance(plan.network, NewNetwork) else ()
     shared = _Plan(keys, zones, plan.region)
@@ -112,7 +112,7 @@ def _kept(labels: Mapping[str, str]) -> Pairs:
     return tuple(sorted(labels.items()))
 
 
-def live_groups(nodes: Iterable[Found], keys: Collection[str]) -> Groups:
+def live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
     """The groups of live nodes, by node group, by NodePool, or else by architecture and taints.
 
     Windows and Fargate nodes, and those of other architectures, are left out: no question here is about them. So are
@@ -173,8 +173,8 @@ class _Node:
         return ""
 
 
-def _read(found: Found) -> _Node:
-    value = Value(found.value, Place(1, "Node"))
+def _read(found: LoadedObject) -> _Node:
+    value = Value(found.value, ObjectReference(1, "Node"))
     try:
         labels = dict(value["metadata"]["labels"].pairs())
         return _Node(

@@ -8,11 +8,11 @@ from enum import StrEnum
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.images.model import Judgement
-from multiarch.manifests.values import Pairs
+from multiarch.manifests.values import Labels
 from multiarch.scheduling.pod_spec import PodSpec
 
 
-class Outcome(StrEnum):
+class DaemonSetOutcome(StrEnum):
     """What becomes of a DaemonSet's pods on a group of nodes.
 
     ``FAILS``: they are put on its nodes and can't start there. ``KEPT_OFF``: the architecture alone keeps them off, by
@@ -26,11 +26,11 @@ class Outcome(StrEnum):
     EXCLUDED = "excluded"
 
 
-WORST_FIRST = tuple(Outcome)
+WORST_FIRST = tuple(DaemonSetOutcome)
 """Of several outcomes in one cell the first of these is shown: what is excluded matters least."""
 
 
-class Cause(StrEnum):
+class CellCause(StrEnum):
     """What a reason is about."""
 
     IMAGE = "image"
@@ -42,10 +42,10 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class CellReason:
     """One reason, a clause without a full stop. ``of_architecture``: it is one because of the nodes' architecture."""
 
-    cause: Cause
+    cause: CellCause
     text: str
     of_architecture: bool = False
 
@@ -89,13 +89,13 @@ class DaemonSet:
 class Profile:
     """Nodes of a group that are alike for all DaemonSets: ``count`` of them.
 
-    ``labels`` are those that any DaemonSet asks for, as far as nodes have them; about those in ``unsaid`` nobody can
+    ``labels`` are those that any DaemonSet asks for, as far as nodes have them; about those in ``unknown`` nobody can
     tell before the nodes exist.
     """
 
-    labels: Pairs
+    labels: Labels
     taints: tuple[Taint, ...] = ()
-    unsaid: frozenset[str] = frozenset()
+    unknown_labels: frozenset[str] = frozenset()
     count: int = 1
 
 
@@ -143,13 +143,13 @@ class Column:
 class Cell:
     """The answer for one DaemonSet and one column. ``reasons`` are all that there are, the images' last."""
 
-    outcome: Outcome
+    outcome: DaemonSetOutcome
     finding: bool = False
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[CellReason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DaemonSetRow:
     """A DaemonSet with its cells, in the order of the columns."""
 
     daemon_set: DaemonSet
@@ -161,10 +161,10 @@ class DaemonSetAudit:
     """The matrix, sorted by namespace and name; ``notes`` say what was left out or taken for granted."""
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[DaemonSetRow, ...]
     notes: tuple[str, ...] = field(default=())
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: DaemonSetOutcome) -> int:
         """How many cells have this outcome."""
         return sum(cell.outcome is outcome for row in self.rows for cell in row.cells)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from multiarch.audit.daemonset_model import Cause, Cell, Container, DaemonSet, Outcome, Profile, Reason
+from multiarch.audit.daemonset_model import Cell, CellCause, CellReason, Container, DaemonSet, DaemonSetOutcome, Profile
 from multiarch.facts.architectures import Architecture, names_architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.images.model import Verdict
@@ -22,7 +22,7 @@ from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Opera
 from multiarch.scheduling.affinity import NodeAffinity, Term
 from multiarch.scheduling.tolerations import Toleration
 
-_UNSAID = "which can't be told of its nodes before they exist"
+_UNKNOWN = "which can't be told of its nodes before they exist"
 _OTHER = {Architecture.AMD64: Architecture.ARM64, Architecture.ARM64: Architecture.AMD64}
 
 
@@ -45,8 +45,8 @@ def mentioned(affinity: NodeAffinity) -> set[str]:
 
 def judge(daemon: DaemonSet, profile: Profile, architecture: Architecture, known: Collection[Taint] = ()) -> Cell:
     """Say what becomes of ``daemon`` on nodes of ``profile``; ``known`` taints stand for an architecture."""
-    nodes = _Nodes(dict(profile.labels), profile.unsaid, profile.taints)
-    twin = nodes.twin(_OTHER[architecture], known)
+    nodes = _Nodes(dict(profile.labels), profile.unknown_labels, profile.taints)
+    counterpart = nodes.counterpart(_OTHER[architecture], known)
     taints = _untolerated(daemon.spec.tolerations, nodes.taints, known)
     placed = _all((not taints, nodes.allowed(daemon.spec.affinity)))
     reasons = [*taints]
@@ -54,26 +54,28 @@ def judge(daemon: DaemonSet, profile: Profile, architecture: Architecture, known
         reasons += _placement(daemon.spec.affinity, nodes, _has(daemon.spec.tolerations, nodes.taints, known))
     images = _images(daemon.containers, architecture)
     if daemon.doubt:
-        return Cell(Outcome.UNKNOWN, reasons=(Reason(Cause.CONFIGURATION, daemon.doubt), *reasons, *images))
+        return Cell(
+            DaemonSetOutcome.UNKNOWN, reasons=(CellReason(CellCause.CONFIGURATION, daemon.doubt), *reasons, *images)
+        )
     if placed is False:
         there = _all(
             (
-                not _untolerated(daemon.spec.tolerations, twin.taints, known),
-                twin.allowed(daemon.spec.affinity),
+                not _untolerated(daemon.spec.tolerations, counterpart.taints, known),
+                counterpart.allowed(daemon.spec.affinity),
             )
         )
-        outcome = Outcome.EXCLUDED if there is False else Outcome.KEPT_OFF
+        outcome = DaemonSetOutcome.EXCLUDED if there is False else DaemonSetOutcome.KEPT_OFF
         starts = not any(each.of_architecture for each in _images(daemon.containers, _OTHER[architecture]))
         return Cell(outcome, finding=there is not False and starts, reasons=(*reasons, *images))
     return _on_the_nodes(placed is True, (*reasons, *images), images)
 
 
-def _on_the_nodes(placed: bool, reasons: tuple[Reason, ...], images: list[Reason]) -> Cell:  # noqa: FBT001 # see judge
+def _on_the_nodes(placed: bool, reasons: tuple[CellReason, ...], images: list[CellReason]) -> Cell:  # noqa: FBT001 # see judge
     if not placed:
-        return Cell(Outcome.UNKNOWN, reasons=reasons)
+        return Cell(DaemonSetOutcome.UNKNOWN, reasons=reasons)
     if any(each.of_architecture for each in images):
-        return Cell(Outcome.FAILS, finding=True, reasons=reasons)
-    return Cell(Outcome.UNKNOWN if images else Outcome.RUNS, reasons=reasons)
+        return Cell(DaemonSetOutcome.FAILS, finding=True, reasons=reasons)
+    return Cell(DaemonSetOutcome.UNKNOWN if images else DaemonSetOutcome.RUNS, reasons=reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +83,10 @@ class _Nodes:
     """What rules are held against. Three answers are possible: yes, no, and ``None`` where it can't be told."""
 
     labels: Mapping[str, str]
-    unsaid: frozenset[str]
+    unknown_labels: frozenset[str]
     taints: tuple[Taint, ...]
 
-    def twin(self, architecture: Architecture, known: Collection[Taint]) -> _Nodes:
+    def counterpart(self, architecture: Architecture, known: Collection[Taint]) -> _Nodes:
         """The same nodes of another architecture, without taints that stand for one."""
         labels = {key: str(architecture) if key in ARCHITECTURE_LABELS else value for key, value in self.labels.items()}
         return replace(
@@ -92,7 +94,7 @@ class _Nodes:
         )
 
     def meet(self, expression: Expression) -> bool | None:
-        if expression.key in self.unsaid and not expression.senseless:
+        if expression.key in self.unknown_labels and not expression.invalid:
             return None
         return expression.matches(self.labels)
 
@@ -123,7 +125,7 @@ def _hard(taints: Iterable[Taint]) -> Iterator[Taint]:
 
 
 def _tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
-    """Whether a pod may stay. One that bears ``NoExecute`` for some seconds is made anew and evicted for ever."""
+    """Whether a pod may stay. One that tolerates ``NoExecute`` for some seconds is made anew and evicted for ever."""
     return any(
         each.tolerates(taint) and (taint.effect is not Effect.NO_EXECUTE or each.seconds is None)
         for each in tolerations
@@ -132,7 +134,7 @@ def _tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
 
 def _untolerated(
     tolerations: tuple[Toleration, ...], taints: Iterable[Taint], known: Collection[Taint]
-) -> list[Reason]:
+) -> list[CellReason]:
     found = []
     for taint in _hard(taints):
         if _tolerates(tolerations, taint):
@@ -143,17 +145,17 @@ def _untolerated(
             text = f"tolerates {taint} for {brief.seconds} seconds only, and is evicted then"
         near = [each.unsupported for each in tolerations if each.unsupported and each.key == taint.key]
         text += "".join(f" ({why})" for why in near)
-        found.append(Reason(Cause.TAINT, text, of_architecture(taint, known)))
+        found.append(CellReason(CellCause.TAINT, text, of_architecture(taint, known)))
     return found
 
 
 def _has(tolerations: tuple[Toleration, ...], taints: Iterable[Taint], known: Collection[Taint]) -> str:
     """What to say before a rule on labels, where the taint that stands for the architecture is no obstacle."""
-    borne = [taint for taint in _hard(taints) if of_architecture(taint, known) and _tolerates(tolerations, taint)]
-    return f"has the toleration for {' and '.join(map(str, borne))}, but " if borne else ""
+    tolerated = [taint for taint in _hard(taints) if of_architecture(taint, known) and _tolerates(tolerations, taint)]
+    return f"has the toleration for {' and '.join(map(str, tolerated))}, but " if tolerated else ""
 
 
-def _placement(affinity: NodeAffinity, nodes: _Nodes, before: str) -> list[Reason]:
+def _placement(affinity: NodeAffinity, nodes: _Nodes, before: str) -> list[CellReason]:
     """Every rule on labels that is not met, or of which that can't be told."""
     found = []
     for key, value in affinity.selector:
@@ -161,43 +163,46 @@ def _placement(affinity: NodeAffinity, nodes: _Nodes, before: str) -> list[Reaso
         if met is not True:
             own = met is False and key in ARCHITECTURE_LABELS
             text = f"nodeSelector wants {key}={value}"
-            found.append(Reason(Cause.NODE_SELECTOR, _said(text, met, before if own else ""), own))
+            found.append(CellReason(CellCause.NODE_SELECTOR, _said(text, met, before if own else ""), own))
     if affinity.required is None or _any(nodes.meet_term(term) for term in affinity.required) is True:
         return found
     if not affinity.required:
-        return [*found, Reason(Cause.NODE_AFFINITY, "the required node affinity has no terms, which matches no node")]
+        return [
+            *found,
+            CellReason(CellCause.NODE_AFFINITY, "the required node affinity has no terms, which matches no node"),
+        ]
     return found + [_of_term(number, term, nodes, before) for number, term in enumerate(affinity.required, start=1)]
 
 
-def _of_term(number: int, term: Term, nodes: _Nodes, before: str) -> Reason:
+def _of_term(number: int, term: Term, nodes: _Nodes, before: str) -> CellReason:
     if term.empty:
-        return Reason(Cause.NODE_AFFINITY, f"affinity term {number} is empty, which matches no node")
+        return CellReason(CellCause.NODE_AFFINITY, f"affinity term {number} is empty, which matches no node")
     met = nodes.meet_term(term)
     unmet = [each for each in (*term.expressions, *term.fields) if nodes.meet(each) is met]
-    own = met is False and all(each.key in ARCHITECTURE_LABELS and not each.senseless for each in unmet)
+    own = met is False and all(each.key in ARCHITECTURE_LABELS and not each.invalid for each in unmet)
     text = f"affinity term {number} requires {' and '.join(map(_written, unmet))}"
-    return Reason(Cause.NODE_AFFINITY, _said(text, met, before if own else ""), own)
+    return CellReason(CellCause.NODE_AFFINITY, _said(text, met, before if own else ""), own)
 
 
 def _said(text: str, met: bool | None, before: str) -> str:  # noqa: FBT001 # one of three answers
-    return f"{text}, {_UNSAID}" if met is None else f"{before}{text}"
+    return f"{text}, {_UNKNOWN}" if met is None else f"{before}{text}"
 
 
 def _written(expression: Expression) -> str:
     """As in the manifest, with the label's name: ``kubernetes.io/arch=amd64``."""
-    if expression.senseless:
+    if expression.invalid:
         return f"{expression.key} compared with {expression.values[0]!r}, which is no number"
     if expression.operator in (Operator.IN, Operator.NOT_IN) and len(expression.values) == 1:
         return f"{expression.key}{'=' if expression.operator is Operator.IN else '!='}{expression.values[0]}"
     return str(expression)
 
 
-def _images(containers: Iterable[Container], architecture: Architecture) -> list[Reason]:
+def _images(containers: Iterable[Container], architecture: Architecture) -> list[CellReason]:
     """The images that are not known to run on ``architecture``: those that do not are reasons of architecture."""
     found = []
     for each in containers:
         judged = each.judged(architecture)
         if judged.verdict is not Verdict.SUPPORTED:
             text = f"{judged.verdict} image {each.image} ({each.role} {each.name}): {judged.reason}"
-            found.append(Reason(Cause.IMAGE, text, judged.verdict is Verdict.UNSUPPORTED))
+            found.append(CellReason(CellCause.IMAGE, text, judged.verdict is Verdict.UNSUPPORTED))
     return found

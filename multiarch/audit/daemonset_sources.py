@@ -7,27 +7,27 @@ from collections.abc import Iterable, Sequence
 
 from multiarch.audit.daemonset_model import Container, DaemonSet
 from multiarch.audit.images import NO_IMAGE, ImageAudit
-from multiarch.audit.uses import Role, Use, uses_in
+from multiarch.audit.uses import ContainerRole, ImageUse, uses_in
 from multiarch.errors import UnknownFactError
 from multiarch.facts.addon_daemon_sets import NAMESPACE, AddOnDaemon, daemons_of
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
-from multiarch.kubernetes.source import Found, placed
+from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.kinds import DAEMON_SET
 from multiarch.manifests.values import ManifestError
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Workload, workloads_from
 from multiarch.stack.model import AddonPlan
 
-_ROLES = {"initContainers": Role.INIT, "containers": Role.CONTAINER}
+_ROLES = {"initContainers": ContainerRole.INIT, "containers": ContainerRole.CONTAINER}
 
 
-def image_uses(objects: Iterable[Found]) -> list[Use]:
+def image_uses(objects: Iterable[LoadedObject]) -> list[ImageUse]:
     """The containers of DaemonSets among ``objects``, whoever owns them."""
     return [use for each in objects if each.value.get("kind") == DAEMON_SET for use in uses_in([each])]
 
 
-def daemon_sets_in(objects: Iterable[Found], images: ImageAudit) -> tuple[DaemonSet, ...]:
+def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageAudit) -> tuple[DaemonSet, ...]:
     """The DaemonSets among ``objects``, in their order; ``images`` holds all that :func:`image_uses` found.
 
     Raises MultiarchError, naming the place, for one that the API server would refuse.

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from multiarch.audit.daemonset_model import (
     WORST_FIRST,
-    Cause,
     Cell,
+    CellCause,
+    CellReason,
     Column,
     DaemonSet,
     DaemonSetAudit,
+    DaemonSetOutcome,
+    DaemonSetRow,
     Group,
-    Outcome,
-    Reason,
-    Row,
 )
 from multiarch.audit.daemonset_rules import judge, mentioned
 from multiarch.facts.architectures import Architecture, names_architecture
@@ -39,7 +39,9 @@ def audit_daemon_sets(
     ``architecture_taints`` stand for an architecture whatever they are called, such as a stack's ``arm64Taint``.
     """
     ordered = sorted(daemon_sets, key=lambda each: (each.namespace, each.name))
-    rows = tuple(Row(each, tuple(_cell(each, group, architecture_taints) for group in groups)) for each in ordered)
+    rows = tuple(
+        DaemonSetRow(each, tuple(_cell(each, group, architecture_taints) for group in groups)) for each in ordered
+    )
     columns = tuple(
         Column(group.name, group.kind, group.architecture, None if group.planned else group.count, group.taints)
         for group in groups
@@ -63,7 +65,7 @@ def by_architecture(audit: DaemonSetAudit) -> DaemonSetAudit:
             )
             at.append(members)
     rows = tuple(
-        Row(
+        DaemonSetRow(
             row.daemon_set,
             tuple(_merged([(audit.columns[each].name, row.cells[each]) for each in members]) for members in at),
         )
@@ -75,7 +77,7 @@ def by_architecture(audit: DaemonSetAudit) -> DaemonSetAudit:
 def _cell(daemon: DaemonSet, group: Group, architecture_taints: Collection[Taint]) -> Cell:
     """The worst of what becomes of it on the group's nodes, with what each reason counts for."""
     judged = [(each.count, judge(daemon, each, group.architecture, architecture_taints)) for each in group.profiles]
-    counts: dict[Reason, int] = {}
+    counts: dict[CellReason, int] = {}
     for count, cell in judged:
         for reason in cell.reasons:
             counts[reason] = counts.get(reason, 0) + count
@@ -88,13 +90,13 @@ def _cell(daemon: DaemonSet, group: Group, architecture_taints: Collection[Taint
     return Cell(_worst(cell for _, cell in judged), any(cell.finding for _, cell in judged), reasons)
 
 
-def _worst(cells: Iterable[Cell]) -> Outcome:
+def _worst(cells: Iterable[Cell]) -> DaemonSetOutcome:
     found = {cell.outcome for cell in cells}
     return next(each for each in WORST_FIRST if each in found)
 
 
 def _merged(named: Sequence[tuple[str, Cell]]) -> Cell:
-    groups: dict[Reason, list[str]] = {}
+    groups: dict[CellReason, list[str]] = {}
     for name, cell in named:
         for reason in cell.reasons:
             groups.setdefault(reason, []).append(name)
@@ -105,24 +107,24 @@ def _merged(named: Sequence[tuple[str, Cell]]) -> Cell:
     return Cell(_worst(cell for _, cell in named), any(cell.finding for _, cell in named), reasons)
 
 
-def _with_stand_ins(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+def _with_stand_ins(rows: tuple[DaemonSetRow, ...]) -> tuple[DaemonSetRow, ...]:
     """Take away findings where a DaemonSet that differs by the architecture in its name alone runs.
 
     ``agent-amd64`` and ``agent-arm64`` are one agent, each for its nodes.
     """
-    alike: dict[tuple[str, str], list[Row]] = {}
+    alike: dict[tuple[str, str], list[DaemonSetRow]] = {}
     for row in rows:
         alike.setdefault((row.daemon_set.namespace, _stem(row.daemon_set.name)), []).append(row)
     return tuple(_with_stand_in(row, alike[row.daemon_set.namespace, _stem(row.daemon_set.name)]) for row in rows)
 
 
-def _with_stand_in(row: Row, alike: Sequence[Row]) -> Row:
+def _with_stand_in(row: DaemonSetRow, alike: Sequence[DaemonSetRow]) -> DaemonSetRow:
     cells = []
     for number, cell in enumerate(row.cells):
-        running = [each for each in alike if each is not row and each.cells[number].outcome is Outcome.RUNS]
-        if cell.outcome is Outcome.KEPT_OFF and running:
-            reason = Reason(Cause.STAND_IN, f"{running[0].daemon_set.name} runs there in its place")
-            cells.append(Cell(Outcome.EXCLUDED, reasons=(reason, *cell.reasons)))
+        running = [each for each in alike if each is not row and each.cells[number].outcome is DaemonSetOutcome.RUNS]
+        if cell.outcome is DaemonSetOutcome.KEPT_OFF and running:
+            reason = CellReason(CellCause.STAND_IN, f"{running[0].daemon_set.name} runs there in its place")
+            cells.append(Cell(DaemonSetOutcome.EXCLUDED, reasons=(reason, *cell.reasons)))
         else:
             cells.append(cell)
     return replace(row, cells=tuple(cells))

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from multiarch.audit.uses import Use
+from multiarch.audit.uses import ImageUse
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.images.verdict import verdicts
@@ -25,7 +25,7 @@ class ImageRow:
 
     image: str
     judgements: tuple[Judgement, ...]
-    uses: tuple[Use, ...]
+    uses: tuple[ImageUse, ...]
 
     def judged(self, architecture: Architecture) -> Judgement:
         """The judgement of one architecture. Raises StopIteration for one that was not asked for."""
@@ -77,7 +77,7 @@ class ImageAudit:
 
 async def audit_images(
     registry: Registry,
-    uses: Iterable[Use],
+    uses: Iterable[ImageUse],
     architectures: Sequence[Architecture],
     *,
     looked_up: Callable[[int, int], None] = lambda _done, _all: None,
@@ -87,7 +87,7 @@ async def audit_images(
     ``looked_up(done, all)`` is called after each look-up, in this event loop. An image that can't be judged is
     ``unknown`` with the reason; nothing is raised for one.
     """
-    by_image: dict[str, list[Use]] = {}
+    by_image: dict[str, list[ImageUse]] = {}
     for use in uses:
         by_image.setdefault(use.image, []).append(use)
     parsed = {image: _parsed(image) for image in by_image}

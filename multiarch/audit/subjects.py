@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from multiarch.audit.uses import Lines, Use, Workload, has_ended, key_of, owner_of, top_of, uses_in
+from multiarch.audit.uses import ImageUse, Lines, WorkloadKey, has_ended, key_of, owner_of, top_of, uses_in
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
-from multiarch.kubernetes.source import Found
+from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.kinds import embedded
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS
-from multiarch.manifests.templates import Template, Unknown, templates_in
+from multiarch.manifests.templates import Template, UnknownContainers, templates_in
 from multiarch.manifests.values import ManifestError, Value
 from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
 from multiarch.scheduling.architectures import as_pod_spec, why_excluded
@@ -23,7 +23,7 @@ from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
 ARM = Architecture.ARM64
 
 
-class Leaning(StrEnum):
+class ArchitecturePreference(StrEnum):
     """Which of the architectures that are open to a pod its own rules like better."""
 
     REQUIRES_ARM64 = "requires arm64"
@@ -33,55 +33,53 @@ class Leaning(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class PodConstraints:
     """What one pod spec says about arm64 nodes.
 
-    ``excluded`` is what excludes them, empty where nothing does; ``bears`` tells whether their taint is tolerated,
+    ``excluded`` is what excludes them, empty where nothing does; ``tolerates`` tells whether their taint is tolerated,
     ``seconds`` for how long a NoExecute taint is, ``None`` without such a bound.
     """
 
     excluded: str
-    bears: bool
-    leaning: Leaning
+    tolerates: bool
+    preference: ArchitecturePreference
     seconds: int | None = None
 
     @property
     def key(self) -> tuple[str, bool, str, int]:
         """What rules are sorted by."""
-        return self.excluded, self.bears, self.leaning, -1 if self.seconds is None else self.seconds
+        return self.excluded, self.tolerates, self.preference, -1 if self.seconds is None else self.seconds
 
 
-def rules_of(pod_spec: Mapping[str, object] | Value, taint: Taint | None) -> Rules:
+def constraints_of(pod_spec: Mapping[str, object] | Value, taint: Taint | None) -> PodConstraints:
     """Read a pod's ``spec``; without a taint there is nothing to tolerate.
 
     Raises ManifestError for what the API server refuses.
     """
     value = as_pod_spec(pod_spec)
     affinity = node_affinity_from(value)
-    borne = tolerations_from(value["tolerations"])
+    tolerated = tolerations_from(value["tolerations"])
     seconds = None
     if taint is not None and taint.effect is Effect.NO_EXECUTE:
-        limits = [each.seconds for each in borne if each.tolerates(taint)]
+        limits = [each.seconds for each in tolerated if each.tolerates(taint)]
         known = [each for each in limits if each is not None]
         # The kubelet's controller takes the shortest.
         seconds = min(known, default=None)
-    return Rules(
+    return PodConstraints(
         excluded=why_excluded(affinity, ARM) or "",
-        bears=taint is None or first_untolerated(borne, (taint,)) is None,
-        leaning=_leaning(affinity),
+        tolerates=taint is None or first_untolerated(tolerated, (taint,)) is None,
+        preference=_preference(affinity),
         seconds=seconds,
     )
 
 
-def _leaning(affinity: NodeAffinity) -> Leaning:
+def _preference(affinity: NodeAffinity) -> ArchitecturePreference:
     if why_excluded(affinity, Architecture.AMD64) is not None:
-        return Leaning.REQUIRES_ARM64
-    arm, amd = (
-        affinity.preference(dict.fromkeys(ARCHITECTURE_LABELS, str(each))) for each in (ARM, Architecture.AMD64)
-    )
+        return ArchitecturePreference.REQUIRES_ARM64
+    arm, amd = (affinity.score(dict.fromkeys(ARCHITECTURE_LABELS, str(each))) for each in (ARM, Architecture.AMD64))
     if arm == amd:
-        return Leaning.NONE
-    return Leaning.PREFERS_ARM64 if arm > amd else Leaning.PREFERS_AMD64
+        return ArchitecturePreference.NONE
+    return ArchitecturePreference.PREFERS_ARM64 if arm > amd else ArchitecturePreference.PREFERS_AMD64
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +91,11 @@ class Subject:
     read. ``pods`` counts those that are there, or else those that it asks for.
     """
 
-    workload: Workload
-    uses: tuple[Use, ...]
-    templates: tuple[Rules, ...]
-    running: tuple[Rules, ...]
-    manifests: tuple[Found, ...]
+    workload: WorkloadKey
+    uses: tuple[ImageUse, ...]
+    templates: tuple[PodConstraints, ...]
+    running: tuple[PodConstraints, ...]
+    manifests: tuple[LoadedObject, ...]
     faults: tuple[str, ...]
     pods: int
 
@@ -111,8 +109,8 @@ class Subject:
 class _Declared:
     """What an object that is no owned pod says."""
 
-    found: Found
-    rules: list[Rules] = field(default_factory=list)
+    found: LoadedObject
+    rules: list[PodConstraints] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     pods: int = 0
 
@@ -122,14 +120,14 @@ class _Gathered:
 
     def __init__(self, taint: Taint | None) -> None:
         self._taint = taint
-        self._read: dict[str, Rules | str] = {}
-        self.owners: dict[Workload, Workload] = {}
-        self.declared: dict[Workload, list[_Declared]] = {}
-        self.running: dict[Workload, set[Rules]] = {}
-        self.faults: dict[Workload, set[str]] = {}
-        self.pods: Counter[Workload] = Counter()
+        self._read: dict[str, PodConstraints | str] = {}
+        self.owners: dict[WorkloadKey, WorkloadKey] = {}
+        self.declared: dict[WorkloadKey, list[_Declared]] = {}
+        self.running: dict[WorkloadKey, set[PodConstraints]] = {}
+        self.faults: dict[WorkloadKey, set[str]] = {}
+        self.pods: Counter[WorkloadKey] = Counter()
 
-    def passing(self, objects: Iterable[Found]) -> Iterator[Found]:
+    def passing(self, objects: Iterable[LoadedObject]) -> Iterator[LoadedObject]:
         """Yield the objects as they are."""
         for each in objects:
             key, owner = key_of(each.value), owner_of(each.value)
@@ -145,11 +143,11 @@ class _Gathered:
                     self.declared.setdefault(key, []).append(declared)
             yield each
 
-    def _pod(self, owner: Workload, value: Mapping[str, object]) -> None:
+    def _pod(self, owner: WorkloadKey, value: Mapping[str, object]) -> None:
         self.pods[owner] += 1
         spec = value.get("spec")
         rules = self._of_pod(spec if isinstance(spec, Mapping) else {})
-        if isinstance(rules, Rules):
+        if isinstance(rules, PodConstraints):
             self.running.setdefault(owner, set()).add(rules)
         else:
             self.faults.setdefault(owner, set()).add(rules)
@@ -157,35 +155,35 @@ class _Gathered:
     def _bare_pod(self, made: _Declared) -> None:
         spec = made.found.value.get("spec") or {}
         rules = self._of_pod(spec) if isinstance(spec, Mapping) else "spec: is no object."
-        if isinstance(rules, Rules):
+        if isinstance(rules, PodConstraints):
             made.rules.append(rules)
         else:
             made.faults.append(f"{made.found.source}: {rules}")
         made.pods = 1
 
-    def _of_pod(self, spec: Mapping[str, object]) -> Rules | str:
+    def _of_pod(self, spec: Mapping[str, object]) -> PodConstraints | str:
         """A pod's rules, read once for pods that say the same."""
         affinity = spec.get("affinity")
         about = affinity.get("nodeAffinity") if isinstance(affinity, Mapping) else affinity
         written = repr((spec.get("nodeSelector"), about, spec.get("tolerations")))
         if written not in self._read:
             try:
-                self._read[written] = rules_of(spec, self._taint)
+                self._read[written] = constraints_of(spec, self._taint)
             except ManifestError as error:
                 self._read[written] = error.message.partition(": ")[2]
         return self._read[written]
 
-    def _declared(self, found: Found) -> _Declared | None:
+    def _declared(self, found: LoadedObject) -> _Declared | None:
         made = _Declared(found)
         if found.value.get("kind") == "Pod":
             self._bare_pod(made)
             return made
         try:
             for each in templates_in(found.value, 1):
-                if isinstance(each, Unknown):
+                if isinstance(each, UnknownContainers):
                     made.faults.append(f"{each.path} is in no pod template that is known here")
                 else:
-                    made.rules.append(rules_of(each.spec, self._taint))
+                    made.rules.append(constraints_of(each.spec, self._taint))
                     made.pods += _pods_of(each)
         except MultiarchError as error:
             made.faults.append(f"{found.source}: {error.message.partition(': ')[2] or error.message}")
@@ -200,7 +198,7 @@ def _pods_of(template: Template) -> int:
     return 1 if found is None else found.count
 
 
-def gather(objects: Iterable[Found], taint: Taint | None, lines: Lines | None = None) -> list[Subject]:
+def gather(objects: Iterable[LoadedObject], taint: Taint | None, lines: Lines | None = None) -> list[Subject]:
     """List the workloads of objects, sorted, with what they ask of nodes; see :func:`uses_in` for what is one.
 
     Of pods nothing is kept but what they say, so that any number may pass. What can't be read is a fault of its
@@ -209,10 +207,10 @@ def gather(objects: Iterable[Found], taint: Taint | None, lines: Lines | None = 
     gathered = _Gathered(taint)
     passing = gathered.passing(objects)
     uses = uses_in(passing) if lines is None else uses_in(passing, lines)
-    by_workload: dict[Workload, list[Use]] = {}
+    by_workload: dict[WorkloadKey, list[ImageUse]] = {}
     for use in uses:
         by_workload.setdefault(use.workload, []).append(use)
-    below: dict[Workload, list[Workload]] = {}
+    below: dict[WorkloadKey, list[WorkloadKey]] = {}
     for key in {*gathered.declared, *gathered.running, *gathered.pods, *gathered.faults}:
         below.setdefault(top_of(key, gathered.owners), []).append(key)
     return [
@@ -221,7 +219,9 @@ def gather(objects: Iterable[Found], taint: Taint | None, lines: Lines | None = 
     ]
 
 
-def _subject(workload: Workload, uses: Iterable[Use], below: Iterable[Workload], gathered: _Gathered) -> Subject:
+def _subject(
+    workload: WorkloadKey, uses: Iterable[ImageUse], below: Iterable[WorkloadKey], gathered: _Gathered
+) -> Subject:
     keys = list(below)
     own = gathered.declared.get(workload, [])
     said = own or [each for key in keys for each in gathered.declared.get(key, ())]
@@ -239,5 +239,5 @@ def _subject(workload: Workload, uses: Iterable[Use], below: Iterable[Workload],
     )
 
 
-def _sorted(rules: Iterable[Rules]) -> tuple[Rules, ...]:
+def _sorted(rules: Iterable[PodConstraints]) -> tuple[PodConstraints, ...]:
     return tuple(sorted(set(rules), key=lambda each: each.key))

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from multiarch.kubernetes.source import Found, Source, placed
-from multiarch.manifests.values import ManifestError, Value
-from multiarch.manifests.values import Place as At
+from multiarch.kubernetes.source import LoadedObject, Source, placed
+from multiarch.manifests.values import ManifestError, ObjectReference, Value
 
 _LISTS = ("initContainers", "containers", "ephemeralContainers")
 _NOT_SEARCHED = frozenset(("metadata", "status"))
@@ -23,7 +22,7 @@ _DEEPEST = 24
 """Levels of nesting. A pod spec is six levels deep in a CronJob; what is deeper than this is no manifest."""
 
 
-class Role(StrEnum):
+class ContainerRole(StrEnum):
     """What a container is for. A sidecar is an init container that restarts always."""
 
     CONTAINER = "container"
@@ -33,7 +32,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Workload:
+class WorkloadKey:
     """What a person would change: the object at the end of the chain of owners. A bare pod is its own workload."""
 
     namespace: str
@@ -46,7 +45,7 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class FileLine:
     """Where an image is written: the line that names it, or else the first of its document. Lines count from 1."""
 
     file: str
@@ -62,7 +61,7 @@ def _no_lines(_: str) -> Sequence[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ImageUse:
     """One container that uses an image.
 
     ``image`` is as written, empty where the container names none; ``pull_secrets`` and ``service_account`` say with
@@ -71,15 +70,15 @@ class Use:
 
     image: str
     container: str
-    role: Role
-    workload: Workload
+    role: ContainerRole
+    workload: WorkloadKey
     service_account: str
     pull_secrets: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
-    place: Place | None = None
+    location: FileLine | None = None
 
 
-def uses_in(objects: Iterable[Found], lines: Lines = _no_lines) -> list[Use]:
+def uses_in(objects: Iterable[LoadedObject], lines: Lines = _no_lines) -> list[ImageUse]:
     """List the containers of all objects, each once, sorted by workload.
 
     A pod whose owners are known counts as theirs, so that a workload and its pods are one. A ReplicaSet or Job that
@@ -88,11 +87,11 @@ def uses_in(objects: Iterable[Found], lines: Lines = _no_lines) -> list[Use]:
 
     Raises MultiarchError for an object whose name or namespace is no text: it would be taken for another's.
     """
-    owners: dict[Workload, Workload] = {}
-    present: set[Workload] = set()
-    labels: dict[Workload, dict[str, str]] = {}
-    running: dict[tuple[Workload, str, str, Role], Use] = {}
-    templates: dict[tuple[Workload, str, str, Role], Use] = {}
+    owners: dict[WorkloadKey, WorkloadKey] = {}
+    present: set[WorkloadKey] = set()
+    labels: dict[WorkloadKey, dict[str, str]] = {}
+    running: dict[tuple[WorkloadKey, str, str, ContainerRole], ImageUse] = {}
+    templates: dict[tuple[WorkloadKey, str, str, ContainerRole], ImageUse] = {}
     for each in objects:
         _check_names(each)
         key, owner = key_of(each.value), owner_of(each.value)
@@ -108,20 +107,20 @@ def uses_in(objects: Iterable[Found], lines: Lines = _no_lines) -> list[Use]:
         for use in _uses_of(each.value, nearest):
             identity = (nearest, use.image, use.container, use.role)
             if identity not in kept:
-                kept[identity] = replace(use, place=_place(each.source, use.image, lines))
+                kept[identity] = replace(use, location=_location(each.source, use.image, lines))
             labels.setdefault(nearest, {}).update(use.labels)
     current = [use for use in templates.values() if owners.get(use.workload) not in present]
     return _by_workload([*current, *running.values()], owners, labels)
 
 
-def _check_names(found: Found) -> None:
+def _check_names(found: LoadedObject) -> None:
     metadata = _mapping(found.value.get("metadata"))
     for name in _NAMES:
         written = metadata.get(name)
         if written is not None and not isinstance(written, str):
             kind = _text(found.value.get("kind"))
             try:
-                Value(metadata, At(1, kind), None, "metadata")[name].text()
+                Value(metadata, ObjectReference(1, kind), None, "metadata")[name].text()
             except ManifestError as error:
                 raise placed(error, (found,)) from None
 
@@ -132,13 +131,15 @@ def has_ended(pod: Mapping[str, object]) -> bool:
 
 
 def _by_workload(
-    found: Iterable[Use], owners: Mapping[Workload, Workload], labels: Mapping[Workload, Mapping[str, str]]
-) -> list[Use]:
+    found: Iterable[ImageUse],
+    owners: Mapping[WorkloadKey, WorkloadKey],
+    labels: Mapping[WorkloadKey, Mapping[str, str]],
+) -> list[ImageUse]:
     """Hand every use to the end of its chain of owners; what a workload and its pods share is one use."""
-    merged: dict[Workload, dict[str, str]] = {}
+    merged: dict[WorkloadKey, dict[str, str]] = {}
     for nearest, pairs in labels.items():
         merged.setdefault(top_of(nearest, owners), {}).update(pairs)
-    uses: dict[tuple[Workload, str, str, Role], Use] = {}
+    uses: dict[tuple[WorkloadKey, str, str, ContainerRole], ImageUse] = {}
     for use in found:
         top = top_of(use.workload, owners)
         whole = replace(use, workload=top, labels=tuple(sorted(merged[top].items())))
@@ -146,14 +147,14 @@ def _by_workload(
     return sorted(uses.values(), key=lambda use: (use.workload, use.role, use.container, use.image))
 
 
-def key_of(content: Mapping[str, object]) -> Workload:
+def key_of(content: Mapping[str, object]) -> WorkloadKey:
     """What an object is called; one without a namespace is in ``default``."""
     metadata = _mapping(content.get("metadata"))
     name = _text(metadata.get("name")) or _text(metadata.get("generateName"))
-    return Workload(_text(metadata.get("namespace")) or "default", _text(content.get("kind")) or "(no kind)", name)
+    return WorkloadKey(_text(metadata.get("namespace")) or "default", _text(content.get("kind")) or "(no kind)", name)
 
 
-def owner_of(content: Mapping[str, object]) -> Workload | None:
+def owner_of(content: Mapping[str, object]) -> WorkloadKey | None:
     """The object's controller, or its first owner where none is one."""
     metadata = _mapping(content.get("metadata"))
     references = [each for each in _list(metadata.get("ownerReferences")) if isinstance(each, Mapping)]
@@ -162,10 +163,10 @@ def owner_of(content: Mapping[str, object]) -> Workload | None:
         # A static pod's owner is its node; the pod is what there is to change.
         return None
     namespace = _text(metadata.get("namespace")) or "default"
-    return Workload(namespace, _text(chosen.get("kind")), _text(chosen.get("name")))
+    return WorkloadKey(namespace, _text(chosen.get("kind")), _text(chosen.get("name")))
 
 
-def top_of(start: Workload, owners: Mapping[Workload, Workload]) -> Workload:
+def top_of(start: WorkloadKey, owners: Mapping[WorkloadKey, WorkloadKey]) -> WorkloadKey:
     """Go from owner to owner; one that owns itself ends the way."""
     here, been = start, {start}
     while (above := owners.get(here)) is not None and above not in been:
@@ -174,14 +175,14 @@ def top_of(start: Workload, owners: Mapping[Workload, Workload]) -> Workload:
     return here
 
 
-def _uses_of(content: Mapping[str, object], workload: Workload) -> Iterator[Use]:
+def _uses_of(content: Mapping[str, object], workload: WorkloadKey) -> Iterator[ImageUse]:
     own = _mapping(_mapping(content.get("metadata")).get("labels"))
     for part, value in content.items():
         if part not in _NOT_SEARCHED:
             yield from _searched(value, workload, own)
 
 
-def _searched(value: object, workload: Workload, labels: Mapping[str, object], depth: int = 0) -> Iterator[Use]:
+def _searched(value: object, workload: WorkloadKey, labels: Mapping[str, object], depth: int = 0) -> Iterator[ImageUse]:
     """Find pod specs at any depth: mappings whose ``containers`` are a list of named containers."""
     if depth > _DEEPEST:
         return
@@ -210,14 +211,14 @@ def _holds_containers(value: Mapping[str, object]) -> bool:
     )
 
 
-def _of_pod_spec(spec: Mapping[str, object], workload: Workload, labels: Mapping[str, object]) -> Iterator[Use]:
+def _of_pod_spec(spec: Mapping[str, object], workload: WorkloadKey, labels: Mapping[str, object]) -> Iterator[ImageUse]:
     secrets = tuple(name for each in _list(spec.get("imagePullSecrets")) if (name := _text(_mapping(each).get("name"))))
     account = _text(spec.get("serviceAccountName")) or "default"
     pairs = tuple(sorted((key, text) for key, text in labels.items() if isinstance(text, str)))
     for part in _LISTS:
         for container in _list(spec.get(part)):
             if isinstance(container, Mapping):
-                yield Use(
+                yield ImageUse(
                     image=_text(container.get("image")),
                     container=_text(container.get("name")),
                     role=_role(part, container),
@@ -228,13 +229,13 @@ def _of_pod_spec(spec: Mapping[str, object], workload: Workload, labels: Mapping
                 )
 
 
-def _role(part: str, container: Mapping[str, object]) -> Role:
+def _role(part: str, container: Mapping[str, object]) -> ContainerRole:
     if part == "initContainers":
-        return Role.SIDECAR if container.get("restartPolicy") == "Always" else Role.INIT
-    return Role.CONTAINER if part == "containers" else Role.EPHEMERAL
+        return ContainerRole.SIDECAR if container.get("restartPolicy") == "Always" else ContainerRole.INIT
+    return ContainerRole.CONTAINER if part == "containers" else ContainerRole.EPHEMERAL
 
 
-def _place(source: Source, image: str, lines: Lines) -> Place | None:
+def _location(source: Source, image: str, lines: Lines) -> FileLine | None:
     """The line that names the image, in its document; ``None`` for an object of a cluster.
 
     JSON has no lines to speak of: its objects stand on the first.
@@ -246,10 +247,10 @@ def _place(source: Source, image: str, lines: Lines) -> Place | None:
         written = re.compile(rf"""\bimage["']?\s*:.*(?<![\w./-]){re.escape(image)}(?![\w./:@-])""")
         for number, line in enumerate(lines(source.where)[first - 1 :], start=first):
             if image in line and written.search(line):
-                return Place(source.where, number)
+                return FileLine(source.where, number)
             if line.startswith("---") and number > first:
                 break
-    return Place(source.where, first)
+    return FileLine(source.where, first)
 
 
 def _mapping(value: object) -> Mapping[str, object]:

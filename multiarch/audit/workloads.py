@@ -8,14 +8,14 @@ from enum import StrEnum
 
 from multiarch.audit.images import NO_IMAGE, audit_images
 from multiarch.audit.newer import LOOK_UPS, Newest, newest_tags
-from multiarch.audit.subjects import ARM, Leaning, Rules, Subject
-from multiarch.audit.uses import Use, Workload
+from multiarch.audit.subjects import ARM, ArchitecturePreference, PodConstraints, Subject
+from multiarch.audit.uses import ImageUse, WorkloadKey
 from multiarch.errors import MultiarchError
 from multiarch.facts.taints import Taint
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.resources import Kind
 from multiarch.patching.patches import Json, strategic_merge_patch
-from multiarch.patching.transform import Wish
+from multiarch.patching.transform import SchedulingChange
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import Reference, parse_reference
 
@@ -24,7 +24,7 @@ _FIXED = (Kind.JOB, Kind.POD)
 """What can't be given a toleration that counts, once it is in a cluster."""
 
 
-class State(StrEnum):
+class WorkloadState(StrEnum):
     """Where a workload stands on its way to arm64 nodes."""
 
     READY = "ready"
@@ -70,24 +70,24 @@ class WorkloadRow:
     images: tuple[ImageBlocker, ...]
     affinity: tuple[str, ...]
     doubts: tuple[str, ...]
-    bears: bool
-    leaning: Leaning
+    tolerates: bool
+    preference: ArchitecturePreference
     notes: tuple[str, ...]
     patch: Patch | None
 
     @property
-    def workload(self) -> Workload:
+    def workload(self) -> WorkloadKey:
         """What it is called."""
         return self.subject.workload
 
     @property
-    def state(self) -> State:
+    def state(self) -> WorkloadState:
         """What is known to stand in the way counts before what is not known."""
         if self.images or self.affinity:
-            return State.BLOCKED
+            return WorkloadState.BLOCKED
         if self.doubts:
-            return State.UNKNOWN
-        return State.THERE if self.bears else State.READY
+            return WorkloadState.UNKNOWN
+        return WorkloadState.THERE if self.tolerates else WorkloadState.READY
 
     @property
     def blockers(self) -> tuple[str, ...]:
@@ -99,9 +99,9 @@ class WorkloadRow:
         steps = [each.step for each in self.images]
         steps += [f"change what excludes arm64: {each}" for each in self.affinity]
         steps += [f"find out: {each}" for each in self.doubts]
-        if self.state is State.READY:
+        if self.state is WorkloadState.READY:
             steps.append(f"add the toleration of {taint}")
-        if self.state is State.THERE and self.leaning is Leaning.PREFERS_AMD64:
+        if self.state is WorkloadState.THERE and self.preference is ArchitecturePreference.PREFERS_AMD64:
             steps.append("prefer arm64: it prefers amd64 now")
         return tuple(steps)
 
@@ -114,7 +114,7 @@ class WorkloadAudit:
     rows: tuple[WorkloadRow, ...]
     left_out: int
 
-    def count(self, state: State) -> int:
+    def count(self, state: WorkloadState) -> int:
         """How many workloads are in this state."""
         return sum(row.state is state for row in self.rows)
 
@@ -122,12 +122,12 @@ class WorkloadAudit:
         """Whether any workload is in the state of this name."""
         return any(row.state == state for row in self.rows)
 
-    def pods(self, *states: State) -> int:
+    def pods(self, *states: WorkloadState) -> int:
         """How many pods the workloads of these states have."""
         return sum(row.subject.pods for row in self.rows if row.state in states)
 
 
-def is_system(workload: Workload) -> bool:
+def is_system(workload: WorkloadKey) -> bool:
     """Whether it is a DaemonSet of the system's: those have to run on every node, and have an audit of their own."""
     return workload.kind == Kind.DAEMON_SET and workload.namespace == SYSTEM_NAMESPACE
 
@@ -164,7 +164,7 @@ def _row(
     newest: Mapping[Reference, Newest],
     taint: Taint | None,
 ) -> WorkloadRow:
-    by_image: dict[str, list[Use]] = {}
+    by_image: dict[str, list[ImageUse]] = {}
     for use in subject.uses:
         by_image.setdefault(use.image or NO_IMAGE, []).append(use)
     blockers = tuple(
@@ -181,30 +181,30 @@ def _row(
     faults = list(subject.faults)
     if not said and not faults:
         faults.append("what its pods ask of nodes is not at hand")
-    bears = _bears(subject)
+    tolerates = _tolerates(subject)
     row = WorkloadRow(
         subject=subject,
         images=blockers,
         affinity=tuple(_excluding(subject)),
         doubts=(*unread, *faults),
-        bears=bears,
-        leaning=said[0].leaning if len({each.leaning for each in said}) == 1 else Leaning.NONE,
-        notes=tuple(_notes(subject, taint, bears=bears, blocked=bool(blockers))),
+        tolerates=tolerates,
+        preference=said[0].preference if len({each.preference for each in said}) == 1 else ArchitecturePreference.NONE,
+        notes=tuple(_notes(subject, taint, tolerates=tolerates, blocked=bool(blockers))),
         patch=None,
     )
-    if row.state is not State.READY or taint is None:
+    if row.state is not WorkloadState.READY or taint is None:
         return row
     return replace(row, patch=_patch(subject, taint))
 
 
-def _containers(uses: Sequence[Use]) -> tuple[str, ...]:
+def _containers(uses: Sequence[ImageUse]) -> tuple[str, ...]:
     return tuple(sorted({f"{use.role} {use.container}".rstrip() for use in uses}))
 
 
-def _bears(subject: Subject) -> bool:
+def _tolerates(subject: Subject) -> bool:
     """Whether its pods tolerate the taint: by their template, or because something adds it to every one of them."""
-    by_template = bool(subject.templates) and all(each.bears for each in subject.templates)
-    return by_template or (bool(subject.running) and all(each.bears for each in subject.running))
+    by_template = bool(subject.templates) and all(each.tolerates for each in subject.templates)
+    return by_template or (bool(subject.running) and all(each.tolerates for each in subject.running))
 
 
 def _excluding(subject: Subject) -> Iterator[str]:
@@ -216,12 +216,12 @@ def _excluding(subject: Subject) -> Iterator[str]:
             yield f"its pods: {each}" if subject.templates else each
 
 
-def _notes(subject: Subject, taint: Taint | None, *, bears: bool, blocked: bool) -> Iterator[str]:
-    said: tuple[Rules, ...] = (*subject.templates, *subject.running)
-    if taint is not None and bears:
+def _notes(subject: Subject, taint: Taint | None, *, tolerates: bool, blocked: bool) -> Iterator[str]:
+    said: tuple[PodConstraints, ...] = (*subject.templates, *subject.running)
+    if taint is not None and tolerates:
         if blocked and not any(each.excluded for each in said):
             yield f"tolerates {taint} already: its pods may come up on arm64 nodes, and fail there"
-        if subject.templates and not all(each.bears for each in subject.templates):
+        if subject.templates and not all(each.tolerates for each in subject.templates):
             yield f"its template does not tolerate {taint}, its pods do: something adds that to them, or they are older"
         seconds = [each.seconds for each in said if each.seconds is not None]
         if seconds:
@@ -235,7 +235,7 @@ def _patch(subject: Subject, taint: Taint) -> Patch:
     if first.source.document is None and subject.workload.kind in _FIXED:
         return Patch(None, f"a {subject.workload.kind} in a cluster can't be changed: make it anew")
     try:
-        bodies = [strategic_merge_patch(each.value, Wish(tolerate=(taint,))) for each in subject.manifests]
+        bodies = [strategic_merge_patch(each.value, SchedulingChange(tolerate=(taint,))) for each in subject.manifests]
     except MultiarchError as error:
         return Patch(None, error.message.rstrip("."))
     if any(body != bodies[0] for body in bodies):

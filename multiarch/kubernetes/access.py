@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ClusterAccess:
     """Which cluster, as kubectl's options name it; with neither, what kubectl would take."""
 
     kubeconfig: Path | None = None

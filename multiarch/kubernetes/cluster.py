@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 from multiarch import __version__
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.access import Access
+from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.kubernetes.kubeconfig import Connection, connection
 from multiarch.kubernetes.resources import RESOURCES, SECRETS, Kind, Resource, lean
-from multiarch.kubernetes.source import Found, Source
+from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.kubernetes.transport import StatusError, Transport
 
 PAGE = 500
@@ -30,7 +30,7 @@ _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _GONE = 400, 401, 403, 404,
 _USER = re.compile(r'User "([^"]*)"')
 
 
-def open_cluster(access: Access) -> Cluster:
+def open_cluster(access: ClusterAccess) -> Cluster:
     """A cluster to read from, in a ``with`` statement. Nothing is sent yet.
 
     Raises KubeconfigError for a kubeconfig that does not say how to reach it.
@@ -78,7 +78,7 @@ class Cluster:
         selector: str = "",
         fields: str = "",
         limit: int = PAGE,
-    ) -> Iterator[Found]:
+    ) -> Iterator[LoadedObject]:
         """Yield objects of ``kinds`` in that order, as the API server sorts them: by namespace and name.
 
         ``namespaces`` None is all of them. ``selector`` is a label selector and ``fields`` a field selector, in
@@ -141,7 +141,7 @@ class Cluster:
 
     def _listed(
         self, resource: Resource, namespace: str | None, selector: str, fields: str, limit: int
-    ) -> Iterator[Found]:
+    ) -> Iterator[LoadedObject]:
         seen: set[str] = set()
         restarts = 0
         asked = {"limit": str(limit), "labelSelector": selector, "fieldSelector": fields}
@@ -173,10 +173,10 @@ class Cluster:
         except StatusError as error:
             raise self._refused(error, "get", resource, namespace, name) from error
 
-    def _found(self, value: dict[str, Any], resource: Resource) -> Found:
+    def _found(self, value: dict[str, Any], resource: Resource) -> LoadedObject:
         # A list's items do not say what they are.
         whole = {"apiVersion": resource.api_version, "kind": str(resource.kind), **value}
-        return Found(lean(whole), Source(f"cluster {self.name}"))
+        return LoadedObject(lean(whole), Source(f"cluster {self.name}"))
 
     def _refused(
         self, error: StatusError, verb: str, resource: Resource, namespace: str | None, name: str | None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.source import Found, Source
+from multiarch.kubernetes.source import LoadedObject, Source
 
 STANDARD_INPUT = "-"
 STANDARD_INPUT_NAME = "standard input"
@@ -26,7 +26,7 @@ _TEMPLATE = re.compile(r"\{\{-?\s*(\.(Values|Release|Chart|Capabilities|Files)\b
 _HOLD_TEMPLATES = frozenset(("ConfigMap", "Secret", "CustomResourceDefinition"))
 
 
-def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> Iterator[Found]:
+def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> Iterator[LoadedObject]:
     """Yield the objects of files, in their order; ``List`` objects are unpacked, empty documents passed over.
 
     A folder stands for all files below it that end in .yaml, .yml or .json, sorted by path; hidden files and folders
@@ -59,7 +59,7 @@ def standard_input() -> str:
         raise MultiarchError(f"{STANDARD_INPUT_NAME} can't be read: {why}.") from error
 
 
-def objects_in(text: str, where: str) -> Iterator[Found]:
+def objects_in(text: str, where: str) -> Iterator[LoadedObject]:
     """Yield the objects of one text like :func:`read_manifests`; ``where`` names it in errors."""
     suspicious = "{{" in text
     for source, value, lines in _documents(text.removeprefix("\ufeff"), where):
@@ -153,7 +153,7 @@ def _yaml_documents(text: str, where: str) -> Iterator[tuple[Source, object, tup
 
 def _unpacked(
     value: object, source: Source, lines: tuple[int, ...] = (), parent: Mapping[str, Any] | None = None
-) -> Iterator[Found]:
+) -> Iterator[LoadedObject]:
     if not isinstance(value, dict):
         raise MultiarchError(f"{source}: {type(value).__name__} is no Kubernetes object.", hint=_NO_KUBERNETES)
     kind = value.get("kind")
@@ -165,7 +165,7 @@ def _unpacked(
         raise MultiarchError(f"{source}: has no kind.", hint=_NO_KUBERNETES)
     items = value.get("items")
     if not kind.endswith("List") or not isinstance(items, list):
-        yield Found(value, source)
+        yield LoadedObject(value, source)
         return
     for index, item in enumerate(items):
         line = lines[index] if index < len(lines) else source.line

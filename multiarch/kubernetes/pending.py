@@ -10,7 +10,7 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_NODE_POOL, ZONE
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.resources import Kind
-from multiarch.kubernetes.source import Found
+from multiarch.kubernetes.source import LoadedObject
 from multiarch.nodes.model import Kind as GroupKind
 from multiarch.nodes.model import NodeGroupPlan
 
@@ -22,10 +22,10 @@ class Pending:
     ``daemon_sets`` and ``nodes`` are all of the cluster's.
     """
 
-    pods: tuple[Found, ...]
-    gated: tuple[Found, ...]
-    daemon_sets: tuple[Found, ...]
-    nodes: tuple[Found, ...]
+    pods: tuple[LoadedObject, ...]
+    gated: tuple[LoadedObject, ...]
+    daemon_sets: tuple[LoadedObject, ...]
+    nodes: tuple[LoadedObject, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ def read_pending(cluster: Cluster, *, namespaces: Sequence[str] | None = None, s
     )
 
 
-def _gated(found: Found) -> bool:
+def _gated(found: LoadedObject) -> bool:
     return bool(found.value["spec"].get("schedulingGates"))
 
 
-def count_nodes(nodes: Iterable[Found], groups: Sequence[NodeGroupPlan], pools: Iterable[str]) -> NodeCounts:
+def count_nodes(nodes: Iterable[LoadedObject], groups: Sequence[NodeGroupPlan], pools: Iterable[str]) -> NodeCounts:
     """Count nodes by what made them, as their labels say.
 
     A managed group's nodes carry its name with the suffix that was added to it, a NodePool's carry the pool's.

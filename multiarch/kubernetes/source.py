@@ -31,7 +31,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LoadedObject:
     """One object: a mapping with ``kind``, never a list of objects. Its value is not shown: it may hold secrets."""
 
     value: dict[str, Any]
@@ -42,7 +42,7 @@ class Found:
         return f"<{self.value.get('kind')} from {self.source}>"
 
 
-def placed(error: ManifestError, found: Sequence[Found]) -> MultiarchError:
+def placed(error: ManifestError, found: Sequence[LoadedObject]) -> MultiarchError:
     """Name the place of the object that ``error`` is about, in whose stream ``found`` were the documents."""
     source = found[error.document - 1].source
     return MultiarchError(f"{source}{error.message.removeprefix(f'document {error.document}')}", hint=error.hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from multiarch.manifests.values import ManifestError, Place, Value
+from multiarch.manifests.values import ManifestError, ObjectReference, Value
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,7 +43,7 @@ def objects_in(document: object, number: int, kind_of_items: str = "", parent: V
     """
     if document is None:
         return
-    place = Place(number)
+    place = ObjectReference(number)
     value = Value(document, place) if parent is None else Value(document, place, parent.parent, parent.key)
     if not isinstance(value.raw, Mapping):
         raise ManifestError(f"{type(document).__name__} is no Kubernetes object.", place, value.path)
@@ -60,7 +60,7 @@ def objects_in(document: object, number: int, kind_of_items: str = "", parent: V
     if not name:
         prefix = metadata["generateName"].text()
         name = f"{prefix}{number}" if prefix else ""
-    named = Place(number, kind, f"{namespace}/{name}" if name else "")
+    named = ObjectReference(number, kind, f"{namespace}/{name}" if name else "")
     there = Value(document, named, value.parent, value.key)
     yield Object(kind, name, namespace, _owner(there["metadata"]["ownerReferences"]), there)
 

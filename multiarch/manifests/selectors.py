@@ -78,7 +78,7 @@ class Expression:
         return integer(self.values[0]) if self.operator in _NUMBERS and self.values else None
 
     @property
-    def senseless(self) -> bool:
+    def invalid(self) -> bool:
         """Whether this compares with what is no number. The API server takes it, and no node ever meets its term."""
         return self.operator in _NUMBERS and self.number is None
 

@@ -10,7 +10,7 @@ from multiarch.errors import KeyPath
 from multiarch.manifests.kinds import KINDS, embedded
 from multiarch.manifests.objects import Object, objects_in
 from multiarch.manifests.selectors import LabelSelector
-from multiarch.manifests.values import Pairs, Value
+from multiarch.manifests.values import Labels, Value
 
 _GROUPS = frozenset(("", "apps", "batch", "extensions"))
 """API groups in which the kinds are Kubernetes' own; elsewhere the same name is another thing."""
@@ -28,7 +28,7 @@ class Template:
     kind: str
     name: str
     namespace: str
-    labels: Pairs
+    labels: Labels
     where: KeyPath
     path: KeyPath
     spec: Value
@@ -37,11 +37,11 @@ class Template:
     @property
     def title(self) -> str:
         """``Deployment shop/api``."""
-        return self.spec.place.title
+        return self.spec.reference.title
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownContainers:
     """Containers in an object of an unknown kind that are not in a template: nobody knows what reads them."""
 
     title: str
@@ -75,12 +75,12 @@ class Selection:
         return self == Selection()
 
 
-def templates_in(document: object, number: int) -> Iterator[Template | Unknown]:
+def templates_in(document: object, number: int) -> Iterator[Template | UnknownContainers]:
     """Yield the pod specs of one loaded document in its order, lists of objects unpacked.
 
     Kubernetes' own kinds have theirs at one place. In objects of other kinds every mapping ``spec`` counts that has
     ``containers`` and stands in something called ``template`` or ``…Template``; other containers are yielded as
-    :class:`Unknown`. Raises ManifestError for what is no Kubernetes object.
+    :class:`UnknownContainers`. Raises ManifestError for what is no Kubernetes object.
     """
     if isinstance(document, list) and document and all(_says_its_kind(each) for each in document):
         for index, element in enumerate(document):
@@ -95,10 +95,10 @@ def _says_its_kind(value: object) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("kind"), str)
 
 
-def _templates(each: Object, above: KeyPath) -> Iterator[Template | Unknown]:
+def _templates(each: Object, above: KeyPath) -> Iterator[Template | UnknownContainers]:
     where = path_of(each.value)
     for spec in _specs(each):
-        if isinstance(spec, Unknown):
+        if isinstance(spec, UnknownContainers):
             yield spec
             continue
         yield Template(
@@ -113,7 +113,7 @@ def _templates(each: Object, above: KeyPath) -> Iterator[Template | Unknown]:
         )
 
 
-def _specs(each: Object) -> Iterator[Value | Unknown]:
+def _specs(each: Object) -> Iterator[Value | UnknownContainers]:
     group = each.value["apiVersion"].text().rpartition("/")[0]
     if group in _GROUPS:
         if each.kind == "Pod":
@@ -129,7 +129,7 @@ def _specs(each: Object) -> Iterator[Value | Unknown]:
     yield from _search(each.value, set(), 0)
 
 
-def _search(value: Value, seen: set[int], depth: int) -> Iterator[Value | Unknown]:
+def _search(value: Value, seen: set[int], depth: int) -> Iterator[Value | UnknownContainers]:
     raw = value.raw
     if depth > _DEEPEST or not isinstance(raw, Mapping | list) or id(raw) in seen:
         return
@@ -139,7 +139,7 @@ def _search(value: Value, seen: set[int], depth: int) -> Iterator[Value | Unknow
             yield from _search(item, seen, depth + 1)
         return
     if _has_containers(raw):
-        yield value if _in_a_template(value) else Unknown(value.place.title, value["containers"].path)
+        yield value if _in_a_template(value) else UnknownContainers(value.reference.title, value["containers"].path)
         return
     for key in raw:
         if isinstance(key, str) and not (depth == 0 and key in _NOT_SEARCHED):

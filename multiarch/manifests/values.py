@@ -9,7 +9,7 @@ from fractions import Fraction
 from multiarch.errors import MultiarchError
 from multiarch.manifests.quantities import QuantityError, parse_quantity
 
-Pairs = tuple[tuple[str, str], ...]
+Labels = tuple[tuple[str, str], ...]
 """A mapping as sorted pairs: hashable, and the same bytes every time."""
 
 
@@ -20,7 +20,7 @@ class ManifestError(MultiarchError):
     ``spec.containers[0].resources``, empty for the whole document.
     """
 
-    def __init__(self, fault: str, place: Place, path: str = "", *, hint: str = "") -> None:
+    def __init__(self, fault: str, place: ObjectReference, path: str = "", *, hint: str = "") -> None:
         """``fault`` is a sentence without its subject's place, which is put in front of it."""
         head = ", ".join(part for part in (f"document {place.document}", place.title) if part)
         super().__init__(f"{head}: {path}: {fault}" if path else f"{head}: {fault}", hint=hint)
@@ -31,7 +31,7 @@ class ManifestError(MultiarchError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ObjectReference:
     """An object of a stream of documents; ``name`` is ``namespace/name``."""
 
     document: int
@@ -49,7 +49,7 @@ class Value:
     """One value of a manifest, with the way to it. A key that is missing and one that holds null are the same."""
 
     raw: object
-    place: Place
+    reference: ObjectReference
     parent: Value | None = None
     key: str | int = ""
 
@@ -70,15 +70,15 @@ class Value:
 
     def error(self, fault: str, *, hint: str = "") -> ManifestError:
         """An error at this place."""
-        return ManifestError(fault, self.place, self.path, hint=hint)
+        return ManifestError(fault, self.reference, self.path, hint=hint)
 
     def __getitem__(self, key: str) -> Value:
         """The value under ``key``, missing if this is missing. Raises ManifestError if this is no mapping."""
         raw = self.raw
         if raw is None:
-            return Value(None, self.place, self, key)
+            return Value(None, self.reference, self, key)
         # dict first: asking for the abstract type takes longer than all the rest.
-        return Value((raw if isinstance(raw, dict) else self.mapping()).get(key), self.place, self, key)
+        return Value((raw if isinstance(raw, dict) else self.mapping()).get(key), self.reference, self, key)
 
     def mapping(self) -> Mapping[str, object]:
         """The value as a mapping, empty if missing. Raises ManifestError for anything else."""
@@ -95,7 +95,7 @@ class Value:
         if not isinstance(self.raw, list | tuple):
             raise self.error(f"{_shown(self.raw)} is no list.")
         for index, element in enumerate(self.raw):
-            yield Value(element, self.place, self, index)
+            yield Value(element, self.reference, self, index)
 
     def text(self, default: str = "") -> str:
         """The value as text. Raises ManifestError for numbers and truth values, as the API server does."""
@@ -133,7 +133,7 @@ class Value:
         """A list of texts, in its order."""
         return tuple(element.text() for element in self.items())
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> Labels:
         """A mapping of texts, sorted."""
         return tuple(sorted((self._name(key), self[key].text()) for key in self.mapping()))
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from multiarch.errors import KeyPath, MultiarchError
-from multiarch.manifests.templates import Selection, Template, Unknown, templates_in
-from multiarch.patching.transform import Transformed, Wish, transform
+from multiarch.manifests.templates import Selection, Template, UnknownContainers, templates_in
+from multiarch.patching.transform import SchedulingChange, Transformed, transform
 from multiarch.yaml_text import documents, tree, values
 from multiarch.yaml_text import insertion as yaml_insert
 from multiarch.yaml_text.additions import Addition, add
@@ -51,7 +51,7 @@ class Edited:
     text: str
     outcomes: tuple[Outcome, ...] = ()
     faults: tuple[Fault, ...] = ()
-    unknown: tuple[Unknown, ...] = ()
+    unknown: tuple[UnknownContainers, ...] = ()
     foreign: tuple[int, ...] = ()
     objects: int = 0
 
@@ -61,14 +61,16 @@ class Edited:
         return any(outcome.transformed.changed for outcome in self.outcomes)
 
 
-def edit(text: str, wish: Wish, selection: Selection | None = None, *, judge_only: bool = False) -> Edited:
+def edit(
+    text: str, change: SchedulingChange, selection: Selection | None = None, *, judge_only: bool = False
+) -> Edited:
     """Change the selected pod templates in YAML or JSON; see :func:`templates.templates_in` for what is one.
 
     With ``judge_only`` the text stays as it is, and what only stands in the way of writing is no fault. Nothing is
     raised for what is wrong in a document: it becomes a fault, and the others are judged all the same.
     """
     mark = _BOM if text.startswith(_BOM) else ""
-    worker = _Worker(wish, selection or Selection(), judge_only=judge_only)
+    worker = _Worker(change, selection or Selection(), judge_only=judge_only)
     body = text.removeprefix(_BOM)
     new = worker.json(body) if body.lstrip().startswith(("{", "[")) else None
     if new is None:
@@ -93,13 +95,13 @@ def is_object(value: object) -> bool:
 class _Worker:
     """Goes through a text's documents and collects what it finds."""
 
-    def __init__(self, wish: Wish, selection: Selection, *, judge_only: bool) -> None:
-        self._wish = wish
+    def __init__(self, change: SchedulingChange, selection: Selection, *, judge_only: bool) -> None:
+        self._change = change
         self._selection = selection
         self._judge_only = judge_only
         self.outcomes: list[Outcome] = []
         self.faults: list[Fault] = []
-        self.unknown: list[Unknown] = []
+        self.unknown: list[UnknownContainers] = []
         self.foreign: list[int] = []
         self.objects = 0
 
@@ -164,11 +166,11 @@ class _Worker:
                 each = next(found, None)
                 if each is None:
                     return
-                where = () if isinstance(each, Unknown) else each.where
-                if isinstance(each, Unknown):
+                where = () if isinstance(each, UnknownContainers) else each.where
+                if isinstance(each, UnknownContainers):
                     self.unknown.append(each)
                 elif self._selection.selects(each):
-                    transformed = transform(each.spec, self._wish)
+                    transformed = transform(each.spec, self._change)
                     self.outcomes.append(Outcome(each, line_of(each.where), transformed))
                     yield from (addition.below((*each.where, *each.path)) for addition in transformed.additions)
             except MultiarchError as error:

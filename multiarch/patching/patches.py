@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from multiarch.errors import KeyPath, MultiarchError
-from multiarch.manifests.templates import Template, Unknown, templates_in
-from multiarch.patching.transform import Transformed, Wish, transform
+from multiarch.manifests.templates import Template, UnknownContainers, templates_in
+from multiarch.patching.transform import SchedulingChange, Transformed, transform
 from multiarch.yaml_text.additions import Addition
 
 KUSTOMIZE_COMPONENT = "kustomize.config.k8s.io/v1alpha1"
@@ -28,7 +28,7 @@ def json_patch(additions: Iterable[Addition], prefix: KeyPath = ()) -> list[Json
     return [{"op": "add", "path": _pointer((*prefix, *each.path)), "value": each.value} for each in additions]
 
 
-def strategic_merge_patch(manifest: Mapping[str, object], wish: Wish) -> Json | None:
+def strategic_merge_patch(manifest: Mapping[str, object], change: SchedulingChange) -> Json | None:
     """Return what ``kubectl patch --type=strategic`` has to be given for one object, or ``None`` if nothing changes.
 
     The patch names the object (apiVersion, kind, name, and namespace if it is written). The API server merges no object
@@ -37,7 +37,7 @@ def strategic_merge_patch(manifest: Mapping[str, object], wish: Wish) -> Json | 
     architecture, MultiarchError for a list of objects, for one without a name, and for a pod spec within a list, which
     a merge would replace.
     """
-    changes = changes_in(manifest, wish)
+    changes = changes_in(manifest, change)
     if not changes:
         return None
     patch = _named(manifest)
@@ -46,18 +46,18 @@ def strategic_merge_patch(manifest: Mapping[str, object], wish: Wish) -> Json | 
     return patch
 
 
-def changes_in(manifest: Mapping[str, object], wish: Wish) -> list[tuple[Template, Transformed]]:
-    """List the pod templates of one object that the wish changes, each with its change.
+def changes_in(manifest: Mapping[str, object], change: SchedulingChange) -> list[tuple[Template, Transformed]]:
+    """List the pod templates of one object that the change changes, each with its change.
 
     Raises ManifestError and ContradictionError like :func:`transform`, MultiarchError for a list of objects.
     """
     changes = []
     for each in templates_in(manifest, 1):
-        if isinstance(each, Unknown):
+        if isinstance(each, UnknownContainers):
             continue
         if each.where:
             raise MultiarchError("A list of objects has no patch of its own.", hint="Make one for each of its items.")
-        transformed = transform(each.spec, wish)
+        transformed = transform(each.spec, change)
         if transformed.changed:
             changes.append((each, transformed))
     return changes

@@ -26,7 +26,7 @@ HIGHEST_WEIGHT = 100
 _TOLERATIONS = ("tolerations",)
 _NODE_AFFINITY = ("affinity", "nodeAffinity")
 _TERMS = (*_NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-_WISHES = (*_NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+_PREFERRED = (*_NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 
 
 class ContradictionError(MultiarchError):
@@ -37,7 +37,7 @@ class ContradictionError(MultiarchError):
 
     def __init__(self, value: Value, verb: str, architecture: Architecture, reason: str) -> None:
         """``verb`` is what was to be done: ``require`` or ``prefer``."""
-        title = ", ".join(part for part in (f"document {value.place.document}", value.place.title) if part)
+        title = ", ".join(part for part in (f"document {value.reference.document}", value.reference.title) if part)
         super().__init__(
             f"{title}: {value.path}: can't {verb} architecture {architecture}: {reason}.",
             hint="Change that rule, or leave this workload out.",
@@ -48,7 +48,7 @@ class ContradictionError(MultiarchError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SchedulingChange:
     """What is to be changed. ``require`` and ``prefer`` exclude each other; ``weight`` (1 to 100) is the preference's.
 
     Raises ValueError for both at once, and for another weight.
@@ -72,7 +72,7 @@ class Transformed:
     """A changed pod spec. The one that was given is as it was; parts that did not change are shared with it.
 
     ``additions`` are in the order in which they have to be made; ``done`` says the same in words, one clause each;
-    ``notes`` say what was there already, or stands against a wish.
+    ``notes`` say what was there already, or stands against a change.
     """
 
     spec: Mapping[str, object]
@@ -93,8 +93,8 @@ class _Step:
     notes: tuple[str, ...] = ()
 
 
-def transform(pod_spec: Mapping[str, object] | Value, wish: Wish) -> Transformed:
-    """Change a pod's ``spec`` as little as the wish needs.
+def transform(pod_spec: Mapping[str, object] | Value, change: SchedulingChange) -> Transformed:
+    """Change a pod's ``spec`` as little as the change needs.
 
     Raises ManifestError for a spec that the API server refuses, ContradictionError where an architecture is required
     or preferred that the pod can't be on.
@@ -103,11 +103,11 @@ def transform(pod_spec: Mapping[str, object] | Value, wish: Wish) -> Transformed
     if value.missing:
         raise value.error("is missing.")
     affinity = node_affinity_from(value)
-    steps = [_tolerate(value, wish.tolerate)]
-    if wish.require:
-        steps.append(_require(value, affinity, wish.require))
-    if wish.prefer:
-        steps.append(_prefer(value, affinity, wish.prefer, wish.weight))
+    steps = [_tolerate(value, change.tolerate)]
+    if change.require:
+        steps.append(_require(value, affinity, change.require))
+    if change.prefer:
+        steps.append(_prefer(value, affinity, change.prefer, change.weight))
     additions = tuple(addition for step in steps for addition in step.additions)
     return Transformed(
         spec=add(value.mapping(), additions),
@@ -197,7 +197,7 @@ def _prefer(spec: Value, affinity: NodeAffinity, architecture: Architecture, wei
         return _Step(notes=(already, *notes))
     wanted = {"weight": weight, "preference": {"matchExpressions": [requirement_of(architecture)]}}
     done = f"prefers architecture {architecture} with weight {weight}"
-    return _Step(tuple(_appended(spec, _WISHES, [wanted])), (done,), notes)
+    return _Step(tuple(_appended(spec, _PREFERRED, [wanted])), (done,), notes)
 
 
 def _rivals(affinity: NodeAffinity, architecture: Architecture, weight: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from multiarch.manifests.selectors import Expression, Operator, expression_from
-from multiarch.manifests.values import Pairs, Value
+from multiarch.manifests.values import Labels, Value
 
 _NAME_FIELD = "metadata.name"
 _HIGHEST_WEIGHT = 100
@@ -35,7 +35,7 @@ class Term:
             raise ValueError("an empty term matches no node")
         for expression in self.expressions:
             # A comparison with what is no number spoils its whole term; name it first.
-            if expression.senseless:
+            if expression.invalid:
                 return expression
         for expression in self.expressions:
             if not expression.matches(labels):
@@ -55,7 +55,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class PreferredTerm:
-    """A wish: a node that meets ``term`` is worth ``weight`` (1 to 100) more."""
+    """A preference: a node that meets ``term`` is worth ``weight`` (1 to 100) more."""
 
     weight: int
     term: Term
@@ -69,7 +69,7 @@ class NodeAffinity:
     no such rule, and matches no node where it is an empty tuple.
     """
 
-    selector: Pairs = ()
+    selector: Labels = ()
     required: tuple[Term, ...] | None = None
     preferred: tuple[PreferredTerm, ...] = ()
 
@@ -106,13 +106,13 @@ class NodeAffinity:
             unmet.append(_required(expression, number))
         return ", and ".join(unmet)
 
-    def preference(self, labels: Mapping[str, str], node_name: str | None = None) -> int:
+    def score(self, labels: Mapping[str, str], node_name: str | None = None) -> int:
         """Add up the weights of the preferred terms that a node meets."""
-        return sum(wish.weight for wish in self.preferred if wish.term.matches(labels, node_name))
+        return sum(each.weight for each in self.preferred if each.term.matches(labels, node_name))
 
 
 def _required(expression: Expression, number: int) -> str:
-    if expression.senseless:
+    if expression.invalid:
         return f"affinity term {number} compares {expression.key} with {expression.values[0]!r}, which is no number"
     if expression.key == _NAME_FIELD:
         what = "the node named" if expression.operator is Operator.IN else "a node not named"
@@ -134,7 +134,7 @@ def node_affinity_from(pod_spec: Value) -> NodeAffinity:
         selector=pod_spec["nodeSelector"].pairs(),
         required=None if required.missing else tuple(term_from(element) for element in terms.items()),
         preferred=tuple(
-            _wish_from(element) for element in rules["preferredDuringSchedulingIgnoredDuringExecution"].items()
+            _preferred_from(element) for element in rules["preferredDuringSchedulingIgnoredDuringExecution"].items()
         ),
     )
 
@@ -156,7 +156,7 @@ def _field_from(value: Value) -> Expression:
     return field
 
 
-def _wish_from(value: Value) -> PreferredTerm:
+def _preferred_from(value: Value) -> PreferredTerm:
     weight = value["weight"].whole(0, least=1)
     if not 1 <= weight <= _HIGHEST_WEIGHT:
         raise value["weight"].error(f"takes 1 to {_HIGHEST_WEIGHT}.")

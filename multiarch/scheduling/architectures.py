@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
-from multiarch.manifests.values import Place, Value
+from multiarch.manifests.values import ObjectReference, Value
 from multiarch.scheduling.affinity import NodeAffinity, Term, node_affinity_from
 
 _ALWAYS_MET = Expression(ARCHITECTURE, Operator.EXISTS)
@@ -29,7 +29,7 @@ class Exclusion:
 
 def as_pod_spec(pod_spec: Mapping[str, object] | Value) -> Value:
     """Take a pod's ``spec`` that stands alone as a value whose errors say ``spec.…``."""
-    return pod_spec if isinstance(pod_spec, Value) else Value(pod_spec, Place(1), None, "spec")
+    return pod_spec if isinstance(pod_spec, Value) else Value(pod_spec, ObjectReference(1), None, "spec")
 
 
 def allowed_architectures(pod_spec: Mapping[str, object] | Value) -> frozenset[Architecture]:
@@ -66,5 +66,5 @@ def _about_architecture(term: Term) -> Term:
     """What a term says about the architecture, and what no node meets; an empty term stays empty."""
     if term.empty:
         return term
-    kept = (each for each in term.expressions if each.key in ARCHITECTURE_LABELS or each.senseless)
+    kept = (each for each in term.expressions if each.key in ARCHITECTURE_LABELS or each.invalid)
     return Term(tuple(kept) or (_ALWAYS_MET,))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE, HOSTNAME, ZONE, with_deprecated
 from multiarch.facts.taints import Taint
-from multiarch.manifests.values import Pairs
+from multiarch.manifests.values import Labels
 from multiarch.scheduling.resources import Resources
 
 _NEW_NODE = "(new node)"
@@ -37,7 +37,7 @@ class NodeShape:
     name: str
     architecture: Architecture
     allocatable: Resources
-    labels: Pairs = ()
+    labels: Labels = ()
     taints: tuple[Taint, ...] = ()
     zones: tuple[str, ...] = ()
     _hash: int = field(init=False, repr=False, compare=False)

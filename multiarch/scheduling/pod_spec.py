@@ -8,17 +8,17 @@ from types import MappingProxyType
 
 from multiarch.manifests.values import Value
 from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
-from multiarch.scheduling.pod_terms import (
-    PodTerm,
-    PodWish,
-    SpreadConstraint,
-    pod_terms_from,
-    pod_wishes_from,
-    spread_from,
-)
 from multiarch.scheduling.requests import requests_of
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.tolerations import Toleration, tolerations_from
+from multiarch.scheduling.topology_rules import (
+    PodTerm,
+    PreferredPodTerm,
+    SpreadConstraint,
+    pod_terms_from,
+    preferred_pod_terms_from,
+    spread_from,
+)
 from multiarch.scheduling.unmodelled import unmodelled_in
 
 _SYSTEM_PRIORITIES: Mapping[str, int] = MappingProxyType(
@@ -48,8 +48,8 @@ class PodSpec:
     spread: tuple[SpreadConstraint, ...] = ()
     pod_affinity: tuple[PodTerm, ...] = ()
     pod_anti_affinity: tuple[PodTerm, ...] = ()
-    wished_pod_affinity: tuple[PodWish, ...] = ()
-    wished_pod_anti_affinity: tuple[PodWish, ...] = ()
+    preferred_pod_affinity: tuple[PreferredPodTerm, ...] = ()
+    preferred_pod_anti_affinity: tuple[PreferredPodTerm, ...] = ()
     priority: int | None = 0
     priority_class: str = ""
     unmodelled: tuple[str, ...] = ()
@@ -58,8 +58,10 @@ class PodSpec:
     def __post_init__(self) -> None:
         """Compute the hash."""
         parts = (self.requests, self.tolerations, self.affinity, self.spread, self.pod_affinity, self.pod_anti_affinity)
-        wishes = (self.wished_pod_affinity, self.wished_pod_anti_affinity)
-        object.__setattr__(self, "_hash", hash((*parts, *wishes, self.priority, self.priority_class, self.unmodelled)))
+        preferred = (self.preferred_pod_affinity, self.preferred_pod_anti_affinity)
+        object.__setattr__(
+            self, "_hash", hash((*parts, *preferred, self.priority, self.priority_class, self.unmodelled))
+        )
 
     def __hash__(self) -> int:
         """The hash of all parts."""
@@ -106,8 +108,8 @@ def pod_spec_from(
         spread=spread,
         pod_affinity=affinity,
         pod_anti_affinity=anti_affinity,
-        wished_pod_affinity=pod_wishes_from(value["affinity"]["podAffinity"]),
-        wished_pod_anti_affinity=pod_wishes_from(value["affinity"]["podAntiAffinity"]),
+        preferred_pod_affinity=preferred_pod_terms_from(value["affinity"]["podAffinity"]),
+        preferred_pod_anti_affinity=preferred_pod_terms_from(value["affinity"]["podAntiAffinity"]),
         priority=_priority(value),
         priority_class=value["priorityClassName"].text(),
         unmodelled=(*unmodelled_in(value, written, spread, (*affinity, *anti_affinity)), *more_unmodelled),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from multiarch.manifests.kinds import DAEMON_SET, Embedded, embedded
 from multiarch.manifests.objects import Object, Owner, objects_in
-from multiarch.manifests.values import Pairs
+from multiarch.manifests.values import Labels
 from multiarch.scheduling.pod_spec import PodSpec, PodSpecs
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.tolerations import daemon_tolerations
@@ -26,7 +26,7 @@ class Pod:
 
     name: str
     namespace: str
-    labels: Pairs
+    labels: Labels
     owner: Owner | None
     spec: PodSpec
     node_name: str = ""
@@ -61,7 +61,7 @@ class Workload:
     kind: str
     name: str
     namespace: str
-    labels: Pairs
+    labels: Labels
     spec: PodSpec
     count: int
     first: int

@@ -11,15 +11,15 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from multiarch.manifests.values import Pairs
-from multiarch.scheduling.counts import Matches, Peers, Spread, SpreadRule
+from multiarch.manifests.values import Labels
 from multiarch.scheduling.nodes import Node
 from multiarch.scheduling.pod_spec import PodSpec
-from multiarch.scheduling.pod_terms import BoundTerm
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause, Reason
+from multiarch.scheduling.topology_counts import Matches, Peers, Spread, SpreadRule
+from multiarch.scheduling.topology_rules import BoundTerm
 
-_Asker = tuple[PodSpec, str, Pairs]
+_Asker = tuple[PodSpec, str, Labels]
 
 
 @dataclass(frozen=True, slots=True)

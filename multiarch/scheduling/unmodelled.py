@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Value
-from multiarch.scheduling.pod_terms import NAMESPACE_NAME, PodTerm, SpreadConstraint
 from multiarch.scheduling.tolerations import Toleration
+from multiarch.scheduling.topology_rules import NAMESPACE_NAME, PodTerm, SpreadConstraint
 
 _WISHES = "preferredDuringSchedulingIgnoredDuringExecution"
 # Volumes that live on the node or in the API server tie a pod to no zone and use no attachment of the instance.

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from multiarch.facts.labels import HOSTNAME, REPLACED_BY, ZONE
 from multiarch.manifests.selectors import Expression
-from multiarch.manifests.values import Pairs
+from multiarch.manifests.values import Labels
 from multiarch.scheduling.affinity import NodeAffinity
 from multiarch.scheduling.pod_spec import PodSpec
-from multiarch.scheduling.pod_terms import BoundTerm, PodTerm
 from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.topology_rules import BoundTerm, PodTerm
 from multiarch.simulate.model import Batch
 
 
@@ -70,11 +70,11 @@ def _ruled(spec: PodSpec) -> bool:
 
 def _terms(spec: PodSpec) -> tuple[PodTerm, ...]:
     """Terms about other pods, required and preferred."""
-    wishes = (*spec.wished_pod_affinity, *spec.wished_pod_anti_affinity)
+    wishes = (*spec.preferred_pod_affinity, *spec.preferred_pod_anti_affinity)
     return (*spec.pod_affinity, *spec.pod_anti_affinity, *(wish.term for wish in wishes))
 
 
-def _counted(samples: list[Pod]) -> set[tuple[str, Pairs]]:
+def _counted(samples: list[Pod]) -> set[tuple[str, Labels]]:
     """Namespaces and labels of pods that any pod's rule is about. Counting others would only take time."""
     rules = {rule: None for sample in samples for rule in _rules(sample)}
     peers = {(sample.namespace, sample.labels) for sample in samples}

@@ -172,7 +172,7 @@ class Nodes:
 
     def _key(self, batch: Batch, node: SimNode) -> Key:
         spec = batch.sample.spec
-        liked = spec.affinity.preference(node.node.labels) if spec.affinity.preferred else 0
+        liked = spec.affinity.score(node.node.labels) if spec.affinity.preferred else 0
         return (-liked, shunned(spec.tolerations, node.shape.taints), node.used)
 
 

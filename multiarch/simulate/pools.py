@@ -22,12 +22,12 @@ from multiarch.scheduling.affinity import NodeAffinity, PreferredTerm, Term
 from multiarch.scheduling.fit import allowed_zones, daemon_overhead
 from multiarch.scheduling.nodes import Node
 from multiarch.scheduling.pod_spec import PodSpec
-from multiarch.scheduling.pod_terms import PodWish, SpreadConstraint
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.topology_rules import PreferredPodTerm, SpreadConstraint
 from multiarch.simulate.shapes import pool_shape
 
-_Wish = TypeVar("_Wish", PodWish, PreferredTerm)
+_Preferred = TypeVar("_Preferred", PreferredPodTerm, PreferredTerm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +199,8 @@ def relaxations(spec: PodSpec, *, wishes_on_taints: bool) -> Iterable[tuple[PodS
     affinity = spec.affinity
     wanted = _Wanted(
         affinity.required,
-        _heaviest_first(spec.wished_pod_affinity),
-        _heaviest_first(spec.wished_pod_anti_affinity),
+        _heaviest_first(spec.preferred_pod_affinity),
+        _heaviest_first(spec.preferred_pod_anti_affinity),
         _heaviest_first(affinity.preferred),
         list(spec.spread),
     )
@@ -216,8 +216,8 @@ class _Wanted:
     """What is left of a pod's alternatives and preferences."""
 
     terms: tuple[Term, ...] | None
-    near: list[PodWish]
-    away: list[PodWish]
+    near: list[PreferredPodTerm]
+    away: list[PreferredPodTerm]
     wishes: list[PreferredTerm]
     spread: list[SpreadConstraint]
 
@@ -248,12 +248,12 @@ class _Wanted:
             spread=tuple(replace(each, hard=True) for each in self.spread),
             pod_affinity=(*spec.pod_affinity, *(wish.term for wish in self.near)),
             pod_anti_affinity=(*spec.pod_anti_affinity, *(wish.term for wish in self.away)),
-            wished_pod_affinity=(),
-            wished_pod_anti_affinity=(),
+            preferred_pod_affinity=(),
+            preferred_pod_anti_affinity=(),
         )
 
 
-def _heaviest_first(wishes: Sequence[_Wish]) -> list[_Wish]:
+def _heaviest_first(wishes: Sequence[_Preferred]) -> list[_Preferred]:
     return sorted(wishes, key=lambda wish: -wish.weight)
 
 

@@ -47,11 +47,11 @@ def profile(
     architecture: Architecture = ARM,
     *taints: str,
     labels: Mapping[str, str] | None = None,
-    unsaid: Sequence[str] = (),
+    unknown: Sequence[str] = (),
     count: int = 1,
 ) -> Profile:
     own = {"kubernetes.io/arch": str(architecture), "kubernetes.io/os": "linux", **(labels or {})}
-    return Profile(tuple(sorted(own.items())), tuple(map(parse_taint, taints)), frozenset(unsaid), count)
+    return Profile(tuple(sorted(own.items())), tuple(map(parse_taint, taints)), frozenset(unknown), count)
 
 
 def group(name: str, architecture: Architecture, *profiles: Profile) -> Group:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.audit.daemonset_model import Cause, DaemonSet, Outcome, Profile
+from multiarch.audit.daemonset_model import CellCause, DaemonSet, DaemonSetOutcome, Profile
 from multiarch.audit.daemonset_rules import of_architecture
 from multiarch.audit.daemonsets import audit_daemon_sets, by_architecture, label_keys
 from multiarch.facts.architectures import Architecture
@@ -38,19 +38,26 @@ EVERYTHING = {"operator": "Exists"}
 @pytest.mark.parametrize(
     ("spec", "nodes", "outcome", "finding", "reasons"),
     [
-        pytest.param({}, profile(), Outcome.RUNS, False, [], id="nothing is in the way"),
+        pytest.param({}, profile(), DaemonSetOutcome.RUNS, False, [], id="nothing is in the way"),
         pytest.param(
-            {}, profile(ARM, ARM_TAINT), Outcome.KEPT_OFF, True, [f"does not tolerate {ARM_TAINT}"], id="a taint"
+            {},
+            profile(ARM, ARM_TAINT),
+            DaemonSetOutcome.KEPT_OFF,
+            True,
+            [f"does not tolerate {ARM_TAINT}"],
+            id="a taint",
         ),
-        pytest.param({"tolerations": [TOLERATION]}, profile(ARM, ARM_TAINT), Outcome.RUNS, False, [], id="tolerated"),
         pytest.param(
-            {"tolerations": [EVERYTHING]}, profile(ARM, ARM_TAINT), Outcome.RUNS, False, [], id="all tolerated"
+            {"tolerations": [TOLERATION]}, profile(ARM, ARM_TAINT), DaemonSetOutcome.RUNS, False, [], id="tolerated"
         ),
-        pytest.param({}, profile(ARM, "arch=arm64:PreferNoSchedule"), Outcome.RUNS, False, [], id="a wish"),
+        pytest.param(
+            {"tolerations": [EVERYTHING]}, profile(ARM, ARM_TAINT), DaemonSetOutcome.RUNS, False, [], id="all tolerated"
+        ),
+        pytest.param({}, profile(ARM, "arch=arm64:PreferNoSchedule"), DaemonSetOutcome.RUNS, False, [], id="a wish"),
         pytest.param(
             {},
             profile(ARM, "node.kubernetes.io/unschedulable:NoSchedule", "node.kubernetes.io/not-ready:NoExecute"),
-            Outcome.RUNS,
+            DaemonSetOutcome.RUNS,
             False,
             [],
             id="what every DaemonSet tolerates",
@@ -58,7 +65,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"tolerations": [{**EVERYTHING, "effect": "NoExecute", "tolerationSeconds": 300}]},
             profile(ARM, "arch=arm64:NoExecute"),
-            Outcome.KEPT_OFF,
+            DaemonSetOutcome.KEPT_OFF,
             True,
             ["tolerates arch=arm64:NoExecute for 300 seconds only, and is evicted then"],
             id="tolerated for a while",
@@ -66,7 +73,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"tolerations": [{"key": "arch", "operator": "Lt", "value": "7"}]},
             profile(ARM, ARM_TAINT),
-            Outcome.KEPT_OFF,
+            DaemonSetOutcome.KEPT_OFF,
             True,
             [
                 (
@@ -79,7 +86,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"tolerations": [TOLERATION], "affinity": AMD_TERM},
             profile(ARM, ARM_TAINT),
-            Outcome.KEPT_OFF,
+            DaemonSetOutcome.KEPT_OFF,
             True,
             [f"has the toleration for {ARM_TAINT}, but affinity term 1 requires {ARCH}=amd64"],
             id="tolerated, and not by its affinity",
@@ -87,7 +94,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"affinity": AMD_TERM, "nodeSelector": {ARCH: "amd64"}},
             profile(ARM, ARM_TAINT),
-            Outcome.KEPT_OFF,
+            DaemonSetOutcome.KEPT_OFF,
             True,
             [
                 f"does not tolerate {ARM_TAINT}",
@@ -99,7 +106,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"affinity": required([expression(ARCH, "NotIn", "arm64")])},
             profile(),
-            Outcome.KEPT_OFF,
+            DaemonSetOutcome.KEPT_OFF,
             True,
             [f"affinity term 1 requires {ARCH}!=arm64"],
             id="not arm64",
@@ -107,7 +114,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"affinity": required([expression(ARCH, "In", "amd64")], [expression("disk", "In", "ssd")])},
             profile(),
-            Outcome.KEPT_OFF,
+            DaemonSetOutcome.KEPT_OFF,
             True,
             [f"affinity term 1 requires {ARCH}=amd64", "affinity term 2 requires disk=ssd"],
             id="no term of two",
@@ -115,7 +122,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"affinity": required([expression(ARCH, "In", "amd64"), expression("disk", "In", "ssd")])},
             profile(),
-            Outcome.EXCLUDED,
+            DaemonSetOutcome.EXCLUDED,
             False,
             [f"affinity term 1 requires {ARCH}=amd64 and disk=ssd"],
             id="a term that asks for more than an architecture",
@@ -123,7 +130,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"nodeSelector": {"gpu": "true"}},
             profile(),
-            Outcome.EXCLUDED,
+            DaemonSetOutcome.EXCLUDED,
             False,
             ["nodeSelector wants gpu=true"],
             id="another label",
@@ -131,7 +138,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"nodeSelector": {"gpu": "true", ARCH: "amd64"}},
             profile(ARM, labels={"gpu": "true"}),
-            Outcome.KEPT_OFF,
+            DaemonSetOutcome.KEPT_OFF,
             True,
             [f"nodeSelector wants {ARCH}=amd64"],
             id="another label, which is there",
@@ -139,7 +146,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {},
             profile(ARM, "dedicated=db:NoSchedule"),
-            Outcome.EXCLUDED,
+            DaemonSetOutcome.EXCLUDED,
             False,
             ["does not tolerate dedicated=db:NoSchedule"],
             id="another taint",
@@ -147,7 +154,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {},
             profile(ARM, ARM_TAINT, "dedicated=db:NoSchedule"),
-            Outcome.EXCLUDED,
+            DaemonSetOutcome.EXCLUDED,
             False,
             [f"does not tolerate {ARM_TAINT}", "does not tolerate dedicated=db:NoSchedule"],
             id="both taints",
@@ -155,7 +162,7 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"affinity": required([])},
             profile(),
-            Outcome.EXCLUDED,
+            DaemonSetOutcome.EXCLUDED,
             False,
             ["affinity term 1 is empty, which matches no node"],
             id="an empty term",
@@ -163,23 +170,23 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"affinity": required([expression("disk", "Gt", "many")])},
             profile(ARM, labels={"disk": "7"}),
-            Outcome.EXCLUDED,
+            DaemonSetOutcome.EXCLUDED,
             False,
             ["affinity term 1 requires disk compared with 'many', which is no number"],
             id="no number",
         ),
         pytest.param(
             {"nodeSelector": {"topology.kubernetes.io/zone": "a"}},
-            profile(unsaid=["topology.kubernetes.io/zone"]),
-            Outcome.UNKNOWN,
+            profile(unknown=["topology.kubernetes.io/zone"]),
+            DaemonSetOutcome.UNKNOWN,
             False,
             ["nodeSelector wants topology.kubernetes.io/zone=a, which can't be told of its nodes before they exist"],
             id="a label that nobody knows yet",
         ),
         pytest.param(
             {"affinity": required([expression("a.k8s.io/b", "Exists")], [expression("disk", "Exists")])},
-            profile(unsaid=["a.k8s.io/b"]),
-            Outcome.UNKNOWN,
+            profile(unknown=["a.k8s.io/b"]),
+            DaemonSetOutcome.UNKNOWN,
             False,
             [
                 "affinity term 1 requires a label a.k8s.io/b, which can't be told of its nodes before they exist",
@@ -189,8 +196,8 @@ EVERYTHING = {"operator": "Exists"}
         ),
         pytest.param(
             {"nodeSelector": {"topology.kubernetes.io/zone": "a", ARCH: "amd64"}},
-            profile(unsaid=["topology.kubernetes.io/zone"]),
-            Outcome.KEPT_OFF,
+            profile(unknown=["topology.kubernetes.io/zone"]),
+            DaemonSetOutcome.KEPT_OFF,
             True,
             [
                 f"nodeSelector wants {ARCH}=amd64",
@@ -201,7 +208,7 @@ EVERYTHING = {"operator": "Exists"}
     ],
 )
 def test_every_rule_that_is_not_met_is_a_reason(
-    spec: Mapping[str, Any], nodes: Profile, outcome: Outcome, *, finding: bool, reasons: list[str]
+    spec: Mapping[str, Any], nodes: Profile, outcome: DaemonSetOutcome, *, finding: bool, reasons: list[str]
 ) -> None:
     found = cell(daemon(**spec), nodes)
     assert (found.outcome, found.finding, texts(found)) == (outcome, finding, reasons)
@@ -210,15 +217,15 @@ def test_every_rule_that_is_not_met_is_a_reason(
 @pytest.mark.parametrize(
     ("verdict", "nodes", "outcome", "finding"),
     [
-        (Verdict.UNSUPPORTED, profile(), Outcome.FAILS, True),
-        (Verdict.UNKNOWN, profile(), Outcome.UNKNOWN, False),
-        (Verdict.UNSUPPORTED, profile(ARM, ARM_TAINT), Outcome.KEPT_OFF, True),
-        (Verdict.UNSUPPORTED, profile(ARM, "dedicated=db:NoSchedule"), Outcome.EXCLUDED, False),
-        (Verdict.UNKNOWN, profile(ARM, ARM_TAINT), Outcome.KEPT_OFF, True),
+        (Verdict.UNSUPPORTED, profile(), DaemonSetOutcome.FAILS, True),
+        (Verdict.UNKNOWN, profile(), DaemonSetOutcome.UNKNOWN, False),
+        (Verdict.UNSUPPORTED, profile(ARM, ARM_TAINT), DaemonSetOutcome.KEPT_OFF, True),
+        (Verdict.UNSUPPORTED, profile(ARM, "dedicated=db:NoSchedule"), DaemonSetOutcome.EXCLUDED, False),
+        (Verdict.UNKNOWN, profile(ARM, ARM_TAINT), DaemonSetOutcome.KEPT_OFF, True),
     ],
 )
 def test_an_image_that_does_not_run_is_worst_where_its_pods_are_put(
-    verdict: Verdict, nodes: Profile, outcome: Outcome, *, finding: bool
+    verdict: Verdict, nodes: Profile, outcome: DaemonSetOutcome, *, finding: bool
 ) -> None:
     init = container("migrate", (Verdict.SUPPORTED, verdict), "init container")
     found = cell(daemon(containers=[init, container()]), nodes)
@@ -226,19 +233,19 @@ def test_an_image_that_does_not_run_is_worst_where_its_pods_are_put(
     assert texts(found)[-1] == (
         f"{verdict} image registry.example.com/migrate:1 (init container migrate): says {verdict}"
     )
-    assert [each.cause for each in found.reasons][-1] is Cause.IMAGE
+    assert [each.cause for each in found.reasons][-1] is CellCause.IMAGE
 
 
 def test_one_that_the_other_architecture_could_not_run_either_is_no_finding_where_it_is_kept_off() -> None:
     arm_only = container("agent", (Verdict.UNSUPPORTED, Verdict.SUPPORTED))
     found = cell(daemon(containers=[arm_only]), profile(ARM, ARM_TAINT))
-    assert (found.outcome, found.finding) == (Outcome.KEPT_OFF, False)
+    assert (found.outcome, found.finding) == (DaemonSetOutcome.KEPT_OFF, False)
 
 
 def test_amd64_nodes_are_judged_by_the_same_rules() -> None:
     found = cell(daemon(nodeSelector={ARCH: "arm64"}), profile(AMD), AMD)
     assert (found.outcome, found.finding, texts(found)) == (
-        Outcome.KEPT_OFF,
+        DaemonSetOutcome.KEPT_OFF,
         True,
         [f"nodeSelector wants {ARCH}=arm64"],
     )
@@ -246,7 +253,7 @@ def test_amd64_nodes_are_judged_by_the_same_rules() -> None:
 
 def test_what_nothing_is_certain_about_is_unknown_whatever_else_is_said() -> None:
     found = cell(daemon(doubt="its configuration sets tolerations"), profile(ARM, ARM_TAINT))
-    assert (found.outcome, found.finding) == (Outcome.UNKNOWN, False)
+    assert (found.outcome, found.finding) == (DaemonSetOutcome.UNKNOWN, False)
     assert texts(found) == ["its configuration sets tolerations", f"does not tolerate {ARM_TAINT}"]
 
 
@@ -271,16 +278,16 @@ def test_a_taint_stands_for_an_architecture_by_its_words_or_because_somebody_say
 
 def test_a_taint_that_is_said_to_stand_for_one_makes_the_difference_a_finding() -> None:
     nodes = profile(ARM, "cheap=yes:NoSchedule")
-    assert cell(daemon(), nodes).outcome is Outcome.EXCLUDED
+    assert cell(daemon(), nodes).outcome is DaemonSetOutcome.EXCLUDED
     found = cell(daemon(), nodes, known=["cheap=yes:NoSchedule"])
-    assert (found.outcome, found.finding) == (Outcome.KEPT_OFF, True)
+    assert (found.outcome, found.finding) == (DaemonSetOutcome.KEPT_OFF, True)
 
 
 def test_reasons_of_some_nodes_say_of_how_many_and_the_worst_stands_in_the_cell() -> None:
     tainted = profile(ARM, ARM_TAINT, count=2)
     audit = audit_daemon_sets([daemon()], [group("mixed", ARM, tainted, profile(count=3))])
     (found,) = audit.rows[0].cells
-    assert (found.outcome, found.finding) == (Outcome.KEPT_OFF, True)
+    assert (found.outcome, found.finding) == (DaemonSetOutcome.KEPT_OFF, True)
     assert texts(found) == [f"on 2 of 5 nodes: does not tolerate {ARM_TAINT}"]
     assert audit.columns[0].nodes == 5
 
@@ -289,7 +296,7 @@ def test_what_runs_on_the_nodes_that_it_wants_runs() -> None:
     ssd = profile(labels={"disk": "ssd"})
     audit = audit_daemon_sets([daemon(nodeSelector={"disk": "ssd"})], [group("mixed", ARM, ssd, profile())])
     (found,) = audit.rows[0].cells
-    assert (found.outcome, texts(found)) == (Outcome.RUNS, ["on 1 of 2 nodes: nodeSelector wants disk=ssd"])
+    assert (found.outcome, texts(found)) == (DaemonSetOutcome.RUNS, ["on 1 of 2 nodes: nodeSelector wants disk=ssd"])
 
 
 def test_one_that_differs_by_the_architecture_in_its_name_stands_in() -> None:
@@ -297,8 +304,8 @@ def test_one_that_differs_by_the_architecture_in_its_name_stands_in() -> None:
     groups = [group("amd", AMD), group("arm", ARM)]
     audit = audit_daemon_sets(pair, groups)
     assert [[each.outcome for each in row.cells] for row in audit.rows] == [
-        [Outcome.RUNS, Outcome.EXCLUDED],
-        [Outcome.EXCLUDED, Outcome.RUNS],
+        [DaemonSetOutcome.RUNS, DaemonSetOutcome.EXCLUDED],
+        [DaemonSetOutcome.EXCLUDED, DaemonSetOutcome.RUNS],
     ]
     assert audit.findings == 0
     assert texts(audit.rows[0].cells[1])[0] == "flannel-ds-arm64 runs there in its place"
@@ -314,7 +321,7 @@ def test_a_stand_in_whose_image_fails_is_none() -> None:
         daemon("agent-arm64", nodeSelector={ARCH: "arm64"}, containers=[container("agent", AMD_ONLY)]),
     ]
     audit = audit_daemon_sets(pair, [group("arm", ARM)])
-    assert [row.cells[0].outcome for row in audit.rows] == [Outcome.KEPT_OFF, Outcome.FAILS]
+    assert [row.cells[0].outcome for row in audit.rows] == [DaemonSetOutcome.KEPT_OFF, DaemonSetOutcome.FAILS]
     assert audit.findings == 2
 
 
@@ -326,9 +333,9 @@ def test_by_architecture_the_worst_group_speaks_and_reasons_name_theirs() -> Non
         ("arm64", ("arm", "arm-free")),
     ]
     amd, arm = audit.rows[0].cells
-    assert amd.outcome is Outcome.RUNS
+    assert amd.outcome is DaemonSetOutcome.RUNS
     assert (arm.outcome, arm.finding, texts(arm)) == (
-        Outcome.KEPT_OFF,
+        DaemonSetOutcome.KEPT_OFF,
         True,
         [f"arm: does not tolerate {ARM_TAINT}"],
     )
@@ -338,9 +345,9 @@ def test_by_architecture_the_worst_group_speaks_and_reasons_name_theirs() -> Non
 def test_rows_are_sorted_and_cells_are_counted() -> None:
     audit = audit_daemon_sets([daemon("b"), daemon("a", nodeSelector={"gpu": "true"})], [group("arm", ARM)])
     assert [row.daemon_set.name for row in audit.rows] == ["a", "b"]
-    assert {each: audit.count(each) for each in Outcome if audit.count(each)} == {
-        Outcome.RUNS: 1,
-        Outcome.EXCLUDED: 1,
+    assert {each: audit.count(each) for each in DaemonSetOutcome if audit.count(each)} == {
+        DaemonSetOutcome.RUNS: 1,
+        DaemonSetOutcome.EXCLUDED: 1,
     }
 
 
@@ -388,7 +395,9 @@ def test_the_outcome_is_what_the_scheduler_would_do_here_and_on_the_other_archit
     there = _put(made, _labelled(other, disk), [each for each in parsed if each.key != "arch"])
     own = profile(architecture, *taints, labels=_labelled(architecture, disk))
     found = cell(made, own, architecture)
-    assert found.outcome is (Outcome.RUNS if here else Outcome.KEPT_OFF if there else Outcome.EXCLUDED)
+    assert found.outcome is (
+        DaemonSetOutcome.RUNS if here else DaemonSetOutcome.KEPT_OFF if there else DaemonSetOutcome.EXCLUDED
+    )
     assert found.finding is (not here and there)
     assert bool(found.reasons) is not here
     assert all(each.effect is Effect.NO_SCHEDULE for each in parsed)

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from multiarch.audit.daemonset_groups import live_groups, planned_groups
-from multiarch.audit.daemonset_model import DaemonSetAudit, Group, Outcome
+from multiarch.audit.daemonset_model import DaemonSetAudit, DaemonSetOutcome, Group
 from multiarch.audit.daemonset_sources import add_on_daemon_sets, daemon_sets_in, image_uses, without
 from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
 from multiarch.audit.images import ImageAudit, ImageRow
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
-from multiarch.kubernetes.source import Found, Source
+from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.stack.load import load_file
 from multiarch.stack.model import AddonPlan, Plan
 from multiarch.stack.plan import make_plan
@@ -32,7 +32,7 @@ ARCH, ZONE, DISK = "kubernetes.io/arch", "topology.kubernetes.io/zone", "disk"
 
 def node(
     name: str, labels: Mapping[str, str], *, taints: Sequence[Mapping[str, str]] = (), architecture: str = "arm64"
-) -> Found:
+) -> LoadedObject:
     value = {
         "apiVersion": "v1",
         "kind": "Node",
@@ -40,7 +40,7 @@ def node(
         "spec": {"taints": [dict(each) for each in taints]},
         "status": {"nodeInfo": {"architecture": architecture}},
     }
-    return Found(value, Source("cluster tests"))
+    return LoadedObject(value, Source("cluster tests"))
 
 
 def plan_of(name: str) -> Plan:
@@ -136,7 +136,7 @@ def test_nodes_that_no_question_is_about_are_left_out_and_counted() -> None:
 )
 def test_a_node_that_kubernetes_would_refuse_names_the_place(part: Mapping[str, Any], message: str) -> None:
     with pytest.raises(MultiarchError) as raised:
-        live_groups([Found({"kind": "Node", "metadata": {"name": "a"}, **part}, Source("nodes.yaml", 3, 7))], [])
+        live_groups([LoadedObject({"kind": "Node", "metadata": {"name": "a"}, **part}, Source("nodes.yaml", 3, 7))], [])
     assert str(raised.value).startswith(f"nodes.yaml:7, document 3, Node: {message}")
 
 
@@ -146,7 +146,10 @@ def test_a_node_is_asked_for_by_name() -> None:
     made = daemon(affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
     groups = live_groups([node("a", {ARCH: "arm64"}), node("b", {ARCH: "arm64"})], label_keys([made])).groups
     (cell,) = audit_daemon_sets([made], groups).rows[0].cells
-    assert (cell.outcome, texts(cell)) == (Outcome.RUNS, ["on 1 of 2 nodes: affinity term 1 requires metadata.name=b"])
+    assert (cell.outcome, texts(cell)) == (
+        DaemonSetOutcome.RUNS,
+        ["on 1 of 2 nodes: affinity term 1 requires metadata.name=b"],
+    )
 
 
 # -- plans -------------------------------------------------------------------------------------------------------------
@@ -169,7 +172,7 @@ def test_a_plan_has_its_node_groups_and_pools_with_their_taints() -> None:
     assert taints["base"] == []
 
 
-def judged(spec: Mapping[str, Any]) -> dict[str, tuple[Outcome, list[str]]]:
+def judged(spec: Mapping[str, Any]) -> dict[str, tuple[DaemonSetOutcome, list[str]]]:
     """What becomes of a DaemonSet that tolerates all on the groups of payments-prod."""
     made = daemon(**{"tolerations": [{"operator": "Exists"}], **spec})
     groups = planned_groups(plan_of("payments-prod"), label_keys([made])).groups
@@ -180,31 +183,33 @@ def judged(spec: Mapping[str, Any]) -> dict[str, tuple[Outcome, list[str]]]:
 
 def test_labels_of_a_plan_are_the_teams_the_types_and_what_eks_and_karpenter_add() -> None:
     own = judged({"nodeSelector": {"payments.example.com/workload": "batch"}})
-    assert {name for name, (outcome, _) in own.items() if outcome is Outcome.RUNS} == {"arm64-batch"}
-    assert {outcome for outcome, _ in own.values()} == {Outcome.RUNS, Outcome.EXCLUDED}
+    assert {name for name, (outcome, _) in own.items() if outcome is DaemonSetOutcome.RUNS} == {"arm64-batch"}
+    assert {outcome for outcome, _ in own.values()} == {DaemonSetOutcome.RUNS, DaemonSetOutcome.EXCLUDED}
     spot = judged({"nodeSelector": {"karpenter.sh/capacity-type": "spot"}})
-    assert {name for name, (outcome, _) in spot.items() if outcome is Outcome.RUNS} == {
+    assert {name for name, (outcome, _) in spot.items() if outcome is DaemonSetOutcome.RUNS} == {
         "general-arm64-spot",
         "general-amd64-spot",
     }
     eks = judged({"nodeSelector": {"eks.amazonaws.com/capacityType": "SPOT"}})
-    assert {name for name, (outcome, _) in eks.items() if outcome is Outcome.RUNS} == {"arm64-batch"}
+    assert {name for name, (outcome, _) in eks.items() if outcome is DaemonSetOutcome.RUNS} == {"arm64-batch"}
     pool = judged({"nodeSelector": {"karpenter.sh/nodepool": "general-amd64-spot"}})
-    assert {name for name, (outcome, _) in pool.items() if outcome is Outcome.RUNS} == {"general-amd64-spot"}
+    assert {name for name, (outcome, _) in pool.items() if outcome is DaemonSetOutcome.RUNS} == {"general-amd64-spot"}
     region = judged({"nodeSelector": {"topology.kubernetes.io/region": "eu-central-1"}})
-    assert {outcome for outcome, _ in region.values()} == {Outcome.RUNS}
+    assert {outcome for outcome, _ in region.values()} == {DaemonSetOutcome.RUNS}
     kind = judged({"nodeSelector": {"node.kubernetes.io/instance-type": "m6g.xlarge"}})
     assert kind["arm64-services"] == (
-        Outcome.RUNS,
+        DaemonSetOutcome.RUNS,
         ["on 1 of 2 instance types: nodeSelector wants node.kubernetes.io/instance-type=m6g.xlarge"],
     )
-    assert kind["base"][0] is Outcome.EXCLUDED
+    assert kind["base"][0] is DaemonSetOutcome.EXCLUDED
 
 
 def test_zones_that_the_stack_names_are_known() -> None:
     found = judged({"nodeSelector": {ZONE: "eu-central-1b"}})
-    assert {outcome for outcome, _ in found.values()} == {Outcome.RUNS}
-    assert {outcome for outcome, _ in judged({"nodeSelector": {ZONE: "eu-west-1b"}}).values()} == {Outcome.EXCLUDED}
+    assert {outcome for outcome, _ in found.values()} == {DaemonSetOutcome.RUNS}
+    assert {outcome for outcome, _ in judged({"nodeSelector": {ZONE: "eu-west-1b"}}).values()} == {
+        DaemonSetOutcome.EXCLUDED
+    }
 
 
 @pytest.mark.parametrize(
@@ -219,7 +224,7 @@ def test_zones_that_the_stack_names_are_known() -> None:
 def test_labels_that_others_put_on_nodes_are_not_known_before(key: str) -> None:
     outcome, (reason,) = judged({"nodeSelector": {key: "true"}})["general-amd64-spot"]
     assert (outcome, reason) == (
-        Outcome.UNKNOWN,
+        DaemonSetOutcome.UNKNOWN,
         f"nodeSelector wants {key}=true, which can't be told of its nodes before they exist",
     )
 
@@ -227,7 +232,7 @@ def test_labels_that_others_put_on_nodes_are_not_known_before(key: str) -> None:
 def test_a_stack_without_names_of_zones_does_not_know_them() -> None:
     made = daemon(nodeSelector={ZONE: "eu-west-1a"}, tolerations=[{"operator": "Exists"}])
     groups = planned_groups(plan_of("checkout-dev"), label_keys([made])).groups
-    assert {each.outcome for each in audit_daemon_sets([made], groups).rows[0].cells} == {Outcome.UNKNOWN}
+    assert {each.outcome for each in audit_daemon_sets([made], groups).rows[0].cells} == {DaemonSetOutcome.UNKNOWN}
 
 
 # -- add-ons -----------------------------------------------------------------------------------------------------------
@@ -239,7 +244,7 @@ def test_the_add_ons_of_every_stack_run_on_all_of_its_nodes(stack: str) -> None:
     made = add_on_daemon_sets(plan.addons)
     audit = audit_daemon_sets(made, planned_groups(plan, label_keys(made)).groups)
     assert len(audit.rows) >= 3
-    assert {cell.outcome for row in audit.rows for cell in row.cells} == {Outcome.RUNS}
+    assert {cell.outcome for row in audit.rows for cell in row.cells} == {DaemonSetOutcome.RUNS}
 
 
 def test_the_ebs_driver_excludes_the_instance_types_that_its_chart_excludes() -> None:
@@ -249,7 +254,7 @@ def test_the_ebs_driver_excludes_the_instance_types_that_its_chart_excludes() ->
         for kind in ("a1.large", "m6g.large")
     ]
     (cell,) = audit_daemon_sets(made, live_groups(nodes, label_keys(made)).groups).rows[0].cells
-    assert cell.outcome is Outcome.RUNS
+    assert cell.outcome is DaemonSetOutcome.RUNS
     (reason,) = texts(cell)
     assert reason.startswith("on 1 of 2 nodes: affinity term 1 requires node.kubernetes.io/instance-type not in [a1.")
 
@@ -267,16 +272,16 @@ def outcomes(addons: Sequence[AddonPlan]) -> DaemonSetAudit:
 
 def test_a_configuration_that_may_move_an_add_on_makes_it_unknown() -> None:
     harmless = outcomes([addon("vpc-cni", {"env": {"A": "b"}}), addon("aws-ebs-csi-driver", {"controller": {}})])
-    assert harmless.count(Outcome.UNKNOWN) == 0
+    assert harmless.count(DaemonSetOutcome.UNKNOWN) == 0
     moved = outcomes([addon("aws-ebs-csi-driver", {"controller": {}, "node": {"tolerateAllTaints": False}})])
-    assert {cell.outcome for cell in moved.rows[0].cells} == {Outcome.UNKNOWN}
+    assert {cell.outcome for cell in moved.rows[0].cells} == {DaemonSetOutcome.UNKNOWN}
     assert texts(moved.rows[0].cells[0])[0] == "its configuration sets node, which may change where it runs"
 
 
 def test_an_add_on_that_is_not_known_is_unknown_everywhere() -> None:
     found = outcomes([addon("adot", {})])
     assert [str(row.daemon_set) for row in found.rows] == ["kube-system/(adot)"]
-    assert {cell.outcome for cell in found.rows[0].cells} == {Outcome.UNKNOWN}
+    assert {cell.outcome for cell in found.rows[0].cells} == {DaemonSetOutcome.UNKNOWN}
 
 
 def test_an_add_on_that_was_read_in_the_cluster_is_judged_as_it_was_read() -> None:
@@ -288,7 +293,7 @@ def test_an_add_on_that_was_read_in_the_cluster_is_judged_as_it_was_read() -> No
 # -- DaemonSets that are read ------------------------------------------------------------------------------------------
 
 
-def written(**spec: Any) -> Found:
+def written(**spec: Any) -> LoadedObject:
     value = {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
@@ -299,7 +304,7 @@ def written(**spec: Any) -> Found:
         },
         "spec": {"template": {"spec": {"containers": [{"name": "agent", "image": "agent:1"}], **spec}}},
     }
-    return Found(value, Source("agent.yaml", 1, 1))
+    return LoadedObject(value, Source("agent.yaml", 1, 1))
 
 
 def images(*names: str) -> ImageAudit:
@@ -310,7 +315,7 @@ def images(*names: str) -> ImageAudit:
 def test_a_daemon_set_is_read_with_all_its_containers_whoever_owns_it() -> None:
     sidecar = {"name": "proxy", "image": "proxy:2", "restartPolicy": "Always"}
     found = written(initContainers=[{"name": "init", "image": "init:1"}, sidecar])
-    other = Found({"kind": "Service", "metadata": {"name": "a"}}, Source("agent.yaml", 2, 9))
+    other = LoadedObject({"kind": "Service", "metadata": {"name": "a"}}, Source("agent.yaml", 2, 9))
     assert {use.image for use in image_uses([found, other])} == {"agent:1", "init:1", "proxy:2"}
     (made,) = daemon_sets_in([found, other], images("agent:1", "init:1", "proxy:2"))
     assert str(made) == "monitoring/agent"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from multiarch.audit.images import NO_IMAGE, ImageAudit, audit_images
-from multiarch.audit.uses import Role, Use, Workload
+from multiarch.audit.uses import ContainerRole, ImageUse, WorkloadKey
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Verdict
 from tests.images.asking import asked
@@ -13,11 +13,11 @@ from tests.images.shapes import Repository
 BOTH = (Architecture.AMD64, Architecture.ARM64)
 
 
-def use(image: str, name: str = "api", **more: Any) -> Use:
-    return Use(image, "main", Role.CONTAINER, Workload("shop", "Deployment", name), "default", **more)
+def use(image: str, name: str = "api", **more: Any) -> ImageUse:
+    return ImageUse(image, "main", ContainerRole.CONTAINER, WorkloadKey("shop", "Deployment", name), "default", **more)
 
 
-def audited(uses: Iterable[Use], progress: list[tuple[int, int]] | None = None) -> ImageAudit:
+def audited(uses: Iterable[ImageUse], progress: list[tuple[int, int]] | None = None) -> ImageAudit:
     steps = [] if progress is None else progress
     return asked(
         lambda registry: audit_images(registry, uses, BOTH, looked_up=lambda done, every: steps.append((done, every)))

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from multiarch.audit.uses import Place, Role, Use, Workload, uses_in
+from multiarch.audit.uses import ContainerRole, FileLine, ImageUse, WorkloadKey, uses_in
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.manifests import objects_in, read_manifests
-from multiarch.kubernetes.source import Found, Source
+from multiarch.kubernetes.source import LoadedObject, Source
 
 LIVE = Source("cluster here")
 Manifest = dict[str, Any]
@@ -30,8 +30,8 @@ def deployment(name: str, *images: str, **more: Any) -> Manifest:
     return of("Deployment", name, spec={"template": {"spec": spec(*images)}}, **more)
 
 
-def uses(*objects: Manifest) -> list[Use]:
-    return uses_in(Found(each, LIVE) for each in objects)
+def uses(*objects: Manifest) -> list[ImageUse]:
+    return uses_in(LoadedObject(each, LIVE) for each in objects)
 
 
 def told(*objects: Manifest) -> list[tuple[str, str]]:
@@ -52,10 +52,10 @@ def test_init_ephemeral_and_sidecar_containers_are_told_apart() -> None:
         },
     )
     assert {(use.container, use.role) for use in uses(pod)} == {
-        ("prepare", Role.INIT),
-        ("proxy", Role.SIDECAR),
-        ("main", Role.CONTAINER),
-        ("debug", Role.EPHEMERAL),
+        ("prepare", ContainerRole.INIT),
+        ("proxy", ContainerRole.SIDECAR),
+        ("main", ContainerRole.CONTAINER),
+        ("debug", ContainerRole.EPHEMERAL),
     }
 
 
@@ -166,25 +166,25 @@ def test_the_line_is_that_of_the_image_in_its_own_document(tmp_path: Path) -> No
     file = tmp_path / "two.yaml"
     file.write_text(TWO)
     found = uses_in(read_manifests([file]), lambda name: Path(name).read_text().splitlines())
-    assert [(use.workload.name, use.image, use.place) for use in found] == [
-        ("one", "shared", Place(str(file), 8)),
-        ("two", "shared", Place(str(file), 17)),
-        ("two", "other", Place(str(file), 19)),
+    assert [(use.workload.name, use.image, use.location) for use in found] == [
+        ("one", "shared", FileLine(str(file), 8)),
+        ("two", "shared", FileLine(str(file), 17)),
+        ("two", "other", FileLine(str(file), 19)),
     ]
 
 
 def test_without_lines_the_place_is_the_documents() -> None:
     found = uses_in(objects_in(TWO, "two.yaml"))
-    assert [(use.workload.name, use.place) for use in found][:2] == [
-        ("one", Place("two.yaml", 1)),
-        ("two", Place("two.yaml", 10)),
+    assert [(use.workload.name, use.location) for use in found][:2] == [
+        ("one", FileLine("two.yaml", 1)),
+        ("two", FileLine("two.yaml", 10)),
     ]
 
 
 def test_a_list_of_objects_is_its_objects() -> None:
     listed = {"kind": "PodList", "items": [{"metadata": {"name": "a"}, "spec": spec("x")}]}
     (use,) = uses_in(objects_in(json.dumps(listed), "pods.json"))
-    assert use.workload == Workload("default", "Pod", "a")
+    assert use.workload == WorkloadKey("default", "Pod", "a")
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from multiarch.audit.subjects import Leaning, gather
-from multiarch.audit.workloads import State, WorkloadAudit, WorkloadRow, audit_workloads
+from multiarch.audit.subjects import ArchitecturePreference, gather
+from multiarch.audit.workloads import WorkloadAudit, WorkloadRow, WorkloadState, audit_workloads
 from multiarch.facts.taints import Taint, parse_taint
-from multiarch.kubernetes.source import Found, Source
+from multiarch.kubernetes.source import LoadedObject, Source
 from tests.images.asking import asked
 from tests.images.shapes import Repository
 
@@ -54,7 +54,7 @@ def deployment(name: str, pod_spec: Manifest, replicas: int = 1, **more: Any) ->
 
 
 def audited(*objects: Manifest, taint: Taint | None = TAINT, source: Source = FILE) -> WorkloadAudit:
-    subjects = gather((Found(each, source) for each in objects), taint)
+    subjects = gather((LoadedObject(each, source) for each in objects), taint)
     return asked(lambda registry: audit_workloads(registry, subjects, taint))
 
 
@@ -66,7 +66,7 @@ def only(audit: WorkloadAudit) -> WorkloadRow:
 def test_a_workload_with_arm64_images_is_ready_and_its_patch_carries_all_tolerations(both: str) -> None:
     there = {"tolerations": [{"key": "gpu", "operator": "Exists"}]}
     row = only(audited(deployment("api", spec(both, **there), replicas=3)))
-    assert (row.state, row.subject.pods, row.leaning) == (State.READY, 3, Leaning.NONE)
+    assert (row.state, row.subject.pods, row.preference) == (WorkloadState.READY, 3, ArchitecturePreference.NONE)
     assert row.steps(TAINT) == ("add the toleration of arch=arm64:NoSchedule",)
     assert row.patch is not None
     assert row.patch.body == {
@@ -87,26 +87,31 @@ def test_a_workload_with_arm64_images_is_ready_and_its_patch_carries_all_tolerat
 
 
 @pytest.mark.parametrize(
-    ("more", "leaning", "steps"),
+    ("more", "preference", "steps"),
     [
-        ({}, Leaning.NONE, 0),
-        (prefers("arm64"), Leaning.PREFERS_ARM64, 0),
-        (prefers("amd64"), Leaning.PREFERS_AMD64, 1),
-        ({"nodeSelector": {"kubernetes.io/arch": "arm64"}}, Leaning.REQUIRES_ARM64, 0),
+        ({}, ArchitecturePreference.NONE, 0),
+        (prefers("arm64"), ArchitecturePreference.PREFERS_ARM64, 0),
+        (prefers("amd64"), ArchitecturePreference.PREFERS_AMD64, 1),
+        ({"nodeSelector": {"kubernetes.io/arch": "arm64"}}, ArchitecturePreference.REQUIRES_ARM64, 0),
     ],
 )
 def test_one_that_tolerates_the_taint_is_there_and_says_what_it_prefers(
-    both: str, more: Manifest, leaning: Leaning, steps: int
+    both: str, more: Manifest, preference: ArchitecturePreference, steps: int
 ) -> None:
     row = only(audited(deployment("api", spec(both, **BEARS, **more))))
-    assert (row.state, row.leaning, len(row.steps(TAINT)), row.patch) == (State.THERE, leaning, steps, None)
+    assert (row.state, row.preference, len(row.steps(TAINT)), row.patch) == (
+        WorkloadState.THERE,
+        preference,
+        steps,
+        None,
+    )
 
 
 def test_all_blockers_are_listed_at_once(both: str, amd64: str) -> None:
     made = spec(both, amd64, **ON_AMD64)
     made["initContainers"] = [{"name": "prepare", "image": amd64}, {"name": "gone", "image": "127.0.0.1:1/gone:1"}]
     row = only(audited(deployment("api", made)))
-    assert row.state is State.BLOCKED
+    assert row.state is WorkloadState.BLOCKED
     assert row.affinity == ("nodeSelector wants kubernetes.io/arch=amd64",)
     (blocker,) = row.images
     assert blocker.containers == ("container c1", "init container prepare")
@@ -129,10 +134,10 @@ def test_what_cannot_be_read_is_unknown_with_the_reason_and_the_rest_goes_on(bot
     good = deployment("good", spec(both))
     rows = {row.workload.name: row for row in audited(bad, custom, good, deployment("gone", spec(""))).rows}
     assert {name: row.state for name, row in rows.items()} == {
-        "bad": State.UNKNOWN,
-        "odd": State.UNKNOWN,
-        "good": State.READY,
-        "gone": State.UNKNOWN,
+        "bad": WorkloadState.UNKNOWN,
+        "odd": WorkloadState.UNKNOWN,
+        "good": WorkloadState.READY,
+        "gone": WorkloadState.UNKNOWN,
     }
     assert "'Maybe' is no operator" in rows["bad"].doubts[0]
     assert rows["bad"].doubts[0].startswith("shop.yaml:1, document 1: ")
@@ -154,7 +159,7 @@ def test_injected_sidecars_and_rules_block_a_workload_whose_template_is_fine(bot
 def test_a_toleration_that_something_adds_to_pods_counts_and_is_said(both: str) -> None:
     pod = of("Pod", "api-a", owner=("Deployment", "api"), spec=spec(both, **BEARS))
     row = only(audited(deployment("api", spec(both)), pod, source=LIVE))
-    assert row.state is State.THERE
+    assert row.state is WorkloadState.THERE
     assert "something adds that to them" in row.notes[0]
 
 
@@ -164,7 +169,7 @@ def test_of_an_owner_that_is_not_read_the_pods_speak_and_there_is_no_patch(both:
     )
     pod = of("Pod", "web-1-a", owner=("ReplicaSet", "web-1"), spec=spec(both))
     row = only(audited(replicas, pod, source=LIVE))
-    assert (str(row.workload), row.state) == ("Rollout/web", State.READY)
+    assert (str(row.workload), row.state) == ("Rollout/web", WorkloadState.READY)
     assert row.patch is not None
     assert (row.patch.body, "not at hand" in row.patch.why) == (None, True)
 
@@ -198,25 +203,25 @@ def test_daemon_sets_of_the_system_are_left_to_their_own_audit(both: str) -> Non
 
 
 def test_without_a_taint_there_is_nothing_to_add(both: str) -> None:
-    assert only(audited(deployment("api", spec(both)), taint=None)).state is State.THERE
+    assert only(audited(deployment("api", spec(both)), taint=None)).state is WorkloadState.THERE
 
 
 def test_a_no_execute_taint_may_be_borne_for_a_while_only(both: str) -> None:
     taint = parse_taint("arch=arm64:NoExecute")
-    borne = {"key": "arch", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}
-    row = only(audited(deployment("api", spec(both, tolerations=[borne])), taint=taint))
-    assert (row.state, row.notes) == (State.THERE, ("tolerates arch=arm64:NoExecute for 30 seconds only",))
+    tolerated = {"key": "arch", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}
+    row = only(audited(deployment("api", spec(both, tolerations=[tolerated])), taint=taint))
+    assert (row.state, row.notes) == (WorkloadState.THERE, ("tolerates arch=arm64:NoExecute for 30 seconds only",))
 
 
 def test_counts_and_pods_are_per_state(both: str, amd64: str) -> None:
     audit = audited(deployment("a", spec(both), 3), deployment("b", spec(amd64), 5), deployment("c", spec(both), 0))
-    assert {state: audit.count(state) for state in State} == {
-        State.READY: 2,
-        State.BLOCKED: 1,
-        State.THERE: 0,
-        State.UNKNOWN: 0,
+    assert {state: audit.count(state) for state in WorkloadState} == {
+        WorkloadState.READY: 2,
+        WorkloadState.BLOCKED: 1,
+        WorkloadState.THERE: 0,
+        WorkloadState.UNKNOWN: 0,
     }
-    assert (audit.pods(State.READY, State.THERE), audit.pods(*State)) == (3, 8)
+    assert (audit.pods(WorkloadState.READY, WorkloadState.THERE), audit.pods(*WorkloadState)) == (3, 8)
     assert (audit.has("blocked"), audit.has("unknown")) == (True, False)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.access import Access
+from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.kubernetes.resources import Kind
@@ -54,7 +54,7 @@ def waiting(name: str, space: str, *, app: str = "other", **spec: Any) -> Object
 
 @pytest.fixture
 def cluster(plane: ControlPlane) -> Iterator[Cluster]:
-    with open_cluster(Access(plane.kubeconfig)) as opened:
+    with open_cluster(ClusterAccess(plane.kubeconfig)) as opened:
         yield opened
 
 
@@ -135,7 +135,7 @@ def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
     token = account_token(kube, "reader", SPACES[0], [LIST_PODS])
     file = write_kubeconfig(tmp_path / "config", plane, {"token": token})
     user = "system:serviceaccount:reading-a:reader"
-    with open_cluster(Access(file)) as cluster:
+    with open_cluster(ClusterAccess(file)) as cluster:
         assert "pod-0" in names(cluster, Kind.POD, namespaces=SPACES[:1])
         with pytest.raises(ForbiddenError) as raised:
             names(cluster, Kind.POD)
@@ -156,7 +156,7 @@ def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
             "rules": [LIST_PODS, {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]}],
         }
     )
-    with open_cluster(Access(file)) as cluster:
+    with open_cluster(ClusterAccess(file)) as cluster:
         wait_for(lambda: _allowed(cluster), "the rule that was named to do", timeout=10)
 
 
@@ -194,7 +194,7 @@ def test_a_credential_plugin_gives_the_token(plane: ControlPlane, tmp_path: Path
         "interactiveMode": "Never",
     }
     file = write_kubeconfig(tmp_path / "config", plane, {"exec": plugin})
-    with open_cluster(Access(file)) as cluster:
+    with open_cluster(ClusterAccess(file)) as cluster:
         assert len(names(cluster, Kind.POD, namespaces=SPACES, limit=2)) == 6
     assert calls.read_text() == "['--cluster', 'here'] eu-west-1\n"
 
@@ -210,7 +210,7 @@ def test_a_token_that_is_not_let_in_is_asked_for_once_more(plane: ControlPlane, 
     )
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./get-token", "interactiveMode": "Never"}
     file = write_kubeconfig(tmp_path / "config", plane, {"exec": plugin})
-    with open_cluster(Access(file)) as cluster, pytest.raises(ClusterError) as raised:
+    with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
         names(cluster, Kind.POD)
     assert "does not take the credentials of user me. get-token gave a token that is not let in" in str(raised.value)
     assert "stale-and-secret" not in str(raised.value)
@@ -219,7 +219,7 @@ def test_a_token_that_is_not_let_in_is_asked_for_once_more(plane: ControlPlane, 
 
 def test_an_expired_token_is_said_to_be_one(plane: ControlPlane, tmp_path: Path) -> None:
     file = write_kubeconfig(tmp_path / "config", plane, {"token": "long-gone"})
-    with open_cluster(Access(file)) as cluster, pytest.raises(ClusterError) as raised:
+    with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
         names(cluster, Kind.POD)
     assert str(raised.value).endswith(
         "of context here does not take the credentials of user me. "
@@ -231,7 +231,7 @@ def test_an_expired_token_is_said_to_be_one(plane: ControlPlane, tmp_path: Path)
 def test_another_clusters_authority_is_not_trusted(plane: ControlPlane, tmp_path: Path, other_authority: bytes) -> None:
     token = {"token": plane.kube.access.token}
     file = write_kubeconfig(tmp_path / "config", plane, token, authority=other_authority)
-    with open_cluster(Access(file)) as cluster, pytest.raises(ClusterError) as raised:
+    with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
         names(cluster, Kind.POD)
     assert "of context here is not trusted: " in str(raised.value)
     assert "write the kubeconfig anew" in raised.value.hint
@@ -240,10 +240,13 @@ def test_another_clusters_authority_is_not_trusted(plane: ControlPlane, tmp_path
 def test_the_servers_name_is_checked_and_may_be_said(plane: ControlPlane, tmp_path: Path) -> None:
     token = {"token": plane.kube.access.token}
     wrong = write_kubeconfig(tmp_path / "wrong", plane, token, server_name="other.example.com")
-    with open_cluster(Access(wrong)) as cluster, pytest.raises(ClusterError, match="is not trusted: Hostname mismatch"):
+    with (
+        open_cluster(ClusterAccess(wrong)) as cluster,
+        pytest.raises(ClusterError, match="is not trusted: Hostname mismatch"),
+    ):
         names(cluster, Kind.POD)
     right = write_kubeconfig(tmp_path / "right", plane, token, server_name="kubernetes.default.svc")
-    with open_cluster(Access(right)) as cluster:
+    with open_cluster(ClusterAccess(right)) as cluster:
         assert "pod-1" in names(cluster, Kind.POD)
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.kubernetes.access import Access
+from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.resources import Kind
 from tests.cluster import control_plane as control_plane_module
@@ -49,11 +49,11 @@ MOST_AUDIT_MEMORY_MIB = 300
 READ = """
 import json, resource, sys
 from pathlib import Path
-from multiarch.kubernetes.access import Access
+from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.resources import WORKLOADS, Kind
 images, pods = set(), 0
-with open_cluster(Access(Path(sys.argv[1]))) as cluster:
+with open_cluster(ClusterAccess(Path(sys.argv[1]))) as cluster:
     for found in cluster.objects([*WORKLOADS, Kind.POD]):
         pods += found.value["kind"] == "Pod"
         images.update(each["image"] for each in found.value["spec"].get("containers", ()))
@@ -205,7 +205,7 @@ def test_ten_thousand_pods_are_audited_within_seconds_and_little_memory(crowded:
 def test_a_list_survives_what_changes_while_it_is_read(crowded: Crowded) -> None:
     """Pods go and come between two pages: none comes twice, and none that was there at the start is missing."""
     kube: Kube = crowded.plane.kube
-    with open_cluster(Access(crowded.plane.kubeconfig)) as cluster:
+    with open_cluster(ClusterAccess(crowded.plane.kubeconfig)) as cluster:
         listed = cluster.objects([Kind.POD], namespaces=[space(0)], limit=50)
         names = [next(listed).value["metadata"]["name"]]
         kube.delete({**a_pod(PODS - NAMESPACES, crowded.registry.host), "apiVersion": "v1"}, grace=0)

@@ -14,7 +14,7 @@ import pytest
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.patching.patches import changes_in, json_patch, strategic_merge_patch
-from multiarch.patching.transform import ContradictionError, Wish, transform
+from multiarch.patching.transform import ContradictionError, SchedulingChange, transform
 from multiarch.scheduling.affinity import node_affinity_from
 from multiarch.scheduling.architectures import as_pod_spec
 from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
@@ -27,7 +27,12 @@ ARM, AMD = Architecture.ARM64, Architecture.AMD64
 KEY, OLD_KEY, HOST = "kubernetes.io/arch", "beta.kubernetes.io/arch", "kubernetes.io/hostname"
 TAINT = parse_taint("arch=arm64:NoSchedule")
 WRITTEN_TAINT = {"key": "arch", "value": "arm64", "effect": "NoSchedule"}
-ALL_WISHES = [Wish(require=ARM), Wish(require=AMD), Wish(prefer=ARM), Wish(tolerate=(TAINT,))]
+ALL_WISHES = [
+    SchedulingChange(require=ARM),
+    SchedulingChange(require=AMD),
+    SchedulingChange(prefer=ARM),
+    SchedulingChange(tolerate=(TAINT,)),
+]
 
 
 @pytest.fixture
@@ -130,7 +135,7 @@ def allowed_by_scheduler(kube: Kube, specs: Sequence[Mapping[str, Any]]) -> list
     return allowed
 
 
-def transformed(spec: Mapping[str, Any], wish: Wish) -> Mapping[str, Any] | None:
+def transformed(spec: Mapping[str, Any], wish: SchedulingChange) -> Mapping[str, Any] | None:
     try:
         return transform(spec, wish).spec
     except ContradictionError:
@@ -144,7 +149,7 @@ def allowed_without_the_taint(spec: Mapping[str, Any]) -> set[str]:
 
 @pytest.mark.usefixtures("nodes")
 def test_the_scheduler_puts_changed_pods_exactly_where_they_should_go(kube: Kube) -> None:
-    asked: list[tuple[str, Wish | None, Mapping[str, Any]]] = []
+    asked: list[tuple[str, SchedulingChange | None, Mapping[str, Any]]] = []
     for name, spec in SAMPLES.items():
         asked.append((name, None, spec))
         for one in ALL_WISHES:
@@ -200,9 +205,9 @@ RULES = {
     },
 }
 WISHES = {
-    "require": Wish(require=ARM),
-    "prefer": Wish(prefer=ARM, tolerate=(TAINT,)),
-    "tolerate": Wish(tolerate=(TAINT, parse_taint("b:NoExecute"))),
+    "require": SchedulingChange(require=ARM),
+    "prefer": SchedulingChange(prefer=ARM, tolerate=(TAINT,)),
+    "tolerate": SchedulingChange(tolerate=(TAINT, parse_taint("b:NoExecute"))),
 }
 
 

@@ -24,15 +24,15 @@ from components.rendering.marked_values import Where
 from components.rendering.recording import Recorder
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
-from multiarch.patching.transform import Wish, transform
+from multiarch.patching.transform import SchedulingChange, transform
 from tests.scheduling.manifests import ARM64_TOLERATION, expression, required
 
 # Imported by name: with the types of all its API groups, checking this file's would take gigabytes.
 kubernetes: Any = importlib.import_module("pulumi_kubernetes")
 ARM = Architecture.ARM64
-TOLERATE = Wish(tolerate=(parse_taint("arch=arm64:NoSchedule"),))
-PREFER = Wish(prefer=ARM, tolerate=TOLERATE.tolerate)
-REQUIRE = Wish(require=ARM)
+TOLERATE = SchedulingChange(tolerate=(parse_taint("arch=arm64:NoSchedule"),))
+PREFER = SchedulingChange(prefer=ARM, tolerate=TOLERATE.tolerate)
+REQUIRE = SchedulingChange(require=ARM)
 CONTAINERS = [{"name": "a", "image": "b"}]
 Json = dict[str, Any]
 
@@ -62,14 +62,18 @@ class Engine(Recorder):
 
 
 def declared(
-    program: Callable[[pulumi.ResourceOptions], object], wish: Wish, *, preview: bool = False, named: str = ""
+    program: Callable[[pulumi.ResourceOptions], object],
+    change: SchedulingChange,
+    *,
+    preview: bool = False,
+    named: str = "",
 ) -> Json:
     """The inputs, as they reach the provider, of the one resource that a program declares, or of the one ``named``."""
 
     def inside() -> Recorder:
         engine = Engine(Where.of("eu-west-1"))
         Settings(project="multiarch-eks", stack="shop-dev", monitor=engine, dry_run=preview)
-        options = pulumi.ResourceOptions(transforms=[architecture_transform(wish)])
+        options = pulumi.ResourceOptions(transforms=[architecture_transform(change)])
 
         def run() -> None:
             program(options)
@@ -93,7 +97,7 @@ def pod_spec(inputs: Mapping[str, Any]) -> Json:
     return found
 
 
-@pytest.mark.parametrize("wish", [TOLERATE, PREFER, REQUIRE])
+@pytest.mark.parametrize("change", [TOLERATE, PREFER, REQUIRE])
 @pytest.mark.parametrize(
     "rules",
     [
@@ -102,9 +106,9 @@ def pod_spec(inputs: Mapping[str, Any]) -> Json:
         {"affinity": required([expression("disk", "In", "ssd")], [expression("gpu", "Exists")])},
     ],
 )
-def test_a_deployment_reaches_the_engine_as_the_algebra_says(rules: Json, wish: Wish) -> None:
-    found = declared(deployment(**rules), wish)
-    assert pod_spec(found) == transform({"containers": CONTAINERS, **rules}, wish).spec
+def test_a_deployment_reaches_the_engine_as_the_algebra_says(rules: Json, change: SchedulingChange) -> None:
+    found = declared(deployment(**rules), change)
+    assert pod_spec(found) == transform({"containers": CONTAINERS, **rules}, change).spec
 
 
 def test_typed_arguments_are_changed_too() -> None:
@@ -165,12 +169,12 @@ def test_a_secret_elsewhere_does_not_hinder() -> None:
     assert found["containers"][0]["env"] == [{"name": "x", "value": "s"}]
 
 
-def changed(props: Mapping[str, Any], wish: Wish, *, type_: str = "kubernetes:apps/v1:Deployment") -> Any:  # noqa: ANN401
+def changed(props: Mapping[str, Any], change: SchedulingChange, *, type_: str = "kubernetes:apps/v1:Deployment") -> Any:  # noqa: ANN401
     """What the transform alone makes of properties, ``None`` where it leaves them."""
 
     async def run() -> Any:  # noqa: ANN401
         args = pulumi.ResourceTransformArgs(True, type_, "api", props, pulumi.ResourceOptions())  # noqa: FBT003
-        result = await architecture_transform(wish)(args)
+        result = await architecture_transform(change)(args)
         return None if result is None else result.props
 
     return asyncio.run(run())

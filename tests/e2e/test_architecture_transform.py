@@ -31,9 +31,9 @@ import pulumi_kubernetes as kubernetes
 from components.architecture_transform import architecture_transform
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
-from multiarch.patching.transform import Wish
+from multiarch.patching.transform import SchedulingChange
 
-wish = Wish(prefer=Architecture.ARM64, tolerate=(parse_taint("arch=arm64:NoSchedule"),))
+wish = SchedulingChange(prefer=Architecture.ARM64, tolerate=(parse_taint("arch=arm64:NoSchedule"),))
 pulumi.runtime.register_resource_transform(architecture_transform(wish))
 image = pulumi.Config().require("image")
 first = kubernetes.core.v1.ConfigMap("settings", metadata={"name": "settings", "namespace": "shop"}, data={"a": "b"})

@@ -12,13 +12,13 @@ from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.kubeconfig import Connection, User
 from multiarch.kubernetes.pending import NodeCounts, count_nodes, read_pending
 from multiarch.kubernetes.resources import lean
-from multiarch.kubernetes.source import Found, Source
+from multiarch.kubernetes.source import LoadedObject, Source
 from tests.kubernetes.api_server import Answer, Request, refused, serving
 from tests.stack.words import plan
 
 
-def node(**labels: str) -> Found:
-    return Found({"kind": "Node", "metadata": {"labels": labels or None}}, Source("cluster here"))
+def node(**labels: str) -> LoadedObject:
+    return LoadedObject({"kind": "Node", "metadata": {"labels": labels or None}}, Source("cluster here"))
 
 
 def test_nodes_are_counted_by_the_group_or_pool_that_made_them() -> None:

@@ -18,14 +18,14 @@ from multiarch.facts.taints import parse_taint
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.manifests.templates import Selection
 from multiarch.patching.edits import Edited, edit
-from multiarch.patching.transform import ContradictionError, Wish, transform
+from multiarch.patching.transform import ContradictionError, SchedulingChange, transform
 from tests.patching.test_transform import SPECS
 
 ARM, AMD = Architecture.ARM64, Architecture.AMD64
 TAINT = parse_taint("arch=arm64:NoSchedule")
-TOLERATE = Wish(tolerate=(TAINT,))
-PREFER = Wish(prefer=ARM, tolerate=(TAINT,))
-REQUIRE = Wish(require=ARM)
+TOLERATE = SchedulingChange(tolerate=(TAINT,))
+PREFER = SchedulingChange(prefer=ARM, tolerate=(TAINT,))
+REQUIRE = SchedulingChange(require=ARM)
 
 DEPLOYMENT = """\
 apiVersion: apps/v1
@@ -227,13 +227,13 @@ def spec_in(written: Any) -> Any:  # noqa: ANN401
 @settings(max_examples=150, deadline=None)
 @given(SPECS, STYLES, st.integers(0, 4), st.sampled_from([PREFER, REQUIRE, TOLERATE]))
 def test_in_every_style_and_object_the_text_says_what_the_algebra_says(
-    spec: dict[str, Any], style: dict[str, Any], which: int, wish: Wish
+    spec: dict[str, Any], style: dict[str, Any], which: int, change: SchedulingChange
 ) -> None:
     written = objects(spec)[which]
     text = dumped(written, style)
-    edited = edit(text, wish)
+    edited = edit(text, change)
     try:
-        expected = transform(spec, wish)
+        expected = transform(spec, change)
     except ContradictionError:
         assert len(edited.faults) == 1
         assert edited.text == text

@@ -10,12 +10,12 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.patching.patches import json_patch, kustomize_component, strategic_merge_patch, target_of
-from multiarch.patching.transform import Wish
+from multiarch.patching.transform import SchedulingChange
 from multiarch.yaml_text.additions import Addition, add
 from tests.scheduling.manifests import ARM64_TOLERATION, expression, required, spec, workload
 
-TOLERATE = Wish(tolerate=(parse_taint("arch=arm64:NoSchedule"),))
-REQUIRE = Wish(require=Architecture.ARM64)
+TOLERATE = SchedulingChange(tolerate=(parse_taint("arch=arm64:NoSchedule"),))
+REQUIRE = SchedulingChange(require=Architecture.ARM64)
 
 
 def deployment(**rules: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint, parse_taint
 from multiarch.manifests.values import ManifestError
-from multiarch.patching.transform import ContradictionError, Transformed, Wish, toleration_of, transform
+from multiarch.patching.transform import ContradictionError, SchedulingChange, Transformed, toleration_of, transform
 from multiarch.scheduling.affinity import node_affinity_from
 from multiarch.scheduling.architectures import allowed_architectures, as_pod_spec, exclusions
 from multiarch.scheduling.pod_spec import PodSpec, pod_spec_from
@@ -133,14 +133,14 @@ def kept(before: object, after: object) -> bool:
     return before is None or before == after
 
 
-def check_always(written: Mapping[str, Any], wish: Wish) -> Transformed:
+def check_always(written: Mapping[str, Any], change: SchedulingChange) -> Transformed:
     """What holds for every transformation."""
     original = copy.deepcopy(written)
-    found = transform(written, wish)
+    found = transform(written, change)
     assert written == original, "the input was changed"
     assert kept(written, found.spec)
     assert found.changed is (found.spec != written) is bool(found.done)
-    again = transform(found.spec, wish)
+    again = transform(found.spec, change)
     assert (again.spec, again.additions, again.done) == (found.spec, (), ())
     read(found.spec)
     return found
@@ -153,7 +153,7 @@ def test_a_required_architecture_leaves_exactly_the_nodes_of_that_architecture(
 ) -> None:
     here = [number for number in allowed(written) if NODES[number].get(KEY) == architecture]
     try:
-        found = check_always(written, Wish(require=architecture))
+        found = check_always(written, SchedulingChange(require=architecture))
     except ContradictionError:
         real = [number for number in here if NODES[number].get(OLD_KEY) == architecture]
         assert real == [], "there is such a node as kubelets label it"
@@ -170,7 +170,7 @@ def test_a_preferred_architecture_changes_no_node_but_its_worth(
     written: dict[str, Any], architecture: Architecture, weight: int
 ) -> None:
     try:
-        found = check_always(written, Wish(prefer=architecture, weight=weight))
+        found = check_always(written, SchedulingChange(prefer=architecture, weight=weight))
     except ContradictionError:
         assert architecture not in allowed_architectures(written)
         return
@@ -179,7 +179,7 @@ def test_a_preferred_architecture_changes_no_node_but_its_worth(
     old, new = (node_affinity_from(as_pod_spec(each)) for each in (written, found.spec))
     for labels in NODES:
         more = weight if found.changed and labels.get(KEY) == architecture else 0
-        assert new.preference(labels) == old.preference(labels) + more
+        assert new.score(labels) == old.score(labels) + more
 
 
 @settings(max_examples=400, deadline=None)
@@ -187,7 +187,7 @@ def test_a_preferred_architecture_changes_no_node_but_its_worth(
 def test_a_tolerated_taint_lets_a_pod_bear_that_taint_and_no_other(
     written: dict[str, Any], taints: list[Taint]
 ) -> None:
-    found = check_always(written, Wish(tolerate=tuple(taints)))
+    found = check_always(written, SchedulingChange(tolerate=tuple(taints)))
     assert allowed(found.spec) == allowed(written)
     before = borne(written)
     assert borne(found.spec) == {each for each in TAINT_SETS if tuple(t for t in each if t not in taints) in before}
@@ -229,7 +229,7 @@ def terms_of(written: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def test_a_requirement_is_added_to_every_term_and_never_as_a_term() -> None:
     ssd, gpu = expression("disk", "In", "ssd"), expression("gpu", "Exists")
-    found = transform(spec(affinity=required([ssd], [gpu])), Wish(require=ARM))
+    found = transform(spec(affinity=required([ssd], [gpu])), SchedulingChange(require=ARM))
     assert terms_of(found.spec) == [{"matchExpressions": [ssd, ARM_ONLY]}, {"matchExpressions": [gpu, ARM_ONLY]}]
     assert found.done == ("requires architecture arm64 in affinity terms 1, 2",)
 
@@ -237,13 +237,14 @@ def test_a_requirement_is_added_to_every_term_and_never_as_a_term() -> None:
 def test_a_term_that_says_it_already_is_left_alone() -> None:
     either = expression(KEY, "In", "arm64", "amd64")
     found = transform(
-        spec(affinity=required([ARM_ONLY], [either], [either, expression(KEY, "NotIn", "amd64")])), Wish(require=ARM)
+        spec(affinity=required([ARM_ONLY], [either], [either, expression(KEY, "NotIn", "amd64")])),
+        SchedulingChange(require=ARM),
     )
     assert found.done == ("requires architecture arm64 in affinity term 2",)
 
 
 def test_an_empty_term_stays_empty() -> None:
-    found = transform(spec(affinity=required([], [expression("gpu", "Exists")])), Wish(require=ARM))
+    found = transform(spec(affinity=required([], [expression("gpu", "Exists")])), SchedulingChange(require=ARM))
     assert terms_of(found.spec)[0] == {"matchExpressions": []}
     assert len(terms_of(found.spec)[1]["matchExpressions"]) == 2
 
@@ -251,13 +252,13 @@ def test_an_empty_term_stays_empty() -> None:
 def test_without_any_rule_the_first_is_written() -> None:
     nothings: list[dict[str, Any]] = [{}, {"affinity": None}, {"affinity": {}}, {"affinity": {"nodeAffinity": None}}]
     for nothing in nothings:
-        found = transform(spec(**nothing), Wish(require=ARM))
+        found = transform(spec(**nothing), SchedulingChange(require=ARM))
         assert terms_of(found.spec) == [{"matchExpressions": [ARM_ONLY]}]
         assert len(found.additions) == 1
 
 
 def test_a_node_selector_that_says_the_same_is_enough() -> None:
-    found = transform(spec(nodeSelector={KEY: "arm64"}), Wish(require=ARM))
+    found = transform(spec(nodeSelector={KEY: "arm64"}), SchedulingChange(require=ARM))
     assert not found.changed
     assert found.notes == ("requires architecture arm64 already, by nodeSelector",)
 
@@ -288,9 +289,9 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
 def test_what_excludes_an_architecture_is_named_when_it_is_wanted(
     rules: dict[str, Any], reason: str, verb: str
 ) -> None:
-    wish = Wish(require=ARM) if verb == "require" else Wish(prefer=ARM)
+    change = SchedulingChange(require=ARM) if verb == "require" else SchedulingChange(prefer=ARM)
     with pytest.raises(ContradictionError) as raised:
-        transform(spec(**rules), wish)
+        transform(spec(**rules), change)
     assert raised.value.reason == reason
     assert str(raised.value).startswith(f"document 1: spec: can't {verb} architecture arm64: {reason}.")
     assert {each.architecture: each.reason for each in exclusions(spec(**rules))}[ARM] == reason
@@ -314,7 +315,7 @@ def test_the_reason_names_each_term() -> None:
 
 def test_a_toleration_goes_behind_the_others() -> None:
     other = {"key": "gpu", "operator": "Exists"}
-    found = transform(spec(tolerations=[other]), Wish(tolerate=(TAINT,)))
+    found = transform(spec(tolerations=[other]), SchedulingChange(tolerate=(TAINT,)))
     assert found.spec["tolerations"] == [other, ARM64_TOLERATION]
     assert found.done == ("tolerates arch=arm64:NoSchedule",)
 
@@ -327,14 +328,14 @@ def test_a_toleration_goes_behind_the_others() -> None:
     ],
 )
 def test_a_toleration_that_covers_the_taint_is_enough(there: dict[str, Any], words: str) -> None:
-    found = transform(spec(tolerations=[there]), Wish(tolerate=(TAINT,)))
+    found = transform(spec(tolerations=[there]), SchedulingChange(tolerate=(TAINT,)))
     assert (found.changed, found.notes) == (False, (words,))
 
 
 def test_a_toleration_for_some_seconds_is_told() -> None:
     """The first toleration that matches sets the time, so another one behind it would not help."""
     there = {"key": "arch", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}
-    found = transform(spec(tolerations=[there]), Wish(tolerate=(parse_taint("arch=arm64:NoExecute"),)))
+    found = transform(spec(tolerations=[there]), SchedulingChange(tolerate=(parse_taint("arch=arm64:NoExecute"),)))
     assert found.notes == ("tolerates arch=arm64:NoExecute for 60 seconds only, by the toleration arch:NoExecute",)
 
 
@@ -349,33 +350,33 @@ def test_a_taint_without_value_is_tolerated_without_value_only() -> None:
 def test_a_preference_that_weighs_as_much_for_the_other_is_told() -> None:
     wishes = [{"weight": 100, "preference": {"matchExpressions": [expression(KEY, "In", "amd64")]}}]
     rules = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wishes}}
-    found = transform(spec(affinity=rules), Wish(prefer=ARM))
+    found = transform(spec(affinity=rules), SchedulingChange(prefer=ARM))
     assert found.changed
     assert found.notes == ("also prefers architecture amd64, with weight 100, which is not less",)
 
 
 def test_a_preference_is_not_written_twice_with_another_weight() -> None:
-    once = transform(spec(), Wish(prefer=ARM, weight=30)).spec
-    found = transform(once, Wish(prefer=ARM, weight=100))
+    once = transform(spec(), SchedulingChange(prefer=ARM, weight=30)).spec
+    found = transform(once, SchedulingChange(prefer=ARM, weight=100))
     assert (found.changed, found.notes) == (False, ("prefers architecture arm64 already, with weight 30",))
 
 
 def test_what_the_api_server_refuses_is_refused_with_its_path() -> None:
     with pytest.raises(ManifestError, match=r"spec\.affinity\.nodeAffinity.*nodeSelectorTerms: needs at least one"):
-        transform(spec(affinity=required()), Wish(require=ARM))
+        transform(spec(affinity=required()), SchedulingChange(require=ARM))
     with pytest.raises(ManifestError, match=r"spec\.tolerations\[0\]\.effect: 'Never' is no taint effect"):
-        transform(spec(tolerations=[{"key": "a", "effect": "Never"}]), Wish(tolerate=(TAINT,)))
+        transform(spec(tolerations=[{"key": "a", "effect": "Never"}]), SchedulingChange(tolerate=(TAINT,)))
     with pytest.raises(ManifestError, match="is no mapping"):
-        transform(spec(affinity=[]), Wish(prefer=ARM))
+        transform(spec(affinity=[]), SchedulingChange(prefer=ARM))
 
 
 @pytest.mark.parametrize("wrong", [{"require": ARM, "prefer": ARM}, {"prefer": ARM, "weight": 0}, {"weight": 101}])
 def test_a_wish_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"."):
-        Wish(**wrong)
+        SchedulingChange(**wrong)
 
 
 def test_all_wishes_are_met_at_once_and_told_in_order() -> None:
-    found = transform(spec(), Wish(prefer=ARM, tolerate=(TAINT,)))
+    found = transform(spec(), SchedulingChange(prefer=ARM, tolerate=(TAINT,)))
     assert found.done == ("tolerates arch=arm64:NoSchedule", "prefers architecture arm64 with weight 100")
     assert [addition.path for addition in found.additions] == [("tolerations",), ("affinity",)]

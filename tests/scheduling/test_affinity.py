@@ -146,8 +146,8 @@ def test_preferences_exclude_nothing_and_their_weights_add_up() -> None:
     ]
     rule = affinity(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wishes}})
     assert [term.weight for term in rule.preferred] == [10, 5, 1]
-    assert rule.preference(ARM) == 15
-    assert rule.preference({"cpus": "8"}) == 5
+    assert rule.score(ARM) == 15
+    assert rule.score({"cpus": "8"}) == 5
     assert rule.allows({})
 
 

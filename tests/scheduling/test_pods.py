@@ -7,7 +7,7 @@ import pytest
 
 from multiarch.manifests.objects import Owner
 from multiarch.manifests.selectors import LabelSelector
-from multiarch.manifests.values import ManifestError, Place, Value
+from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.scheduling import pod_spec
 from multiarch.scheduling.pods import Pod, Workload, kinds_without_pods, pods_from, workloads_from
 from tests.scheduling.manifests import container, pod_manifest, pods, spec, workload
@@ -111,7 +111,7 @@ class Watched(dict[str, Any]):
 def test_what_is_left_out_when_specs_are_compared_is_never_read() -> None:
     main = Watched(container({"cpu": "1"}, ports=[{"hostPort": 80}]))
     watched = Watched(spec(containers=[main], tolerations=[{"operator": "Exists"}], priorityClassName="high"))
-    pod_spec.pod_spec_from(Value(watched, Place(1)))
+    pod_spec.pod_spec_from(Value(watched, ObjectReference(1)))
     assert {"containers", "tolerations", "affinity"} <= watched.asked
     assert watched.asked.isdisjoint(pod_spec._NOT_READ)  # noqa: SLF001 # the rule under test
     assert {"resources", "ports"} <= main.asked

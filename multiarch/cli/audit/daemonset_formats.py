@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from multiarch.audit.daemonset_model import Cell, Column, DaemonSetAudit, Outcome, Row
+from multiarch.audit.daemonset_model import Cell, Column, DaemonSetAudit, DaemonSetOutcome, DaemonSetRow
 from multiarch.cli.audit.daemonsets import Format
 from multiarch.cli.audit.image_formats import csv_text, markdown_row
 from multiarch.cli.output import print_json, print_table
@@ -49,7 +49,7 @@ def as_json(audit: DaemonSetAudit) -> dict[str, object]:
             for column in audit.columns
         ],
         "summary": {
-            **{str(outcome): audit.count(outcome) for outcome in Outcome},
+            **{str(outcome): audit.count(outcome) for outcome in DaemonSetOutcome},
             "findings": audit.findings,
         },
         "daemonSets": [_row_as_json(audit, row) for row in audit.rows],
@@ -57,7 +57,7 @@ def as_json(audit: DaemonSetAudit) -> dict[str, object]:
     }
 
 
-def _row_as_json(audit: DaemonSetAudit, row: Row) -> dict[str, object]:
+def _row_as_json(audit: DaemonSetAudit, row: DaemonSetRow) -> dict[str, object]:
     daemon = row.daemon_set
     return {
         "namespace": daemon.namespace,
@@ -127,14 +127,14 @@ def _head(column: Column) -> str:
 
 
 def _mark(cell: Cell) -> str:
-    return str(cell.outcome).upper() if cell.outcome is Outcome.FAILS else str(cell.outcome)
+    return str(cell.outcome).upper() if cell.outcome is DaemonSetOutcome.FAILS else str(cell.outcome)
 
 
 def _verdict(cell: Cell) -> str:
     return f"{_mark(cell)}{' (finding)' if cell.finding else ''}"
 
 
-def _told(columns: Sequence[Column], row: Row) -> Iterator[tuple[list[str], Cell]]:
+def _told(columns: Sequence[Column], row: DaemonSetRow) -> Iterator[tuple[list[str], Cell]]:
     """Cells with something to say, those that say the same together."""
     alike: dict[Cell, list[str]] = {}
     for column, cell in zip(columns, row.cells, strict=True):

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from multiarch.audit.daemonset_groups import Groups
     from multiarch.audit.daemonset_model import DaemonSet, DaemonSetAudit
     from multiarch.audit.images import ImageAudit
-    from multiarch.audit.uses import Use
+    from multiarch.audit.uses import ImageUse
     from multiarch.facts.taints import Taint
-    from multiarch.kubernetes.access import Access
-    from multiarch.kubernetes.source import Found
+    from multiarch.kubernetes.access import ClusterAccess
+    from multiarch.kubernetes.source import LoadedObject
     from multiarch.registry.credentials.model import Credentials
     from multiarch.stack.model import Plan
 
@@ -82,7 +82,7 @@ class _Asked:
 
     paths: tuple[str, ...]
     plan: Plan | None
-    access: Access
+    access: ClusterAccess
     namespaces: tuple[str, ...] | None
     selector: str
     live: bool
@@ -92,9 +92,9 @@ class _Asked:
 class _Read:
     """Objects that were read, and the credentials that the cluster has for their images."""
 
-    daemon_sets: tuple[Found, ...]
-    nodes: tuple[Found, ...]
-    uses: tuple[Use, ...]
+    daemon_sets: tuple[LoadedObject, ...]
+    nodes: tuple[LoadedObject, ...]
+    uses: tuple[ImageUse, ...]
     credentials: Credentials | None = None
 
 
@@ -133,7 +133,7 @@ def daemonsets(
     from multiarch.audit.daemonsets import by_architecture
     from multiarch.cli.audit import daemonset_formats
     from multiarch.facts.taints import parse_taint
-    from multiarch.kubernetes.access import Access
+    from multiarch.kubernetes.access import ClusterAccess
 
     given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
     if paths and given:
@@ -142,7 +142,7 @@ def daemonsets(
     asked = _Asked(
         tuple(paths or ()),
         stack_files.planned(stack_files.file(stack))[1] if stack else None,
-        Access(kubeconfig, context),
+        ClusterAccess(kubeconfig, context),
         tuple(namespace) if namespace else None,
         selector or "",
         live=not paths and (bool(given) or not stack),
@@ -237,22 +237,24 @@ async def _judged(options: registries.RegistryOptions, read: _Read) -> ImageAudi
 
 
 def _fails(audit: DaemonSetAudit, fail_on: Sequence[FailOn]) -> bool:
-    from multiarch.audit.daemonset_model import Outcome
+    from multiarch.audit.daemonset_model import DaemonSetOutcome
 
-    unknown = FailOn.UNKNOWN in fail_on and audit.count(Outcome.UNKNOWN) > 0
+    unknown = FailOn.UNKNOWN in fail_on and audit.count(DaemonSetOutcome.UNKNOWN) > 0
     return unknown or (FailOn.FINDING in fail_on and audit.findings > 0)
 
 
 def _summarise(audit: DaemonSetAudit) -> None:
-    from multiarch.audit.daemonset_model import Outcome
+    from multiarch.audit.daemonset_model import DaemonSetOutcome
 
     for row in audit.rows:
         names = [
-            column.name for column, cell in zip(audit.columns, row.cells, strict=True) if cell.outcome is Outcome.FAILS
+            column.name
+            for column, cell in zip(audit.columns, row.cells, strict=True)
+            if cell.outcome is DaemonSetOutcome.FAILS
         ]
         if names:
             say(f"worst: {row.daemon_set} is put on the nodes of {', '.join(names)} and never starts there.")
-    parts = ", ".join(f"{audit.count(outcome)} {outcome}" for outcome in Outcome)
+    parts = ", ".join(f"{audit.count(outcome)} {outcome}" for outcome in DaemonSetOutcome)
     say(
         f"{counted(len(audit.rows), 'DaemonSet')} on {counted(len(audit.columns), 'column')}: {parts}; "
         f"{counted(audit.findings, 'finding')}."

@@ -12,7 +12,7 @@ import typer
 
 from multiarch import __version__
 from multiarch.audit.images import ImageAudit, ImageRow
-from multiarch.audit.uses import Place, Use
+from multiarch.audit.uses import FileLine, ImageUse
 from multiarch.cli.audit.images import Format
 from multiarch.cli.output import print_json, print_table
 from multiarch.images.model import Verdict
@@ -53,7 +53,7 @@ def groups(audit: ImageAudit, label: str) -> list[tuple[str, list[ImageRow]]]:
         return [("", list(audit.rows))]
     found: dict[str, list[ImageRow]] = {}
     for row in audit.rows:
-        by_value: dict[str, list[Use]] = {}
+        by_value: dict[str, list[ImageUse]] = {}
         for use in row.uses:
             by_value.setdefault(dict(use.labels).get(label, ""), []).append(use)
         for value, uses in by_value.items():
@@ -88,15 +88,15 @@ def as_json(audit: ImageAudit, group_by: str = "") -> dict[str, object]:
     }
 
 
-def _use_as_json(use: Use) -> dict[str, object]:
+def _use_as_json(use: ImageUse) -> dict[str, object]:
     return {
         "namespace": use.workload.namespace,
         "kind": use.workload.kind,
         "name": use.workload.name,
         "container": use.container,
         "role": str(use.role),
-        "file": use.place.file if use.place else None,
-        "line": use.place.line if use.place else None,
+        "file": use.location.file if use.location else None,
+        "line": use.location.line if use.location else None,
     }
 
 
@@ -211,7 +211,7 @@ def _sarif_result(row: ImageRow, judgement: Judgement) -> dict[str, object]:
     }
 
 
-def _sarif_location(use: Use) -> dict[str, object]:
+def _sarif_location(use: ImageUse) -> dict[str, object]:
     workload = use.workload
     location: dict[str, object] = {
         "logicalLocations": [
@@ -222,12 +222,12 @@ def _sarif_location(use: Use) -> dict[str, object]:
             }
         ]
     }
-    if use.place is not None:
-        location["physicalLocation"] = _sarif_place(use.place)
+    if use.location is not None:
+        location["physicalLocation"] = _sarif_place(use.location)
     return location
 
 
-def _sarif_place(place: Place) -> dict[str, object]:
+def _sarif_place(place: FileLine) -> dict[str, object]:
     from urllib.parse import quote
 
     return {"artifactLocation": {"uri": quote(place.file)}, "region": {"startLine": place.line}}

@@ -27,7 +27,7 @@ from multiarch.facts.architectures import Architecture
 
 if TYPE_CHECKING:
     from multiarch.audit.images import ImageAudit
-    from multiarch.audit.uses import Use
+    from multiarch.audit.uses import ImageUse
     from multiarch.registry.credentials.model import Credentials
 
 HELP = """Say which images run on amd64 and arm64, and who uses them.
@@ -94,11 +94,15 @@ def images(
 ) -> None:
     """Judge images as :data:`HELP` says."""
     from multiarch.cli.audit import image_formats
-    from multiarch.kubernetes.access import Access
+    from multiarch.kubernetes.access import ClusterAccess
 
     given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
     sources = Sources(
-        tuple(paths or ()), Access(kubeconfig, context), tuple(namespace) if namespace else None, selector or "", images
+        tuple(paths or ()),
+        ClusterAccess(kubeconfig, context),
+        tuple(namespace) if namespace else None,
+        selector or "",
+        images,
     )
     sources.check(given)
     label = group_label(group_by)
@@ -120,7 +124,7 @@ def images(
         raise typer.Exit(1)
 
 
-def _uses(sources: Sources) -> tuple[list[Use], Credentials | None]:
+def _uses(sources: Sources) -> tuple[list[ImageUse], Credentials | None]:
     """The images in use, and the credentials that the cluster has for them."""
     if sources.images is not None:
         return from_list(sources.images), None
@@ -135,7 +139,7 @@ def _uses(sources: Sources) -> tuple[list[Use], Credentials | None]:
 
 async def _audited(
     options: registries.RegistryOptions,
-    uses: Sequence[Use],
+    uses: Sequence[ImageUse],
     architectures: Sequence[Architecture],
     credentials: Credentials | None,
 ) -> ImageAudit:

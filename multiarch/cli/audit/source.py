@@ -15,10 +15,10 @@ from multiarch.errors import MultiarchError
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, standard_input
 
 if TYPE_CHECKING:
-    from multiarch.audit.uses import Lines, Use
-    from multiarch.kubernetes.access import Access
+    from multiarch.audit.uses import ImageUse, Lines
+    from multiarch.kubernetes.access import ClusterAccess
     from multiarch.kubernetes.cluster import Cluster
-    from multiarch.kubernetes.source import Found
+    from multiarch.kubernetes.source import LoadedObject
     from multiarch.registry.credentials.model import Credentials
 
 Result = TypeVar("Result")
@@ -44,7 +44,7 @@ class Sources:
     """What the arguments and options of an audit said."""
 
     paths: tuple[str, ...]
-    access: Access
+    access: ClusterAccess
     namespaces: tuple[str, ...] | None = None
     selector: str = ""
     images: str | None = None
@@ -61,14 +61,14 @@ class Sources:
             raise MultiarchError(f"{', '.join(cluster_options)} is for a live cluster, not for {given}.", hint=hint)
 
 
-def from_manifests(paths: Sequence[str]) -> list[Use]:
+def from_manifests(paths: Sequence[str]) -> list[ImageUse]:
     """The images in manifests, each with the line that names it. Raises MultiarchError as ``read_manifests`` does."""
     from multiarch.audit.uses import uses_in
 
     return uses_in(*manifest_objects(paths))
 
 
-def manifest_objects(paths: Sequence[str]) -> tuple[Iterator[Found], Lines]:
+def manifest_objects(paths: Sequence[str]) -> tuple[Iterator[LoadedObject], Lines]:
     """The objects in manifests, and what reads the lines that they stand on. Raises while they are read."""
     # Standard input is read here, once, because its lines are wanted after its objects.
     stdin = standard_input() if STANDARD_INPUT in paths else ""
@@ -81,7 +81,7 @@ def manifest_objects(paths: Sequence[str]) -> tuple[Iterator[Found], Lines]:
     return _some(read_manifests(paths, stdin=stdin), paths), lines
 
 
-def _some(objects: Iterator[Found], paths: Sequence[str]) -> Iterator[Found]:
+def _some(objects: Iterator[LoadedObject], paths: Sequence[str]) -> Iterator[LoadedObject]:
     """The objects. Raises MultiarchError if there is none: an audit of nothing would find nothing wrong."""
     empty = True
     for each in objects:
@@ -92,12 +92,12 @@ def _some(objects: Iterator[Found], paths: Sequence[str]) -> Iterator[Found]:
         raise MultiarchError(f"{names}: no Kubernetes object is there.", hint="Did what writes the manifests fail?")
 
 
-def from_list(name: str) -> list[Use]:
+def from_list(name: str) -> list[ImageUse]:
     """A list of images, one on a line; blank lines and what comes after ``#`` are passed over.
 
     Raises MultiarchError for a file that can't be read, or that names none.
     """
-    from multiarch.audit.uses import Place, Role, Use, Workload
+    from multiarch.audit.uses import ContainerRole, FileLine, ImageUse, WorkloadKey
 
     try:
         text = standard_input() if name == STANDARD_INPUT else Path(name).read_text(encoding="utf-8")
@@ -105,7 +105,14 @@ def from_list(name: str) -> list[Use]:
         raise MultiarchError(f"{name} can't be read: {getattr(error, 'strerror', None) or error}.") from error
     file = STANDARD_INPUT_NAME if name == STANDARD_INPUT else name
     found = [
-        Use(image, "", Role.CONTAINER, Workload("", "List", Path(file).name), "", place=Place(file, number))
+        ImageUse(
+            image,
+            "",
+            ContainerRole.CONTAINER,
+            WorkloadKey("", "List", Path(file).name),
+            "",
+            location=FileLine(file, number),
+        )
         for number, line in enumerate(text.splitlines(), start=1)
         if (image := line.partition("#")[0].strip())
     ]
@@ -114,14 +121,14 @@ def from_list(name: str) -> list[Use]:
     return found
 
 
-def from_cluster(cluster: Cluster, namespaces: Sequence[str] | None, selector: str) -> list[Use]:
+def from_cluster(cluster: Cluster, namespaces: Sequence[str] | None, selector: str) -> list[ImageUse]:
     """The images of a cluster's workloads and pods. Raises MultiarchError for a namespace that is not there."""
     from multiarch.audit.uses import uses_in
 
     return uses_in(cluster_objects(cluster, namespaces, selector))
 
 
-def cluster_objects(cluster: Cluster, namespaces: Sequence[str] | None, selector: str) -> Iterator[Found]:
+def cluster_objects(cluster: Cluster, namespaces: Sequence[str] | None, selector: str) -> Iterator[LoadedObject]:
     """A cluster's workloads and pods, as they are read. Raises MultiarchError for a namespace that is not there."""
     from multiarch.kubernetes.resources import WORKLOADS, Kind
 
@@ -130,7 +137,7 @@ def cluster_objects(cluster: Cluster, namespaces: Sequence[str] | None, selector
     return cluster.objects((*WORKLOADS, Kind.POD), namespaces=namespaces, selector=selector)
 
 
-def pull_secrets(cluster: Cluster, uses: Sequence[Use]) -> Credentials | None:
+def pull_secrets(cluster: Cluster, uses: Sequence[ImageUse]) -> Credentials | None:
     """The pull secrets that pods and their ServiceAccounts name, as far as they can be read.
 
     A secret that may not be read, or holds no credentials, is said on stderr, and the audit goes on without it: its

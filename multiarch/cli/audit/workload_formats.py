@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from multiarch.audit.subjects import Leaning
-from multiarch.audit.workloads import State, WorkloadAudit, WorkloadRow
+from multiarch.audit.subjects import ArchitecturePreference
+from multiarch.audit.workloads import WorkloadAudit, WorkloadRow, WorkloadState
 from multiarch.cli.audit.image_formats import csv_text, markdown_row
 from multiarch.cli.audit.workloads import Format
 from multiarch.cli.output import print_json, print_table
@@ -45,8 +45,8 @@ def as_json(audit: WorkloadAudit, commands: Commands, group_by: str = "") -> dic
     """The document's content: see docs/reference/json-output.md."""
     return {
         "taint": None if audit.taint is None else str(audit.taint),
-        "summary": {str(state): audit.count(state) for state in State},
-        "pods": {str(state): audit.pods(state) for state in State},
+        "summary": {str(state): audit.count(state) for state in WorkloadState},
+        "pods": {str(state): audit.pods(state) for state in WorkloadState},
         "leftOut": audit.left_out,
         "groupedBy": group_by or None,
         "workloads": [
@@ -58,7 +58,7 @@ def as_json(audit: WorkloadAudit, commands: Commands, group_by: str = "") -> dic
 
 
 def _row_as_json(audit: WorkloadAudit, row: WorkloadRow, commands: Commands) -> dict[str, object]:
-    places = [use.place for use in row.subject.uses if use.place is not None]
+    places = [use.location for use in row.subject.uses if use.location is not None]
     return {
         "namespace": row.workload.namespace,
         "kind": row.workload.kind,
@@ -78,8 +78,8 @@ def _row_as_json(audit: WorkloadAudit, row: WorkloadRow, commands: Commands) -> 
             "affinity": list(row.affinity),
         },
         "doubts": list(row.doubts),
-        "tolerates": row.bears,
-        "preference": str(row.leaning),
+        "tolerates": row.tolerates,
+        "preference": str(row.preference),
         "notes": list(row.notes),
         "steps": list(row.steps(audit.taint)),
         "command": commands.of(row),
@@ -104,8 +104,8 @@ def as_csv(audit: WorkloadAudit, group_by: str = "") -> str:
             row.workload.namespace,
             str(row.state),
             str(row.subject.pods),
-            "yes" if row.bears else "no",
-            str(row.leaning),
+            "yes" if row.tolerates else "no",
+            str(row.preference),
             "; ".join(row.blockers),
             "; ".join(row.steps(audit.taint)),
         ]
@@ -136,11 +136,11 @@ def _cells(audit: WorkloadAudit, row: WorkloadRow) -> tuple[str, ...]:
 
 def _state(row: WorkloadRow) -> str:
     """The state, and by what; or what a workload that is there prefers."""
-    if row.state is State.BLOCKED:
+    if row.state is WorkloadState.BLOCKED:
         kinds = [kind for kind, there in (("image", row.images), ("affinity", row.affinity)) if there]
         return f"blocked by {' and '.join(kinds)}"
-    if row.state is State.THERE and row.leaning is not Leaning.NONE:
-        return f"{row.state}, {row.leaning}"
+    if row.state is WorkloadState.THERE and row.preference is not ArchitecturePreference.NONE:
+        return f"{row.state}, {row.preference}"
     return str(row.state)
 
 

@@ -123,11 +123,11 @@ def workloads(
     """Judge workloads as :data:`HELP` says."""
     from multiarch.cli.audit import patches, workload_formats
     from multiarch.cli.audit.next_command import Commands
-    from multiarch.kubernetes.access import Access
+    from multiarch.kubernetes.access import ClusterAccess
 
     given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
     sources = Sources(
-        tuple(paths or ()), Access(kubeconfig, context), tuple(namespace) if namespace else None, selector or ""
+        tuple(paths or ()), ClusterAccess(kubeconfig, context), tuple(namespace) if namespace else None, selector or ""
     )
     sources.check(given, lists=False)
     label = group_label(group_by)
@@ -138,11 +138,11 @@ def workloads(
     options = registries.options(
         insecure_registry, ca_file, hosts_dir, docker_config, no_cache=no_cache, timeout=timeout
     )
-    borne = _taint(taint, stack)
+    tolerated = _taint(taint, stack)
     with few_collections():
-        subjects, credentials = _subjects(sources, borne)
-        audit = registries.waited(_audited(options, subjects, borne, credentials, tag_lookups))
-    commands = Commands(sources, borne)
+        subjects, credentials = _subjects(sources, tolerated)
+        audit = registries.waited(_audited(options, subjects, tolerated, credentials, tag_lookups))
+    commands = Commands(sources, tolerated)
     workload_formats.show(audit, output, commands, group_by=label)
     if patch is not None:
         written = patches.write(patch, audit, kustomize=patch_format is PatchFormat.KUSTOMIZE, force=force)
@@ -196,11 +196,11 @@ async def _audited(
 
 
 def _summarise(audit: WorkloadAudit, commands: Commands, *, explain: bool) -> None:
-    from multiarch.audit.workloads import SYSTEM_NAMESPACE, State
+    from multiarch.audit.workloads import SYSTEM_NAMESPACE, WorkloadState
 
     if explain:
         for row in audit.rows:
-            say(f"{row.workload.namespace} {row.workload}: {row.state}, {row.leaning}")
+            say(f"{row.workload.namespace} {row.workload}: {row.state}, {row.preference}")
             for blocker in row.images:
                 say(f"  image {blocker.image}: {blocker.reason}; used by {', '.join(blocker.containers)}")
             for line in (*(f"affinity: {each}" for each in row.affinity), *row.notes):
@@ -214,8 +214,8 @@ def _summarise(audit: WorkloadAudit, commands: Commands, *, explain: bool) -> No
         say(f"note: {left} of {SYSTEM_NAMESPACE} left to `multiarch audit daemonsets`.")
     if audit.taint is None:
         say("note: arm64 nodes have no taint: there is nothing to tolerate.")
-    parts = ", ".join(f"{audit.count(state)} {state}" for state in State)
+    parts = ", ".join(f"{audit.count(state)} {state}" for state in WorkloadState)
     say(f"{counted(len(audit.rows), 'workload')}: {parts}.")
-    total, fit = audit.pods(*State), audit.pods(State.READY, State.THERE)
+    total, fit = audit.pods(*WorkloadState), audit.pods(WorkloadState.READY, WorkloadState.THERE)
     if total:
         say(f"{fit} of {counted(total, 'pod')} ({100 * fit // total} %) ready or already there.")

@@ -49,7 +49,7 @@ def simulate(
     from dataclasses import replace
 
     from multiarch.cli.simulate import source
-    from multiarch.kubernetes.access import Access
+    from multiarch.kubernetes.access import ClusterAccess
     from multiarch.simulate.simulation import simulate as run
 
     given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
@@ -58,7 +58,7 @@ def simulate(
     if pods:
         asked = source.from_manifests(plan, pods)
     else:
-        access = Access(kubeconfig, context)
+        access = ClusterAccess(kubeconfig, context)
         asked = source.from_cluster(plan, access, namespaces=namespace or None, selector=selector or "")
     result = run(plan.autoscaling, plan.node_groups, asked.around, asked.pods)
     if asked.gated:

@@ -15,8 +15,8 @@ _MAKE_PODS = (
 )
 
 if TYPE_CHECKING:
-    from multiarch.kubernetes.access import Access
-    from multiarch.kubernetes.source import Found
+    from multiarch.kubernetes.access import ClusterAccess
+    from multiarch.kubernetes.source import LoadedObject
     from multiarch.scheduling.pods import Pod
     from multiarch.simulate.live import Live
     from multiarch.simulate.simulation import Surroundings
@@ -71,7 +71,7 @@ def without_pods_in_words(kinds: Sequence[tuple[str, int]]) -> str:
     return f"{counted(total, 'object')} {make} no pods: {', '.join(f'{kind} {count}' for kind, count in kinds)}"
 
 
-def from_cluster(plan: Plan, access: Access, *, namespaces: Sequence[str] | None, selector: str) -> Asked:
+def from_cluster(plan: Plan, access: ClusterAccess, *, namespaces: Sequence[str] | None, selector: str) -> Asked:
     """Pods that wait in a cluster, on the nodes that it has. Raises MultiarchError and OutsideError."""
     from multiarch.kubernetes.cluster import open_cluster
     from multiarch.kubernetes.pending import count_nodes, read_pending
@@ -108,7 +108,7 @@ def surroundings(plan: Plan, *, seen: tuple[str, ...] = (), live: Live | None = 
     return Surroundings(names, f"{why}; {', '.join(names)} stand for them.", live=live, region=plan.region)
 
 
-def _pods(found: list[Found]) -> tuple[Pod, ...]:
+def _pods(found: list[LoadedObject]) -> tuple[Pod, ...]:
     from multiarch.kubernetes.source import placed
     from multiarch.manifests.values import ManifestError
     from multiarch.scheduling.pods import pods_from

@@ -18,7 +18,7 @@ from multiarch.errors import MultiarchError
 if TYPE_CHECKING:
     from multiarch.cli.workload.patch import Format
     from multiarch.patching.edits import Outcome
-    from multiarch.patching.transform import Wish
+    from multiarch.patching.transform import SchedulingChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def finish(judged: Sequence[Judged], modes: Modes) -> None:
         raise typer.Exit(1)
 
 
-def print_patches(judged: Sequence[Judged], wish: Wish, form: Format) -> None:
+def print_patches(judged: Sequence[Judged], change: SchedulingChange, form: Format) -> None:
     """Print one patch for each object that would change. Raises MultiarchError for an object that can't have one."""
     from multiarch.patching.patches import json_patch, kustomize_component, strategic_merge_patch, target_of
 
@@ -80,7 +80,7 @@ def print_patches(judged: Sequence[Judged], wish: Wish, form: Format) -> None:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     objects = {id(each.template.written): each.template.written for each in changed}
-    patches = [(written, strategic_merge_patch(written, wish)) for written in objects.values()]
+    patches = [(written, strategic_merge_patch(written, change)) for written in objects.values()]
     if form == "kustomize":
         typer.echo(as_yaml(kustomize_component((written, as_yaml(patch)) for written, patch in patches)), nl=False)
         return

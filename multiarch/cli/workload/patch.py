@@ -14,7 +14,7 @@ from multiarch.facts.architectures import Architecture
 if TYPE_CHECKING:
     from multiarch.facts.taints import Taint
     from multiarch.manifests.selectors import LabelSelector
-    from multiarch.patching.transform import Wish
+    from multiarch.patching.transform import SchedulingChange
 
 _HIGHEST_WEIGHT = 100
 HELP = """Tolerate, prefer or require an architecture in every pod template.
@@ -83,22 +83,22 @@ def patch(
     modes = writing.Modes(in_place=in_place, diff=diff, check=check, output=output)
     modes.refuse_nonsense(form, paths)
     known = _taint(tolerate, taint, stack)
-    wish = _wish(prefer, require, tolerate, weight, known)
+    change = _change(prefer, require, tolerate, weight, known)
     selection = Selection(tuple(kind or ()), tuple(name or ()), tuple(namespace or ()), _labels(selector))
-    judged = report.judge(paths, wish, selection, judge_only=form is not Format.MANIFEST)
+    judged = report.judge(paths, change, selection, judge_only=form is not Format.MANIFEST)
     report.say_all(judged, None if tolerate else known, prefer or require)
     if form is Format.MANIFEST:
         writing.finish(judged, modes)
     else:
-        writing.print_patches(judged, wish, form)
+        writing.print_patches(judged, change, form)
 
 
-def _wish(
+def _change(
     prefer: Architecture | None, require: Architecture | None, tolerate: Architecture | None, weight: int,
     taint: Taint | None,
-) -> Wish:  # fmt: skip
+) -> SchedulingChange:  # fmt: skip
     """What is wanted. Raises MultiarchError for wishes that do not go together."""
-    from multiarch.patching.transform import Wish
+    from multiarch.patching.transform import SchedulingChange
 
     if not (prefer or require or tolerate):
         raise MultiarchError("Nothing is asked for.", hint="Give --prefer, --require or --tolerate.")
@@ -111,7 +111,9 @@ def _wish(
         )
     if weight != _HIGHEST_WEIGHT and not prefer:
         raise MultiarchError("--weight is the preference's.", hint="Give --prefer too.")
-    return Wish(require=require, prefer=prefer, tolerate=(taint,) if tolerate and taint else (), weight=weight)
+    return SchedulingChange(
+        require=require, prefer=prefer, tolerate=(taint,) if tolerate and taint else (), weight=weight
+    )
 
 
 def _taint(tolerate: Architecture | None, written: str | None, stack: str | None) -> Taint | None:

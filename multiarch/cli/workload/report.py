@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from multiarch.facts.taints import Taint
     from multiarch.manifests.templates import Selection
     from multiarch.patching.edits import Edited, Outcome
-    from multiarch.patching.transform import Wish
+    from multiarch.patching.transform import SchedulingChange
 
 STDIN = "-"
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -32,7 +32,7 @@ class Judged:
     edited: Edited
 
 
-def judge(paths: Sequence[str], wish: Wish, selection: Selection, *, judge_only: bool) -> list[Judged]:
+def judge(paths: Sequence[str], change: SchedulingChange, selection: Selection, *, judge_only: bool) -> list[Judged]:
     """Read and change all files, in their order, folders' by name.
 
     Raises MultiarchError for a file that can't be read, for one that was named and holds no Kubernetes object, and
@@ -43,7 +43,7 @@ def judge(paths: Sequence[str], wish: Wish, selection: Selection, *, judge_only:
     judged = []
     for name, path, named in _files(paths):
         text = _read(name, path)
-        edited = edit(text, wish, selection, judge_only=judge_only)
+        edited = edit(text, change, selection, judge_only=judge_only)
         if named and not edited.objects and not edited.faults:
             raise MultiarchError(f"{name} holds no Kubernetes object.", hint="One has apiVersion and kind.")
         judged.append(Judged(name, path, text, edited))

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from multiarch.facts.labels import HOSTNAME
 from multiarch.manifests.selectors import LabelSelector
-from multiarch.manifests.values import Pairs
+from multiarch.manifests.values import Labels
 from multiarch.scheduling.affinity import NodeAffinity
 from multiarch.scheduling.nodes import Node
-from multiarch.scheduling.pod_terms import BoundTerm, SpreadConstraint
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.tolerations import Toleration, first_untolerated
+from multiarch.scheduling.topology_rules import BoundTerm, SpreadConstraint
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Peers:
     """Pods that selectors cannot tell apart: one namespace, the same labels."""
 
     namespace: str
-    labels: Pairs
+    labels: Labels
 
     def selected_by(self, term: BoundTerm) -> bool:
         """Say whether ``term`` speaks about these pods."""

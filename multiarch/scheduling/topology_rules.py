@@ -92,7 +92,7 @@ class PodTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class PodWish:
+class PreferredPodTerm:
     """A preferred term: a place that meets ``term`` is worth ``weight`` (1 to 100) more."""
 
     weight: int
@@ -147,15 +147,15 @@ def pod_terms_from(rules: Value) -> tuple[PodTerm, ...]:
     return tuple(_pod_term_from(term) for term in rules["requiredDuringSchedulingIgnoredDuringExecution"].items())
 
 
-def pod_wishes_from(rules: Value) -> tuple[PodWish, ...]:
+def preferred_pod_terms_from(rules: Value) -> tuple[PreferredPodTerm, ...]:
     """Read the preferred terms of ``podAffinity`` or ``podAntiAffinity``, in their order."""
-    wishes = []
+    preferred = []
     for element in rules["preferredDuringSchedulingIgnoredDuringExecution"].items():
         weight = element["weight"].whole(0, least=1)
         if not 1 <= weight <= _HIGHEST_WEIGHT:
             raise element["weight"].error(f"takes 1 to {_HIGHEST_WEIGHT}.")
-        wishes.append(PodWish(weight, _pod_term_from(element["podAffinityTerm"])))
-    return tuple(wishes)
+        preferred.append(PreferredPodTerm(weight, _pod_term_from(element["podAffinityTerm"])))
+    return tuple(preferred)
 
 
 def _pod_term_from(term: Value) -> PodTerm:
