@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -175,14 +176,19 @@ def renewed(text: str) -> str:
     return _GENERATED.sub(part, text)
 
 
-def main() -> None:
-    """Write all generated parts, and print the documents that changed."""
+def main() -> int:
+    """Write all generated parts, and print the documents that changed; with ``--check`` change none, and return 1."""
+    check = sys.argv[1:] == ["--check"]
+    outdated = False
     for document in documents():
         text = document.read_text(encoding="utf-8")
         if (new := renewed(text)) != text:
-            document.write_text(new, encoding="utf-8")
+            outdated = True
             print(document.relative_to(ROOT))  # noqa: T201
+            if not check:
+                document.write_text(new, encoding="utf-8")
+    return int(check and outdated)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

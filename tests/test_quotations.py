@@ -41,9 +41,9 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / "clone"
     folder.mkdir()
     shutil.copy(ROOT / "Pulumi.yaml", folder)
-    shutil.copytree(ROOT / "config", folder / "config")
-    for name in ("components", "examples"):
-        (folder / name).symlink_to(ROOT / name)
+    for name in ("config", "examples"):
+        shutil.copytree(ROOT / name, folder / name)
+    (folder / "components").symlink_to(ROOT / "components")
     (folder / ".venv" / "bin").mkdir(parents=True)
     (folder / ".venv" / "bin" / "multiarch").symlink_to(Path(sys.executable).with_name("multiarch"))
     return folder

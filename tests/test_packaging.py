@@ -1,0 +1,86 @@
+"""The package's metadata, and the hooks that it offers to pre-commit."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import multiarch
+from tests.quotations import ROOT, environment
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+(HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+LOCAL = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+
+
+def test_the_newest_version_in_the_changelog_is_the_package_s_and_has_a_date() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## (\S+) – (\d{4}-\d\d-\d\d)$", text, re.MULTILINE)
+    assert newest
+    assert newest[1] == multiarch.__version__ == "0.1.0"
+
+
+def test_the_files_that_the_metadata_names_exist() -> None:
+    for name in (PROJECT["readme"], *PROJECT["license-files"], "multiarch/py.typed"):
+        assert (ROOT / name).is_file(), name
+    assert "Typing :: Typed" in PROJECT["classifiers"]
+    python = PROJECT["requires-python"].removeprefix(">=")
+    assert f"Programming Language :: Python :: {python}" in PROJECT["classifiers"]
+
+
+def test_the_hook_s_program_is_one_that_the_package_installs() -> None:
+    assert HOOK["language"] == "python"
+    assert HOOK["entry"].split()[0] in PROJECT["scripts"]
+
+
+@pytest.mark.parametrize(
+    ("path", "checked"),
+    [
+        ("config/stacks/Pulumi.search-dev.yaml", True),
+        ("platform/config/stacks/Pulumi.search-dev.yaml", True),
+        ("Pulumi.yaml", False),
+        ("infra/Pulumi.dev.yaml", False),
+        ("config/stacks/README.md", False),
+    ],
+)
+def test_the_hook_looks_at_stack_files_alone(path: str, checked: bool) -> None:  # noqa: FBT001  (a parameter)
+    assert bool(re.search(HOOK["files"], path)) == checked
+
+
+def hooked(folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
+    """Call the hook as pre-commit does: in the repository's root, with the paths of the files that changed."""
+    command = [*shlex.split(HOOK["entry"]), *HOOK.get("args", ()), *files]
+    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+
+
+def test_the_hook_accepts_a_valid_stack_of_another_repository_and_refuses_a_wrong_one(tmp_path: Path) -> None:
+    stacks = tmp_path / "config" / "stacks"
+    stacks.mkdir(parents=True)
+    shutil.copy(ROOT / "Pulumi.yaml", tmp_path)
+    name = "config/stacks/Pulumi.search-dev.yaml"
+    shutil.copy(ROOT / "examples" / "01-minimal" / "Pulumi.search-dev.yaml", tmp_path / name)
+    assert (done := hooked(tmp_path, name)).returncode == 0, done.stderr
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    (tmp_path / name).write_text(text.replace("[m7g.large]", "[m7g.large, m7i.large]"), encoding="utf-8")
+    refused = hooked(tmp_path, name)
+    assert refused.returncode == 2
+    assert "[mixed-architectures]" in refused.stderr
+
+
+def test_the_project_s_own_hooks_run_tools_of_its_environment() -> None:
+    (local,) = LOCAL
+    assert local["repo"] == "local"
+    for hook in local["hooks"]:
+        program = hook["entry"].split()[0]
+        assert hook["language"] == "system"
+        assert program.startswith(".venv/bin/")
+        assert Path(sys.executable).with_name(Path(program).name).exists(), program
