@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import pulumi
 
-from multiarch.facts.addons import Toleration
 from multiarch.facts.taints import Taint
-from multiarch.stack.addons import toleration
+from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
 
 NAMESPACE = "kube-system"
 _RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -69,5 +68,5 @@ def declare_release(name: str, chart: Chart, values: Manifest, opts: pulumi.Reso
 
 def system_tolerations(taints: Iterable[Taint]) -> list[Mapping[str, str | int]]:
     """What a controller tolerates that a cluster can't do without: nodes kept for such, and ``taints``, each once."""
-    wanted = [Toleration("CriticalAddonsOnly", "Exists"), *(toleration(taint) for taint in taints)]
+    wanted = [CRITICAL_ADDONS, *(toleration_for(taint) for taint in taints)]
     return [each.as_dict() for each in dict.fromkeys(wanted)]

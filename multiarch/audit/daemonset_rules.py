@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from multiarch.audit.daemonset_model import Cell, CellCause, CellReason, Container, DaemonSet, DaemonSetOutcome, Profile
 from multiarch.facts.architectures import Architecture, names_architecture
 from multiarch.facts.taints import Effect, Taint
+from multiarch.facts.tolerations import Toleration
 from multiarch.images.model import Verdict
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.scheduling.affinity import NodeAffinity, Term
-from multiarch.scheduling.tolerations import Toleration
 
 _UNKNOWN = "which can't be told of its nodes before they exist"
 _OTHER = {Architecture.AMD64: Architecture.ARM64, Architecture.ARM64: Architecture.AMD64}

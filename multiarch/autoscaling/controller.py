@@ -13,15 +13,15 @@ from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
 from multiarch.facts.instance_types import POD_CEILING_SMALL
+from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.nodes.model import Kind as GroupKind
 from multiarch.nodes.report import Report
-from multiarch.scheduling.tolerations import Toleration, TolerationOperator, first_untolerated
+from multiarch.scheduling.tolerations import first_untolerated
 
 PATH: KeyPath = (*ROOT, "karpenter")
 REPLICAS = 2
 """Controllers: one leads, on another node than the second."""
-_CRITICAL = "CriticalAddonsOnly"
 _LONGEST_QUEUE = 80
 _MOST_SUBNETS = 30
 # Tags that Karpenter writes itself; its CRD refuses them.
@@ -172,9 +172,9 @@ def _controller_group(
 
 def _why_not(group: NodeGroupPlan, context: AutoscalingContext) -> str | None:
     """Why the controller can't run on a group, or None; it tolerates the stack's arm64 taint and critical add-ons'."""
-    tolerated = [Toleration(_CRITICAL, TolerationOperator.EXISTS)]
-    if (taint := context.arm64_taint) is not None:
-        tolerated.append(Toleration(taint.key, TolerationOperator.EQUAL, taint.value, taint.effect))
+    tolerated = [CRITICAL_ADDONS]
+    if context.arm64_taint is not None:
+        tolerated.append(toleration_for(context.arm64_taint))
     if group.kind is not GroupKind.MANAGED:
         return "is self-managed, and a change of its launch template would take all controllers at once"
     if group.capacity_type is CapacityType.SPOT:

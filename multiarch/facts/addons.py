@@ -12,28 +12,8 @@ from functools import cache
 from types import MappingProxyType
 
 from multiarch.errors import UnknownFactError
-
-
-@dataclass(frozen=True, slots=True)
-class Toleration:
-    """A toleration as in a pod spec; ``None`` where the field is left out."""
-
-    key: str | None = None
-    operator: str = "Equal"
-    value: str | None = None
-    effect: str | None = None
-    seconds: int | None = None
-
-    def as_dict(self) -> dict[str, str | int]:
-        """Spell it as Kubernetes does, without the fields that are not set."""
-        fields: dict[str, str | int | None] = {
-            "key": self.key,
-            "operator": self.operator,
-            "value": self.value,
-            "effect": self.effect,
-            "tolerationSeconds": self.seconds,
-        }
-        return {name: value for name, value in fields.items() if value is not None}
+from multiarch.facts.taints import Effect
+from multiarch.facts.tolerations import CRITICAL_ADDONS, Toleration, TolerationOperator
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +43,10 @@ class AddOn:
         return value
 
 
-_CRITICAL = Toleration("CriticalAddonsOnly", "Exists")
+_CONTROL_PLANE = Toleration(
+    "node-role.kubernetes.io/control-plane", TolerationOperator.EXISTS, effect=Effect.NO_SCHEDULE
+)
+_FIVE_MINUTES = Toleration(operator=TolerationOperator.EXISTS, effect=Effect.NO_EXECUTE, seconds=300)
 
 _ADD_ONS = (
     AddOn("vpc-cni", None),
@@ -72,14 +55,14 @@ _ADD_ONS = (
     AddOn(
         "coredns",
         ("tolerations",),
-        (Toleration("node-role.kubernetes.io/control-plane", "Exists", effect="NoSchedule"), _CRITICAL),
+        (_CONTROL_PLANE, CRITICAL_ADDONS),
     ),
     # The node DaemonSet of the driver tolerates everything; its controller does not.
     # Source: the driver's chart, values.yaml, controller.tolerations.
     AddOn(
         "aws-ebs-csi-driver",
         ("controller", "tolerations"),
-        (_CRITICAL, Toleration(None, "Exists", effect="NoExecute", seconds=300)),
+        (CRITICAL_ADDONS, _FIVE_MINUTES),
     ),
 )
 

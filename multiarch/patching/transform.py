@@ -15,6 +15,7 @@ from multiarch.errors import KeyPath, MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.facts.taints import Effect, Taint
+from multiarch.facts.tolerations import toleration_for
 from multiarch.manifests.selectors import Expression, Operator
 from multiarch.manifests.values import Value
 from multiarch.scheduling.affinity import NodeAffinity, Term, node_affinity_from
@@ -117,15 +118,6 @@ def transform(pod_spec: Mapping[str, object] | Value, change: SchedulingChange) 
     )
 
 
-def toleration_of(taint: Taint) -> dict[str, str]:
-    """Return the toleration, as manifests have it, that lets a pod bear exactly ``taint``.
-
-    A taint without a value gets ``Equal`` without a value: ``Exists`` would bear any value.
-    """
-    value = {"value": taint.value} if taint.value else {}
-    return {"key": taint.key, "operator": "Equal", **value, "effect": str(taint.effect)}
-
-
 def requirement_of(architecture: Architecture) -> dict[str, object]:
     """Return the expression, as manifests have it, that a node of ``architecture`` meets and no other."""
     return {"key": ARCHITECTURE, "operator": str(Operator.IN), "values": [str(architecture)]}
@@ -143,7 +135,7 @@ def _tolerate(spec: Value, taints: tuple[Taint, ...]) -> _Step:
             notes.append(f"tolerates {taint} for {covering.seconds} seconds only, by the toleration {covering}")
         else:
             notes.append(f"tolerates {taint} already, by the toleration {covering}")
-    wanted = [toleration_of(taint) for taint in missing]
+    wanted = [toleration_for(taint).as_dict() for taint in missing]
     added = tuple(_appended(spec, _TOLERATIONS, wanted)) if wanted else ()
     return _Step(added, tuple(f"tolerates {taint}" for taint in missing), tuple(notes))
 

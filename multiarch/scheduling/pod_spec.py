@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from multiarch.facts.tolerations import Toleration
 from multiarch.manifests.values import Value
 from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
 from multiarch.scheduling.requests import requests_of
 from multiarch.scheduling.resources import Resources
-from multiarch.scheduling.tolerations import Toleration, tolerations_from
+from multiarch.scheduling.tolerations import tolerations_from
 from multiarch.scheduling.topology_rules import (
     PodTerm,
     PreferredPodTerm,

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from multiarch.facts.labels import HOSTNAME
+from multiarch.facts.tolerations import Toleration
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Labels
 from multiarch.scheduling.affinity import NodeAffinity
 from multiarch.scheduling.nodes import Node
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.tolerations import Toleration, first_untolerated
+from multiarch.scheduling.tolerations import first_untolerated
 from multiarch.scheduling.topology_rules import BoundTerm, SpreadConstraint
 
 

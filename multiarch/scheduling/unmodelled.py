@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from multiarch.facts.tolerations import Toleration
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Value
-from multiarch.scheduling.tolerations import Toleration
 from multiarch.scheduling.topology_rules import NAMESPACE_NAME, PodTerm, SpreadConstraint
 
 _WISHES = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
+from multiarch.facts.tolerations import Toleration
 from multiarch.scheduling.fit import Fit, daemon_overhead
 from multiarch.scheduling.nodes import Node, NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause, Reason
 from multiarch.scheduling.resources import Resources
-from multiarch.scheduling.tolerations import Toleration
 from multiarch.scheduling.topology import Placements
 from multiarch.simulate.model import Batch
 

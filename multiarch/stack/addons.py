@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from multiarch.facts.addons import Toleration, add_on
-from multiarch.facts.taints import Effect, Taint
+from multiarch.facts.addons import add_on
+from multiarch.facts.taints import Taint
+from multiarch.facts.tolerations import Toleration, toleration_for
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
-from multiarch.scheduling import tolerations
 from multiarch.scheduling.tolerations import first_untolerated
 from multiarch.stack.model import AddonPlan
 from multiarch.stack.schema.addons import Addon, Addons
@@ -42,7 +42,7 @@ def plan_addons(words: Addons, arm64_taint: Taint | None, report: Report) -> tup
         ("coredns", words.coredns, False),
         ("aws-ebs-csi-driver", words.ebs_csi, False),
     ]
-    added = [toleration(arm64_taint)] if arm64_taint else []
+    added = [toleration_for(arm64_taint)] if arm64_taint else []
     return tuple(
         AddonPlan(
             name=name,
@@ -57,13 +57,6 @@ def plan_addons(words: Addons, arm64_taint: Taint | None, report: Report) -> tup
     )
 
 
-def toleration(taint: Taint) -> Toleration:
-    """Return the toleration that matches exactly one taint."""
-    if taint.value:
-        return Toleration(taint.key, "Equal", taint.value, str(taint.effect))
-    return Toleration(taint.key, "Exists", effect=str(taint.effect))
-
-
 def check_controllers_have_a_node(
     words: Addons, arm64_taint: Taint | None, groups: Sequence[NodeGroupPlan], report: Report
 ) -> None:
@@ -73,7 +66,7 @@ def check_controllers_have_a_node(
     for name, addon in (("coredns", words.coredns), ("aws-ebs-csi-driver", words.ebs_csi)):
         if not addon.enabled:
             continue
-        own = add_on(name).default_tolerations + ((toleration(arm64_taint),) if arm64_taint else ())
+        own = add_on(name).default_tolerations + ((toleration_for(arm64_taint),) if arm64_taint else ())
         welcoming = [group for group in groups if not _repelling(group, own)]
         if not welcoming:
             group = groups[0]
@@ -98,19 +91,7 @@ def _repelling(group: NodeGroupPlan, own: Iterable[Toleration]) -> Taint | None:
 
     A toleration for some seconds does not count: the pod has to go then.
     """
-    lasting = [each for each in own if each.seconds is None]
-    return first_untolerated(
-        [
-            tolerations.Toleration(
-                each.key or "",
-                tolerations.TolerationOperator(each.operator),
-                each.value or "",
-                Effect(each.effect) if each.effect else None,
-            )
-            for each in lasting
-        ],
-        group.taints,
-    )
+    return first_untolerated((each for each in own if each.seconds is None), group.taints)
 
 
 def _configuration(name: str, words: Addons, added: Sequence[Toleration]) -> str:

@@ -77,8 +77,8 @@ EVERYTHING = {"operator": "Exists"}
             True,
             [
                 (
-                    f"does not tolerate {ARM_TAINT} (toleration arch<7: Lt counts only with the alpha feature "
-                    "TaintTolerationComparisonOperators, so not in EKS)"
+                    f"does not tolerate {ARM_TAINT} (toleration arch<7: Lt needs the alpha feature "
+                    "TaintTolerationComparisonOperators, which is off in EKS)"
                 )
             ],
             id="tolerated by an operator that does not count",

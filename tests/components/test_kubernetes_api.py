@@ -95,5 +95,5 @@ def test_a_controller_tolerates_each_taint_once() -> None:
     assert kubernetes_api.system_tolerations([arm64, parse_taint("batch:NoExecute"), arm64]) == [
         {"key": "CriticalAddonsOnly", "operator": "Exists"},
         {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"},
-        {"key": "batch", "operator": "Exists", "effect": "NoExecute"},
+        {"key": "batch", "operator": "Equal", "effect": "NoExecute"},
     ]

@@ -1,9 +1,11 @@
 import pytest
 
 from multiarch.errors import UnknownFactError
-from multiarch.facts.addons import Toleration, add_on, add_ons
+from multiarch.facts.addons import add_on, add_ons
+from multiarch.facts.taints import Effect, Taint
+from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
 
-ARM64 = Toleration("arch", "Equal", "arm64", "NoSchedule")
+ARM64 = toleration_for(Taint("arch", "arm64", Effect.NO_SCHEDULE))
 
 
 def test_the_five_add_ons_of_a_cluster_are_known() -> None:
@@ -44,8 +46,7 @@ def test_without_a_toleration_to_add_nothing_is_configured(name: str) -> None:
 
 
 def test_a_toleration_that_is_there_already_is_not_repeated() -> None:
-    critical = Toleration("CriticalAddonsOnly", "Exists")
-    tolerations = add_on("coredns").configuration(critical, ARM64, ARM64)["tolerations"]
+    tolerations = add_on("coredns").configuration(CRITICAL_ADDONS, ARM64, ARM64)["tolerations"]
     assert isinstance(tolerations, list)
     assert len(tolerations) == 3
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.taints import Effect, Taint, parse_taint
+from multiarch.facts.taints import Taint, parse_taint
 from multiarch.manifests.values import ManifestError
-from multiarch.patching.transform import ContradictionError, SchedulingChange, Transformed, toleration_of, transform
+from multiarch.patching.transform import ContradictionError, SchedulingChange, Transformed, transform
 from multiarch.scheduling.affinity import node_affinity_from
 from multiarch.scheduling.architectures import allowed_architectures, as_pod_spec, exclusions
 from multiarch.scheduling.pod_spec import PodSpec, pod_spec_from
@@ -339,14 +339,6 @@ def test_a_toleration_for_some_seconds_is_told() -> None:
     assert found.notes == ("tolerates arch=arm64:NoExecute for 60 seconds only, by the toleration arch:NoExecute",)
 
 
-def test_a_taint_without_value_is_tolerated_without_value_only() -> None:
-    assert toleration_of(Taint("arch", "", Effect.NO_SCHEDULE)) == {
-        "key": "arch",
-        "operator": "Equal",
-        "effect": "NoSchedule",
-    }
-
-
 def test_a_preference_that_weighs_as_much_for_the_other_is_told() -> None:
     wishes = [{"weight": 100, "preference": {"matchExpressions": [expression(KEY, "In", "amd64")]}}]
     rules = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wishes}}
@@ -364,7 +356,7 @@ def test_a_preference_is_not_written_twice_with_another_weight() -> None:
 def test_what_the_api_server_refuses_is_refused_with_its_path() -> None:
     with pytest.raises(ManifestError, match=r"spec\.affinity\.nodeAffinity.*nodeSelectorTerms: needs at least one"):
         transform(spec(affinity=required()), SchedulingChange(require=ARM))
-    with pytest.raises(ManifestError, match=r"spec\.tolerations\[0\]\.effect: 'Never' is no taint effect"):
+    with pytest.raises(ManifestError, match=r"spec\.tolerations\[0\]\.effect: 'Never' is not a taint effect"):
         transform(spec(tolerations=[{"key": "a", "effect": "Never"}]), SchedulingChange(tolerate=(TAINT,)))
     with pytest.raises(ManifestError, match="is no mapping"):
         transform(spec(affinity=[]), SchedulingChange(prefer=ARM))

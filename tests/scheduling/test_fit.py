@@ -48,7 +48,7 @@ def test_a_toleration_that_no_eks_cluster_honours_says_so() -> None:
     wanted = pod(tolerations=[{"key": "level", "operator": "Gt", "value": "5"}])
     reason = why_not(wanted, shape(taints=["level=7:NoSchedule"]))
     assert reason is not None
-    assert reason.text.startswith("does not tolerate level=7:NoSchedule (toleration level>5: Gt counts only with")
+    assert reason.text.startswith("does not tolerate level=7:NoSchedule (toleration level>5: Gt needs the alpha")
     assert any("level>5" in clause for clause in unmodelled(wanted))
 
 

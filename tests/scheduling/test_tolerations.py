@@ -2,9 +2,10 @@ from typing import Any
 
 import pytest
 
-from multiarch.facts.taints import Taint, parse_taint
+from multiarch.facts.taints import Effect, Taint, parse_taint
+from multiarch.facts.tolerations import COMPARISON_GATE, Toleration, toleration_for
 from multiarch.manifests.values import ManifestError
-from multiarch.scheduling.tolerations import COMPARISON_GATE, Toleration, first_untolerated
+from multiarch.scheduling.tolerations import first_untolerated
 from tests.scheduling.manifests import pod
 
 ARM64 = parse_taint("arch=arm64:NoSchedule")
@@ -54,10 +55,21 @@ def test_a_taint_of_every_effect_but_prefer_no_schedule_keeps_off() -> None:
     assert first_untolerated((), [parse_taint("a:NoExecute")]) == parse_taint("a:NoExecute")
 
 
-def test_different_taints_may_be_borne_by_different_tolerations() -> None:
-    borne = tolerations({"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"})
+def test_different_taints_may_be_tolerated_by_different_tolerations() -> None:
+    written = tolerations({"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"})
     taints: list[Taint] = [parse_taint("a:NoSchedule"), parse_taint("b=1:NoExecute")]
-    assert first_untolerated(borne, taints) is None
+    assert first_untolerated(written, taints) is None
+
+
+TAINTS = [parse_taint(f"{key}{value}:{effect}") for key in "ab" for value in ("", "=1", "=2") for effect in Effect]
+
+
+@pytest.mark.parametrize("taint", TAINTS, ids=str)
+def test_the_toleration_for_a_taint_matches_that_taint_and_no_other(taint: Taint) -> None:
+    written = toleration_for(taint).as_dict()
+    (read,) = tolerations(dict(written))
+    assert [each for each in TAINTS if read.tolerates(each)] == [taint]
+    assert ("value" in written) is bool(taint.value)
 
 
 @pytest.mark.parametrize("operator", ["Lt", "Gt"])
@@ -71,10 +83,10 @@ def test_a_numeric_comparison_says_that_it_is_not_judged(operator: str) -> None:
 @pytest.mark.parametrize(
     ("written", "path", "words"),
     [
-        ({"key": "a", "operator": "In", "value": "x"}, "operator", "'In' is no operator of a toleration"),
+        ({"key": "a", "operator": "In", "value": "x"}, "operator", "'In' is not an operator of a toleration"),
         ({"operator": "Equal", "value": "x"}, "operator", "without a key the operator must be Exists"),
         ({"key": "a", "operator": "Exists", "value": "x"}, "value", "Exists takes no value"),
-        ({"key": "a", "operator": "Exists", "effect": "NO_SCHEDULE"}, "effect", "'NO_SCHEDULE' is no taint effect"),
+        ({"key": "a", "operator": "Exists", "effect": "NO_SCHEDULE"}, "effect", "'NO_SCHEDULE' is not a taint effect"),
         ({"key": "a", "value": True}, "value", "True is no text"),
         ({"key": "a", "operator": "Exists", "tolerationSeconds": 5}, "effect", "needs the effect NoExecute"),
     ],
