@@ -8,7 +8,7 @@ import pulumi
 from pulumi_aws import ec2, ssm
 
 from multiarch.facts.ami_families import devices
-from multiarch.nodes.model import BootstrapCase, ClusterFacts, Kind, NodeGroupPlan
+from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.user_data import render
 
 # The provider's and the engine's default tags stop at the template; these reach what is launched from it.
@@ -38,7 +38,7 @@ def declare(
         image_id=_image(group, opts),
         # A managed group names its types itself, and the API wants them in one place only; an Auto Scaling Group's
         # overrides go before this one.
-        instance_type=group.instance_types[0].name if group.kind is Kind.SELF_MANAGED else None,
+        instance_type=group.instance_types[0].name if group.kind is NodeGroupKind.SELF_MANAGED else None,
         user_data=facts.apply(lambda cluster: encoded_user_data(group, cluster)),
         block_device_mappings=_disks(group),
         metadata_options=ec2.LaunchTemplateMetadataOptionsArgs(

@@ -13,7 +13,7 @@ from components import launch_template
 from components.component import Component
 from components.node_role import NodeRole
 from multiarch.errors import OutsideError
-from multiarch.nodes.model import BootstrapCase, CapacityType, ClusterFacts, Kind, NodeGroupPlan, Pairs
+from multiarch.nodes.model import BootstrapCase, CapacityType, ClusterFacts, NodeGroupKind, NodeGroupPlan, Pairs
 
 CLUSTER_TAG = "multiarch-eks/cluster"
 GROUP_TAG = "multiarch-eks/node-group"
@@ -56,7 +56,7 @@ class NodeGroup(Component):
         """Declare launch template and group."""
         super().__init__("NodeGroup", name, cluster=args.cluster, tags=args.tags, opts=opts)
         self.plan = plan = args.plan
-        own = plan.kind is Kind.SELF_MANAGED
+        own = plan.kind is NodeGroupKind.SELF_MANAGED
         found_by = {CLUSTER_TAG: args.cluster, GROUP_TAG: plan.name}
         # EKS puts this tag on the instances of managed groups.
         owned = {f"kubernetes.io/cluster/{args.cluster}": "owned"} if own else {}

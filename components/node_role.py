@@ -10,7 +10,7 @@ from pulumi_aws import eks, iam
 from components import policies
 from components.account import Account
 from components.component import Component
-from multiarch.nodes.model import Kind, Pairs
+from multiarch.nodes.model import NodeGroupKind, Pairs
 
 # Source: EKS user guide, "Amazon EKS node IAM role"; the last one is how people reach a node, as there is no SSH.
 MANAGED_POLICIES = (
@@ -32,7 +32,7 @@ class NodeRoleArgs:
     cluster_name: pulumi.Input[str]
     tags: Pairs
     account: Account
-    kind: Kind | None
+    kind: NodeGroupKind | None
     session_log_group: str | None
 
 
@@ -85,7 +85,7 @@ class NodeRole(Component):
         self.role_arn = role.arn
         self.role_name = role.name
         self.instance_profile_arn = None
-        if args.kind is Kind.SELF_MANAGED:
+        if args.kind is NodeGroupKind.SELF_MANAGED:
             profile = iam.InstanceProfile(
                 name,
                 name_prefix=self.prefix(name, 38),
@@ -94,7 +94,7 @@ class NodeRole(Component):
                 opts=self.child(name),
             )
             self.instance_profile_arn = profile.arn
-        if args.kind is not Kind.MANAGED:
+        if args.kind is not NodeGroupKind.MANAGED:
             entry = eks.AccessEntry(
                 name,
                 cluster_name=args.cluster_name,

@@ -34,7 +34,7 @@ from components.session import Session, SessionArgs
 from components.storage_class import DefaultStorageClass, DefaultStorageClassArgs
 from multiarch.autoscaling.karpenter import discovery_tags
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
-from multiarch.nodes.model import BootstrapCase, Kind, NodeGroupPlan, Pairs
+from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan, Pairs
 from multiarch.stack.model import Plan
 
 
@@ -163,7 +163,7 @@ class Platform(Component):
             opts=self.child(name, protect=plan.cluster.deletion_protection and not before_nodes),
         )
 
-    def _roles(self, account: Account) -> dict[Kind, NodeRole]:
+    def _roles(self, account: Account) -> dict[NodeGroupKind, NodeRole]:
         """One role for each kind of node group that the plan has."""
         plan = self._plan
         kinds = sorted({group.kind for group in plan.node_groups})

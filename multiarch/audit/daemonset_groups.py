@@ -98,7 +98,7 @@ class _Plan:
 
     def of_pool(self, pool: NodePoolPlan) -> Iterator[Group]:
         """One group for each architecture that a pool has instance types of."""
-        kinds = {(kind.architecture, str(kind.capacity_type)) for kind in pool.kinds}
+        kinds = {(kind.architecture, str(kind.capacity_type)) for kind in pool.capacities}
         types: dict[Architecture, list[InstanceType]] = {}
         for each in pool.instance_types:
             if (each.architecture, "on-demand") in kinds or ((each.architecture, "spot") in kinds and each.spot):

@@ -7,15 +7,14 @@ import re
 from collections.abc import Sequence
 
 from multiarch.autoscaling.image import plan_image
-from multiarch.autoscaling.model import KarpenterPlan, Kind, NodeClassPlan
+from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan
 from multiarch.autoscaling.pools import NODE_CLASS, plan_pools
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
 from multiarch.facts.instance_types import POD_CEILING_SMALL
 from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
-from multiarch.nodes.model import CapacityType, NodeGroupPlan
-from multiarch.nodes.model import Kind as GroupKind
+from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.report import Report
 from multiarch.scheduling.tolerations import first_untolerated
 
@@ -33,7 +32,7 @@ _KARPENTER_TAG = re.compile(
 def plan_karpenter(
     spec: KarpenterSpec,
     groups: Sequence[NodeGroupPlan],
-    order: Sequence[Kind],
+    order: Sequence[Capacity],
     context: AutoscalingContext,
     report: Report,
     *,
@@ -175,7 +174,7 @@ def _why_not(group: NodeGroupPlan, context: AutoscalingContext) -> str | None:
     tolerated = [CRITICAL_ADDONS]
     if context.arm64_taint is not None:
         tolerated.append(toleration_for(context.arm64_taint))
-    if group.kind is not GroupKind.MANAGED:
+    if group.kind is not NodeGroupKind.MANAGED:
         return "is self-managed, and a change of its launch template would take all controllers at once"
     if group.capacity_type is CapacityType.SPOT:
         return "is spot capacity, which goes when it is needed most"

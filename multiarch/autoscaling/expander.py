@@ -15,11 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from multiarch.autoscaling.model import Kind, Priority
+from multiarch.autoscaling.model import Capacity, Priority
 from multiarch.autoscaling.order import rank
 from multiarch.errors import MultiarchError
-from multiarch.nodes.model import Kind as GroupKind
-from multiarch.nodes.model import NodeGroupPlan
+from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 
 CONFIG_MAP = "cluster-autoscaler-priority-expander"
 CONFIG_KEY = "priorities"
@@ -52,14 +51,14 @@ def group_regex(group: NodeGroupPlan) -> str:
     suffix and the UUID, whose number of parts is fixed: ``api`` does not match ``api-arm``'s names.
     """
     prefix = _SPECIAL.sub(lambda found: "\\" + found[0], group.name_prefix)
-    if group.kind is GroupKind.MANAGED:
+    if group.kind is NodeGroupKind.MANAGED:
         return f"^eks-{prefix}{_SUFFIX}-{_UUID}$"
     return f"^{prefix}{_SUFFIX}$"
 
 
 def plan_priorities(
     groups: Sequence[NodeGroupPlan],
-    order: Sequence[Kind],
+    order: Sequence[Capacity],
     *,
     written: Mapping[str, int],
     cordoned: Iterable[str] = (),
@@ -71,7 +70,7 @@ def plan_priorities(
     last = set(cordoned)
     rows = []
     for group in groups:
-        place = rank(Kind(group.architecture, group.capacity_type), order)
+        place = rank(Capacity(group.architecture, group.capacity_type), order)
         derived = PRIORITIES[place] if place < len(order) else UNORDERED_PRIORITY
         priority = CORDONED_PRIORITY if group.name in last else written.get(group.name, derived)
         rows.append(Priority(priority, group.name, group_regex(group)))

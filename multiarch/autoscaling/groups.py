@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from multiarch.autoscaling.expander import plan_priorities
-from multiarch.autoscaling.model import ClusterAutoscalerPlan, Kind
+from multiarch.autoscaling.model import Capacity, ClusterAutoscalerPlan
 from multiarch.autoscaling.node_labels import group_labels
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, ClusterAutoscalerSpec
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
@@ -25,7 +25,7 @@ LEAST_MAX_SIZE = 1
 def plan_cluster_autoscaler(
     spec: ClusterAutoscalerSpec,
     groups: Sequence[NodeGroupPlan],
-    order: Sequence[Kind],
+    order: Sequence[Capacity],
     context: AutoscalingContext,
     report: Report,
     *,

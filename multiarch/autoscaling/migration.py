@@ -42,7 +42,7 @@ def check_capacity(
     """
     if not groups:
         return
-    pools = {kind.architecture for pool in karpenter.pools for kind in pool.kinds}
+    pools = {capacity.architecture for pool in karpenter.pools for capacity in pool.capacities}
     if autoscaler.cordoned:
         old = {group.architecture for group in groups if group.name in autoscaler.cordoned}
         new, what, left = pools, "NodePool is", "node groups"

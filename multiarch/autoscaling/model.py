@@ -20,7 +20,7 @@ class Autoscaler(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Kind:
+class Capacity:
     """One kind of capacity, written ``arm64-spot``: what an order of preference is made of."""
 
     architecture: Architecture
@@ -108,7 +108,7 @@ class NodePoolPlan:
     key: str
     name: str
     weight: int
-    kinds: tuple[Kind, ...]
+    capacities: tuple[Capacity, ...]
     requirements: tuple[Requirement, ...]
     instance_types: tuple[InstanceType, ...]
     labels: Pairs
@@ -164,7 +164,7 @@ class AutoscalingPlan:
     """
 
     use: Autoscaler
-    order: tuple[Kind, ...]
+    order: tuple[Capacity, ...]
     cluster_autoscaler: ClusterAutoscalerPlan | None
     karpenter: KarpenterPlan | None
     derived: tuple[Derived, ...] = ()

@@ -13,7 +13,7 @@ from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.facts import labels as keys
 from multiarch.facts.instance_types import InstanceType
-from multiarch.nodes.model import Kind, NodeGroupPlan
+from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 
 _KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
 _EKS_DOMAINS = ("eks.amazonaws.com",)
@@ -69,7 +69,7 @@ def node_labels(
         **({keys.ZONE: zone} if zone else {}),
     }
     own = group_labels(owner) if isinstance(owner, NodeGroupPlan) else _pool_labels(owner, instance)
-    managed = isinstance(owner, NodeGroupPlan) and owner.kind is Kind.MANAGED
+    managed = isinstance(owner, NodeGroupPlan) and owner.kind is NodeGroupKind.MANAGED
     absent = (
         *(() if managed else _EKS_DOMAINS),
         *(() if isinstance(owner, NodePoolPlan) else _KARPENTER_DOMAINS),
@@ -79,7 +79,7 @@ def node_labels(
 
 def group_labels(group: NodeGroupPlan) -> dict[str, str]:
     """The labels that nodes get from their node group, whatever instance type they are."""
-    if group.kind is Kind.SELF_MANAGED:
+    if group.kind is NodeGroupKind.SELF_MANAGED:
         return dict(group.labels)
     return {keys.EKS_CAPACITY_TYPE: group.capacity_type.eks, **dict(group.labels)}
 
@@ -97,7 +97,7 @@ def _pool_labels(pool: NodePoolPlan, instance: InstanceType) -> dict[str, str]:
         **{key: value for key, value in single.items() if value},
         keys.KARPENTER_CPU: str(instance.vcpus),
         keys.KARPENTER_MEMORY: str(instance.memory_mib),
-        keys.KARPENTER_CAPACITY_TYPE: str(pool.kinds[0].capacity_type),
+        keys.KARPENTER_CAPACITY_TYPE: str(pool.capacities[0].capacity_type),
         keys.KARPENTER_NODE_POOL: pool.name,
         keys.KARPENTER_NODE_CLASS: pool.node_class,
         keys.KARPENTER_REGISTERED: "true",

@@ -10,9 +10,9 @@ from multiarch.autoscaling.groups import plan_cluster_autoscaler
 from multiarch.autoscaling.model import (
     Autoscaler,
     AutoscalingPlan,
+    Capacity,
     ClusterAutoscalerPlan,
     KarpenterPlan,
-    Kind,
     NodePoolPlan,
 )
 from multiarch.autoscaling.order import preferring
@@ -74,10 +74,10 @@ def _check_words(spec: AutoscalingSpec, report: Report) -> None:
             "prefer could.",
             value=str(spec.prefer),
         )
-    for index, kind in enumerate(order):
-        if kind in order[:index]:
+    for index, capacity in enumerate(order):
+        if capacity in order[:index]:
             path = (*ROOT, "order", index)
-            report("order-twice", path, f"{kind} is named twice.", value=str(kind))
+            report("order-twice", path, f"{capacity} is named twice.", value=str(capacity))
     migration.check_words(spec, report)
     for each, key in _KEYS.items():
         if key in spec.written and each not in {spec.use, spec.migrate_from}:
@@ -103,7 +103,7 @@ def _check_room(groups: Sequence[NodeGroupPlan], report: Report) -> None:
 
 def _check_order(
     spec: AutoscalingSpec,
-    order: Sequence[Kind],
+    order: Sequence[Capacity],
     groups: Sequence[NodeGroupPlan],
     pools: Sequence[NodePoolPlan],
     report: Report,
@@ -112,38 +112,38 @@ def _check_order(
     if spec.use is Autoscaler.NONE:
         return
     if spec.use is Autoscaler.KARPENTER:
-        kinds, which = {kind for pool in pools for kind in pool.kinds}, "NodePool"
+        capacities, which = {capacity for pool in pools for capacity in pool.capacities}, "NodePool"
         way = "let a pool buy it by its architectures and capacityTypes"
     else:
-        kinds, which = {Kind(group.architecture, group.capacity_type) for group in groups}, "node group"
+        capacities, which = {Capacity(group.architecture, group.capacity_type) for group in groups}, "node group"
         way = "add a group of that architecture and capacityType"
     if spec.order and "order" in spec.written:
-        for index, kind in enumerate(order):
-            if kind not in kinds:
+        for index, capacity in enumerate(order):
+            if capacity not in capacities:
                 report(
                     "order-names-no-group",
                     (*ROOT, "order", index),
-                    f"no {which} is {kind}.",
-                    hint=f"Remove it, or {way}; there are {_listed(kinds)}.",
-                    value=str(kind),
+                    f"no {which} is {capacity}.",
+                    hint=f"Remove it, or {way}; there are {_listed(capacities)}.",
+                    value=str(capacity),
                 )
-    elif "prefer" in spec.written and spec.prefer not in {kind.architecture for kind in kinds}:
+    elif "prefer" in spec.written and spec.prefer not in {capacity.architecture for capacity in capacities}:
         report(
             "prefer-names-no-group",
             (*ROOT, "prefer"),
             f"no {which} is {spec.prefer}.",
-            hint=f"Add one, or leave prefer out; there are {_listed(kinds)}.",
+            hint=f"Add one, or leave prefer out; there are {_listed(capacities)}.",
             value=str(spec.prefer),
         )
 
 
-def _listed(kinds: Iterable[Kind]) -> str:
-    return ", ".join(str(kind) for kind in sorted(kinds)) or "none"
+def _listed(capacities: Iterable[Capacity]) -> str:
+    return ", ".join(str(capacity) for capacity in sorted(capacities)) or "none"
 
 
 def _explained(
     spec: AutoscalingSpec,
-    order: Sequence[Kind],
+    order: Sequence[Capacity],
     autoscaler: ClusterAutoscalerPlan | None,
     karpenter: KarpenterPlan | None,
     groups: Sequence[NodeGroupPlan],
@@ -153,7 +153,7 @@ def _explained(
         return
     rule = "written as autoscaling.order" if spec.order else f"{spec.prefer} first; of each architecture spot first"
     yield Derived("order", " > ".join(map(str, order)), rule)
-    kinds = {group.name: Kind(group.architecture, group.capacity_type) for group in groups}
+    capacities = {group.name: Capacity(group.architecture, group.capacity_type) for group in groups}
     if autoscaler:
         yield Derived(
             "image of the autoscaler", autoscaler.image_tag, "the cluster autoscaler's minor is the cluster's"
@@ -165,16 +165,16 @@ def _explained(
             elif row.group in written:
                 rule = "written as clusterAutoscaler.priorities"
             else:
-                rule = _place(kinds[row.group], order)
+                rule = _place(capacities[row.group], order)
             yield Derived(f"priority of {row.group}", str(row.priority), rule)
     if karpenter:
         yield from _explained_pools(spec, order, karpenter)
 
 
-def _explained_pools(spec: AutoscalingSpec, order: Sequence[Kind], karpenter: KarpenterPlan) -> Iterator[Derived]:
+def _explained_pools(spec: AutoscalingSpec, order: Sequence[Capacity], karpenter: KarpenterPlan) -> Iterator[Derived]:
     yield Derived("controller", karpenter.controller_group, "a group that Karpenter does not manage")
     yield Derived("image of the nodes", karpenter.node_class.ami_alias, "one alias has images for both architectures")
-    spot = any(kind.capacity_type is CapacityType.SPOT for pool in karpenter.pools for kind in pool.kinds)
+    spot = any(capacity.capacity_type is CapacityType.SPOT for pool in karpenter.pools for capacity in pool.capacities)
     if spot and not karpenter.cordoned:
         yield Derived("spot needs", SPOT_ROLE, "a role of the AWS account, made once; Karpenter can't make it")
     weighted = {".".join(map(str, pool.path)) for pool in spec.karpenter.pools if pool.weight is not None}
@@ -184,11 +184,11 @@ def _explained_pools(spec: AutoscalingSpec, order: Sequence[Kind], karpenter: Ka
         elif pool.key in weighted:
             rule = "written"
         else:
-            rule = _place(min(pool.kinds, key=list(order).index), order)
+            rule = _place(min(pool.capacities, key=list(order).index), order)
         yield Derived(f"weight of {pool.name}", f"{pool.weight} ({len(pool.instance_types)} types)", rule)
 
 
-def _place(kind: Kind, order: Sequence[Kind]) -> str:
-    if kind not in order:
-        return f"{kind} is not in the order: after all that are"
-    return f"{kind} is number {list(order).index(kind) + 1} of the order"
+def _place(capacity: Capacity, order: Sequence[Capacity]) -> str:
+    if capacity not in order:
+        return f"{capacity} is not in the order: after all that are"
+    return f"{capacity} is number {list(order).index(capacity) + 1} of the order"

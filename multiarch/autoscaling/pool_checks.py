@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 from multiarch.autoscaling import quiet_hours, selection, syntax
-from multiarch.autoscaling.model import Kind, Requirement
+from multiarch.autoscaling.model import Capacity, Requirement
 from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
-from multiarch.autoscaling.weights import MOST_WISHES
+from multiarch.autoscaling.weights import MAX_POOLS
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.instance_types import instance_type, instance_types
 from multiarch.facts.limits import NameKind, check_name
@@ -22,18 +22,18 @@ _KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
 
 
 def check_number(specs: Sequence[PoolSpec], report: Report) -> None:
-    """Refuse more wishes than the weights between two kinds have room for."""
-    if len(specs) > MOST_WISHES:
+    """Refuse more pools than there are weights between two capacities."""
+    if len(specs) > MAX_POOLS:
         report(
             "too-many-pools",
             specs[0].path[:-1],
-            f"{len(specs)} node pools; their weights leave room for {MOST_WISHES}.",
+            f"{len(specs)} node pools; their weights leave room for {MAX_POOLS}.",
             value=len(specs),
         )
 
 
-def check_pool(spec: PoolSpec, order: Sequence[Kind], context: AutoscalingContext, report: Report) -> None:
-    """Check one wish by itself."""
+def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: AutoscalingContext, report: Report) -> None:
+    """Check one pool by itself."""
     _check_name(spec, report)
     _check_kinds(spec, order, report)
     _check_selection(spec, report)
@@ -89,14 +89,14 @@ def _check_name(spec: PoolSpec, report: Report) -> None:
         report("pool-name", spec.path, f"{fault}.", value=spec.name)
 
 
-def _check_kinds(spec: PoolSpec, order: Sequence[Kind], report: Report) -> None:
-    wanted = [Kind(a, c) for a in spec.architectures for c in spec.capacity_types]
+def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: Report) -> None:
+    wanted = [Capacity(a, c) for a in spec.architectures for c in spec.capacity_types]
     if not set(wanted) & set(order):
         report(
             "pool-not-in-order",
             spec.path,
             f"{spec.name} may be {', '.join(map(str, wanted))}, of which autoscaling.order names none.",
-            value=[str(kind) for kind in wanted],
+            value=[str(capacity) for capacity in wanted],
         )
     if spec.multi_architecture and len(set(spec.architectures)) == 1:
         report(

@@ -1,18 +1,17 @@
-"""NodePools: from a team's wish for capacity to one pool per architecture and capacity type."""
+"""NodePools: one for each architecture and capacity type of a pool in the stack file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from multiarch.autoscaling import pool_checks as checks
 from multiarch.autoscaling import selection
-from multiarch.autoscaling.model import Budget, Kind, NodePoolPlan, Requirement
+from multiarch.autoscaling.model import Budget, Capacity, NodePoolPlan, Requirement
 from multiarch.autoscaling.order import rank
 from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
 from multiarch.autoscaling.syntax import memory_fault
-from multiarch.autoscaling.weights import Wish, cordon, weigh
+from multiarch.autoscaling.weights import PoolDraft, cordon, weigh
 from multiarch.facts import labels
 from multiarch.facts.ami_families import AmiFamily, why_not_on
 from multiarch.facts.architectures import Architecture
@@ -37,32 +36,18 @@ NODE_CLASS = "default"
 _WORDS: Mapping[str, str] = MappingProxyType({"instanceTypes": "types"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """One pool before it has a weight."""
-
-    spec: PoolSpec
-    index: int
-    name: str
-    kinds: tuple[Kind, ...]
-
-    @property
-    def architectures(self) -> tuple[Architecture, ...]:
-        return tuple(sorted({kind.architecture for kind in self.kinds}))
-
-
 def plan_pools(
     specs: Sequence[PoolSpec],
-    order: Sequence[Kind],
+    order: Sequence[Capacity],
     context: AutoscalingContext,
     family: AmiFamily,
     report: Report,
     *,
     cordoned: bool,
 ) -> tuple[NodePoolPlan, ...]:
-    """Return the pools of all wishes, the highest weight first, reporting every problem.
+    """Return the NodePools of all pools in the stack file, the highest weight first, reporting every problem.
 
-    Only kinds that the order names are bought. ``cordoned`` pools, which a migration takes out, get the lowest
+    Only capacities that the order names are bought. ``cordoned`` pools, which a migration takes out, get the lowest
     weights and a limit of no vCPU.
     """
     ordered = sorted(specs, key=lambda spec: spec.name)
@@ -71,40 +56,32 @@ def plan_pools(
     for spec in ordered:
         checks.check_pool(spec, order, context, report)
     checks.check_weights(ordered, report)
-    wishes = [
-        Wish(draft.name, draft.kinds, draft.index, draft.spec.weight if _single(draft.spec) else None)
-        for draft in drafts
-    ]
-    weights = cordon(wishes, order) if cordoned else weigh(wishes, order)
+    weights = cordon(drafts, order) if cordoned else weigh(drafts, order)
     plans = [_plan(draft, weights[draft.name], context, family, cordoned=cordoned) for draft in drafts]
     _check_instance_types(plans, ordered, family, report)
     return tuple(sorted(plans, key=lambda plan: (-plan.weight, plan.name)))
 
 
-def _single(spec: PoolSpec) -> bool:
-    return len(spec.architectures) == 1 and len(spec.capacity_types) == 1
-
-
-def _drafts(spec: PoolSpec, index: int, order: Sequence[Kind]) -> Iterable[_Draft]:
-    """Yield a wish's pools in the order of capacities."""
-    kinds = sorted(
+def _drafts(spec: PoolSpec, index: int, order: Sequence[Capacity]) -> Iterable[PoolDraft]:
+    """Yield the NodePools of one pool in the stack file, in the order of capacities."""
+    capacities = sorted(
         (
-            kind
-            for kind in order
-            if kind.architecture in spec.architectures and kind.capacity_type in spec.capacity_types
+            capacity
+            for capacity in order
+            if capacity.architecture in spec.architectures and capacity.capacity_type in spec.capacity_types
         ),
-        key=lambda kind: rank(kind, order),
+        key=lambda capacity: rank(capacity, order),
     )
     if not spec.multi_architecture:
-        yield from (_Draft(spec, index, f"{spec.name}-{kind}", (kind,)) for kind in kinds)
+        yield from (PoolDraft(spec, index, f"{spec.name}-{capacity}", (capacity,)) for capacity in capacities)
         return
-    for capacity_type in dict.fromkeys(kind.capacity_type for kind in kinds):
-        both = tuple(kind for kind in kinds if kind.capacity_type is capacity_type)
-        yield _Draft(spec, index, f"{spec.name}-{capacity_type}", both)
+    for capacity_type in dict.fromkeys(capacity.capacity_type for capacity in capacities):
+        both = tuple(capacity for capacity in capacities if capacity.capacity_type is capacity_type)
+        yield PoolDraft(spec, index, f"{spec.name}-{capacity_type}", both)
 
 
 def _plan(
-    draft: _Draft, weight: int, context: AutoscalingContext, family: AmiFamily, *, cordoned: bool
+    draft: PoolDraft, weight: int, context: AutoscalingContext, family: AmiFamily, *, cordoned: bool
 ) -> NodePoolPlan:
     spec = draft.spec
     requirements = _requirements(draft)
@@ -113,7 +90,7 @@ def _plan(
         key=".".join(str(part) for part in spec.path),
         name=draft.name,
         weight=weight,
-        kinds=draft.kinds,
+        capacities=draft.capacities,
         requirements=requirements,
         instance_types=selection.select(_bootable(family), requirements),
         labels=spec.labels,
@@ -129,7 +106,7 @@ def _plan(
     )
 
 
-def _requirements(draft: _Draft) -> tuple[Requirement, ...]:
+def _requirements(draft: PoolDraft) -> tuple[Requirement, ...]:
     """What Karpenter may choose from. Bare metal only where a size or a type names it."""
     spec = draft.spec
     wanted = [
@@ -148,7 +125,9 @@ def _requirements(draft: _Draft) -> tuple[Requirement, ...]:
             _one_of(selection.SIZE, spec.sizes) if spec.sizes else _one_of(selection.HYPERVISOR, selection.VIRTUAL)
         )
     # Behind the rest, so that spot and on-demand have the same reason where there is no type at all.
-    wanted.append(_one_of(labels.KARPENTER_CAPACITY_TYPE, [str(kind.capacity_type) for kind in draft.kinds]))
+    wanted.append(
+        _one_of(labels.KARPENTER_CAPACITY_TYPE, [str(capacity.capacity_type) for capacity in draft.capacities])
+    )
     if spec.zones:
         wanted.append(_one_of(labels.ZONE, spec.zones))
     return tuple(wanted)
@@ -158,7 +137,7 @@ def _one_of(key: str, values: Iterable[str]) -> Requirement:
     return Requirement(key, "In", tuple(sorted(set(values))))
 
 
-def _taints(draft: _Draft, context: AutoscalingContext) -> tuple[Taint, ...]:
+def _taints(draft: PoolDraft, context: AutoscalingContext) -> tuple[Taint, ...]:
     """The pool's own taints, and the stack's arm64 taint: in a pool of both architectures on all of its nodes."""
     spec = draft.spec
     carries = spec.arm64_taint and (Architecture.ARM64 in draft.architectures or spec.multi_architecture)
@@ -184,7 +163,9 @@ def _check_instance_types(
         for why in reasons:
             key = _KEYS.get(why.key) or _culprit(spec)
             names = [name for name, each in excluding.items() if each == why]
-            lacking = sorted({kind.architecture for plan in own if plan.name in names for kind in plan.kinds})
+            lacking = sorted(
+                {capacity.architecture for plan in own if plan.name in names for capacity in plan.capacities}
+            )
             report(
                 "no-instance-type",
                 (*spec.path, key),

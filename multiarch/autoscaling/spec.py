@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from multiarch.autoscaling.model import Autoscaler, Kind, ScaleDown
+from multiarch.autoscaling.model import Autoscaler, Capacity, ScaleDown
 from multiarch.errors import KeyPath
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
@@ -98,7 +98,7 @@ class AutoscalingSpec:
     use: Autoscaler
     migrate_from: Autoscaler | None
     prefer: Architecture
-    order: tuple[Kind, ...] | None
+    order: tuple[Capacity, ...] | None
     written: frozenset[str]
     cluster_autoscaler: ClusterAutoscalerSpec
     karpenter: KarpenterSpec

@@ -1,6 +1,6 @@
-"""NodePool weights: from the order of capacities to numbers, of which no two are the same.
+"""NodePool weights: from the order of capacities to numbers, all different.
 
-Karpenter tries the highest first and breaks ties by name backwards, which nobody means.
+Karpenter tries the highest weight first, and takes pools of the same weight in reverse alphabetical order.
 """
 
 from __future__ import annotations
@@ -8,48 +8,63 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from multiarch.autoscaling.model import Kind
+from multiarch.autoscaling.model import Capacity
 from multiarch.autoscaling.order import rank
+from multiarch.autoscaling.spec import PoolSpec
+from multiarch.facts.architectures import Architecture
 
 HIGHEST = 100
 BASES = (90, 70, 50, 30)
-"""By place in the order; a wish's number (from 0, by name) is taken off."""
-MOST_WISHES = BASES[0] - BASES[1]
-"""With more, one kind's weights would reach into the next one's."""
+"""By position in the order; the index of the pool in the stack file (from 0, by name) is subtracted."""
+MAX_POOLS = BASES[0] - BASES[1]
+"""With more, the weights of one capacity would overlap those of the next."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A pool that wants a weight: ``index`` is its wish's number, ``written`` the weight that the team gave."""
+class PoolDraft:
+    """A NodePool before it has a weight. ``index`` is the position of ``spec`` among the stack's pools."""
 
-    name: str
-    kinds: tuple[Kind, ...]
+    spec: PoolSpec
     index: int
-    written: int | None
+    name: str
+    capacities: tuple[Capacity, ...]
+
+    @property
+    def architectures(self) -> tuple[Architecture, ...]:
+        """The architectures of its capacities, sorted."""
+        return tuple(sorted({capacity.architecture for capacity in self.capacities}))
+
+    @property
+    def written_weight(self) -> int | None:
+        """The weight in the stack file; None where it would be the weight of several NodePools."""
+        single = len(self.spec.architectures) == 1 and len(self.spec.capacity_types) == 1
+        return self.spec.weight if single else None
 
 
-def weigh(wishes: Sequence[Wish], order: Sequence[Kind]) -> Mapping[str, int]:
-    """Return the weight of each pool by name, all different as long as the written ones are.
+def weigh(drafts: Sequence[PoolDraft], order: Sequence[Capacity]) -> Mapping[str, int]:
+    """Return the weight of each NodePool by name, all different as long as the written ones are.
 
-    A written weight stays; a derived one that meets it moves down to the next that is free. Of several kinds in one
-    pool the most wanted counts.
+    A written weight stays; a derived weight that is taken moves down to the next free one. A NodePool with several
+    capacities counts as the first of them in the order.
     """
-    weights = {wish.name: wish.written for wish in wishes if wish.written is not None}
+    weights = {draft.name: draft.written_weight for draft in drafts if draft.written_weight is not None}
     used = set(weights.values())
-    derived = sorted((_place(wish, order), wish.index, wish.name) for wish in wishes if wish.written is None)
-    for place, index, name in derived:
-        wanted = BASES[place] - index
+    derived = sorted((_position(draft, order), draft.index, draft.name) for draft in drafts)
+    for position, index, name in derived:
+        if name in weights:
+            continue
+        wanted = BASES[position] - index
         down, up = range(wanted, 0, -1), range(wanted + 1, HIGHEST + 1)
         weights[name] = next(weight for weight in (*down, *up) if weight not in used)
         used.add(weights[name])
     return weights
 
 
-def cordon(wishes: Sequence[Wish], order: Sequence[Kind]) -> Mapping[str, int]:
-    """Return the lowest weights there are, in the same order: for pools that a migration takes out."""
-    names = [name for _, _, name in sorted((_place(wish, order), wish.index, wish.name) for wish in wishes)]
-    return {name: len(names) - place for place, name in enumerate(names)}
+def cordon(drafts: Sequence[PoolDraft], order: Sequence[Capacity]) -> Mapping[str, int]:
+    """Return the lowest possible weights, in the same order: for NodePools that a migration removes."""
+    names = [name for _, _, name in sorted((_position(draft, order), draft.index, draft.name) for draft in drafts)]
+    return {name: len(names) - position for position, name in enumerate(names)}
 
 
-def _place(wish: Wish, order: Sequence[Kind]) -> int:
-    return min(rank(kind, order) for kind in wish.kinds)
+def _position(draft: PoolDraft, order: Sequence[Capacity]) -> int:
+    return min(rank(capacity, order) for capacity in draft.capacities)

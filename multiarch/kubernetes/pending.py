@@ -11,8 +11,7 @@ from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_NODE_POOL, ZONE
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import LoadedObject
-from multiarch.nodes.model import Kind as GroupKind
-from multiarch.nodes.model import NodeGroupPlan
+from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ def count_nodes(nodes: Iterable[LoadedObject], groups: Sequence[NodeGroupPlan], 
     A managed group's nodes carry its name with the suffix that was added to it, a NodePool's carry the pool's.
     Nodes of self-managed groups say nothing, and are among the others.
     """
-    managed = [each for each in groups if each.kind is GroupKind.MANAGED]
+    managed = [each for each in groups if each.kind is NodeGroupKind.MANAGED]
     known = frozenset(pools)
     counts: Counter[str] = Counter()
     others = 0

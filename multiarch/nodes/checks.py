@@ -7,7 +7,7 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.instance_types import InstanceType, instance_type, why_not_eks
 from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_name, why_not_managed_taint
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
-from multiarch.nodes.model import BootstrapCase, CapacityType, Kind, Pairs, Sizes
+from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind, Pairs, Sizes
 from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import (
@@ -111,7 +111,7 @@ def check_sizes(spec: NodeGroupSpec, report: Report) -> Sizes:
 
 def check_labels(spec: NodeGroupSpec, report: Report) -> Pairs:
     """Labels that the kubelet may set on its own node."""
-    managed = spec.kind is Kind.MANAGED
+    managed = spec.kind is NodeGroupKind.MANAGED
     for key, value in spec.labels:
         path: KeyPath = (*spec.path, "labels", key)
         if fault := check_name(NameKind.MANAGED_LABEL_KEY if managed else NameKind.LABEL_KEY, key):
@@ -152,7 +152,7 @@ def check_taints(
             continue
         _check_managed_taint(spec, taint, path, report)
         taints.append(taint)
-    if spec.kind is Kind.MANAGED and len(taints) > MAX_TAINTS_PER_NODE_GROUP:
+    if spec.kind is NodeGroupKind.MANAGED and len(taints) > MAX_TAINTS_PER_NODE_GROUP:
         report(
             "too-many-taints",
             (*spec.path, "taints"),
@@ -164,7 +164,7 @@ def check_taints(
 
 def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: KeyPath, report: Report) -> None:
     """A managed group's taints go through the EKS API, which takes less than the kubelet does."""
-    if spec.kind is not Kind.MANAGED:
+    if spec.kind is not NodeGroupKind.MANAGED:
         return
     if fault := check_name(NameKind.MANAGED_TAINT_KEY, taint.key) or why_not_managed_taint(taint.key):
         hint = "Use kind: self-managed, or another key."

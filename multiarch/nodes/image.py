@@ -12,7 +12,7 @@ from multiarch.facts import kubernetes
 from multiarch.facts.ami_families import AmiFamily, AmiType, ami_type, choose_ami_type, why_not_on
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType
-from multiarch.nodes.model import AmiSource, BootstrapCase, Kind
+from multiarch.nodes.model import AmiSource, BootstrapCase, NodeGroupKind
 from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 
@@ -25,7 +25,7 @@ _BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
 
 def bootstrap_case(spec: NodeGroupSpec) -> BootstrapCase:
     """Who starts the kubelet: it follows from the kind of group and whether it has an AMI of its own."""
-    if spec.kind is Kind.SELF_MANAGED:
+    if spec.kind is NodeGroupKind.SELF_MANAGED:
         return BootstrapCase.SELF_MANAGED
     return BootstrapCase.CUSTOM_AMI if spec.ami_id else BootstrapCase.EKS
 
@@ -192,7 +192,7 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
             f"{spec.ami_id!r} is no AMI ID.",
             value=spec.ami_id,
         )
-    if spec.ami_id is not None and spec.ami_type is not None and spec.kind is Kind.MANAGED:
+    if spec.ami_id is not None and spec.ami_type is not None and spec.kind is NodeGroupKind.MANAGED:
         report(
             "ami-type-with-id",
             (*spec.path, "amiType"),
@@ -205,7 +205,7 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
         # Source: EKS API, UpdateNodegroupVersion: without a release the latest one is taken.
         then = (
             "it is looked up at every run, and each release of AWS replaces the nodes"
-            if spec.kind is Kind.SELF_MANAGED
+            if spec.kind is NodeGroupKind.SELF_MANAGED
             else "EKS takes the newest one when it creates the group and at every change of its launch template"
         )
         report(
@@ -219,7 +219,7 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
 def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: Report) -> None:
     path = (*spec.ami_path, "release")
     release = spec.ami_release or ""
-    if spec.kind is Kind.SELF_MANAGED:
+    if spec.kind is NodeGroupKind.SELF_MANAGED:
         report(
             "release-self-managed",
             path,

@@ -15,7 +15,7 @@ Pairs = tuple[tuple[str, str], ...]
 """A mapping as sorted pairs: hashable, and the same bytes every time."""
 
 
-class Kind(StrEnum):
+class NodeGroupKind(StrEnum):
     """Who runs the group: the EKS API, or an Auto Scaling Group of our own."""
 
     MANAGED = "managed"
@@ -111,7 +111,7 @@ class NodeGroupPlan:
     name: str
     name_prefix: str
     launch_template_prefix: str
-    kind: Kind
+    kind: NodeGroupKind
     case: BootstrapCase
     architecture: Architecture
     instance_types: tuple[InstanceType, ...]

@@ -9,7 +9,7 @@ from multiarch.facts.ami_families import AmiFamily, data_device, root_device
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, max_pods, recommended_max_pods
 from multiarch.nodes import checks, image
-from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, Kind, NodeGroupPlan, Update
+from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, NodeGroupKind, NodeGroupPlan, Update
 from multiarch.nodes.report import Noting, Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import UserDataError, render
@@ -48,7 +48,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
     plan = NodeGroupPlan(
         path=spec.path,
         name=spec.name,
-        name_prefix=f"{spec.name}-" if spec.kind is Kind.MANAGED else f"{context.name}-{spec.name}-",
+        name_prefix=f"{spec.name}-" if spec.kind is NodeGroupKind.MANAGED else f"{context.name}-{spec.name}-",
         launch_template_prefix=f"{context.name}-{spec.name}-",
         kind=spec.kind,
         case=case,
@@ -98,7 +98,7 @@ def _update(spec: NodeGroupSpec, report: Report) -> Update:
             "maxUnavailable and maxUnavailablePercentage are both given.",
             value=spec.max_unavailable,
         )
-    if spec.force and spec.kind is Kind.SELF_MANAGED:
+    if spec.force and spec.kind is NodeGroupKind.SELF_MANAGED:
         report("update-force", (*path, "force"), "force is for managed groups.", value=True)
     if spec.max_unavailable_percentage is not None:
         return Update(None, spec.max_unavailable_percentage, spec.force)

@@ -8,7 +8,7 @@ from multiarch.errors import KeyPath
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
-from multiarch.nodes.model import CapacityType, Kind, Pairs
+from multiarch.nodes.model import CapacityType, NodeGroupKind, Pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class NodeGroupSpec:
     ami_path: KeyPath
     name: str
     half: Architecture | None
-    kind: Kind
+    kind: NodeGroupKind
     capacity_type: CapacityType
     instance_types: tuple[str, ...]
     minimum: int

@@ -146,7 +146,9 @@ def _about_karpenter(plan: AutoscalingPlan, batches: Sequence[Batch]) -> Iterato
             "kube-scheduler leaves those that are too many waiting, until Karpenter's next round. Here the spread "
             "holds at once."
         )
-    both = sorted(pool.name for pool in plan.karpenter.pools if len({kind.architecture for kind in pool.kinds}) > 1)
+    both = sorted(
+        pool.name for pool in plan.karpenter.pools if len({kind.architecture for kind in pool.capacities}) > 1
+    )
     if both:
         yield (
             f"{', '.join(both)}: of two architectures; where neither the pods nor their room on a type decide, prices "

@@ -69,7 +69,7 @@ class Pool:
     ) -> None:
         """Work out shapes and labels of all types."""
         self.plan = plan
-        order = [kind.architecture for kind in plan.kinds]
+        order = [capacity.architecture for capacity in plan.capacities]
         self.types = tuple(sorted(plan.instance_types, key=lambda each: _size(each, order)))
         wanted = next((each.values for each in plan.requirements if each.key == ZONE), ())
         self.zones = tuple(wanted) or zones

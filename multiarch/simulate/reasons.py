@@ -59,9 +59,9 @@ class Known:
 
     def _node_pools(self) -> Iterator[GroupView]:
         for pool in self.pools:
-            kinds = " and ".join(f"{kind.architecture} {kind.capacity_type}" for kind in pool.plan.kinds)
+            capacities = " and ".join(f"{each.architecture} {each.capacity_type}" for each in pool.plan.capacities)
             yield GroupView(
-                pool.plan.name, f"NodePool, {kinds}", Autoscaler.KARPENTER, pool.plan.weight, None, "", pool
+                pool.plan.name, f"NodePool, {capacities}", Autoscaler.KARPENTER, pool.plan.weight, None, "", pool
             )
 
     def _place(self, view: GroupView) -> tuple[int, int, str]:

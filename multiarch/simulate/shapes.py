@@ -11,7 +11,7 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.instance_types import InstanceType, max_pods
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.facts.node_resources import allocatable
-from multiarch.nodes.model import Kind, NodeGroupPlan
+from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.resources import Resources
 
@@ -30,7 +30,7 @@ def group_shape(
     reserve = group.max_pods if group.family is AmiFamily.BOTTLEROCKET else None
     given = allocatable(instance, pods=group.max_pods, disk_gib=group.disk_size, reserve_for=reserve)
     asked = sorted(name for name in names if group.made_name.fullmatch(name))
-    more = {EKS_NODE_GROUP: asked[0] if asked else _made_name(group)} if group.kind is Kind.MANAGED else {}
+    more = {EKS_NODE_GROUP: asked[0] if asked else _made_name(group)} if group.kind is NodeGroupKind.MANAGED else {}
     return _shape(group, instance, given, zones=group.zones or zones, region=region, more=more)
 
 
@@ -52,7 +52,7 @@ def pool_shape(
 
 def asg_name(group: NodeGroupPlan) -> str:
     """A name that AWS could give the group's Auto Scaling Group."""
-    return f"eks-{_made_name(group)}-{_UUID}" if group.kind is Kind.MANAGED else _made_name(group)
+    return f"eks-{_made_name(group)}-{_UUID}" if group.kind is NodeGroupKind.MANAGED else _made_name(group)
 
 
 def _made_name(group: NodeGroupPlan) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from multiarch.autoscaling.model import Autoscaler, ScaleDown
-from multiarch.autoscaling.order import parse_kind
+from multiarch.autoscaling.order import parse_capacity
 from multiarch.autoscaling.spec import (
     ROOT,
     AutoscalingSpec,
@@ -25,7 +25,7 @@ def autoscaling_spec(words: Autoscaling) -> AutoscalingSpec:
         use=Autoscaler(words.use),
         migrate_from=Autoscaler(words.migrate_from) if words.migrate_from else None,
         prefer=Architecture(words.prefer),
-        order=tuple(parse_kind(kind) for kind in words.order) if words.order else None,
+        order=tuple(parse_capacity(kind) for kind in words.order) if words.order else None,
         written=frozenset(fields[name].alias or name for name in words.model_fields_set),
         cluster_autoscaler=_cluster_autoscaler(words.cluster_autoscaler),
         karpenter=_karpenter(words.karpenter),

@@ -12,7 +12,7 @@ from multiarch.errors import KeyPath, StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
-from multiarch.nodes.model import CapacityType, Kind, NodeGroupPlan, Pairs
+from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan, Pairs
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
@@ -243,7 +243,7 @@ def _spec(
         ami_path=ami_path,
         name=name,
         half=half,
-        kind=Kind(words.kind),
+        kind=NodeGroupKind(words.kind),
         capacity_type=CapacityType(words.capacity_type),
         instance_types=instance_types,
         minimum=words.min_size,

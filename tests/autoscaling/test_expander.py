@@ -19,11 +19,10 @@ from multiarch.autoscaling.expander import (
     plan_priorities,
     priorities_text,
 )
-from multiarch.autoscaling.model import Kind as Capacity
-from multiarch.autoscaling.model import Priority
-from multiarch.autoscaling.order import DEFAULT_ORDER, parse_kind
+from multiarch.autoscaling.model import Capacity, Priority
+from multiarch.autoscaling.order import DEFAULT_ORDER, parse_capacity
 from multiarch.facts.architectures import Architecture
-from multiarch.nodes.model import CapacityType, Kind, NodeGroupPlan
+from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from tests.nodes.builders import node_group
 from tests.stack.words import plan
 
@@ -33,7 +32,9 @@ NEAR = ["api", "api-arm", "api-arm64", "arm", "eks", "eks-api", "api-0", "api-be
 NAMES = st.one_of(
     st.sampled_from(NEAR), st.from_regex(r"[a-z][a-z0-9]{0,6}(-[a-f0-9]{1,8}){0,4}", fullmatch=True)
 ).filter(lambda name: len(name) <= 36)
-KINDS = st.tuples(st.sampled_from(list(Kind)), st.sampled_from(list(CapacityType)), st.sampled_from(list(Architecture)))
+KINDS = st.tuples(
+    st.sampled_from(list(NodeGroupKind)), st.sampled_from(list(CapacityType)), st.sampled_from(list(Architecture))
+)
 GROUPS = st.dictionaries(NAMES, KINDS, min_size=1, max_size=6)
 CLUSTERS = st.sampled_from(["eks", "shop-dev", "eks-api", "a", "Shop_1"])
 UUID = "2cc8f0b5-5c5d-4a1b-9d35-0a1b2c3d4e5f"
@@ -46,28 +47,32 @@ def asg_name(group: NodeGroupPlan, suffix: str) -> str:
     return f"eks-{own}-{UUID}" if group.kind == "managed" else own
 
 
-def group(name: str, cluster: str, kind: Kind, capacity: CapacityType, architecture: Architecture) -> NodeGroupPlan:
+def group(
+    name: str, cluster: str, kind: NodeGroupKind, capacity: CapacityType, architecture: Architecture
+) -> NodeGroupPlan:
     """A group's plan with the name's prefix as planning makes it; a test below holds the two together."""
-    prefix = f"{name}-" if kind is Kind.MANAGED else f"{cluster}-{name}-"
+    prefix = f"{name}-" if kind is NodeGroupKind.MANAGED else f"{cluster}-{name}-"
     made = node_group(architecture=architecture)
     return replace(made, name=name, name_prefix=prefix, kind=kind, capacity_type=capacity)
 
 
-def groups_of(words: dict[str, tuple[Kind, CapacityType, Architecture]], cluster: str) -> tuple[NodeGroupPlan, ...]:
+def groups_of(
+    words: dict[str, tuple[NodeGroupKind, CapacityType, Architecture]], cluster: str
+) -> tuple[NodeGroupPlan, ...]:
     return tuple(group(name, cluster, *row) for name, row in sorted(words.items()))
 
 
 def test_these_groups_are_named_as_planned_ones_are() -> None:
     planned = plan({"nodeGroups": {"web": {"kind": "self-managed"}}}).node_groups
-    rows = {"web": (Kind.SELF_MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64),
-            "web-arm": (Kind.MANAGED, CapacityType.ON_DEMAND, Architecture.ARM64)}  # fmt: skip
+    rows = {"web": (NodeGroupKind.SELF_MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64),
+            "web-arm": (NodeGroupKind.MANAGED, CapacityType.ON_DEMAND, Architecture.ARM64)}  # fmt: skip
     assert [each.name_prefix for each in groups_of(rows, "shop-dev")] == [each.name_prefix for each in planned]
 
 
 @settings(max_examples=500, deadline=None)
 @given(GROUPS, CLUSTERS, SUFFIXES)
 def test_every_group_is_matched_by_its_own_expression_and_no_other(
-    words: dict[str, tuple[Kind, CapacityType, Architecture]], cluster: str, suffix: str
+    words: dict[str, tuple[NodeGroupKind, CapacityType, Architecture]], cluster: str, suffix: str
 ) -> None:
     groups = groups_of(words, cluster)
     for each in groups:
@@ -78,7 +83,7 @@ def test_every_group_is_matched_by_its_own_expression_and_no_other(
 @settings(max_examples=300, deadline=None)
 @given(GROUPS, CLUSTERS, SUFFIXES)
 def test_the_expander_keeps_exactly_the_groups_of_the_most_wanted_kind(
-    words: dict[str, tuple[Kind, CapacityType, Architecture]], cluster: str, suffix: str
+    words: dict[str, tuple[NodeGroupKind, CapacityType, Architecture]], cluster: str, suffix: str
 ) -> None:
     groups = groups_of(words, cluster)
     priorities = plan_priorities(groups, DEFAULT_ORDER, written={})
@@ -88,9 +93,9 @@ def test_the_expander_keeps_exactly_the_groups_of_the_most_wanted_kind(
     assert choose(priorities_text(priorities), names) == wanted
 
 
-API = group("api", "shop-dev", Kind.MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64)
-A = group("a", "shop-dev", Kind.MANAGED, CapacityType.ON_DEMAND, Architecture.ARM64)
-B = group("b", "shop-dev", Kind.MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64)
+API = group("api", "shop-dev", NodeGroupKind.MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64)
+A = group("a", "shop-dev", NodeGroupKind.MANAGED, CapacityType.ON_DEMAND, Architecture.ARM64)
+B = group("b", "shop-dev", NodeGroupKind.MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64)
 
 
 def test_an_expression_is_anchored_and_ends_where_the_name_does() -> None:
@@ -103,7 +108,7 @@ def test_an_expression_is_anchored_and_ends_where_the_name_does() -> None:
 
 
 def test_special_characters_of_a_name_mean_themselves() -> None:
-    dotted = replace(API, name_prefix="a.p+i-", kind=Kind.SELF_MANAGED)
+    dotted = replace(API, name_prefix="a.p+i-", kind=NodeGroupKind.SELF_MANAGED)
     assert group_regex(dotted) == r"^a\.p\+i-[0-9a-f]+$"
     assert re.search(group_regex(dotted), "a.p+i-20260715093000123400000001")
     assert not re.search(group_regex(dotted), "axpi-20260715093000123400000001")
@@ -179,5 +184,5 @@ def test_written_priorities_replace_derived_ones_and_cordoned_groups_come_last()
 
 
 def test_a_kind_that_the_order_leaves_out_comes_after_all_that_it_names() -> None:
-    rows = plan_priorities([A, B], [parse_kind("amd64-on-demand")], written={})
+    rows = plan_priorities([A, B], [parse_capacity("amd64-on-demand")], written={})
     assert [row.group for row in rows] == ["b", "a"]

@@ -51,7 +51,7 @@ def test_a_self_managed_group_adds_its_own_labels_alone() -> None:
 
 def test_a_node_pool_adds_its_own_labels_and_those_of_karpenter() -> None:
     pool = KARPENTER.pools[0]
-    assert (pool.kinds[0].capacity_type, pool.labels) == (CapacityType.SPOT, (("pool", "general"),))
+    assert (pool.capacities[0].capacity_type, pool.labels) == (CapacityType.SPOT, (("pool", "general"),))
     assert node_labels(pool, instance_type("m7g.large"), zone="eu-west-1a").known == {
         **KUBERNETES,
         "karpenter.k8s.aws/ec2nodeclass": "default",

@@ -8,7 +8,7 @@ from multiarch.autoscaling.tags import autoscaler_tags
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type
-from multiarch.nodes.model import BootstrapCase, CapacityType, Kind
+from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind
 from tests.nodes.builders import Wishes, node_group
 from tests.stack.words import plan
 
@@ -37,7 +37,7 @@ def test_a_managed_group_tells_labels_taints_disk_and_capacity_type() -> None:
 
 def test_a_self_managed_group_has_no_label_of_eks() -> None:
     group = node_group(AmiFamily.AL2023, BootstrapCase.SELF_MANAGED, Architecture.ARM64, WISHES)
-    assert group.kind is Kind.SELF_MANAGED
+    assert group.kind is NodeGroupKind.SELF_MANAGED
     assert CAPACITY not in dict(autoscaler_tags(group, "shop-dev"))
 
 

@@ -2,80 +2,101 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.autoscaling.model import Kind
-from multiarch.autoscaling.order import DEFAULT_ORDER, parse_kind, preferring, rank
-from multiarch.autoscaling.weights import MOST_WISHES, Wish, cordon, weigh
+from multiarch.autoscaling.model import Capacity
+from multiarch.autoscaling.order import DEFAULT_ORDER, parse_capacity, preferring, rank
+from multiarch.autoscaling.weights import MAX_POOLS, PoolDraft, cordon, weigh
 from multiarch.facts.architectures import Architecture
+from multiarch.stack.autoscaling import autoscaling_spec
+from multiarch.stack.schema.autoscaling import Autoscaling
+
+SPEC = autoscaling_spec(Autoscaling()).karpenter.pools[0]
 
 
-def wishes(number: int, written: dict[int, int]) -> list[Wish]:
-    """Pools of ``number`` wishes with all kinds; those in ``written`` are of one kind and have a weight."""
+def draft(name: str, *capacities: Capacity, index: int = 0, weight: int | None = None) -> PoolDraft:
+    spec = replace(
+        SPEC,
+        architectures=tuple({capacity.architecture for capacity in capacities}),
+        capacity_types=tuple({capacity.capacity_type for capacity in capacities}),
+        weight=weight,
+    )
+    return PoolDraft(spec, index, name, capacities)
+
+
+def drafts(number: int, written: dict[int, int]) -> list[PoolDraft]:
+    """The NodePools of ``number`` pools: of all capacities, or of one for those that have a weight in ``written``."""
     made = []
     for index in range(number):
         if index in written:
-            made.append(Wish(f"w{index}", (DEFAULT_ORDER[0],), index, written[index]))
+            made.append(draft(f"w{index}", DEFAULT_ORDER[0], index=index, weight=written[index]))
         else:
-            made += [Wish(f"w{index}-{kind}", (kind,), index, None) for kind in DEFAULT_ORDER]
+            made += [draft(f"w{index}-{each}", each, index=index) for each in DEFAULT_ORDER]
     return made
 
 
-WRITTEN = st.dictionaries(st.integers(0, MOST_WISHES - 1), st.integers(1, 100), max_size=10).filter(
+WRITTEN = st.dictionaries(st.integers(0, MAX_POOLS - 1), st.integers(1, 100), max_size=10).filter(
     lambda weights: len(set(weights.values())) == len(weights)
 )
 
 
-@given(st.integers(1, MOST_WISHES), WRITTEN)
+@given(st.integers(1, MAX_POOLS), WRITTEN)
 def test_weights_are_unique_in_karpenters_range_and_written_ones_stay(number: int, written: dict[int, int]) -> None:
-    made = wishes(number, written)
+    made = drafts(number, written)
     weights = weigh(made, DEFAULT_ORDER)
-    assert set(weights) == {wish.name for wish in made}
+    assert set(weights) == {each.name for each in made}
     assert len(set(weights.values())) == len(weights)
     assert all(1 <= weight <= 100 for weight in weights.values())
-    assert all(weights[wish.name] == wish.written for wish in made if wish.written is not None)
+    assert all(weights[each.name] == each.written_weight for each in made if each.written_weight is not None)
 
 
-@given(st.integers(1, MOST_WISHES))
-def test_every_pool_of_a_more_wanted_kind_comes_before_all_of_a_less_wanted_one(number: int) -> None:
-    made = wishes(number, {})
+@given(st.integers(1, MAX_POOLS))
+def test_every_pool_of_a_capacity_comes_before_all_of_the_next_in_the_order(number: int) -> None:
+    made = drafts(number, {})
     weights = weigh(made, DEFAULT_ORDER)
-    in_order = sorted(made, key=lambda wish: -weights[wish.name])
-    places = [rank(wish.kinds[0], DEFAULT_ORDER) for wish in in_order]
+    in_order = sorted(made, key=lambda each: -weights[each.name])
+    places = [rank(each.capacities[0], DEFAULT_ORDER) for each in in_order]
     assert places == sorted(places)
 
 
-@given(st.integers(1, MOST_WISHES))
+@given(st.integers(1, MAX_POOLS))
 def test_cordoned_pools_have_the_lowest_weights_in_the_same_order(number: int) -> None:
-    made = wishes(number, {})
+    made = drafts(number, {})
     low, usual = cordon(made, DEFAULT_ORDER), weigh(made, DEFAULT_ORDER)
     assert sorted(low.values()) == list(range(1, len(made) + 1))
     assert sorted(low, key=low.__getitem__) == sorted(usual, key=usual.__getitem__)
 
 
 def test_the_default_weights_are_ninety_seventy_fifty_thirty() -> None:
-    weights = weigh(wishes(1, {}), DEFAULT_ORDER)
+    weights = weigh(drafts(1, {}), DEFAULT_ORDER)
     assert list(weights.values()) == [90, 70, 50, 30]
 
 
-def test_a_pool_of_both_architectures_counts_with_the_more_wanted_one() -> None:
-    both = tuple(Kind(each, DEFAULT_ORDER[0].capacity_type) for each in Architecture)
-    assert weigh([Wish("general-spot", both, 0, None)], DEFAULT_ORDER) == {"general-spot": 90}
+def test_a_pool_of_both_architectures_counts_as_the_first_in_the_order() -> None:
+    both = tuple(Capacity(each, DEFAULT_ORDER[0].capacity_type) for each in Architecture)
+    assert weigh([draft("general-spot", *both)], DEFAULT_ORDER) == {"general-spot": 90}
 
 
 def test_a_derived_weight_moves_out_of_a_written_ones_way() -> None:
-    made = [Wish("a", (DEFAULT_ORDER[1],), 0, 90), Wish("b", (DEFAULT_ORDER[0],), 0, None)]
+    made = [draft("a", DEFAULT_ORDER[1], weight=90), draft("b", DEFAULT_ORDER[0])]
     assert weigh(made, DEFAULT_ORDER) == {"a": 90, "b": 89}
 
 
 def test_the_default_order_is_arm64_first_and_spot_before_on_demand() -> None:
-    assert [str(kind) for kind in DEFAULT_ORDER] == ["arm64-spot", "arm64-on-demand", "amd64-spot", "amd64-on-demand"]
-    assert [str(kind) for kind in preferring(Architecture.AMD64)] == [
+    assert [str(capacity) for capacity in DEFAULT_ORDER] == [
+        "arm64-spot",
+        "arm64-on-demand",
+        "amd64-spot",
+        "amd64-on-demand",
+    ]
+    assert [str(capacity) for capacity in preferring(Architecture.AMD64)] == [
         "amd64-spot", "amd64-on-demand", "arm64-spot", "arm64-on-demand",
     ]  # fmt: skip
 
 
-def test_kinds_that_the_order_leaves_out_share_the_place_behind_it() -> None:
-    order = [parse_kind("amd64-on-demand")]
-    assert [rank(kind, order) for kind in DEFAULT_ORDER] == [1, 1, 1, 0]
+def test_capacities_that_the_order_leaves_out_share_the_last_place() -> None:
+    order = [parse_capacity("amd64-on-demand")]
+    assert [rank(capacity, order) for capacity in DEFAULT_ORDER] == [1, 1, 1, 0]

@@ -234,8 +234,12 @@ def _create_nodes(rig: Rig, pools: Pools) -> None:
 
 
 def _what(group: str, architectures: Sequence[str], karpenter: KarpenterPlan) -> str:
-    kinds = {pool.name: pool.kinds for pool in karpenter.pools}
-    return f"{group} {_ARCHITECTURES.join(architectures)} {kinds[group][0].capacity_type}" if group in kinds else group
+    capacities = {pool.name: pool.capacities for pool in karpenter.pools}
+    return (
+        f"{group} {_ARCHITECTURES.join(architectures)} {capacities[group][0].capacity_type}"
+        if group in capacities
+        else group
+    )
 
 
 def _either(what: str) -> str:

@@ -11,16 +11,16 @@ from multiarch.autoscaling.model import (
     Autoscaler,
     AutoscalingPlan,
     Budget,
+    Capacity,
     ClusterAutoscalerPlan,
     KarpenterPlan,
-    Kind,
     NodeClassPlan,
     NodePoolPlan,
     Priority,
     Requirement,
     ScaleDown,
 )
-from multiarch.autoscaling.order import DEFAULT_ORDER, parse_kind
+from multiarch.autoscaling.order import DEFAULT_ORDER, parse_capacity
 from multiarch.facts.instance_types import instance_type
 from multiarch.facts.taints import parse_taint
 from tests.components.declared import World
@@ -63,16 +63,22 @@ CLUSTER_AUTOSCALER = ClusterAutoscalerPlan(
 )
 
 
-def _pool(name: str, weight: int, kinds: tuple[Kind, ...], type_: str) -> NodePoolPlan:
-    arm64 = any(kind.architecture == "arm64" for kind in kinds)
+def _pool(name: str, weight: int, capacities: tuple[Capacity, ...], type_: str) -> NodePoolPlan:
+    arm64 = any(capacity.architecture == "arm64" for capacity in capacities)
     return NodePoolPlan(
         key="autoscaling.karpenter.nodePools.general",
         name=name,
         weight=weight,
-        kinds=kinds,
+        capacities=capacities,
         requirements=(
-            Requirement("karpenter.sh/capacity-type", "In", tuple(sorted({str(kind.capacity_type) for kind in kinds}))),
-            Requirement("kubernetes.io/arch", "In", tuple(sorted({str(kind.architecture) for kind in kinds}))),
+            Requirement(
+                "karpenter.sh/capacity-type",
+                "In",
+                tuple(sorted({str(capacity.capacity_type) for capacity in capacities})),
+            ),
+            Requirement(
+                "kubernetes.io/arch", "In", tuple(sorted({str(capacity.architecture) for capacity in capacities}))
+            ),
         ),
         instance_types=(instance_type(type_),),
         labels=(("pool", "general"),),
@@ -100,8 +106,8 @@ KARPENTER = KarpenterPlan(
         max_pods=None,
     ),
     pools=(
-        _pool("general-arm64-spot", 90, (parse_kind("arm64-spot"),), "m7g.large"),
-        _pool("general-amd64-on-demand", 10, (parse_kind("amd64-on-demand"),), "m7i.large"),
+        _pool("general-arm64-spot", 90, (parse_capacity("arm64-spot"),), "m7g.large"),
+        _pool("general-amd64-on-demand", 10, (parse_capacity("amd64-on-demand"),), "m7i.large"),
     ),
 )
 

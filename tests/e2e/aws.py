@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from multiarch.nodes.model import Kind, NodeGroupPlan
+from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 from sandbox.inventory import Aws
 
 Row = dict[str, Any]
@@ -31,7 +31,7 @@ class Group:
 def group(aws: Aws, cluster: str, plan: NodeGroupPlan) -> Group:
     """Find a group by the tags that its instances carry."""
     ec2 = aws.client("ec2")
-    managed = managed_group(aws, cluster, plan.name) if plan.kind is Kind.MANAGED else None
+    managed = managed_group(aws, cluster, plan.name) if plan.kind is NodeGroupKind.MANAGED else None
     groups = aws.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
     if managed:
         own = [row["name"] for row in managed["resources"]["autoScalingGroups"]]

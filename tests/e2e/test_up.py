@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from multiarch.facts.architectures import Architecture
-from multiarch.nodes.model import Kind, NodeGroupPlan
+from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 from multiarch.stack.model import NewNetwork, Plan
 from sandbox.inventory import Aws
 from tests.e2e import aws as held
@@ -23,7 +23,7 @@ EKS_SAYS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSch
 UNTAGGED = "aws:iam/openIdConnectProvider:OpenIdConnectProvider"
 
 
-def groups(world: World, stack: str, kind: Kind | None = None) -> Iterator[tuple[NodeGroupPlan, held.Group]]:
+def groups(world: World, stack: str, kind: NodeGroupKind | None = None) -> Iterator[tuple[NodeGroupPlan, held.Group]]:
     plan, aws = world.plan(stack), world.aws(stack)
     for group in plan.node_groups:
         if kind in (None, group.kind):
@@ -70,7 +70,7 @@ def test_groups_have_the_planned_sizes_and_as_many_running_instances(platform: W
 
 
 def test_managed_groups_tell_the_nodes_taints_in_the_spelling_of_eks(platform: World, stack: str) -> None:
-    for plan, group in groups(platform, stack, Kind.MANAGED):
+    for plan, group in groups(platform, stack, NodeGroupKind.MANAGED):
         assert group.managed is not None
         told = [(row["key"], row.get("value", ""), row["effect"]) for row in group.managed.get("taints", [])]
         assert told == [(taint.key, taint.value, EKS_SAYS[taint.effect]) for taint in plan.taints]
@@ -82,7 +82,7 @@ def test_managed_groups_tell_the_nodes_taints_in_the_spelling_of_eks(platform: W
 
 
 def test_self_managed_groups_tell_the_kubelet_its_taints_and_labels(platform: World, stack: str) -> None:
-    for plan, group in groups(platform, stack, Kind.SELF_MANAGED):
+    for plan, group in groups(platform, stack, NodeGroupKind.SELF_MANAGED):
         text = held.user_data(group.template)
         assert plan.taints or plan.architecture is Architecture.AMD64
         for taint in plan.taints:
