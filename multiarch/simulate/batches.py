@@ -1,4 +1,4 @@
-"""Pods by what they ask for: those that nothing tells apart are judged once."""
+"""Pods grouped by their spec: those that differ in nothing but their names are judged once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from multiarch.simulate.model import Batch
 
 
 def batches_of(pods: Iterable[Pod]) -> list[Batch]:
-    """Return batches in the order in which the first pod of each comes."""
+    """Return the batches in the order of their first pods."""
     found: dict[tuple[object, ...], list[Pod]] = {}
     for pod in pods:
         found.setdefault((pod.namespace, pod.owner, pod.labels, pod.spec), []).append(pod)
@@ -27,21 +27,21 @@ def batches_of(pods: Iterable[Pod]) -> list[Batch]:
         if sample.owner is None and len(alike) > 1:
             name = f"{name} and {len(alike) - 1} like it"
         matters = bool(sample.spec.pod_anti_affinity) or (sample.namespace, sample.labels) in counted
-        made.append(Batch(number, name, tuple(alike), _ruled(sample.spec), matters))
+        made.append(Batch(number, name, tuple(alike), _depends_on_pods(sample.spec), matters))
     return made
 
 
 def mentioned(spec: PodSpec) -> Iterator[str]:
-    """Yield the labels by which a spec tells nodes apart: those that it asks of its node, and domains of its rules.
+    """Yield the node labels that a spec uses: in its node selector and affinity, and as topology keys.
 
-    Old names of labels come as the new ones; zones and hosts only where the node itself is asked for them.
+    Deprecated labels come under their new names; zone and host name only as part of a node selector or affinity.
     """
     yield from (REPLACED_BY.get(key, key) for key in _written(spec.affinity))
     yield from domains_of(spec)
 
 
 def domains_of(spec: PodSpec) -> Iterator[str]:
-    """Yield the labels, but zone and host name, by which a spec spreads pods or keeps them apart or together."""
+    """Yield the topology keys, except zone and host name, of a spec's spread constraints and pod (anti-)affinity."""
     keys = (*(rule.topology_key for rule in spec.spread), *(term.topology_key for term in _terms(spec)))
     yield from (key for key in keys if key not in (ZONE, HOSTNAME))
 
@@ -64,18 +64,18 @@ def _expressions(affinity: NodeAffinity) -> Iterator[Expression]:
     yield from (expression for term in terms for expression in term.expressions)
 
 
-def _ruled(spec: PodSpec) -> bool:
+def _depends_on_pods(spec: PodSpec) -> bool:
     return bool(spec.spread or _terms(spec))
 
 
 def _terms(spec: PodSpec) -> tuple[PodTerm, ...]:
-    """Terms about other pods, required and preferred."""
-    wishes = (*spec.preferred_pod_affinity, *spec.preferred_pod_anti_affinity)
-    return (*spec.pod_affinity, *spec.pod_anti_affinity, *(wish.term for wish in wishes))
+    """Pod affinity and anti-affinity terms, required and preferred."""
+    preferred = (*spec.preferred_pod_affinity, *spec.preferred_pod_anti_affinity)
+    return (*spec.pod_affinity, *spec.pod_anti_affinity, *(each.term for each in preferred))
 
 
 def _counted(samples: list[Pod]) -> set[tuple[str, Labels]]:
-    """Namespaces and labels of pods that any pod's rule is about. Counting others would only take time."""
+    """Namespaces and labels of the pods that some pod's rule selects. Counting others would only take time."""
     rules = {rule: None for sample in samples for rule in _rules(sample)}
     peers = {(sample.namespace, sample.labels) for sample in samples}
     return {
@@ -86,7 +86,7 @@ def _counted(samples: list[Pod]) -> set[tuple[str, Labels]]:
 
 
 def _rules(sample: Pod) -> Iterator[BoundTerm]:
-    """Yield a pod's rules as terms that say which pods they are about."""
+    """Yield a pod's rules as terms that select pods."""
     labels = dict(sample.labels)
     for constraint in sample.spec.spread:
         yield BoundTerm(constraint.topology_key, constraint.selector_for(labels), (sample.namespace,), None)

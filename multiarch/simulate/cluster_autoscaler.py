@@ -1,8 +1,8 @@
-"""The cluster autoscaler, simulated: node groups grow, one group at a time, for pods that found no room.
+"""The cluster autoscaler, simulated: node groups grow, one at a time, for pods without a node.
 
-Its rules: for each group below its maximum, pack the waiting pods onto new nodes of it, largest first; of the groups
-that help anybody, the priority expander keeps the best, and of several the one whose new nodes would waste least;
-grow it, and begin again with the pods that are left. Preferred affinity and ``PreferNoSchedule`` play no part.
+Its rules: for each group below its maximum, pack the pending pods onto new nodes of it, largest first; of the groups
+that help any pod, the priority expander keeps those of the highest priority, and least-waste chooses among them; grow
+that group, and start again with the remaining pods. Preferred affinity and ``PreferNoSchedule`` are ignored.
 Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
 """
 
@@ -25,21 +25,21 @@ from multiarch.simulate.nodes import Nodes
 Waiting = dict[Batch, list[Pod]]
 """Pods without a node, by batch, in their order."""
 Reasons = dict[tuple[int, str], str]
-"""Why a group took no pod of a batch when it was its turn, by the batch's number and the group's name."""
+"""Why a group took no pod of a batch when it was tried, by the batch's number and the group's name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Growing:
-    """A node group that the autoscaler may grow to ``most`` nodes. ``asg`` is a name that AWS could give it."""
+class ScalableGroup:
+    """A node group that may grow to ``max_size`` nodes. ``asg`` is a possible name of its Auto Scaling Group."""
 
     name: str
     asg: str
     shape: NodeShape
-    most: int
+    max_size: int
 
 
 @dataclass(slots=True)
-class _Bin:
+class _NewNode:
     node: Node
     zone: str | None
     free: Resources
@@ -47,14 +47,14 @@ class _Bin:
 
 
 @dataclass(slots=True)
-class _Packing:
+class _Estimate:
     """New nodes of one group, as the autoscaler estimates them."""
 
-    group: Growing
-    bins: list[_Bin]
+    group: ScalableGroup
+    bins: list[_NewNode]
 
     def waste(self) -> float:
-        """The least-waste expander's score: the parts of CPU and memory that nobody asks for, added up."""
+        """The least-waste expander's score: the unrequested shares of CPU and memory, added up."""
         cpu = sum(pod.requests.cpu for each in self.bins for _, pod in each.pods)
         memory = sum(pod.requests.memory for each in self.bins for _, pod in each.pods)
         whole = self.group.shape.allocatable
@@ -63,9 +63,9 @@ class _Packing:
 
 
 def grow(
-    plan: ClusterAutoscalerPlan, groups: Sequence[Growing], nodes: Nodes, waiting: Waiting, reasons: Reasons
+    plan: ClusterAutoscalerPlan, groups: Sequence[ScalableGroup], nodes: Nodes, waiting: Waiting, reasons: Reasons
 ) -> None:
-    """Add nodes for ``waiting`` pods until no group helps, take placed pods out of ``waiting``, record reasons."""
+    """Add nodes for ``waiting`` pods until no group helps; remove placed pods from ``waiting`` and record reasons."""
     text = priorities_text(plan.priorities)
     by_asg = {group.asg: group for group in groups}
     while waiting:
@@ -73,26 +73,26 @@ def grow(
         if not able:
             return
         packings = [_pack(by_asg[asg], nodes, waiting) for asg in choose(text, able)]
-        best = min((each for each in packings if each.bins), key=_Packing.waste, default=None)
+        best = min((each for each in packings if each.bins), key=_Estimate.waste, default=None)
         if best is None:
             return
         for other in packings:
             if other is not best:
-                _say_waste(other, best, reasons)
+                _record_waste(other, best, reasons)
         _settle(best, nodes, waiting)
 
 
-def _helps(group: Growing, nodes: Nodes, waiting: Waiting, reasons: Reasons) -> bool:
-    """Whether a new node of the group would take any pod; says why not for each batch that it would not."""
-    full = nodes.count(group.name) >= group.most
-    maker = _Maker(group, nodes, None)
+def _helps(group: ScalableGroup, nodes: Nodes, waiting: Waiting, reasons: Reasons) -> bool:
+    """Whether a new node of the group would take any pod; records the reason for each batch that it would not take."""
+    full = nodes.count(group.name) >= group.max_size
+    maker = _Estimator(group, nodes, None)
     any_pod = False
     for batch in waiting:
         key = (batch.number, group.name)
         if nodes.fit.why_never(batch.sample, group.shape) is not None:
             continue
         if full:
-            reasons[key] = f"{group.name} is at its maxSize {group.most}"
+            reasons[key] = f"{group.name} is at its maxSize {group.max_size}"
         elif (why := maker.why_not_new(batch, nodes)) is not None:
             reasons[key] = why
         else:
@@ -100,27 +100,27 @@ def _helps(group: Growing, nodes: Nodes, waiting: Waiting, reasons: Reasons) -> 
     return any_pod
 
 
-def _pack(group: Growing, nodes: Nodes, waiting: Waiting) -> _Packing:
-    """Estimate: largest pods first, each onto the first new node with room."""
+def _pack(group: ScalableGroup, nodes: Nodes, waiting: Waiting) -> _Estimate:
+    """Estimate the new nodes: largest pods first, each on the first new node with room."""
     whole = group.shape.allocatable
-    placements = _copy(nodes, waiting) if nodes.ruled else None
-    packing = _Packing(group, [])
+    placements = _copy(nodes, waiting) if nodes.pod_rules else None
+    packing = _Estimate(group, [])
 
     def size(batch: Batch) -> float:
         wanted = batch.sample.requests
         return wanted.cpu / max(whole.cpu, 1) + wanted.memory / max(whole.memory, 1)
 
     fitting = [batch for batch in waiting if nodes.fit.why_never(batch.sample, group.shape) is None]
-    maker = _Maker(group, nodes, placements)
+    maker = _Estimator(group, nodes, placements)
     for batch in sorted(fitting, key=lambda each: (-size(each), each.number)):
         maker.fill(packing.bins, batch, waiting[batch])
     return packing
 
 
-class _Maker:
-    """Fills new nodes of one group, and makes more while there may be more."""
+class _Estimator:
+    """Fills new nodes of one group, and adds more up to its maximum."""
 
-    def __init__(self, group: Growing, nodes: Nodes, placements: Placements | None) -> None:
+    def __init__(self, group: ScalableGroup, nodes: Nodes, placements: Placements | None) -> None:
         self._group = group
         self._placements = placements
         self._there = nodes.count(group.name)
@@ -128,8 +128,8 @@ class _Maker:
         zones = group.shape.zones or (None,)
         self._zones: dict[str | None, int] = {zone: nodes.in_zone(group.name, zone) for zone in zones}
 
-    def fill(self, bins: list[_Bin], batch: Batch, pods: Sequence[Pod]) -> None:
-        """Place as many of ``pods`` as go; the rest is left out of the bins."""
+    def fill(self, bins: list[_NewNode], batch: Batch, pods: Sequence[Pod]) -> None:
+        """Place as many of ``pods`` as fit."""
         able = [each for each in bins if batch.sample.spec.affinity.allows(each.node.labels)]
         for pod in pods:
             taken = self._first(able, batch, pod) or self._another(bins, able, batch, pod)
@@ -140,7 +140,7 @@ class _Maker:
             if self._placements is not None and batch.counted:
                 self._placements.place(pod, taken.node)
 
-    def _first(self, able: list[_Bin], batch: Batch, pod: Pod) -> _Bin | None:
+    def _first(self, able: list[_NewNode], batch: Batch, pod: Pod) -> _NewNode | None:
         while able and not able[0].free.covers(pod.requests):
             del able[0]
         for each in able:
@@ -148,12 +148,12 @@ class _Maker:
                 return each
         return None
 
-    def _another(self, bins: list[_Bin], able: list[_Bin], batch: Batch, pod: Pod) -> _Bin | None:
-        if self._there + len(bins) >= self._group.most or not self._empty.covers(pod.requests):
+    def _another(self, bins: list[_NewNode], able: list[_NewNode], batch: Batch, pod: Pod) -> _NewNode | None:
+        if self._there + len(bins) >= self._group.max_size or not self._empty.covers(pod.requests):
             return None
         allows = batch.sample.spec.affinity.allows
         good = (
-            _Bin(node, zone, self._empty)
+            _NewNode(node, zone, self._empty)
             for zone, node in self._candidates(len(bins))
             if allows(node.labels) and self._why_not(batch, node) is None
         )
@@ -168,21 +168,21 @@ class _Maker:
         return made
 
     def _candidates(self, more: int) -> Iterator[tuple[str | None, Node]]:
-        """The next node, in each of the zones that have fewest: an Auto Scaling Group keeps its zones even."""
+        """The next node, in each of the zones with the fewest nodes: an Auto Scaling Group keeps its zones balanced."""
         fewest = min(self._zones.values())
         for zone in [each for each, count in self._zones.items() if count == fewest]:
             yield zone, self._group.shape.node(f"{self._group.name}-{self._there + more + 1}", zone)
 
     def why_not_new(self, batch: Batch, nodes: Nodes) -> str | None:
-        """Say why an empty node of the group, the next that would be made, does not take a pod, or None."""
+        """Why the next new node of the group, while empty, does not take a pod, or None."""
         sample = batch.sample
         if not self._empty.covers(sample.requests):
-            short = "; ".join(str(each) for each in self._empty.shortages(sample.requests)) or "no room for a pod"
-            return f"too large for an empty node of {self._group.name} beside DaemonSets: {short}"
+            short = "; ".join(str(each) for each in self._empty.shortages(sample.requests)) or "max pods reached"
+            return f"too large for an empty node of {self._group.name}, DaemonSets included: {short}"
         said = ""
         for _, node in self._candidates(0):
             if not sample.spec.affinity.allows(node.labels):
-                said = said or f"the next node of {self._group.name} comes up in another zone: they are kept even"
+                said = said or f"the next node of {self._group.name} starts in another zone, to keep zones balanced"
                 continue
             reason = nodes.why_not(batch, node)
             if reason is None:
@@ -196,23 +196,23 @@ class _Maker:
 
 
 def _copy(nodes: Nodes, waiting: Waiting) -> Placements | None:
-    """Count anew what is placed, so that an estimate can be thrown away; None where no waiting pod asks."""
-    if not any(batch.ruled for batch in waiting) and not nodes.repelling:
+    """Copy the placements, so that an estimate can be dropped; None where no waiting pod depends on other pods."""
+    if not any(batch.depends_on_pods for batch in waiting) and not nodes.pod_anti_affinity:
         return None
     placements = Placements()
     nodes.replay(placements)
     return placements
 
 
-def _say_waste(other: _Packing, best: _Packing, reasons: Reasons) -> None:
-    text = f"of the same priority, and its nodes would waste more than {best.group.name}'s"
+def _record_waste(other: _Estimate, best: _Estimate, reasons: Reasons) -> None:
+    text = f"same priority, but its nodes would waste more than those of {best.group.name}"
     for each in other.bins:
         for batch, _ in each.pods:
             reasons[batch.number, other.group.name] = text
 
 
-def _settle(packing: _Packing, nodes: Nodes, waiting: Waiting) -> None:
-    """Make the nodes, and put the pods on them."""
+def _settle(packing: _Estimate, nodes: Nodes, waiting: Waiting) -> None:
+    """Add the nodes, and place the pods on them."""
     placed: Counter[Batch] = Counter()
     for each in packing.bins:
         made = nodes.make(packing.group.name, packing.group.shape, new=True, zone=each.zone)
@@ -220,10 +220,10 @@ def _settle(packing: _Packing, nodes: Nodes, waiting: Waiting) -> None:
             nodes.put(batch, pod, made)
             placed[batch] += 1
     for batch, count in placed.items():
-        # Those of one batch are alike, so they are placed in their order.
+        # Pods of one batch are placed in their order.
         waiting[batch] = waiting[batch][count:]
-    for batch in [each for each in waiting if each.ruled]:
-        # The first pods of an affinity may have let others in on nodes that are there.
+    for batch in [each for each in waiting if each.depends_on_pods]:
+        # The first pods of an affinity may have made room for others on existing nodes.
         waiting[batch] = [pod for pod in waiting[batch] if nodes.bind(batch, pod) is None]
     for batch in [each for each, pods in waiting.items() if not pods]:
         del waiting[batch]

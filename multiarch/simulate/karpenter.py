@@ -1,9 +1,9 @@
-"""Karpenter, simulated: which NodePool each waiting pod gets a node of, and how many nodes that makes.
+"""Karpenter, simulated: from which NodePool each pending pod gets a node, and how many nodes that makes.
 
-Its rules: pods in order of size; each onto a node that is about to be made, the one with fewest pods first, whatever
-pool made it; else a new node of the pool with the highest weight that the pod may use and whose limits leave room.
-A node about to be made keeps every instance type that still holds its pods; which of them is bought is a matter of
-prices, so the smallest is named here.
+Its rules: pods in order of size; each goes on a planned node, the one with the fewest pods first, from any NodePool;
+else on a new node of the NodePool with the highest weight that the pod can use and whose limits allow one. A planned
+node keeps every instance type that still holds its pods; prices decide which of them is bought, so the smallest is
+named here.
 Source: karpenter, ``pkg/controllers/provisioning/scheduling/scheduler.go``.
 """
 
@@ -29,12 +29,12 @@ from multiarch.simulate.pools import Offer, Pool, first, relaxations
 
 _Zones = tuple[str | None, ...]
 _Domain = tuple[str | None, ...]
-_COUNTED = " (a planned node counts as the largest type that it may become)"
+_COUNTED = " (a planned node counts as the largest instance type that it can become)"
 
 
 @dataclass(slots=True, eq=False)
 class _Claim:
-    """A node that is about to be made, of the pool at ``place``. ``turn`` orders those with as many pods."""
+    """A planned node, of the pool at index ``place``. ``turn`` orders nodes with the same number of pods."""
 
     number: int
     place: int
@@ -50,25 +50,25 @@ class _Claim:
         return len(self.pods), self.turn
 
     def node(self, types: int, zone: str | None) -> Node:
-        """The node as it would be in a zone, for counts by host and zone. A zone is not settled at first."""
+        """The node as it would be in a zone, for counts by host and zone. The zone is not decided at first."""
         host = f"claim-{self.number}"
         index = first(types)
         return self.pool.planned_node(index, f"{host} {index} {zone}", zone, host)
 
     def domain(self, types: int, keys: Sequence[str]) -> _Domain:
-        """The values that the node has for some labels."""
+        """The values of the node's labels for ``keys``."""
         labels = self.pool.planned(first(types))
         return tuple(labels.get(key) for key in keys)
 
 
 @dataclass(slots=True)
-class _Ask:
-    """One way in which Karpenter asks for a batch's pods, with what each pool offers for it.
+class _Relaxation:
+    """One relaxation of a batch's pods (see :func:`relaxations`), with what each pool offers for it.
 
-    ``apart`` is the pod with no rules about others but those that keep them apart. ``zonal``: its node has to be in one
-    zone for the sake of its rules; ``domains``: labels other than zones by which it is spread or wants to be near
-    others; ``by_kind``: it has rules about such labels, those that keep pods apart included;
-    ``lasting``: what other pods forbid it today stays forbidden.
+    ``apart`` is the pod with its anti-affinity as its only rule about other pods. ``zonal``: its rules need a node in
+    a single zone; ``domains``: topology keys, other than zone and host name, of its spread constraints and affinity;
+    ``by_type_set``: it has rules with such keys, anti-affinity included; ``permanent``: what other pods forbid it now
+    stays forbidden.
     """
 
     pod: Pod
@@ -76,8 +76,8 @@ class _Ask:
     offers: list[Offer | None]
     zonal: bool
     domains: tuple[str, ...]
-    by_kind: bool
-    lasting: bool
+    by_type_set: bool
+    permanent: bool
     heap: list[tuple[tuple[int, int], int]] = field(default_factory=list)
     seen: int = 0
 
@@ -90,7 +90,7 @@ class _Fitting:
 
 
 class Karpenter:
-    """One round after the other: Karpenter plans nodes for all waiting pods, they come up, and the rest wait again."""
+    """Round after round: Karpenter plans nodes for all pending pods, the nodes start, and the remaining pods wait."""
 
     def __init__(self, pools: Sequence[Pool], nodes: Nodes, reasons: Reasons) -> None:
         """``pools`` are sorted, the highest weight first."""
@@ -98,36 +98,38 @@ class Karpenter:
         self._nodes = nodes
         self._reasons = reasons
         self._capacity: dict[str, Resources] = {pool.plan.name: Resources() for pool in pools}
-        self._asks: dict[int, list[_Ask]] = {}
-        self._by_kind = False
-        self._wishes = any(taint.effect is Effect.PREFER_NO_SCHEDULE for pool in pools for taint in pool.plan.taints)
+        self._relaxations: dict[int, list[_Relaxation]] = {}
+        self._by_type_set = False
+        self._soft_taints = any(
+            taint.effect is Effect.PREFER_NO_SCHEDULE for pool in pools for taint in pool.plan.taints
+        )
         self._start()
 
     def _start(self) -> None:
-        """Begin a round: limits as they are, no node planned, pods counted where they are."""
+        """Begin a round: no node planned, existing nodes and pods counted."""
         self._claims: list[_Claim] = []
         self._turn = 0
-        # What counts against limits: nodes that came up, and those that are planned.
+        # What counts against limits: started nodes and planned nodes.
         self._counted = dict(self._capacity)
         self._tally: Counter[tuple[int, str | None]] = Counter()
         self._domains: Counter[tuple[int, _Domain]] = Counter()
         self._placements: Placements | None = None
         self._possible = Placements()
-        for asks in self._asks.values():
-            for ask in asks:
-                ask.heap, ask.seen = [], 0
-        if self._nodes.ruled:
+        for found in self._relaxations.values():
+            for relaxation in found:
+                relaxation.heap, relaxation.seen = [], 0
+        if self._nodes.pod_rules:
             self._placements = Placements()
             self._nodes.replay(self._placements)
             for pool in self._pools:
-                for number, kind in enumerate(pool.kinds):
+                for number, type_set in enumerate(pool.type_sets):
                     for zone in pool.zones or (None,):
-                        # A node that stays empty: each zone can be used, and there is always one more host.
+                        # An empty node: each zone can be used, and there is always one more host.
                         name = f"{pool.plan.name} {number} {zone}"
-                        self._placements.add(pool.planned_node(first(kind), name, zone, name))
+                        self._placements.add(pool.planned_node(first(type_set), name, zone, name))
 
     def run(self, waiting: Waiting) -> None:
-        """Make nodes for ``waiting`` pods until no more can be made, and take placed pods out of it."""
+        """Add nodes for ``waiting`` pods until none helps, and remove placed pods from ``waiting``."""
         while waiting:
             self._start()
             placed = self._round(waiting)
@@ -141,13 +143,13 @@ class Karpenter:
                     del waiting[batch]
 
     def _round(self, waiting: Waiting) -> set[int]:
-        """Plan nodes for one batch of pods, the largest first, again while that helps any that were passed over.
+        """Plan nodes for all pods, the largest first; pods that did not fit are tried again while others are placed.
 
-        Returns the identities of pods that were placed.
+        Returns the identities of placed pods.
         """
         placed: set[int] = set()
         for batch in waiting:
-            self._asks_of(batch)
+            self._relaxations_of(batch)
         order = [(batch, pod) for batch, pods in waiting.items() for pod in pods]
         order.sort(key=lambda pair: (-pair[1].requests.cpu, -pair[1].requests.memory))
         queue = deque(order)
@@ -158,92 +160,95 @@ class Karpenter:
             if batch.number not in failed and self._add(batch, pod):
                 placed.add(id(pod))
                 passed = 0
-                # For those that wait for others there is something new; for the rest nothing ever gets better.
-                failed = {number for number in failed if self._lasting(number)}
+                # A new pod can help those that depend on other pods, and no others.
+                failed = {number for number in failed if self._is_permanent(number)}
                 continue
             failed.add(batch.number)
-            if not self._lasting(batch.number):
+            if not self._is_permanent(batch.number):
                 queue.append((batch, pod))
                 passed += 1
         return placed
 
-    def _lasting(self, number: int) -> bool:
-        """Whether a batch that found no place finds none in this round whatever comes after."""
-        return all(ask.lasting for ask in self._asks[number])
+    def _is_permanent(self, number: int) -> bool:
+        """Whether a batch that did not fit can't fit later in this round either."""
+        return all(relaxation.permanent for relaxation in self._relaxations[number])
 
-    def _asks_of(self, batch: Batch) -> list[_Ask]:
-        if batch.number not in self._asks:
-            asks = []
-            for spec, shuns in relaxations(batch.sample.spec, wishes_on_taints=self._wishes):
+    def _relaxations_of(self, batch: Batch) -> list[_Relaxation]:
+        if batch.number not in self._relaxations:
+            found = []
+            for spec, soft in relaxations(batch.sample.spec, soft_taints=self._soft_taints):
                 spread = {each.topology_key for each in spec.spread} - {HOSTNAME}
-                lasting = not (spec.pod_affinity or spread)
-                offers = [pool.offer(spec, shuns_wishes=shuns) for pool in self._pools]
+                permanent = not (spec.pod_affinity or spread)
+                offers = [pool.offer(spec, soft_taints=soft) for pool in self._pools]
                 pod = replace(batch.sample, spec=spec)
                 apart = replace(pod, spec=replace(spec, spread=(), pod_affinity=()))
                 domains = tuple(sorted(set(domains_of(replace(spec, pod_anti_affinity=())))))
-                by_kind = any(domains_of(apart.spec))
-                self._by_kind = self._by_kind or by_kind
+                by_type_set = any(domains_of(apart.spec))
+                self._by_type_set = self._by_type_set or by_type_set
                 keys = (
                     *(rule.topology_key for rule in spec.spread),
                     *(term.topology_key for term in spec.pod_affinity),
                 )
                 zonal = ZONE in keys
-                asks.append(_Ask(pod, apart, offers, zonal, domains, by_kind or bool(domains), lasting))
-            self._asks[batch.number] = asks
-        return self._asks[batch.number]
+                found.append(_Relaxation(pod, apart, offers, zonal, domains, by_type_set or bool(domains), permanent))
+            self._relaxations[batch.number] = found
+        return self._relaxations[batch.number]
 
     def _add(self, batch: Batch, pod: Pod) -> bool:
-        """Place one pod: in each way of asking, on a planned node, else on a new one."""
-        return any(self._join(batch, pod, ask) or self._open(batch, pod, ask) for ask in self._asks_of(batch))
+        """Place one pod: for each relaxation, on a planned node, else on a new one."""
+        return any(
+            self._join(batch, pod, relaxation) or self._open(batch, pod, relaxation)
+            for relaxation in self._relaxations_of(batch)
+        )
 
-    def _join(self, batch: Batch, pod: Pod, ask: _Ask) -> bool:
-        for claim in self._claims[ask.seen :]:
-            heapq.heappush(ask.heap, (claim.key, claim.number))
-        ask.seen = len(self._claims)
+    def _join(self, batch: Batch, pod: Pod, relaxation: _Relaxation) -> bool:
+        for claim in self._claims[relaxation.seen :]:
+            heapq.heappush(relaxation.heap, (claim.key, claim.number))
+        relaxation.seen = len(self._claims)
         aside = []
         joined = False
-        while ask.heap and not joined:
-            key, number = ask.heap[0]
+        while relaxation.heap and not joined:
+            key, number = relaxation.heap[0]
             claim = self._claims[number]
             if key != claim.key:
-                heapq.heapreplace(ask.heap, (claim.key, number))
+                heapq.heapreplace(relaxation.heap, (claim.key, number))
                 continue
-            fitting, lasting = self._fitting(batch, ask, claim)
+            fitting, permanent = self._fitting(batch, relaxation, claim)
             if fitting is not None:
                 self._put(batch, pod, claim, fitting)
                 joined = True
                 continue
-            taken = heapq.heappop(ask.heap)
-            if not lasting:
+            taken = heapq.heappop(relaxation.heap)
+            if not permanent:
                 aside.append(taken)
         for entry in aside:
-            heapq.heappush(ask.heap, entry)
+            heapq.heappush(relaxation.heap, entry)
         return joined
 
-    def _open(self, batch: Batch, pod: Pod, ask: _Ask) -> bool:
+    def _open(self, batch: Batch, pod: Pod, relaxation: _Relaxation) -> bool:
         for place, pool in enumerate(self._pools):
-            offer = ask.offers[place]
+            offer = relaxation.offers[place]
             if offer is None:
                 continue
             name = pool.plan.name
-            types = pool.within(self._counted[name])
+            types = pool.within_limits(self._counted[name])
             claim = _Claim(len(self._claims), place, pool, types, pool.zones or (None,), Resources(), 0)
-            fitting, _ = self._fitting(batch, ask, claim)
+            fitting, _ = self._fitting(batch, relaxation, claim)
             if fitting is None:
-                self._explain(batch, ask, offer, claim)
+                self._explain(batch, relaxation, offer, claim)
                 continue
             self._turn += 1
             claim.turn = self._turn
             self._claims.append(claim)
             self._put(batch, pod, claim, fitting, opened=True)
-            # Any of the types might be bought, so the largest is counted until one is.
+            # Any of the types can be bought, so the largest is counted until one is.
             self._counted[name] += pool.largest(fitting.types)
             return True
         return False
 
-    def _fitting(self, batch: Batch, ask: _Ask, claim: _Claim) -> tuple[_Fitting | None, bool]:
-        """What is left of a planned node's choices with one more pod, or None and whether that is for good."""
-        offer = ask.offers[claim.place]
+    def _fitting(self, batch: Batch, relaxation: _Relaxation, claim: _Claim) -> tuple[_Fitting | None, bool]:
+        """The types and zones of a planned node with one more pod, or None and whether that is permanent."""
+        offer = relaxation.offers[claim.place]
         if offer is None:
             return None, True
         types = claim.types & offer.types
@@ -251,95 +256,99 @@ class Karpenter:
         if not types or not zones:
             return None, True
         used = claim.used + batch.sample.requests
-        types &= claim.pool.roomy(used)
+        types &= claim.pool.with_room_for(used)
         if not types:
             return None, True
-        if not batch.ruled and not self._nodes.repelling:
+        if not batch.depends_on_pods and not self._nodes.pod_anti_affinity:
             return _Fitting(types, zones, used), True
-        types, open_zones, lasting = self._open_domains(batch, ask, claim, types, zones)
+        types, open_zones, permanent = self._open_domains(batch, relaxation, claim, types, zones)
         if not open_zones:
-            return None, lasting
-        if ask.zonal:
+            return None, permanent
+        if relaxation.zonal:
             open_zones = (min(open_zones, key=lambda zone: self._tally[batch.number, zone]),)
         return _Fitting(types, open_zones, used), True
 
     def _open_domains(
-        self, batch: Batch, ask: _Ask, claim: _Claim, types: int, zones: _Zones
+        self, batch: Batch, relaxation: _Relaxation, claim: _Claim, types: int, zones: _Zones
     ) -> tuple[int, _Zones, bool]:
-        """What other pods leave open: types and zones; of domains to spread over or to be in the emptiest."""
-        if not ask.by_kind:
-            return types, *self._open_zones(ask, claim, types, zones)
-        # Without labels to spread over or to be near others by, all kinds are one domain.
+        """Types and zones that other pods allow; of several domains, the one with the fewest of the batch's pods."""
+        if not relaxation.by_type_set:
+            return types, *self._open_zones(relaxation, claim, types, zones)
+        # Without such topology keys, all types are one domain.
         found: dict[_Domain, tuple[int, set[str | None]]] = {}
-        lasting = True
-        for kind in claim.pool.kinds:
-            if kind & types:
-                open_zones, for_good = self._open_zones(ask, claim, kind & types, zones)
-                lasting = lasting and for_good
+        permanent = True
+        for type_set in claim.pool.type_sets:
+            if type_set & types:
+                open_zones, still = self._open_zones(relaxation, claim, type_set & types, zones)
+                permanent = permanent and still
                 if open_zones:
-                    domain = claim.domain(kind & types, ask.domains)
+                    domain = claim.domain(type_set & types, relaxation.domains)
                     others, there = found.get(domain, (0, set()))
-                    found[domain] = (others | kind & types, there | set(open_zones))
+                    found[domain] = (others | type_set & types, there | set(open_zones))
         if not found:
-            return types, (), lasting
+            return types, (), permanent
         chosen, somewhere = found[min(found, key=lambda each: self._domains[batch.number, each])]
         return chosen, tuple(zone for zone in zones if zone in somewhere), True
 
-    def _open_zones(self, ask: _Ask, claim: _Claim, types: int, zones: _Zones) -> tuple[_Zones, bool]:
-        """The zones that other pods leave open, and whether those that they don't stay closed."""
+    def _open_zones(self, relaxation: _Relaxation, claim: _Claim, types: int, zones: _Zones) -> tuple[_Zones, bool]:
+        """The zones that other pods allow, and whether the other zones stay excluded."""
         if self._placements is None:
             return zones, True
-        found, lasting = [], True
+        found, permanent = [], True
         for zone in zones:
             node = claim.node(types, zone)
-            reason = self._placements.why_not(ask.pod, node) or self._possible.why_not(ask.apart, node)
+            reason = self._placements.why_not(relaxation.pod, node) or self._possible.why_not(relaxation.apart, node)
             if reason is None:
                 found.append(zone)
             else:
-                lasting = lasting and (ask.lasting or reason.cause is Cause.POD_ANTI_AFFINITY)
-        return tuple(found), lasting
+                permanent = permanent and (relaxation.permanent or reason.cause is Cause.POD_ANTI_AFFINITY)
+        return tuple(found), permanent
 
     def _put(self, batch: Batch, pod: Pod, claim: _Claim, fitting: _Fitting, *, opened: bool = False) -> None:
         claim.types, claim.zones, claim.used = fitting.types, fitting.zones, fitting.used
         claim.pods.append((batch, pod))
         if not opened:
-            # Karpenter sorts by the number of pods and keeps the order of equals: this one comes before its new equals.
+            # Karpenter's stable sort by number of pods puts this node before those that had as many already.
             self._turn += 1
             claim.turn = -self._turn
         zone = claim.zones[0] if len(claim.zones) == 1 else None
         self._tally[batch.number, zone] += 1
-        if domains := self._asks[batch.number][0].domains:
+        if domains := self._relaxations[batch.number][0].domains:
             self._domains[batch.number, claim.domain(claim.types, domains)] += 1
         if self._placements is not None and batch.counted:
             self._placements.place(pod, claim.node(claim.types, zone))
-            self._place_wherever(pod, claim)
+            self._place_in_all_domains(pod, claim)
 
-    def _place_wherever(self, pod: Pod, claim: _Claim) -> None:
-        """Count a pod in all domains that its node might come up in: others that avoid it stay out of all."""
-        kinds = [kind & claim.types for kind in claim.pool.kinds if kind & claim.types] if self._by_kind else []
-        spots = [(types, zone) for types in kinds or [claim.types] for zone in claim.zones]
+    def _place_in_all_domains(self, pod: Pod, claim: _Claim) -> None:
+        """Count a pod in all domains where its node can start: pods with anti-affinity to it avoid all of them."""
+        type_sets = (
+            [type_set & claim.types for type_set in claim.pool.type_sets if type_set & claim.types]
+            if self._by_type_set
+            else []
+        )
+        spots = [(types, zone) for types in type_sets or [claim.types] for zone in claim.zones]
         for types, zone in spots if len(spots) > 1 else ():
             self._possible.place(pod, claim.node(types, zone))
 
-    def _explain(self, batch: Batch, ask: _Ask, offer: Offer, claim: _Claim) -> None:
-        """Record why a pool that a pod may use makes no node for it."""
+    def _explain(self, batch: Batch, relaxation: _Relaxation, offer: Offer, claim: _Claim) -> None:
+        """Record why a pool that a pod can use adds no node for it."""
         pool, wanted = claim.pool, batch.sample.requests
-        roomy = offer.types & pool.roomy(wanted)
+        fitting_types = offer.types & pool.with_room_for(wanted)
         key = (batch.number, pool.plan.name)
-        if not roomy:
-            self._reasons[key] = "too large for its instance types beside DaemonSets"
-        elif not roomy & claim.types:
+        if not fitting_types:
+            self._reasons[key] = "too large for its instance types, DaemonSets included"
+        elif not fitting_types & claim.types:
             planned = self._counted[pool.plan.name] != self._capacity[pool.plan.name]
-            said = pool.limits_in_words(wanted)
+            said = pool.why_limited(wanted)
             self._reasons[key] = f"{said}{_COUNTED}" if planned and said.endswith(" reached") else said
         elif self._placements is not None:
             zone = next(iter(offer.zones))
-            reason = self._placements.why_not(ask.pod, claim.node(roomy & claim.types, zone))
+            reason = self._placements.why_not(relaxation.pod, claim.node(fitting_types & claim.types, zone))
             if reason is not None:
                 self._reasons[key] = reason.text
 
     def _launch(self) -> None:
-        """Make the planned nodes, each of the smallest type that holds its pods."""
+        """Add the planned nodes, each of the smallest type that holds its pods."""
         for claim in self._claims:
             index = first(claim.types)
             shape = claim.pool.shapes[index]

@@ -1,4 +1,4 @@
-"""The nodes of a cluster that runs, as a simulation sees them: there, and full."""
+"""The nodes of a live cluster, as a simulation sees them: existing, and full."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from multiarch.simulate.nodes import Nodes
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Nodes of a cluster that runs: how many of each node group and NodePool, sorted, and how many of neither."""
+    """Nodes of a live cluster: the number of each node group and NodePool, sorted, and the number of all others."""
 
     nodes: tuple[tuple[str, int], ...]
     others: int = 0
 
 
 def start_full(nodes: Nodes, live: Live, shapes: Mapping[str, NodeShape]) -> None:
-    """Make the nodes that are there, by the shape of their group's, without any room and without amounts.
+    """Add the existing nodes, with the labels and taints of their group and without allocatable resources.
 
-    kube-scheduler has looked at them already, or the pods would not be waiting.
+    They have no room: kube-scheduler has tried them already, or the pods would not be pending.
     """
     for name, count in live.nodes:
         for _ in range(count):

@@ -1,4 +1,4 @@
-"""What a simulation says: frozen values that the command line shows and tests compare."""
+"""The result of a simulation: frozen values that the command line shows and tests compare."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from multiarch.scheduling.pods import Pod
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where one pod goes: ``group`` is a node group or NodePool; ``new`` that its node is not there yet.
+class PodPlacement:
+    """The node of one pod. ``group`` is a node group or NodePool; ``new`` means that the node does not exist yet.
 
-    ``architectures`` are those that its node can have, sorted: both where a NodePool buys either and prices decide.
+    ``architectures`` are those that the node can have, sorted: both where a NodePool buys either and prices decide.
     """
 
     pod: str
@@ -25,11 +25,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one group is to a workload.
+    """What one node group or NodePool does for a workload.
 
-    ``rank`` is its place among the groups that the autoscaler tries for it, from 1, or None where it can't use the
-    group or nobody adds nodes to it. ``pods`` are those that got a node of it. ``reason`` says why it got no pod, or
-    why no more of them, and is empty where it got all that were left.
+    ``rank`` is its position among those that the autoscaler tries for the workload, from 1; None where the workload
+    can't use it or no autoscaler adds nodes to it. ``pods`` is the number of pods on its nodes. ``reason`` says why it
+    got no pods, or no more of them; it is empty where it got all the remaining pods.
     """
 
     group: str
@@ -41,16 +41,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadOutcome:
-    """Pods that ask for the same: where each goes, and what each group is to them.
+    """Pods with the same spec: the node of each, and one answer for each node group and NodePool.
 
-    ``unplaced`` are pods' names; ``notes`` what applies to them and is not modelled.
+    ``unplaced`` are names of pods without a node; ``notes`` say what of their spec is not modelled.
     """
 
     name: str
     namespace: str
     pods: int
     answers: tuple[Answer, ...]
-    places: tuple[Place, ...]
+    places: tuple[PodPlacement, ...]
     unplaced: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -60,17 +60,17 @@ class GroupOutcome:
     """One node group or NodePool after the simulation. CPU in millicores, memory in bytes.
 
     ``scaled_by`` is None for node groups that no autoscaler grows; ``preference`` is the expander's priority or the
-    NodePool's weight. ``allocatable`` and ``requested`` are sums over its nodes, there and new; ``overhead`` of
-    DaemonSets is part of ``requested``. ``instance_types`` counts new nodes by type.
+    NodePool's weight. ``existing`` and ``new`` are numbers of nodes; ``allocatable`` and ``requested`` are sums over
+    both, DaemonSets included in ``requested``. ``instance_types`` counts new nodes by instance type.
     """
 
     name: str
     kind: str
     scaled_by: Autoscaler | None
     preference: int | None
-    there: int
+    existing: int
     new: int
-    most: int | None
+    max_size: int | None
     instance_types: tuple[tuple[str, int], ...]
     pods: int
     cpu_allocatable: int
@@ -80,18 +80,18 @@ class GroupOutcome:
 
     @property
     def cpu_waste(self) -> int:
-        """Millicores that nobody asked for."""
+        """Millicores that no pod requests."""
         return self.cpu_allocatable - self.cpu_requested
 
     @property
     def memory_waste(self) -> int:
-        """Bytes that nobody asked for."""
+        """Bytes that no pod requests."""
         return self.memory_allocatable - self.memory_requested
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """The whole answer. ``left_out`` counts pods that were not simulated by why; ``notes`` is what is not modelled."""
+    """The result. ``left_out`` counts pods that were not simulated, by reason; ``notes`` say what is not modelled."""
 
     autoscaler: Autoscaler
     groups: tuple[GroupOutcome, ...]
@@ -101,24 +101,25 @@ class Simulation:
 
     @property
     def unplaced(self) -> int:
-        """Pods that got no node."""
+        """The number of pods without a node."""
         return sum(len(workload.unplaced) for workload in self.workloads)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Pods that nothing tells apart but their names: judged once, placed one by one.
+    """Pods that differ in nothing but their names: judged once, placed one by one.
 
-    ``ruled`` tells whether other pods' places matter to them, ``counted`` whether theirs matter to any.
+    ``depends_on_pods``: they have topology spread constraints, pod affinity or anti-affinity. ``counted``: such a rule
+    of some pod selects them.
     """
 
     number: int
     name: str
     pods: tuple[Pod, ...]
-    ruled: bool
+    depends_on_pods: bool
     counted: bool
 
     @property
     def sample(self) -> Pod:
-        """Any of the pods."""
+        """One of the pods."""
         return self.pods[0]

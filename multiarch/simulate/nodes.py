@@ -1,4 +1,4 @@
-"""The nodes of a simulation and the pods on them: who has room, where kube-scheduler would bind a pod."""
+"""The nodes of a simulation and the pods on them: which have room, and where kube-scheduler would bind a pod."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from multiarch.scheduling.topology import Placements
 from multiarch.simulate.model import Batch
 
 Key = tuple[float, ...]
-_FOR_GOOD = frozenset((Cause.POD_ANTI_AFFINITY,))
-"""Pods don't go: who keeps others away today does so to the end. A spread's or an affinity's answer may change."""
+_PERMANENT = frozenset((Cause.POD_ANTI_AFFINITY,))
+"""No pod leaves its node here, so anti-affinity excludes a node for good; spread constraints and affinity may not."""
 
 
 @dataclass(slots=True, eq=False)
 class SimNode:
-    """A node with what is left of it. ``architectures``: those that it may have once it is bought."""
+    """A node and its free resources. ``architectures`` are those that it can have once it is bought."""
 
     number: int
     group: str
@@ -39,27 +39,27 @@ class SimNode:
 
     @property
     def used(self) -> float:
-        """How full it is, CPU and memory together: 0 to 2."""
+        """The used shares of CPU and memory, added up: 0 to 2."""
         whole = self.shape.allocatable
         return 2 - self.free.cpu / max(whole.cpu, 1) - self.free.memory / max(whole.memory, 1)
 
 
 @dataclass(slots=True)
 class _Queue:
-    """Nodes that may still take a pod of one batch, best first. ``seen`` counts those that were looked at."""
+    """Nodes that may still take a pod of one batch, best first. ``seen`` counts the nodes that were considered."""
 
     heap: list[tuple[Key, int]] = field(default_factory=list)
     seen: int = 0
 
 
 class Nodes:
-    """All nodes. A pod that does not fit a node today never will, so each pair is looked at once.
+    """All nodes. A pod that does not fit a node never will, so each pair is considered once.
 
-    Whoever adds nodes by other rules than the scheduler's keeps its own counts and tells this at the end.
+    An autoscaler plans new nodes by its own rules and adds them here once they are settled.
     """
 
     def __init__(self, batches: Sequence[Batch], daemons: Sequence[Pod], fit: Fit) -> None:
-        """Start without nodes. ``daemons`` take their part of every node that they may be on."""
+        """Start without nodes. ``daemons`` are reserved on every node that they may run on."""
         self.all: list[SimNode] = []
         self.where: dict[int, list[tuple[str, SimNode]]] = {batch.number: [] for batch in batches}
         self.placements = Placements()
@@ -67,31 +67,26 @@ class Nodes:
         self._daemons = tuple(daemons)
         self._overhead: dict[NodeShape, Resources] = {}
         self._batches = {batch.number: batch for batch in batches}
-        self._ruled = any(batch.ruled for batch in batches)
-        self.repelling = any(batch.sample.spec.pod_anti_affinity for batch in batches)
+        self.pod_rules = any(batch.depends_on_pods for batch in batches)
+        self.pod_anti_affinity = any(batch.sample.spec.pod_anti_affinity for batch in batches)
         self._queues: dict[int, _Queue] = {batch.number: _Queue() for batch in batches}
         self._by_group: Counter[str] = Counter()
         self._zones: Counter[tuple[str, str | None]] = Counter()
 
-    @property
-    def ruled(self) -> bool:
-        """Whether any pod asks where others are."""
-        return self._ruled
-
     def overhead(self, shape: NodeShape) -> Resources:
-        """What DaemonSets take of a node."""
+        """What DaemonSets request on a node."""
         if shape not in self._overhead:
             self._overhead[shape] = daemon_overhead(self._daemons, shape)
         return self._overhead[shape]
 
     def next_zone(self, group: str, shape: NodeShape) -> str | None:
-        """The zone in which an Auto Scaling Group makes its next node: it keeps its zones even."""
+        """The zone of an Auto Scaling Group's next node: the group keeps its zones balanced."""
         return min(shape.zones or (None,), key=lambda zone: self._zones[group, zone])
 
     def make(
         self, group: str, shape: NodeShape, *, new: bool, zone: str | None = None, instance_type: str = ""
     ) -> SimNode:
-        """Add a node without pods but DaemonSets' in ``zone``, by default the next."""
+        """Add a node that runs only DaemonSets, in ``zone`` or else the next zone."""
         zone = self.next_zone(group, shape) if zone is None else zone
         self._by_group[group] += 1
         self._zones[group, zone] += 1
@@ -99,20 +94,20 @@ class Nodes:
         free = shape.allocatable - self.overhead(shape)
         made = SimNode(len(self.all), group, shape, node, free, new, (shape.architecture,), instance_type)
         self.all.append(made)
-        if self._ruled:
+        if self.pod_rules:
             self.placements.add(node)
         return made
 
     def count(self, group: str) -> int:
-        """How many nodes a group has."""
+        """The number of nodes of a group."""
         return self._by_group[group]
 
     def in_zone(self, group: str, zone: str | None) -> int:
-        """How many nodes a group has in a zone."""
+        """The number of nodes of a group in a zone."""
         return self._zones[group, zone]
 
     def replay(self, placements: Placements) -> None:
-        """Put all nodes and pods into other counts."""
+        """Add all nodes and pods to ``placements``."""
         for node in self.all:
             placements.add(node.node)
         for number, places in self.where.items():
@@ -121,24 +116,24 @@ class Nodes:
                 placements.place(batch.sample, node.node)
 
     def put(self, batch: Batch, pod: Pod, node: SimNode) -> None:
-        """Place a pod; whether it fits is not asked."""
+        """Place a pod without checking that it fits."""
         node.free -= pod.requests
         node.pods += 1
         self.where[batch.number].append((pod.name, node))
-        if self._ruled and batch.counted:
+        if self.pod_rules and batch.counted:
             self.placements.place(pod, node.node)
 
     def why_not(self, batch: Batch, node: Node) -> Reason | None:
-        """What keeps a batch's pods off a node for other pods' sake."""
-        return self.placements.why_not(batch.sample, node) if self._ruled else None
+        """Why other pods keep a batch's pods off a node, or None."""
+        return self.placements.why_not(batch.sample, node) if self.pod_rules else None
 
     def bind(self, batch: Batch, pod: Pod) -> SimNode | None:
-        """Place a pod on the node that kube-scheduler likes best of those with room, or return None.
+        """Place a pod on the node that kube-scheduler prefers among those with room, or return None.
 
         Preferred node affinity and ``PreferNoSchedule`` come first, then the emptier node, then the older.
         """
         queue = self._queues[batch.number]
-        self._look(batch, queue)
+        self._consider_new(batch, queue)
         aside: list[tuple[Key, int]] = []
         found = None
         heap = queue.heap
@@ -152,7 +147,7 @@ class Nodes:
                 heapq.heappop(heap)
             elif (reason := self.why_not(batch, node.node)) is not None:
                 taken = heapq.heappop(heap)
-                if reason.cause not in _FOR_GOOD:
+                if reason.cause not in _PERMANENT:
                     aside.append(taken)
             else:
                 found = node
@@ -162,8 +157,8 @@ class Nodes:
             self.put(batch, pod, found)
         return found
 
-    def _look(self, batch: Batch, queue: _Queue) -> None:
-        """Take in the nodes that have come since."""
+    def _consider_new(self, batch: Batch, queue: _Queue) -> None:
+        """Add the nodes that were made since the last call to the queue."""
         for node in self.all[queue.seen :]:
             sample = batch.sample
             if self.fit.why_never(sample, node.shape) is None and sample.spec.affinity.allows(node.node.labels):
@@ -172,11 +167,11 @@ class Nodes:
 
     def _key(self, batch: Batch, node: SimNode) -> Key:
         spec = batch.sample.spec
-        liked = spec.affinity.score(node.node.labels) if spec.affinity.preferred else 0
-        return (-liked, shunned(spec.tolerations, node.shape.taints), node.used)
+        preference = spec.affinity.score(node.node.labels) if spec.affinity.preferred else 0
+        return (-preference, untolerated_preferences(spec.tolerations, node.shape.taints), node.used)
 
 
-def shunned(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> int:
+def untolerated_preferences(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> int:
     """How many ``PreferNoSchedule`` taints a pod does not tolerate."""
-    wishes = [taint for taint in taints if taint.effect is Effect.PREFER_NO_SCHEDULE]
-    return sum(not any(each.tolerates(taint) for each in tolerations) for taint in wishes)
+    soft = [taint for taint in taints if taint.effect is Effect.PREFER_NO_SCHEDULE]
+    return sum(not any(each.tolerates(taint) for each in tolerations) for taint in soft)

@@ -1,4 +1,4 @@
-"""What a simulation does not know or does not model, said beside its result."""
+"""What a simulation does not know or does not model, to show with its result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def notes_on(
     live: Live | None = None,
     region: str | None = None,
 ) -> tuple[str, ...]:
-    """Return one sentence for each thing that could make the cluster behave otherwise, those that apply."""
+    """Return a sentence for each reason that applies why the cluster may behave differently."""
     keys = {key for batch in batches for key in mentioned(batch.sample.spec)}
     return (
         *(_about_nodes(groups, daemons) if live is None else _about_live_nodes(plan, live)),
@@ -43,38 +43,39 @@ def notes_on(
 def _about_nodes(groups: Sequence[NodeGroupPlan], daemons: Sequence[Pod]) -> Iterator[str]:
     if any(group.sizes.desired for group in groups):
         yield (
-            "The nodes that are there are the groups' desired sizes, without any pod but those in the files; --pending "
-            "counts a live cluster's."
+            "Existing nodes: the desired size of each group, running only the pods in the files; --pending reads the "
+            "nodes of a live cluster."
         )
     if not daemons:
         yield (
-            "No DaemonSet is in the files; those of EKS add-ons (aws-node, kube-proxy) take room and a pod's place on "
-            "every node. `kubectl get daemonsets -A -o yaml` writes them for a further --pods."
+            "The files contain no DaemonSets; those of EKS add-ons (aws-node, kube-proxy) use CPU, memory and a pod "
+            "slot on every node. `kubectl get daemonsets -A -o yaml` prints them for another --pods."
         )
 
 
 def _about_live_nodes(plan: AutoscalingPlan, live: Live) -> Iterator[str]:
     if live.nodes:
         yield (
-            "The nodes that are there have no room, as kube-scheduler found it; they count towards maxSize alone. "
-            "Pods that run on them are not seen by topology spread constraints and pod affinity, and CPU and memory "
-            "are those of new nodes."
+            "Existing nodes are full, as kube-scheduler found them; they only count towards maxSize. Topology spread "
+            "constraints and pod affinity do not see the pods on them, and CPU and memory are those of new nodes."
         )
     if live.others:
         which = "1 node" if live.others == 1 else f"{live.others} nodes"
-        yield f"Not counted: {which} of no managed group or NodePool of the stack (self-managed groups' among them)."
+        yield (
+            f"Not counted: {which} outside the stack's managed node groups and NodePools, such as self-managed nodes."
+        )
     if plan.karpenter is not None and any(
         name in {pool.name for pool in plan.karpenter.pools} for name, _ in live.nodes
     ):
-        yield "What Karpenter's nodes that are there use of their NodePools' limits is not counted."
-    yield "Nodes that are starting, and pods that preemption would make room for, are not taken into account."
+        yield "Existing nodes of NodePools are not counted against the NodePools' limits."
+    yield "Starting nodes, and pods that preemption would make room for, are not taken into account."
 
 
 def _about_sizes(groups: Sequence[NodeGroupPlan]) -> Iterator[str]:
-    yield "Memory of a node is an estimate on the low side: 7.5 % less than EC2 names, as Karpenter assumes."
+    yield "Node memory is a low estimate: 7.5 % less than EC2 states, as Karpenter assumes."
     mixed = sorted(group.name for group in groups if len({(t.vcpus, t.memory_mib) for t in group.instance_types}) > 1)
     if mixed:
-        yield f"Instance types of {', '.join(mixed)} differ in size; each node is taken for one of the first type."
+        yield f"Instance types of {', '.join(mixed)} differ in size; every node counts as one of the first type."
 
 
 def _about_zones(batches: Sequence[Batch], keys: set[str], *, assumed: str) -> Iterator[str]:
@@ -83,7 +84,7 @@ def _about_zones(batches: Sequence[Batch], keys: set[str], *, assumed: str) -> I
     yield assumed
     if ZONE in keys:
         names = sorted(batch.name for batch in batches if ZONE in set(mentioned(batch.sample.spec)))
-        yield f"{', '.join(names)} name zones, and are judged wrongly until the stack names its own (network.zones)."
+        yield f"{', '.join(names)} use zone names: the result is wrong until the stack has them (network.zones)."
 
 
 def _labels(plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], region: str | None) -> list[NodeLabels]:
@@ -107,59 +108,58 @@ def _about_resources(batches: Sequence[Batch]) -> Iterator[str]:
     extended = {name for batch in batches for name, _ in batch.sample.requests.extended}
     uncounted = sorted(name for name in extended if not name.startswith(_COUNTED))
     if uncounted:
-        yield f"Which instances have {', '.join(uncounted)} is not in the tables here; they count as having none."
+        yield f"The tables do not say which instance types have {', '.join(uncounted)}; all count as having none."
 
 
 def _about_cluster_autoscaler(plan: AutoscalingPlan) -> Iterator[str]:
     if plan.cluster_autoscaler is None:
         return
     yield (
-        "The cluster autoscaler: groups that are alike are not balanced (--balance-similar-node-groups); of groups "
-        "that tie in priority and waste it takes any, here the first by name, and of zones that are equally full one "
-        "that helps; while a group has no node it takes an instance's whole capacity for allocatable and its first "
-        "zone for all."
+        "Cluster autoscaler: balancing of similar groups (--balance-similar-node-groups) is not simulated. Among "
+        "groups with the same priority and waste the real one takes any, here the first by name; among zones with as "
+        "many nodes, here one that helps. For a group without nodes the real one assumes the instance's whole capacity "
+        "as allocatable and the group's first zone."
     )
-    yield "Scale-down, unfulfilled spot requests and instances that EC2 does not have are not simulated."
+    yield "Scale-down, unfulfilled spot requests and EC2 capacity shortages are not simulated."
 
 
 def _about_karpenter(plan: AutoscalingPlan, batches: Sequence[Batch]) -> Iterator[str]:
     if plan.karpenter is None:
         return
     yield (
-        "Karpenter: pool, capacity type and architecture follow from its rules, the instance type from prices, which "
-        "are not known here; the smallest type that holds a node's pods is named, and counted against limits."
+        "Karpenter: NodePool, capacity type and architecture follow from its rules. The instance type depends on "
+        "prices, which are not known here: the smallest type that holds a node's pods is named, and counted against "
+        "limits."
     )
     yield (
-        "Karpenter orders pods of one size by age, here by their place in the files, and takes any of several zones, "
-        "or of both architectures in a pool that has them, that are equally empty; with more than 12 planned nodes of "
-        "equal pods it takes any."
+        "Karpenter takes pods of one size by age, here in the order of the files. Among equally empty zones, or both "
+        "architectures of a NodePool, it takes any; so it does among more than 12 planned nodes with as many pods."
     )
     yield (
-        "Karpenter gives a planned node any label that its pods narrow to one value, such as one by NotIn and another "
-        "by In; here a node has the labels of its NodePool and its type alone."
+        "Karpenter gives a planned node any label that its pods narrow to one value, such as with NotIn and In; here a "
+        "node has only the labels of its NodePool and its instance type."
     )
-    recounted = sorted(batch.name for batch in batches if _counted_anew(plan.karpenter, batch.sample))
-    if recounted:
+    losing = sorted(batch.name for batch in batches if _loses_count(plan.karpenter, batch.sample))
+    if losing:
         yield (
-            f"{', '.join(recounted)}: once Karpenter gives up a wish of taints (PreferNoSchedule) or a required "
-            "affinity term for a pod, it does not count for its topology spread the pods that it planned before; "
-            "kube-scheduler leaves those that are too many waiting, until Karpenter's next round. Here the spread "
-            "holds at once."
+            f"{', '.join(losing)}: once Karpenter drops a PreferNoSchedule taint or a required affinity term for a "
+            "pod, its topology spread no longer counts the pods that were planned before; kube-scheduler leaves the "
+            "surplus pods pending until Karpenter's next round. Here the spread holds at once."
         )
     both = sorted(
         pool.name for pool in plan.karpenter.pools if len({kind.architecture for kind in pool.capacities}) > 1
     )
     if both:
         yield (
-            f"{', '.join(both)}: of two architectures; where neither the pods nor their room on a type decide, prices "
-            "do when a node is bought, and here a type of the more wanted one is named."
+            f"{', '.join(both)}: NodePool of two architectures. Where neither the pods nor their size decide, prices "
+            "do; here a type of the preferred architecture is named."
         )
-    yield "kube-scheduler may bind a pod to another node with room than the one that was planned for it."
+    yield "kube-scheduler may bind a pod to any node with room, not only the one that was planned for it."
     if plan.use is Autoscaler.KARPENTER:
-        yield "Consolidation, interruptions and instances that EC2 does not have are not simulated."
+        yield "Consolidation, interruptions and EC2 capacity shortages are not simulated."
 
 
-def _counted_anew(karpenter: KarpenterPlan, pod: Pod) -> bool:
-    """Whether a pod is spread, and Karpenter may relax what its spread counts by."""
-    wishes = any(taint.effect is Effect.PREFER_NO_SCHEDULE for pool in karpenter.pools for taint in pool.taints)
-    return bool(pod.spec.spread) and (wishes or len(pod.spec.affinity.required or ()) > 1)
+def _loses_count(karpenter: KarpenterPlan, pod: Pod) -> bool:
+    """Whether a pod has spread constraints, and Karpenter may relax what they count by."""
+    soft = any(taint.effect is Effect.PREFER_NO_SCHEDULE for pool in karpenter.pools for taint in pool.taints)
+    return bool(pod.spec.spread) and (soft or len(pod.spec.affinity.required or ()) > 1)

@@ -1,7 +1,7 @@
-"""NodePools for the simulation: which of a pool's instance types and zones a pod may use, and which have room.
+"""NodePools for the simulation: which of a pool's instance types and zones a pod can use, and which have room.
 
-A pool has hundreds of types. Sets of them are integers, one bit per type, smallest type first; for each resource the
-sets of types that have at least so much are made once.
+A pool has hundreds of instance types. Sets of types are integers, one bit per type, smallest type first; the sets of
+types with at least some amount of a resource are computed once per resource.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology_rules import PreferredPodTerm, SpreadConstraint
 from multiarch.simulate.shapes import pool_shape
 
-_Preferred = TypeVar("_Preferred", PreferredPodTerm, PreferredTerm)
+_Weighted = TypeVar("_Weighted", PreferredPodTerm, PreferredTerm)
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What of a pool a pod may use: a set of types, and zones."""
+    """The part of a pool that a pod can use: a set of types, and zones."""
 
     types: int
     zones: tuple[str | None, ...]
 
 
 class _Levels:
-    """Sets of types by how much of one resource they have."""
+    """Sets of types by their amount of one resource."""
 
     def __init__(self, amounts: Sequence[int]) -> None:
         order = sorted(range(len(amounts)), key=lambda index: amounts[index])
@@ -56,7 +56,7 @@ class _Levels:
 
 
 class Pool:
-    """One NodePool with the types that it can buy. ``keys`` are labels that any pod of the simulation mentions."""
+    """One NodePool with the types that it can buy. ``keys`` are the labels that pods of the simulation use."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Pool:
         *,
         region: str | None = None,
     ) -> None:
-        """Work out shapes and labels of all types."""
+        """Compute shapes and labels of all types."""
         self.plan = plan
         order = [capacity.architecture for capacity in plan.capacities]
         self.types = tuple(sorted(plan.instance_types, key=lambda each: _size(each, order)))
@@ -75,18 +75,18 @@ class Pool:
         self.zones = tuple(wanted) or zones
         self.shapes = tuple(pool_shape(plan, node_class, each, self.zones, region=region) for each in self.types)
         self._planned = tuple({k: v for k, v in each.labels if k not in REPLACED_BY} for each in self.shapes)
-        kinds: dict[tuple[object, ...], int] = {}
+        type_sets: dict[tuple[object, ...], int] = {}
         for index, shape in enumerate(self.shapes):
             labels = dict(shape.labels)
-            kind = (shape.architecture, *(labels.get(key) for key in sorted(keys)))
-            kinds[kind] = kinds.get(kind, 0) | 1 << index
+            type_set = (shape.architecture, *(labels.get(key) for key in sorted(keys)))
+            type_sets[type_set] = type_sets.get(type_set, 0) | 1 << index
         architectures = sorted({each.architecture for each in self.types})
         self._by_architecture = {
             each: sum(1 << index for index, shape in enumerate(self.shapes) if shape.architecture is each)
             for each in architectures
         }
-        self.kinds = tuple(kinds.values())
-        """Sets of types that no pod tells apart, room aside."""
+        self.type_sets = tuple(type_sets.values())
+        """Sets of types that have the same labels for all pods, whatever their size."""
         self._room: dict[str, _Levels] = {}
         self._overhead: tuple[Resources, ...] = ()
         self._capacity_cpu = _Levels([each.vcpus * 1000 for each in self.types])
@@ -104,17 +104,17 @@ class Pool:
         return Node(name, {**self._planned[index], HOSTNAME: host, **zonal}, self.plan.taints)
 
     def reserve(self, daemons: Sequence[Pod]) -> None:
-        """Take DaemonSets' part off every type."""
+        """Subtract what DaemonSets request from every type."""
         overhead = {}
-        for kind in self.kinds:
-            overhead[kind] = daemon_overhead(daemons, self.shapes[first(kind)])
-        by_index = {index: overhead[kind] for kind in self.kinds for index in bits(kind)}
+        for type_set in self.type_sets:
+            overhead[type_set] = daemon_overhead(daemons, self.shapes[first(type_set)])
+        by_index = {index: overhead[type_set] for type_set in self.type_sets for index in bits(type_set)}
         self._overhead = tuple(by_index[index] for index in range(len(self.types)))
         self._free = tuple(shape.allocatable - taken for shape, taken in zip(self.shapes, self._overhead, strict=True))
         self._room.clear()
 
-    def roomy(self, wanted: Resources) -> int:
-        """The set of types that have room for ``wanted`` beside DaemonSets."""
+    def with_room_for(self, wanted: Resources) -> int:
+        """The set of types that have room for ``wanted``, DaemonSets included."""
         found = self._at_least("cpu", wanted.cpu) & self._at_least("memory", wanted.memory)
         found &= self._at_least("pods", wanted.pods) & self._at_least("ephemeral-storage", wanted.ephemeral_storage)
         for name, amount in wanted.extended:
@@ -133,8 +133,8 @@ class Pool:
         """The set of all types."""
         return (1 << len(self.types)) - 1
 
-    def within(self, used: Resources) -> int:
-        """The set of types that could be added without passing the pool's limits; ``used`` is its nodes' capacity."""
+    def within_limits(self, used: Resources) -> int:
+        """The set of types that can be added within the pool's limits; ``used`` is its nodes' capacity."""
         found = self.all
         if self.plan.cpu_limit is not None:
             found &= self._capacity_cpu.at_most(self.plan.cpu_limit * 1000 - used.cpu)
@@ -143,7 +143,7 @@ class Pool:
         return found
 
     def largest(self, types: int) -> Resources:
-        """The most capacity that a node of one of ``types`` can have, CPU and memory each for itself."""
+        """The largest CPU and the largest memory of ``types``, each by itself."""
         chosen = [self.types[index] for index in bits(types)]
         return Resources(max(each.vcpus for each in chosen) * 1000, max(usable_memory(each) for each in chosen))
 
@@ -153,81 +153,82 @@ class Pool:
 
     @property
     def closed(self) -> bool:
-        """Whether a migration takes the pool out: it has a limit of no CPU."""
+        """Whether a migration removes the pool: its CPU limit is 0."""
         return self.plan.cpu_limit == 0
 
-    def limits_in_words(self, wanted: Resources) -> str:
-        """Say why the limits allow no node for a pod that asks for ``wanted``: ``limit cpu 64 reached``, for one."""
+    def why_limited(self, wanted: Resources) -> str:
+        """Why the limits allow no node for a pod that requests ``wanted``, such as ``limit cpu 64 reached``."""
         if self.closed:
             return "closed: limit cpu is 0"
         if self.plan.cpu_limit is not None and self.plan.cpu_limit * 1000 < wanted.cpu:
-            return f"limit cpu {self.plan.cpu_limit} is below the pod's {cpu_in_words(wanted.cpu)}"
+            return f"limit cpu {self.plan.cpu_limit} is less than the pod's {cpu_in_words(wanted.cpu)}"
         if self._memory_limit is not None and self._memory_limit < wanted.memory:
-            return f"limit memory {self.plan.memory_limit} is below the pod's {bytes_in_words(wanted.memory)}"
+            return f"limit memory {self.plan.memory_limit} is less than the pod's {bytes_in_words(wanted.memory)}"
         limits = [] if self.plan.cpu_limit is None else [f"limit cpu {self.plan.cpu_limit}"]
         limits += [] if self.plan.memory_limit is None else [f"limit memory {self.plan.memory_limit}"]
         return f"{' or '.join(limits)} reached"
 
-    def offer(self, spec: PodSpec, *, shuns_wishes: bool) -> Offer | None:
-        """What a pod may use, room aside, or None. Unless it was relaxed, Karpenter minds ``PreferNoSchedule`` too."""
+    def offer(self, spec: PodSpec, *, soft_taints: bool) -> Offer | None:
+        """What a pod can use, whatever its size, or None. ``soft_taints``: ``PreferNoSchedule`` excludes it too."""
         for taint in self.plan.taints:
-            minds = shuns_wishes or taint.effect is not Effect.PREFER_NO_SCHEDULE
-            if minds and not any(each.tolerates(taint) for each in spec.tolerations):
+            excludes = soft_taints or taint.effect is not Effect.PREFER_NO_SCHEDULE
+            if excludes and not any(each.tolerates(taint) for each in spec.tolerations):
                 return None
         types, zones = 0, dict.fromkeys(self.zones or (None,), False)
-        for kind in self.kinds:
-            allowed = allowed_zones(spec, self.shapes[first(kind)])
+        for type_set in self.type_sets:
+            allowed = allowed_zones(spec, self.shapes[first(type_set)])
             if allowed:
-                types |= kind
+                types |= type_set
                 zones |= dict.fromkeys(allowed, True)
         return Offer(types, tuple(zone for zone, there in zones.items() if there)) if types else None
 
 
 def _size(instance: InstanceType, order: Sequence[Architecture]) -> tuple[int, int, int, str]:
-    """What types are sorted by: size, and among equals the architecture that comes first in ``order``."""
+    """Sort key of types: size, then the position of the architecture in ``order``."""
     return instance.vcpus, instance.memory_mib, order.index(instance.architecture), instance.name
 
 
-def relaxations(spec: PodSpec, *, wishes_on_taints: bool) -> Iterable[tuple[PodSpec, bool]]:
-    """Yield what Karpenter asks for a pod, one after the other, until something fits; True where taints' wishes count.
+def relaxations(spec: PodSpec, *, soft_taints: bool) -> Iterable[tuple[PodSpec, bool]]:
+    """Yield the specs that Karpenter tries for a pod, in order, and whether ``PreferNoSchedule`` taints exclude it.
 
-    Preferences are taken for requirements, of those about the node the heaviest alone, as is the first of several
-    required terms; then the terms but the last are dropped, then wishes to be near other pods and away from them, the
-    heaviest first, then those about the node, then spreads with ScheduleAnyway, then ``PreferNoSchedule``.
+    At first preferences count as requirements: of node affinity the preferred term with the highest weight and the
+    first required term, and all of pod affinity and anti-affinity. Then Karpenter drops, one after the other: required
+    terms but the last; preferred pod affinity, pod anti-affinity and node affinity, each from the highest weight down;
+    spread constraints with ``ScheduleAnyway``; and at last ``PreferNoSchedule``.
     Source: karpenter, ``pkg/controllers/provisioning/scheduling/preferences.go``.
     """
     affinity = spec.affinity
-    wanted = _Wanted(
+    left = _Remaining(
         affinity.required,
-        _heaviest_first(spec.preferred_pod_affinity),
-        _heaviest_first(spec.preferred_pod_anti_affinity),
-        _heaviest_first(affinity.preferred),
+        _by_weight(spec.preferred_pod_affinity),
+        _by_weight(spec.preferred_pod_anti_affinity),
+        _by_weight(affinity.preferred),
         list(spec.spread),
     )
-    yield wanted.of(spec), True
-    while wanted.drop_one():
-        yield wanted.of(spec), True
-    if wishes_on_taints:
-        yield wanted.of(spec), False
+    yield left.of(spec), True
+    while left.drop_one():
+        yield left.of(spec), True
+    if soft_taints:
+        yield left.of(spec), False
 
 
 @dataclass(slots=True)
-class _Wanted:
-    """What is left of a pod's alternatives and preferences."""
+class _Remaining:
+    """The alternatives and preferences of a pod that were not dropped yet."""
 
     terms: tuple[Term, ...] | None
     near: list[PreferredPodTerm]
     away: list[PreferredPodTerm]
-    wishes: list[PreferredTerm]
+    preferred: list[PreferredTerm]
     spread: list[SpreadConstraint]
 
     def drop_one(self) -> bool:
-        """Give up the next; False where nothing is left to give up."""
+        """Drop the next one; False where none is left."""
         soft = [place for place, each in enumerate(self.spread) if not each.hard]
         if self.terms is not None and len(self.terms) > 1:
             self.terms = self.terms[1:]
-        elif wishes := self.near or self.away or self.wishes:
-            del wishes[0]
+        elif preferences := self.near or self.away or self.preferred:
+            del preferences[0]
         elif soft:
             self.spread[soft[0]] = self.spread[-1]
             del self.spread[-1]
@@ -236,34 +237,34 @@ class _Wanted:
         return True
 
     def of(self, spec: PodSpec) -> PodSpec:
-        """The spec with one required term, all that is wished made part of what is required, and all spreads hard."""
+        """The spec with one required term, with preferences as requirements, and with all spread constraints hard."""
         terms = self.terms and self.terms[:1]
-        for wish in self.wishes[:1]:
+        for each in self.preferred[:1]:
             own = terms[0].expressions if terms else ()
             fields = terms[0].fields if terms else ()
-            terms = (Term((*own, *wish.term.expressions), fields),)
+            terms = (Term((*own, *each.term.expressions), fields),)
         return replace(
             spec,
             affinity=NodeAffinity(spec.affinity.selector, terms),
             spread=tuple(replace(each, hard=True) for each in self.spread),
-            pod_affinity=(*spec.pod_affinity, *(wish.term for wish in self.near)),
-            pod_anti_affinity=(*spec.pod_anti_affinity, *(wish.term for wish in self.away)),
+            pod_affinity=(*spec.pod_affinity, *(each.term for each in self.near)),
+            pod_anti_affinity=(*spec.pod_anti_affinity, *(each.term for each in self.away)),
             preferred_pod_affinity=(),
             preferred_pod_anti_affinity=(),
         )
 
 
-def _heaviest_first(wishes: Sequence[_Preferred]) -> list[_Preferred]:
-    return sorted(wishes, key=lambda wish: -wish.weight)
+def _by_weight(terms: Sequence[_Weighted]) -> list[_Weighted]:
+    return sorted(terms, key=lambda term: -term.weight)
 
 
 def first(types: int) -> int:
-    """The smallest type's place in a set that is not empty."""
+    """The index of the smallest type in a set that is not empty."""
     return (types & -types).bit_length() - 1
 
 
 def bits(types: int) -> Iterable[int]:
-    """The places of a set's types."""
+    """The indices of a set's types."""
     while types:
         yield first(types)
         types &= types - 1

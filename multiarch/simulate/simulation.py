@@ -1,7 +1,7 @@
-"""Which nodes a set of pods would get, and why: the autoscalers of a plan, each by its own rules.
+"""Which nodes a set of pods would get, and why, by the rules of the plan's autoscalers.
 
-First kube-scheduler fills the nodes that are there, each group's desired size; then the autoscaler in use adds nodes
-for pods without one; while a stack moves from one to the other, the one that is being left comes last.
+First kube-scheduler fills the existing nodes, each group's desired size; then the autoscaler in use adds nodes for the
+remaining pods. During a migration the autoscaler that is being replaced comes last.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from multiarch.scheduling.fit import Fit, unmodelled
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import asked_values, batches_of, mentioned
-from multiarch.simulate.cluster_autoscaler import Growing, Reasons, Waiting, grow
+from multiarch.simulate.cluster_autoscaler import Reasons, ScalableGroup, Waiting, grow
 from multiarch.simulate.karpenter import Karpenter
 from multiarch.simulate.live import Live, start_full
 from multiarch.simulate.model import Batch, GroupOutcome, Simulation, WorkloadOutcome
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.notes import notes_on
 from multiarch.simulate.pools import Pool
-from multiarch.simulate.reasons import Known, answers, places
+from multiarch.simulate.reasons import FinalState, answers, places
 from multiarch.simulate.shapes import asg_name, group_shape
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Zones and region of a plan's network. ``assumed`` is a sentence where names stand for others, or empty.
+class SimulationContext:
+    """Where pods are placed: ``zones`` and ``region`` of the plan's network, and ``live`` nodes.
 
-    ``live`` are the nodes of a cluster that runs; None starts from each group's desired size, without pods.
+    ``assumed`` is a sentence that says where zone names are placeholders, or empty. Without ``live`` nodes each group
+    starts with its desired size, and without pods.
     """
 
     zones: tuple[str, ...]
@@ -43,12 +44,12 @@ class Surroundings:
 
 
 def simulate(
-    plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], around: Surroundings, pods: Iterable[Pod]
+    plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], context: SimulationContext, pods: Iterable[Pod]
 ) -> Simulation:
-    """Place ``pods`` and say of every group why it was used or not.
+    """Place ``pods``, and say for every group why it was used or not.
 
-    Pods that have a node already, and those of DaemonSets, are left out; DaemonSets' templates take their part of
-    every node. Raises RegexError for a priority map that only the autoscaler can read.
+    Pods that already have a node, and pods of DaemonSets, are left out; what DaemonSets request is reserved on every
+    node. Raises RegexError for a priority map with regular expressions that only the autoscaler can read.
     """
     everything = list(pods)
     daemons = [pod for pod in everything if pod.per_node]
@@ -57,36 +58,38 @@ def simulate(
     nodes = Nodes(batches, daemons, fit)
     asking = [*batches, *batches_of(daemons)]
     names = {name for batch in asking for name in asked_values(batch.sample.spec, EKS_NODE_GROUP)}
-    shapes = {group.name: group_shape(group, around.zones, region=around.region, names=names) for group in groups}
-    pools = _pools(plan, around, asking)
-    if around.live is None:
+    shapes = {group.name: group_shape(group, context.zones, region=context.region, names=names) for group in groups}
+    pools = _pools(plan, context, asking)
+    if context.live is None:
         _start(nodes, groups, shapes)
     else:
-        start_full(nodes, around.live, {**{pool.plan.name: pool.shapes[0] for pool in pools}, **shapes})
+        start_full(nodes, context.live, {**{pool.plan.name: pool.shapes[0] for pool in pools}, **shapes})
     for pool in pools:
         pool.reserve(daemons)
     waiting = _bind(nodes, batches)
-    for autoscaler in _turns(plan):
+    for autoscaler in _installed(plan):
         if autoscaler is Autoscaler.KARPENTER:
             Karpenter(pools, nodes, reasons).run(waiting)
         elif plan.cluster_autoscaler is not None:
-            growing = [Growing(each.name, asg_name(each), shapes[each.name], each.sizes.maximum) for each in groups]
+            growing = [
+                ScalableGroup(each.name, asg_name(each), shapes[each.name], each.sizes.maximum) for each in groups
+            ]
             grow(plan.cluster_autoscaler, growing, nodes, waiting, reasons)
-    known = Known(plan, tuple(groups), shapes, tuple(pools), nodes, reasons)
+    state = FinalState(plan, tuple(groups), shapes, tuple(pools), nodes, reasons)
     left = {batch.number: [pod.name for pod in waiting.get(batch, ())] for batch in batches}
     return Simulation(
         autoscaler=plan.use,
-        groups=_outcomes(known),
-        workloads=tuple(_workload(batch, left[batch.number], known) for batch in batches),
+        groups=_outcomes(state),
+        workloads=tuple(_workload(batch, left[batch.number], state) for batch in batches),
         left_out=_left_out(everything),
         notes=notes_on(
             plan,
             groups,
             batches,
             daemons,
-            zones_assumed=around.assumed,
-            live=around.live,
-            region=around.region or region_of(around.zones),
+            zones_assumed=context.assumed,
+            live=context.live,
+            region=context.region or region_of(context.zones),
         ),
     )
 
@@ -97,25 +100,27 @@ def _start(nodes: Nodes, groups: Sequence[NodeGroupPlan], shapes: Mapping[str, N
             nodes.make(group.name, shapes[group.name], new=False, instance_type=group.instance_types[0].name)
 
 
-def _turns(plan: AutoscalingPlan) -> list[Autoscaler]:
-    """The autoscalers that are installed, the one in use first."""
+def _installed(plan: AutoscalingPlan) -> list[Autoscaler]:
+    """The installed autoscalers, the one in use first."""
     installed = [Autoscaler.CLUSTER_AUTOSCALER] if plan.cluster_autoscaler else []
     installed += [Autoscaler.KARPENTER] if plan.karpenter else []
     return sorted(installed, key=lambda each: each is not plan.use)
 
 
-def _pools(plan: AutoscalingPlan, around: Surroundings, batches: Sequence[Batch]) -> list[Pool]:
+def _pools(plan: AutoscalingPlan, context: SimulationContext, batches: Sequence[Batch]) -> list[Pool]:
     """Karpenter's pools, the highest weight first."""
     if plan.karpenter is None:
         return []
     keys = frozenset(key for batch in batches for key in mentioned(batch.sample.spec))
     ordered = sorted(plan.karpenter.pools, key=lambda pool: (-pool.weight, pool.name))
     node_class = plan.karpenter.node_class
-    return [Pool(each, node_class, around.zones, keys, region=around.region) for each in ordered if each.instance_types]
+    return [
+        Pool(each, node_class, context.zones, keys, region=context.region) for each in ordered if each.instance_types
+    ]
 
 
 def _bind(nodes: Nodes, batches: Sequence[Batch]) -> Waiting:
-    """Let kube-scheduler fill the nodes that are there, pods of higher priority first; return the others."""
+    """Fill the existing nodes as kube-scheduler would, pods of higher priority first; return the remaining pods."""
     waiting: Waiting = {}
     for batch in sorted(batches, key=lambda each: -(each.sample.spec.priority or 0)):
         left = [pod for pod in batch.pods if nodes.bind(batch, pod) is None]
@@ -132,26 +137,26 @@ def _left_out(pods: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
         if pod.daemon:
             counts["of DaemonSets"] += 1
         elif not pod.waiting:
-            counts["with a node already, or finished"] += 1
+            counts["already on a node, or finished"] += 1
     return tuple(sorted(counts.items()))
 
 
-def _workload(batch: Batch, left: Sequence[str], known: Known) -> WorkloadOutcome:
+def _workload(batch: Batch, left: Sequence[str], state: FinalState) -> WorkloadOutcome:
     return WorkloadOutcome(
         name=batch.name,
         namespace=batch.sample.namespace,
         pods=len(batch.pods),
-        answers=answers(batch, bool(left), known),
-        places=places(batch, known),
+        answers=answers(batch, bool(left), state),
+        places=places(batch, state),
         unplaced=tuple(left),
         notes=unmodelled(batch.sample),
     )
 
 
-def _outcomes(known: Known) -> tuple[GroupOutcome, ...]:
+def _outcomes(state: FinalState) -> tuple[GroupOutcome, ...]:
     rows = []
-    for group in known.all_groups():
-        nodes = [node for node in known.nodes.all if node.group == group.name]
+    for group in state.all_groups():
+        nodes = [node for node in state.nodes.all if node.group == group.name]
         new = [node for node in nodes if node.new]
         rows.append(
             GroupOutcome(
@@ -159,9 +164,9 @@ def _outcomes(known: Known) -> tuple[GroupOutcome, ...]:
                 kind=group.kind,
                 scaled_by=group.scaled_by,
                 preference=group.preference,
-                there=len(nodes) - len(new),
+                existing=len(nodes) - len(new),
                 new=len(new),
-                most=group.most,
+                max_size=group.max_size,
                 instance_types=tuple(sorted(Counter(node.instance_type or group.first_type for node in new).items())),
                 pods=sum(node.pods for node in nodes),
                 cpu_allocatable=sum(node.shape.allocatable.cpu for node in nodes),

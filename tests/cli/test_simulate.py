@@ -208,4 +208,4 @@ def test_a_live_dump_says_what_it_leaves_out(run: type_of_run, clone: Path) -> N
     bound = {**FEW, "spec": {**FEW["spec"], "nodeName": "ip-10-0-0-1"}}  # type: ignore[dict-item]
     (clone / "dump.json").write_text(json.dumps({"kind": "List", "items": [FEW, bound]}), encoding="utf-8")
     ran = run("simulate", "payments-prod", "--pods", "dump.json")
-    assert "left out: 1 pod with a node already, or finished" in ran.out
+    assert "left out: 1 pod already on a node, or finished" in ran.out

@@ -12,7 +12,7 @@ from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.facts.architectures import Architecture, to_ami
 from multiarch.scheduling.pods import pods_from
 from multiarch.simulate.shapes import group_shape
-from multiarch.simulate.simulation import Surroundings, simulate
+from multiarch.simulate.simulation import SimulationContext, simulate
 from multiarch.stack.model import Plan
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release
 from tests.cluster import nodes
@@ -70,7 +70,7 @@ def simulated(scenario: Scenario) -> Simulated:
     """What ``simulate`` says."""
     made = plan_of(scenario.pools)
     groups = made.node_groups if scenario.pools.nodes else ()
-    result = simulate(made.autoscaling, groups, Surroundings(ZONES), pods_from(scenario.manifests))
+    result = simulate(made.autoscaling, groups, SimulationContext(ZONES), pods_from(scenario.manifests))
     karpenter = _karpenter(made)
     found: dict[str, Counter[str]] = {}
     hopeless = set()

@@ -36,16 +36,16 @@ def _spread_over_architectures(ask: Ask) -> list[Object]:
 
 
 KARPENTER_LABELS = (
-    "Karpenter gives a planned node any label that its pods narrow to one value, such as one by NotIn and another "
-    "by In; here a node has the labels of its NodePool and its type alone."
+    "Karpenter gives a planned node any label that its pods narrow to one value, such as with NotIn and In; here a "
+    "node has only the labels of its NodePool and its instance type."
 )
 MANUFACTURER = "karpenter.k8s.aws/instance-cpu-manufacturer"
 ARM_SPOT, ARM = "general-arm64-spot arm64 spot", "general-arm64-on-demand arm64 on-demand"
 OTHER = "other-amd64-on-demand amd64 on-demand"
 COUNTED_ANEW = (
-    "Pod/w0-0 and 1 like it: once Karpenter gives up a wish of taints (PreferNoSchedule) or a required affinity term "
-    "for a pod, it does not count for its topology spread the pods that it planned before; kube-scheduler leaves those "
-    "that are too many waiting, until Karpenter's next round. Here the spread holds at once."
+    "Pod/w0-0 and 1 like it: once Karpenter drops a PreferNoSchedule taint or a required affinity term for a pod, "
+    "its topology spread no longer counts the pods that were planned before; kube-scheduler leaves the surplus pods "
+    "pending until Karpenter's next round. Here the spread holds at once."
 )
 # Each is an entry of docs/explanation/simulation.md, "Where Karpenter decides otherwise".
 DISAGREEMENTS = [

@@ -7,7 +7,7 @@ from typing import Any
 
 from multiarch.scheduling.pods import pods_from
 from multiarch.simulate.model import Answer, GroupOutcome, Simulation, WorkloadOutcome
-from multiarch.simulate.simulation import Surroundings, simulate
+from multiarch.simulate.simulation import SimulationContext, simulate
 from tests.scheduling.manifests import ARM64_TOLERATION, ZONES, container, workload
 from tests.stack.words import merged, plan
 
@@ -40,7 +40,7 @@ def pods(name: str = "api", count: int = 1, *, cpu: str = "1", memory: str = "1G
 
 def run(words: Mapping[str, Any], *documents: object, zones: Sequence[str] = ZONES) -> Simulation:
     made = plan(words)
-    return simulate(made.autoscaling, made.node_groups, Surroundings(tuple(zones)), pods_from(documents))
+    return simulate(made.autoscaling, made.node_groups, SimulationContext(tuple(zones)), pods_from(documents))
 
 
 def of(result: Simulation, name: str = "api") -> WorkloadOutcome:

@@ -57,13 +57,13 @@ def test_nodes_that_are_there_are_filled_before_any_group_grows() -> None:
     result = run(words, pods(count=2, **TOLERANT))
     assert got(result) == {"amd": 2}
     assert group(result, "arm").new == 0
-    assert answer(result, "arm").reason == "the pods found room on nodes that are there"
+    assert answer(result, "arm").reason == "existing nodes had room"
 
 
 def test_preferred_affinity_moves_pods_between_nodes_that_are_there_and_makes_no_other_group_grow() -> None:
-    wish = {"weight": 100, "preference": {"matchExpressions": [expression(ARCHITECTURE, "In", "amd64")]}}
+    preference = {"weight": 100, "preference": {"matchExpressions": [expression(ARCHITECTURE, "In", "amd64")]}}
     liking: dict[str, Any] = {
-        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}},
+        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [preference]}},
         **TOLERANT,
     }
     assert got(run(grown(LARGE), pods(**liking))) == {"arm-spot": 1}
@@ -75,7 +75,7 @@ def test_a_written_priority_counts_and_the_least_waste_decides_among_equals() ->
     sizes = {"small": {"instanceTypes": ["m7i.large"]}, "big": {"instanceTypes": ["m7i.4xlarge"]}}
     result = run(grown(sizes), pods())
     assert got(result) == {"small": 1}
-    assert answer(result, "big").reason == "of the same priority, and its nodes would waste more than small's"
+    assert answer(result, "big").reason == "same priority, but its nodes would waste more than those of small"
     assert got(run(grown(sizes), pods(count=15))) == {"big": 15}
     written = grown(sizes, clusterAutoscaler={"priorities": {"big": 95}})
     assert got(run(written, pods())) == {"big": 1}
@@ -107,7 +107,7 @@ def test_daemon_sets_take_their_part_of_every_new_node() -> None:
     assert (group(result, "amd").new, group(result, "amd").cpu_requested) == (2, 3800)
     result = run(words, pods(cpu="1500m"), agent)
     assert result.unplaced == 1
-    assert "beside DaemonSets: cpu: 1.5 wanted, 930m available" in answer(result, "amd").reason
+    assert "DaemonSets included: cpu: 1.5 wanted, 930m available" in answer(result, "amd").reason
 
 
 def test_a_node_takes_no_more_pods_than_its_max_pods() -> None:
@@ -158,7 +158,7 @@ def test_without_an_autoscaler_groups_stay_as_they_are() -> None:
 def test_groups_that_took_some_pods_say_why_they_took_no_more() -> None:
     there = {"amd": {"instanceTypes": ["m7i.large"], "minSize": 2, "maxSize": 2}}
     alone = grown(there) | {"autoscaling": {"use": "none"}}
-    full = "no room left on its 2 nodes, and no autoscaler adds one"
+    full = "no room left on its 2 nodes, and no autoscaler adds nodes"
     assert (answer(run(alone, pods(count=5)), "amd").pods, answer(run(alone, pods(count=5)), "amd").reason) == (2, full)
     assert answer(run(alone, pods(count=2)), "amd").reason == ""
     capped = run(grown(there), pods(count=5))
@@ -174,7 +174,7 @@ def test_without_an_autoscaler_room_that_other_pods_forbid_is_not_called_full() 
     result = answer(run(words, pods(count=2, affinity=apart)), "amd")
     assert result.pods == 1
     assert result.reason.startswith("pod anti-affinity term 1: a pod with app=api is in kubernetes.io/hostname=")
-    assert result.reason.endswith("already, and no autoscaler adds one")
+    assert result.reason.endswith("already, and no autoscaler adds nodes")
 
 
 @pytest.mark.parametrize("count", [1, 7, 40])

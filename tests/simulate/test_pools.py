@@ -19,10 +19,10 @@ BIG: dict[str, Any] = {"cpu": "3", "memory": "4Gi"}
 """More than the controller's nodes have."""
 
 
-def prefers(*wishes: tuple[int, str]) -> dict[str, Any]:
+def prefers(*preferences: tuple[int, str]) -> dict[str, Any]:
     written = [
         {"weight": weight, "preference": {"matchExpressions": [expression(ARCHITECTURE, "In", value)]}}
-        for weight, value in wishes
+        for weight, value in preferences
     ]
     return {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": written}}}
 
@@ -70,7 +70,7 @@ def test_a_planned_node_counts_as_its_largest_type_until_it_is_there() -> None:
     assert got(result) == {"general-arm64-on-demand": 2}
     three = run(sizes, pods(count=4, **BIG, **apart("kubernetes.io/hostname"), **TOLERANT))
     assert got(three)["general-amd64-on-demand"] == 1
-    assert "largest type that it may become" in answer(three, "general-arm64-on-demand").reason
+    assert "largest instance type that it can become" in answer(three, "general-arm64-on-demand").reason
 
 
 def test_pods_are_packed_together_and_the_smallest_type_that_holds_them_is_named() -> None:
@@ -86,14 +86,14 @@ def test_a_node_planned_for_other_pods_is_filled_whatever_its_weight() -> None:
         pods("api", **BIG, **TOLERANT),
     )
     assert got(result) == {"general-amd64-spot": 1}
-    assert "is made for other pods has room" in answer(result, "general-arm64-spot").reason
+    assert "has room, and planned nodes are filled first" in answer(result, "general-arm64-spot").reason
 
 
 def test_of_several_required_terms_the_first_is_tried_in_all_pools() -> None:
     terms = required([expression(ARCHITECTURE, "In", "amd64")], [expression(ARCHITECTURE, "In", "arm64")])
     result = run(pooled(XLARGE), pods(**BIG, affinity=terms, **TOLERANT))
     assert got(result) == {"general-amd64-spot": 1}
-    assert "that Karpenter tries first" in answer(result, "general-arm64-spot").reason
+    assert "Karpenter tries the affinity term or preference first that" in answer(result, "general-arm64-spot").reason
     on_arm = required([expression(ARCHITECTURE, "In", "s390x")], [expression(ARCHITECTURE, "In", "arm64")])
     assert got(run(pooled(XLARGE), pods(**BIG, affinity=on_arm, **TOLERANT))) == {"general-arm64-spot": 1}
 
@@ -138,7 +138,7 @@ def test_spread_over_zones_makes_a_node_in_each(action: str) -> None:
     assert group(result, "general-arm64-spot").new == 3
 
 
-def test_a_spread_over_hosts_is_kept_even_where_it_is_a_wish() -> None:
+def test_a_spread_over_hosts_is_kept_even_where_it_is_a_preference() -> None:
     hosts = spread("kubernetes.io/hostname", "ScheduleAnyway")
     assert group(run(pooled({"general": {}}), pods(count=4, **BIG, **hosts, **TOLERANT)), "general-arm64-spot").new == 4
 
@@ -147,18 +147,18 @@ def test_daemon_sets_are_counted_on_planned_nodes() -> None:
     agent = pods("agent", cpu="1500m", tolerations=[{"operator": "Exists"}]) | {"kind": "DaemonSet"}
     result = run(pooled(XLARGE), pods(**BIG, **TOLERANT), agent)
     assert result.unplaced == 1
-    assert answer(result, "general-arm64-spot").reason == "too large for its instance types beside DaemonSets"
+    assert answer(result, "general-arm64-spot").reason == "too large for its instance types, DaemonSets included"
 
 
 def test_pods_of_daemon_sets_and_bound_pods_are_left_out() -> None:
     bound = pods()["spec"]["template"] | {"kind": "Pod"}
     bound = {**bound, "metadata": {"name": "bound"}, "spec": {**bound["spec"], "nodeName": "ip-10-0-0-1"}}
-    assert run(pooled(XLARGE), bound).left_out == (("with a node already, or finished", 1),)
+    assert run(pooled(XLARGE), bound).left_out == (("already on a node, or finished", 1),)
 
 
 def test_the_controllers_group_is_not_grown() -> None:
     result = run(pooled(XLARGE), pods(**BIG))
-    assert (group(result, "web").there, group(result, "web").new, group(result, "web").scaled_by) == (2, 0, None)
+    assert (group(result, "web").existing, group(result, "web").new, group(result, "web").scaled_by) == (2, 0, None)
 
 
 def test_in_a_migration_the_new_autoscaler_comes_first_and_the_old_adds_nothing() -> None:
@@ -183,24 +183,24 @@ def test_a_pod_above_the_whole_limit_has_not_reached_it() -> None:
     assert result.unplaced == 0
     words = pooled({"general": {"sizes": ["xlarge", "4xlarge"], "cpuLimit": 8, "memoryLimit": "64Gi"}})
     result = run(words, pods(**large, **TOLERANT))
-    assert {answer(result, name).reason for name in KINDS} == {"limit cpu 8 is below the pod's 12"}
+    assert {answer(result, name).reason for name in KINDS} == {"limit cpu 8 is less than the pod's 12"}
     words = pooled({"general": {"sizes": ["xlarge", "4xlarge"], "memoryLimit": "8Gi"}})
     result = run(words, pods(cpu="12", memory="12Gi", **TOLERANT))
-    assert {answer(result, name).reason for name in KINDS} == {"limit memory 8Gi is below the pod's 12Gi"}
+    assert {answer(result, name).reason for name in KINDS} == {"limit memory 8Gi is less than the pod's 12Gi"}
 
 
 def test_where_karpenter_decides_otherwise_is_said_where_the_documentation_says_it_is() -> None:
     always = (
-        "takes any of several zones",  # 2
-        "orders pods of one size by age",  # 3
+        "Among equally empty zones",  # 2
+        "takes pods of one size by age",  # 3
         "the smallest type that holds a node's pods is named",  # 4
-        "bind a pod to another node with room",  # 5
+        "bind a pod to any node with room",  # 5
         "any label that its pods narrow to one value",  # 8
     )
     both, unknown, anew = (
-        "of two architectures",
+        "NodePool of two architectures",
         "not known before a node exists",
-        "does not count for its topology spread",
+        "no longer counts the pods",
     )
     plain = run(pooled({"any": {"cpuLimit": 64}}), pods())
     text = "\n".join(plain.notes)

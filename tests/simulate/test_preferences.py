@@ -1,4 +1,4 @@
-"""Karpenter's rules about wishes and domains, simulated: what it asks for first, what it gives up in which order."""
+"""Karpenter's preferences and topology domains, simulated: what it tries first, and what it drops in which order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AMD64_SPOT = "general-amd64-spot"
 ELSEWHERE = expression("node.kubernetes.io/instance-type", "NotIn", "t3.medium")
 
 
-def wish(kind: str, key: str, *, weight: int = 100, app: str = "api") -> dict[str, Any]:
+def preferred(kind: str, key: str, *, weight: int = 100, app: str = "api") -> dict[str, Any]:
     """Preferred ``podAffinity`` or ``podAntiAffinity`` to pods of a workload."""
     term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
     return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": weight, "podAffinityTerm": term}]}}
@@ -50,17 +50,21 @@ def off_the_controllers_nodes(affinity: Mapping[str, Any] | None = None) -> dict
 @pytest.mark.parametrize(
     ("affinity", "count", "nodes"),
     [
-        pytest.param({}, 2, {SPOT: 1}, id="no wish"),
-        pytest.param(wish("podAntiAffinity", HOST), 2, {SPOT: 2}, id="apart by host"),
-        pytest.param(wish("podAntiAffinity", HOST, app="other"), 2, {SPOT: 1}, id="apart from pods that are not there"),
-        # The first node may come up in any zone, so no zone is free of it and the wish is given up at once.
-        pytest.param(wish("podAntiAffinity", ZONE), 2, {SPOT: 1}, id="apart by zone"),
-        pytest.param(wish("podAntiAffinity", ARCHITECTURE), 2, {SPOT: 1, AMD64_SPOT: 1}, id="apart by architecture"),
-        pytest.param(wish("podAffinity", HOST), 2, {SPOT: 1}, id="together by host"),
-        pytest.param(wish("podAffinity", HOST), 3, {SPOT: 2}, id="together by host, more than there is room"),
+        pytest.param({}, 2, {SPOT: 1}, id="no preference"),
+        pytest.param(preferred("podAntiAffinity", HOST), 2, {SPOT: 2}, id="apart by host"),
+        pytest.param(
+            preferred("podAntiAffinity", HOST, app="other"), 2, {SPOT: 1}, id="apart from pods that do not exist"
+        ),
+        # The first node can start in any zone, so no zone is free of it and the preference is dropped at once.
+        pytest.param(preferred("podAntiAffinity", ZONE), 2, {SPOT: 1}, id="apart by zone"),
+        pytest.param(
+            preferred("podAntiAffinity", ARCHITECTURE), 2, {SPOT: 1, AMD64_SPOT: 1}, id="apart by architecture"
+        ),
+        pytest.param(preferred("podAffinity", HOST), 2, {SPOT: 1}, id="together by host"),
+        pytest.param(preferred("podAffinity", HOST), 3, {SPOT: 2}, id="together by host, more than there is room"),
     ],
 )
-def test_a_wish_about_other_pods_is_a_rule_until_nothing_meets_it(
+def test_a_preference_about_other_pods_is_a_rule_until_nothing_meets_it(
     affinity: Mapping[str, Any], count: int, nodes: Mapping[str, int]
 ) -> None:
     result = run(pooled({"general": XLARGE}), pods(count=count, **HALF, **off_the_controllers_nodes(affinity)))
@@ -68,9 +72,9 @@ def test_a_wish_about_other_pods_is_a_rule_until_nothing_meets_it(
     assert {each.name: each.new for each in result.groups if each.new} == nodes
 
 
-def test_a_wish_to_be_apart_takes_all_pools_to_their_limits_before_it_is_given_up() -> None:
+def test_preferred_anti_affinity_takes_all_pools_to_their_limits_before_it_is_dropped() -> None:
     words = pooled({"general": {**LIMITED, "capacityTypes": ["spot"]}})
-    result = run(words, pods(count=4, **HALF, **off_the_controllers_nodes(wish("podAntiAffinity", HOST))))
+    result = run(words, pods(count=4, **HALF, **off_the_controllers_nodes(preferred("podAntiAffinity", HOST))))
     assert (got(result), result.unplaced) == ({SPOT: 2, AMD64_SPOT: 2}, 0)
 
 
@@ -78,31 +82,31 @@ def asked(affinity: Mapping[str, Any], **spec: Any) -> list[tuple[str, ...]]:
     """What each way of asking for a pod still minds, as words."""
     (pod,) = pods_from([pods(affinity=affinity, **spec)])
     found = []
-    for relaxed, minds_taints in relaxations(pod.spec, wishes_on_taints=True):
+    for relaxed, soft_taints in relaxations(pod.spec, soft_taints=True):
         terms = relaxed.affinity.required or ()
         words = [str(each.values[0]) for term in terms for each in term.expressions]
         words += [f"near {term.topology_key}" for term in relaxed.pod_affinity]
         words += [f"away {term.topology_key}" for term in relaxed.pod_anti_affinity]
         words += [f"spread {each.topology_key}" for each in relaxed.spread]
         assert all(each.hard for each in relaxed.spread)
-        found.append((*words, *(["taints"] if minds_taints else [])))
+        found.append((*words, *(["taints"] if soft_taints else [])))
     return found
 
 
-def liked(*wishes: tuple[int, str]) -> dict[str, Any]:
+def liked(*preferences: tuple[int, str]) -> dict[str, Any]:
     written = [
         {"weight": weight, "preference": {"matchExpressions": [expression(ARCHITECTURE, "In", value)]}}
-        for weight, value in wishes
+        for weight, value in preferences
     ]
     return {"preferredDuringSchedulingIgnoredDuringExecution": written}
 
 
-def test_wishes_are_given_up_in_karpenters_order() -> None:
+def test_preferences_are_dropped_in_karpenters_order() -> None:
     terms = required([expression(ARCHITECTURE, "In", "one")], [expression(ARCHITECTURE, "In", "two")])
     affinity = {
         "nodeAffinity": {**terms["nodeAffinity"], **liked((1, "light"), (50, "heavy"))},
-        **wish("podAffinity", ZONE),
-        **wish("podAntiAffinity", HOST),
+        **preferred("podAffinity", ZONE),
+        **preferred("podAntiAffinity", HOST),
     }
     constraints = [
         *spread(ZONE, "ScheduleAnyway")["topologySpreadConstraints"],
@@ -126,9 +130,9 @@ def test_wishes_are_given_up_in_karpenters_order() -> None:
 
 
 @pytest.mark.parametrize("kind", ["podAffinity", "podAntiAffinity"])
-def test_of_wishes_about_pods_the_heaviest_goes_first(kind: str) -> None:
+def test_of_preferences_about_pods_the_one_with_the_highest_weight_goes_first(kind: str) -> None:
     light, heavy = (
-        wish(kind, key, weight=weight)[kind]["preferredDuringSchedulingIgnoredDuringExecution"][0]
+        preferred(kind, key, weight=weight)[kind]["preferredDuringSchedulingIgnoredDuringExecution"][0]
         for key, weight in ((HOST, 5), (ZONE, 90))
     )
     word = {"podAffinity": "near", "podAntiAffinity": "away"}[kind]
@@ -141,9 +145,9 @@ def test_of_wishes_about_pods_the_heaviest_goes_first(kind: str) -> None:
     ]
 
 
-def test_what_nothing_wishes_is_asked_once() -> None:
+def test_a_pod_without_preferences_is_tried_once() -> None:
     (pod,) = pods_from([pods()])
-    assert list(relaxations(pod.spec, wishes_on_taints=False)) == [(pod.spec, True)]
+    assert list(relaxations(pod.spec, soft_taints=False)) == [(pod.spec, True)]
 
 
 @pytest.mark.parametrize(
@@ -207,8 +211,8 @@ def test_a_rule_about_another_label_leaves_both_architectures_and_all_zones_open
 def test_a_spread_needs_a_domain_that_its_pool_has() -> None:
     result = run(pooled({"general": XLARGE}), pods(**BIG, **spread("example.com/rack"), **TOLERANT))
     assert (result.unplaced, got(result)) == (1, {})
-    wished = pods(**BIG, **spread("example.com/rack", "ScheduleAnyway"), **TOLERANT)
-    assert got(run(pooled({"general": XLARGE}), wished)) == {SPOT: 1}
+    soft = pods(**BIG, **spread("example.com/rack", "ScheduleAnyway"), **TOLERANT)
+    assert got(run(pooled({"general": XLARGE}), soft)) == {SPOT: 1}
 
 
 @pytest.mark.parametrize(
@@ -224,11 +228,11 @@ def test_pods_stay_out_of_every_zone_that_a_planned_node_may_come_up_in(zones: l
     """``api`` is planned first; ``guard`` would be apart from it, and gives that up where no zone is sure."""
     chosen = required([expression(ZONE, "In", *zones)]) if zones else {}
     first = pods(cpu="2", memory="1Gi", affinity={**chosen}, **TOLERANT)
-    away = pods("guard", **HALF, **off_the_controllers_nodes(wish("podAntiAffinity", ZONE)))
+    away = pods("guard", **HALF, **off_the_controllers_nodes(preferred("podAntiAffinity", ZONE)))
     assert group(run(pooled({"general": XLARGE}), first, away), SPOT).new == nodes
 
 
-def test_where_a_rule_keeps_them_out_of_every_zone_they_wait_for_the_node_to_come_up() -> None:
+def test_where_a_rule_keeps_them_out_of_every_zone_they_wait_for_the_node_to_start() -> None:
     first = pods(cpu="2", memory="1Gi", **TOLERANT)
     away = pods("guard", **HALF, **off_the_controllers_nodes(rule("podAntiAffinity", ZONE)))
     result = run(pooled({"general": XLARGE}), first, away)
@@ -244,7 +248,7 @@ def test_where_a_rule_keeps_them_out_of_every_zone_they_wait_for_the_node_to_com
         ("amd64", "arm64", "m7g.xlarge"),
     ],
 )
-def test_a_pool_of_both_names_a_type_of_the_wanted_architecture_unless_pods_decide(
+def test_a_pool_of_both_names_a_type_of_the_preferred_architecture_unless_pods_decide(
     prefer: str, chosen: str | None, instance_type: str
 ) -> None:
     pool = {"families": ["m7g", "m7i"], **XLARGE, "multiArchitecture": True}
@@ -270,12 +274,12 @@ TWO_TERMS = required([expression(ARCHITECTURE, "In", "arm64")], [expression(ARCH
     [
         pytest.param(XLARGE, spread(ZONE), False, id="nothing to relax"),
         pytest.param(UNWANTED, {}, False, id="no spread"),
-        pytest.param(UNWANTED, spread(ZONE), True, id="a wish of taints"),
+        pytest.param(UNWANTED, spread(ZONE), True, id="PreferNoSchedule"),
         pytest.param(XLARGE, {**spread(ZONE), "affinity": TWO_TERMS}, True, id="two terms"),
     ],
 )
-def test_it_is_said_where_karpenter_may_count_a_spread_anew(
+def test_a_note_says_where_karpenter_may_count_a_spread_again(
     pool: Mapping[str, Any], spec: Mapping[str, Any], *, said: bool
 ) -> None:
     result = run(pooled({"general": pool}), pods(count=2, **BIG, **spec, **TOLERANT))
-    assert any(note.startswith("Deployment/api: once Karpenter gives up") for note in result.notes) is said
+    assert any(note.startswith("Deployment/api: once Karpenter drops") for note in result.notes) is said

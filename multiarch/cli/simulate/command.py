@@ -60,7 +60,7 @@ def simulate(
     else:
         access = ClusterAccess(kubeconfig, context)
         asked = source.from_cluster(plan, access, namespaces=namespace or None, selector=selector or "")
-    result = run(plan.autoscaling, plan.node_groups, asked.around, asked.pods)
+    result = run(plan.autoscaling, plan.node_groups, asked.context, asked.pods)
     if asked.gated:
         result = replace(result, left_out=(*result.left_out, (_GATED, asked.gated)))
     if output is Output.JSON:
@@ -76,7 +76,7 @@ def _show(stack: str, result: Simulation, without_pods: Sequence[tuple[str, int]
 
     total = sum(workload.pods for workload in result.workloads)
     new = sum(group.new for group in result.groups)
-    there = sum(group.there for group in result.groups)
+    there = sum(group.existing for group in result.groups)
     typer.echo(
         f"{stack}, {result.autoscaler}: {counted(total, 'pod')}, {total - result.unplaced} placed; "
         f"{counted(new, 'new node')} beside {there} that are there"
@@ -121,7 +121,7 @@ def _group_row(group: GroupOutcome) -> tuple[str, ...]:
     return (
         group.name,
         f"{group.kind}{preference}",
-        str(group.there),
+        str(group.existing),
         str(group.new),
         str(group.pods),
         types,
@@ -187,9 +187,9 @@ def _group_as_json(group: GroupOutcome) -> dict[str, object]:
         "kind": group.kind,
         "scaledBy": group.scaled_by,
         "preference": group.preference,
-        "there": group.there,
+        "there": group.existing,
         "new": group.new,
-        "maxSize": group.most,
+        "maxSize": group.max_size,
         "instanceTypes": dict(group.instance_types),
         "pods": group.pods,
         "cpuMillicores": {

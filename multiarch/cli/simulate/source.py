@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from multiarch.kubernetes.source import LoadedObject
     from multiarch.scheduling.pods import Pod
     from multiarch.simulate.live import Live
-    from multiarch.simulate.simulation import Surroundings
+    from multiarch.simulate.simulation import SimulationContext
     from multiarch.stack.model import Plan
 
 
@@ -31,7 +31,7 @@ class Asked:
     """
 
     pods: tuple[Pod, ...]
-    around: Surroundings
+    context: SimulationContext
     gated: int = 0
     without_pods: tuple[tuple[str, int], ...] = ()
 
@@ -50,7 +50,7 @@ def from_manifests(plan: Plan, files: Sequence[str]) -> Asked:
     without_pods = kinds_without_pods(each.value for each in found)
     if all(pod.per_node for pod in pods):
         raise _no_pod(files, without_pods, daemon_sets=len(pods))
-    return Asked(pods, surroundings(plan), without_pods=without_pods)
+    return Asked(pods, simulation_context(plan), without_pods=without_pods)
 
 
 def _no_pod(files: Sequence[str], without_pods: Sequence[tuple[str, int]], *, daemon_sets: int) -> MultiarchError:
@@ -85,27 +85,27 @@ def from_cluster(plan: Plan, access: ClusterAccess, *, namespaces: Sequence[str]
     live = Live(nodes=nodes.by_group, others=nodes.others)
     return Asked(
         pods=_pods([*pending.pods, *pending.daemon_sets]),
-        around=surroundings(plan, seen=nodes.zones, live=live),
+        context=simulation_context(plan, seen=nodes.zones, live=live),
         gated=len(pending.gated),
     )
 
 
-def surroundings(plan: Plan, *, seen: tuple[str, ...] = (), live: Live | None = None) -> Surroundings:
+def simulation_context(plan: Plan, *, seen: tuple[str, ...] = (), live: Live | None = None) -> SimulationContext:
     """The zones of a stack's network, as far as they are known; ``seen`` are those that a cluster's nodes are in."""
-    from multiarch.simulate.simulation import Surroundings
+    from multiarch.simulate.simulation import SimulationContext
     from multiarch.stack.model import ExistingNetwork
 
     network = plan.network
     if isinstance(network, ExistingNetwork):
         count, why = len(network.private_subnet_ids), "One zone is assumed for each private subnet"
     elif network.zones:
-        return Surroundings(network.zones, live=live, region=plan.region)
+        return SimulationContext(network.zones, live=live, region=plan.region)
     else:
         count, why = network.zone_count, "The stack does not name its zones"
     if len(seen) == count:
-        return Surroundings(seen, live=live, region=plan.region)
+        return SimulationContext(seen, live=live, region=plan.region)
     names = tuple(f"zone-{number}" for number in range(1, count + 1))
-    return Surroundings(names, f"{why}; {', '.join(names)} stand for them.", live=live, region=plan.region)
+    return SimulationContext(names, f"{why}; {', '.join(names)} stand for them.", live=live, region=plan.region)
 
 
 def _pods(found: list[LoadedObject]) -> tuple[Pod, ...]:
