@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
 from multiarch.errors import KeyPath, UnknownFactError
-from multiarch.facts.ami_families import AmiFamily, AmiType, choose_ami_type
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, AmiType, choose_ami_type, family_facts
 from multiarch.facts.architectures import to_ami
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.facts.kubernetes import LAST_AL2_VERSION, supports_al2
@@ -20,33 +20,26 @@ from multiarch.nodes.report import Report
 
 PATH: KeyPath = (*ROOT, "karpenter", "amiAlias")
 LATEST = "latest"
-_WORDS: Mapping[str, AmiFamily] = MappingProxyType(
-    {"al2": AmiFamily.AL2, "al2023": AmiFamily.AL2023, "bottlerocket": AmiFamily.BOTTLEROCKET}
-)
+_FAMILIES: Mapping[str, AmiFamily] = MappingProxyType({family.lower(): family for family in NODE_FAMILIES})
+"""Karpenter's word for each family."""
 _ALIAS = re.compile(r"([a-z0-9]+)@(.+)", re.ASCII)
-# Amazon Linux is released by date; Bottlerocket has versions, with or without a v before them.
-_DATE, _NUMBERS = re.compile(r"v[0-9]{8}", re.ASCII), re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+", re.ASCII)
-_EXAMPLES = MappingProxyType({"al2": "v20250715", "al2023": "v20260715", "bottlerocket": "v1.52.0"})
 
 
 def plan_image(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -> tuple[str, AmiFamily]:
     """Return the alias of the nodes' image and its family, reporting one that can't be or that is not pinned."""
-    derived = next(word for word, family in _WORDS.items() if family is context.ami_family)
-    alias = spec.ami_alias or f"{derived}@{LATEST}"
-    if fault := _fault(alias):
-        word = alias.partition("@")[0]
-        example = f"{word}@{_EXAMPLES[word]}" if word in _EXAMPLES else f"{derived}@{_EXAMPLES[derived]}"
-        report("ami-alias", PATH, f"{fault}.", hint=f"It looks like {example}.", value=alias)
-        return alias, context.ami_family
+    alias = spec.ami_alias or f"{context.ami_family.lower()}@{LATEST}"
     word, _, release = alias.partition("@")
-    family = _WORDS[word]
+    family = _FAMILIES.get(word, context.ami_family)
+    if fault := _fault(alias):
+        report("ami-alias", PATH, f"{fault}.", hint=f"Write an alias such as {_example(family)}.", value=alias)
+        return alias, context.ami_family
     if family is AmiFamily.AL2 and not supports_al2(context.version):
         # Of a family that the stack chose, the same is said of its node groups: one fault, told once.
         report(
             "al2-too-new",
             PATH if spec.ami_alias else ("amiFamily",),
             f"there are no Amazon Linux 2 images for Kubernetes {context.version}; {LAST_AL2_VERSION} is the last.",
-            hint=f"Use al2023@{_EXAMPLES['al2023']}." if spec.ami_alias else "Use amiFamily AL2023 or Bottlerocket.",
+            hint=f"Use {_example(AmiFamily.AL2023)}." if spec.ami_alias else "Use amiFamily AL2023 or Bottlerocket.",
             value=spec.ami_alias or str(family),
         )
     elif release == LATEST:
@@ -91,9 +84,8 @@ def alias_of(family: AmiFamily, release: str) -> str:
     Bottlerocket's ``1.52.0-ae0b4a82`` is ``bottlerocket@v1.52.0``. Raises UnknownFactError for a release of another
     form.
     """
-    word = next((word for word, each in _WORDS.items() if each is family), "")
     before, _, after = release.partition("-")
-    alias = f"{word}@v{before if family is AmiFamily.BOTTLEROCKET else after}"
+    alias = f"{family.lower()}@v{before if family is AmiFamily.BOTTLEROCKET else after}"
     if _fault(alias):
         raise UnknownFactError(f"{family} release", release)
     return alias
@@ -109,21 +101,24 @@ def parameter(alias: str, image: AmiType, kubernetes_version: str) -> str:
         raise UnknownFactError("published AMI type", image.name)
     release = alias.partition("@")[2]
     base, _, attribute = image.ssm_parameter(kubernetes_version, "image_id").rpartition("/")
-    name = {
-        AmiFamily.AL2: f"amazon-eks{image.variant}-node-{kubernetes_version}-{release}",
-        AmiFamily.AL2023: (
-            f"amazon-eks-node-al2023-{to_ami(image.architecture)}-{image.variant}-{kubernetes_version}-{release}"
-        ),
-        AmiFamily.BOTTLEROCKET: release.removeprefix("v"),
-    }[image.family]
+    name = family_facts(image.family).pinned.format(
+        arch=to_ami(image.architecture),
+        variant=image.variant,
+        k=kubernetes_version,
+        release=release if image.family is not AmiFamily.BOTTLEROCKET else release.removeprefix("v"),
+    )
     return f"{base.rpartition('/')[0]}/{name}/{attribute}"
+
+
+def _example(family: AmiFamily) -> str:
+    return f"{family.lower()}@{family_facts(family).alias_example}"
 
 
 def _fault(alias: str) -> str | None:
     match = _ALIAS.fullmatch(alias)
-    if match is None or match[1] not in _WORDS:
-        return f"{alias!r} is no alias of an image; known are {', '.join(_WORDS)}, each with @ and a release"
-    form = _NUMBERS if _WORDS[match[1]] is AmiFamily.BOTTLEROCKET else _DATE
-    if match[2] != LATEST and not form.fullmatch(match[2]):
+    if match is None or match[1] not in _FAMILIES:
+        return f"{alias!r} is not an alias of an image; known are {', '.join(_FAMILIES)}, each with @ and a release"
+    form = family_facts(_FAMILIES[match[1]]).alias_release
+    if match[2] != LATEST and not re.fullmatch(form, match[2], re.ASCII):
         return f"{alias!r} names no release of {match[1]}"
     return None

@@ -1,4 +1,4 @@
-"""EKS add-ons: their names, and how their controllers come to tolerate a taint.
+"""EKS add-ons: one row each. The schema's keys, the plan, ``multiarch stack pin`` and the sandbox read these rows.
 
 Add-on versions are not pinned here: they depend on cluster and region, and ``multiarch stack pin`` writes
 them into the stack file.
@@ -20,15 +20,29 @@ from multiarch.facts.tolerations import CRITICAL_ADDONS, Toleration, TolerationO
 class AddOn:
     """One EKS add-on.
 
+    ``key`` is the stack file's, below ``addons``, and ``description`` what documents and editors say of it.
+    ``before_nodes`` add-ons are installed first: nodes need them to become ready. ``kind`` is the EKS API's ``type``.
+    ``release`` is a version of the software itself, which the sandbox publishes; None where it is the cluster's.
+
     ``toleration_path`` is the place in the add-on's ``configurationValues`` that takes a list of tolerations for its
     controller, from the outside in; ``None`` when nothing has to be set, because all of its pods run in a
     DaemonSet that tolerates every taint. The list there replaces the add-on's own, so ``default_tolerations``
     have to be repeated in it.
+
+    ``managed_policy`` is the AWS managed policy, path included, of the role that ``service_account`` gets through Pod
+    Identity; both are None for an add-on that gets no role.
     """
 
     name: str
-    toleration_path: tuple[str, ...] | None
+    key: str
+    description: str
+    kind: str
+    release: str | None
+    before_nodes: bool = False
+    toleration_path: tuple[str, ...] | None = None
     default_tolerations: tuple[Toleration, ...] = ()
+    service_account: str | None = None
+    managed_policy: str | None = None
 
     def configuration(self, *tolerations: Toleration) -> dict[str, object]:
         """Return configuration values that add ``tolerations`` to the defaults; empty when there is nothing to set."""
@@ -49,28 +63,47 @@ _CONTROL_PLANE = Toleration(
 _FIVE_MINUTES = Toleration(operator=TolerationOperator.EXISTS, effect=Effect.NO_EXECUTE, seconds=300)
 
 _ADD_ONS = (
-    AddOn("vpc-cni", None),
-    AddOn("kube-proxy", None),
-    AddOn("eks-pod-identity-agent", None),
+    AddOn("vpc-cni", "vpcCni", "Pod networking (vpc-cni).", "networking", "v1.21.1", before_nodes=True),
+    AddOn("kube-proxy", "kubeProxy", "Service networking (kube-proxy).", "networking", None, before_nodes=True),
+    AddOn(
+        "eks-pod-identity-agent",
+        "podIdentityAgent",
+        "IAM roles for pods (eks-pod-identity-agent); the EBS CSI driver's role needs it.",
+        "security",
+        "v1.3.10",
+        before_nodes=True,
+    ),
     AddOn(
         "coredns",
-        ("tolerations",),
-        (_CONTROL_PLANE, CRITICAL_ADDONS),
+        "coredns",
+        "Cluster DNS; made to tolerate the arm64 taint.",
+        "networking",
+        "v1.13.1",
+        toleration_path=("tolerations",),
+        default_tolerations=(_CONTROL_PLANE, CRITICAL_ADDONS),
     ),
     # The node DaemonSet of the driver tolerates everything; its controller does not.
-    # Source: the driver's chart, values.yaml, controller.tolerations.
+    # Sources: the driver's chart, values.yaml, controller.tolerations; EKS user guide, "Store Kubernetes volumes with
+    # Amazon EBS".
     AddOn(
         "aws-ebs-csi-driver",
-        ("controller", "tolerations"),
-        (CRITICAL_ADDONS, _FIVE_MINUTES),
+        "ebsCsi",
+        "EBS volumes (aws-ebs-csi-driver) with an encrypted gp3 StorageClass as the default; its controller tolerates "
+        "the arm64 taint.",
+        "storage",
+        "v1.52.1",
+        toleration_path=("controller", "tolerations"),
+        default_tolerations=(CRITICAL_ADDONS, _FIVE_MINUTES),
+        service_account="ebs-csi-controller-sa",
+        managed_policy="service-role/AmazonEBSCSIDriverPolicy",
     ),
 )
 
 
 @cache
 def add_ons() -> Mapping[str, AddOn]:
-    """All known add-ons by name, sorted by name."""
-    return MappingProxyType({add_on.name: add_on for add_on in sorted(_ADD_ONS, key=lambda row: row.name)})
+    """All known add-ons by name, in the order of installation."""
+    return MappingProxyType({add_on.name: add_on for add_on in _ADD_ONS})
 
 
 def add_on(name: str) -> AddOn:

@@ -19,11 +19,6 @@ from multiarch.facts.instance_types import Accelerator, InstanceType
 
 SsmAttribute = Literal["image_id", "release_version"]
 
-_AL2 = "/aws/service/eks/optimized-ami/{k}/amazon-linux-2{variant}/recommended/{attribute}"
-_AL2023 = "/aws/service/eks/optimized-ami/{k}/amazon-linux-2023/{arch}/{variant}/recommended/{attribute}"
-_BOTTLEROCKET = "/aws/service/bottlerocket/aws-k8s-{k}{variant}/{arch}/latest/{attribute}"
-_WINDOWS = "/aws/service/ami-windows-latest/Windows_Server-{variant}-EKS_Optimized-{k}/{attribute}"
-
 
 class AmiFamily(StrEnum):
     """An operating system with its own bootstrap. Windows is here to be recognised; no node group uses it."""
@@ -54,38 +49,85 @@ class Devices:
         return self.data or self.root
 
 
-# Sources: amazon-eks-ami's templates (xvda); Bottlerocket's and Karpenter's mappings (4 GiB xvda, data on xvdb);
-# Karpenter's Windows family (sda1). A custom image can have any layout.
-_DEVICES: Mapping[AmiFamily, Devices] = MappingProxyType(
+@dataclass(frozen=True, slots=True)
+class FamilyFacts:
+    """What all images of one AMI family have in common.
+
+    ``parameter`` is the public SSM parameter of the recommended image: ``{k}`` is the Kubernetes minor, ``{variant}``
+    the image's own part, ``{attribute}`` ``image_id`` or ``release_parameter`` (None: AWS publishes no release).
+    ``has_shell`` families run scripts from user data and take kubelet flags; others take settings.
+
+    ``release`` is the form of an EKS release, whose group is the Kubernetes minor where it has one.
+    Karpenter spells the same release as ``alias_release``, behind the family's alias and @, and reads the image from
+    ``pinned``, in place of the recommended image's name.
+    """
+
+    parameter: str
+    release_parameter: str | None = "release_version"
+    devices: Devices | None = None
+    has_shell: bool = True
+    release: str = r"(\d+\.\d+)\.\d+-\d{8}"
+    release_example: str = "{k}.2-20260715"
+    alias_release: str = r"v[0-9]{8}"
+    alias_example: str = "v20260715"
+    pinned: str = ""
+
+
+# Sources: EKS user guide, "Retrieve recommended AMI IDs" for Amazon Linux, Bottlerocket and Windows; amazon-eks-ami's
+# templates (xvda); Bottlerocket's and Karpenter's mappings (4 GiB xvda, data on xvdb); karpenter-provider-aws,
+# pkg/providers/amifamily, one file per family. Amazon Linux is released by date, Bottlerocket by version.
+_FAMILIES: Mapping[AmiFamily, FamilyFacts] = MappingProxyType(
     {
-        AmiFamily.AL2: Devices("/dev/xvda"),
-        AmiFamily.AL2023: Devices("/dev/xvda"),
-        AmiFamily.BOTTLEROCKET: Devices("/dev/xvda", data="/dev/xvdb", root_gib=4),
-        AmiFamily.WINDOWS: Devices("/dev/sda1"),
+        AmiFamily.AL2: FamilyFacts(
+            "/aws/service/eks/optimized-ami/{k}/amazon-linux-2{variant}/recommended/{attribute}",
+            devices=Devices("/dev/xvda"),
+            alias_example="v20250715",
+            pinned="amazon-eks{variant}-node-{k}-{release}",
+        ),
+        AmiFamily.AL2023: FamilyFacts(
+            "/aws/service/eks/optimized-ami/{k}/amazon-linux-2023/{arch}/{variant}/recommended/{attribute}",
+            devices=Devices("/dev/xvda"),
+            pinned="amazon-eks-node-al2023-{arch}-{variant}-{k}-{release}",
+        ),
+        AmiFamily.BOTTLEROCKET: FamilyFacts(
+            "/aws/service/bottlerocket/aws-k8s-{k}{variant}/{arch}/latest/{attribute}",
+            release_parameter="image_version",
+            devices=Devices("/dev/xvda", data="/dev/xvdb", root_gib=4),
+            has_shell=False,
+            release=r"\d+\.\d+\.\d+-[0-9a-f]{8}",
+            release_example="1.52.0-ae0b4a82",
+            alias_release=r"v?[0-9]+\.[0-9]+\.[0-9]+",
+            alias_example="v1.52.0",
+            pinned="{release}",
+        ),
+        AmiFamily.WINDOWS: FamilyFacts(
+            "/aws/service/ami-windows-latest/Windows_Server-{variant}-EKS_Optimized-{k}/{attribute}",
+            release_parameter=None,
+        ),
     }
 )
+NODE_FAMILIES = tuple(family for family, facts in _FAMILIES.items() if facts.devices)
+"""The families that node groups and Karpenter's nodes can have."""
+
+
+def family_facts(family: AmiFamily) -> FamilyFacts:
+    """Look a family up. Raises :class:`UnknownFactError` for one whose images AWS does not publish."""
+    try:
+        return _FAMILIES[family]
+    except KeyError:
+        raise UnknownFactError("AMI family", family) from None
 
 
 def devices(family: AmiFamily) -> Devices:
-    """Block devices of a family. Raises :class:`UnknownFactError` for ``Custom``: the image decides."""
-    try:
-        return _DEVICES[family]
-    except KeyError:
+    """Block devices of a family. Raises :class:`UnknownFactError` for one that no node group has."""
+    found = _FAMILIES[family].devices if family in _FAMILIES else None
+    if found is None:
         raise UnknownFactError(
             "AMI family with a fixed disk layout",
             family,
             hint="Ask EC2's DescribeImages for the image's RootDeviceName.",
-        ) from None
-
-
-def root_device(family: AmiFamily) -> str:
-    """Return the device an image boots from, e.g. ``/dev/xvda``. Raises as :func:`devices`."""
-    return devices(family).root
-
-
-def data_device(family: AmiFamily) -> str | None:
-    """Return the separate data volume's device, or ``None`` without one. Raises as :func:`devices`."""
-    return devices(family).data
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,32 +155,20 @@ class AmiType:
 
         ``release_version`` is what EKS calls ``releaseVersion``; Bottlerocket publishes it as ``image_version``.
         Raises :class:`UnknownFactError` for ``CUSTOM``, and for Windows' release, which AWS does not publish.
-        Sources: EKS user guide, "Retrieve recommended AMI IDs" for Amazon Linux, Bottlerocket and Windows.
         """
-        if self.family is AmiFamily.CUSTOM or self.architecture is None:
+        facts = _FAMILIES.get(self.family)
+        if facts is None or self.architecture is None:
             raise UnknownFactError("published AMI type", self.name, hint="A custom image is named by its AMI id.")
-        if self.family is AmiFamily.WINDOWS and attribute == "release_version":
+        published = facts.release_parameter if attribute == "release_version" else attribute
+        if published is None:
             raise UnknownFactError(
-                "AMI type with a published release version", self.name, hint="For Windows AWS publishes image_id alone."
+                "AMI type with a published release version",
+                self.name,
+                hint=f"For {self.family} AWS publishes image_id alone.",
             )
-        published = "image_version" if self._is_bottlerocket and attribute == "release_version" else attribute
-        return _TEMPLATES[self.family].format(
+        return facts.parameter.format(
             k=kubernetes_version, variant=self.variant, arch=to_ami(self.architecture), attribute=published
         )
-
-    @property
-    def _is_bottlerocket(self) -> bool:
-        return self.family is AmiFamily.BOTTLEROCKET
-
-
-_TEMPLATES: Mapping[AmiFamily, str] = MappingProxyType(
-    {
-        AmiFamily.AL2: _AL2,
-        AmiFamily.AL2023: _AL2023,
-        AmiFamily.BOTTLEROCKET: _BOTTLEROCKET,
-        AmiFamily.WINDOWS: _WINDOWS,
-    }
-)
 
 
 def _rows() -> tuple[AmiType, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from multiarch.errors import KeyPath, UnknownFactError
-from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.ami_families import AmiFamily, family_facts
 from multiarch.facts.instance_types import InstanceType, instance_type, why_not_eks
 from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_name, why_not_managed_taint
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
@@ -12,7 +12,6 @@ from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import (
     kubelet_flag_fault,
-    pre_bootstrap_supported,
     restricted_label,
     starts_kubelet,
 )
@@ -189,7 +188,7 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
         )
         report("bootstrap-mode", (*path, "mode"), f"mode is {spec.mode}, but {reason}.", hint=hint, value=spec.mode)
     if spec.pre_bootstrap:
-        if not pre_bootstrap_supported(family):
+        if not family_facts(family).has_shell:
             report(
                 "pre-bootstrap-family",
                 (*path, "preBootstrap"),
@@ -209,11 +208,11 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
 
 def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: Report) -> None:
     path = (*spec.path, "bootstrap", "kubeletExtraArgs")
-    if spec.kubelet_extra_args and family is AmiFamily.BOTTLEROCKET:
+    if spec.kubelet_extra_args and not family_facts(family).has_shell:
         report(
             "kubelet-flags-family",
             path,
-            "Bottlerocket takes settings, not kubelet flags.",
+            f"{family} takes settings, not kubelet flags.",
             value=list(spec.kubelet_extra_args),
         )
     if case is BootstrapCase.EKS and family is AmiFamily.AL2:

@@ -9,7 +9,7 @@ import re
 
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts import kubernetes
-from multiarch.facts.ami_families import AmiFamily, AmiType, ami_type, choose_ami_type, why_not_on
+from multiarch.facts.ami_families import AmiFamily, AmiType, ami_type, choose_ami_type, family_facts, why_not_on
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.nodes.model import AmiSource, BootstrapCase, NodeGroupKind
@@ -17,10 +17,7 @@ from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 
 _AMI_ID = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
-# 1.35.2-20260715 for Amazon Linux; Bottlerocket's releases, 1.52.0-ae0b4a82, have a version of their own.
-_AMAZON_LINUX_RELEASE = re.compile(r"(\d+\.\d+)\.\d+-\d{8}")
 _STACKS: KeyPath = ("amiFamily",)
-_BOTTLEROCKET_RELEASE = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
 
 
 def bootstrap_case(spec: NodeGroupSpec) -> BootstrapCase:
@@ -227,26 +224,18 @@ def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType
             value=release,
         )
         return
-    if chosen.family is AmiFamily.BOTTLEROCKET:
-        if not _BOTTLEROCKET_RELEASE.fullmatch(release):
-            report(
-                "ami-release",
-                path,
-                f"{release!r} is no Bottlerocket release.",
-                hint="It looks like 1.52.0-ae0b4a82.",
-                value=release,
-            )
-        return
-    found = _AMAZON_LINUX_RELEASE.fullmatch(release)
+    facts = family_facts(chosen.family)
+    found = re.fullmatch(facts.release, release)
     if not found:
+        example = facts.release_example.format(k=context.version)
         report(
             "ami-release",
             path,
-            f"{release!r} is no EKS AMI release.",
-            hint=f"It looks like {context.version}.2-20260715.",
+            f"{release!r} is not a release of {chosen.family}.",
+            hint=f"Write a release such as {example}.",
             value=release,
         )
-    elif found[1] != context.version:
+    elif found.groups() and found[1] != context.version:
         report(
             "ami-release-version",
             path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from multiarch.facts.ami_families import AmiFamily, data_device, root_device
+from multiarch.facts.ami_families import AmiFamily, devices
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, max_pods, recommended_max_pods
 from multiarch.nodes import checks, image
@@ -153,7 +153,7 @@ def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext
         ),
         Derived(
             "device",
-            data_device(plan.family) or root_device(plan.family),
+            devices(plan.family).node_storage,
             f"where {plan.family} keeps images and pods' files",
         ),
     ]

@@ -9,32 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Protocol
 
 from multiarch.autoscaling import image
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.errors import MultiarchError, OutsideError, UnknownFactError
+from multiarch.facts.addons import AddOn, add_on
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
 from multiarch.stack.engine_config import NAMESPACE
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
-from multiarch.stack.schema.addons import Addons
 from multiarch.stack.schema.nodes import Ami, AmiByArchitecture, MultiArchitectureGroup
 from multiarch.stack.yaml_source import parse
 from multiarch.yaml_text.edit import Setting, set_value, top_keys
 
 _SSM_BATCH = 10
-_ADDON_KEYS: Mapping[str, str] = MappingProxyType(
-    {
-        "coredns": "coredns",
-        "aws-ebs-csi-driver": "ebsCsi",
-        "kube-proxy": "kubeProxy",
-        "eks-pod-identity-agent": "podIdentityAgent",
-        "vpc-cni": "vpcCni",
-    }
-)
 
 
 class SsmClient(Protocol):
@@ -104,7 +94,6 @@ def without_releases(stack: Stack) -> Stack:
     single = {
         name: group.model_copy(update={"ami": _without_release(group.ami)}) for name, group in words.node_groups.items()
     }
-    addons = {field: getattr(words.addons, field).model_copy(update={"version": None}) for field in Addons.model_fields}
     autoscaling = words.autoscaling
     if alias := autoscaling.karpenter.ami_alias:
         # The family of the written alias stays: it may be another one than the stack's.
@@ -112,7 +101,7 @@ def without_releases(stack: Stack) -> Stack:
         autoscaling = autoscaling.model_copy(update={"karpenter": karpenter})
     update = {
         "autoscaling": autoscaling,
-        "addons": words.addons.model_copy(update=addons),
+        "addons": words.addons.without_versions(),
         "multi_architecture_groups": both,
         "node_groups": single,
     }
@@ -141,9 +130,7 @@ def find_pins(stack: Stack, plan: Plan, clients: Clients, *, upgrade: bool) -> P
     found = _parameters(clients.ssm, [name for group, _, _ in wanted for name in _names(group, plan.cluster.version)])
     for group, key, ami in wanted:
         results.append(_unless_same(_image_pin(group, key, ami, found, plan.cluster.version)))
-    for name, addon_key in _ADDON_KEYS.items():
-        if any(addon.name == name for addon in plan.addons):
-            results.append(_addon_pin(stack, name, addon_key, clients.eks, upgrade=upgrade))
+    results += [_addon_pin(stack, add_on(addon.name), clients.eks, upgrade=upgrade) for addon in plan.addons]
     if karpenter := plan.autoscaling.karpenter:
         results.append(_alias_pin(stack, karpenter, clients.ssm, upgrade=upgrade))
     return Pins(
@@ -271,16 +258,12 @@ def _parameters(client: SsmClient, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _addon_pin(stack: Stack, name: str, addon_key: str, client: EksClient, *, upgrade: bool) -> Pin | Kept:
-    key, version = f"addons.{addon_key}.version", stack.words.kubernetes_version
-    written = next(
-        getattr(stack.words.addons, field).version
-        for field, info in Addons.model_fields.items()
-        if info.alias == addon_key
-    )
+def _addon_pin(stack: Stack, row: AddOn, client: EksClient, *, upgrade: bool) -> Pin | Kept:
+    key, version = f"addons.{row.key}.version", stack.words.kubernetes_version
+    written = stack.words.addons[row.name].version
     if written is not None and not upgrade:
         return Kept(key, written, "pinned already; --upgrade takes EKS's default")
-    default = _default_version(client, name, version)
+    default = _default_version(client, row.name, version)
     return Kept(key, default, "is EKS's default") if written == default else Pin(key, written, default)
 
 

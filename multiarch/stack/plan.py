@@ -45,7 +45,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
         version=words.kubernetes_version,
         ami_family=AmiFamily(words.ami_family),
         arm64_taint=taint,
-        prefix_delegation=words.addons.vpc_cni.enabled and words.addons.vpc_cni.prefix_delegation,
+        prefix_delegation=words.addons.prefix_delegation,
         zones=network.zones if isinstance(network, NewNetwork) else (),
     )
     # Nothing about images can be told for a version that nobody knows.
@@ -135,7 +135,7 @@ def _check_words(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Report
 
 def _also_needed(words: StackWords) -> Iterator[str]:
     """Endpoints that a cluster without a way out needs for what else the team wants."""
-    if words.addons.pod_identity_agent.enabled:
+    if words.addons["eks-pod-identity-agent"].enabled:
         yield "eks-auth"
     if words.session.log_to_cloud_watch:
         yield "logs"

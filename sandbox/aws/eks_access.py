@@ -12,14 +12,12 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.core.utils import utcnow
 from moto.eks.models import Cluster
 
+from multiarch.facts.addons import AddOn, add_ons
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, refused, short_hash, without_none
 from sandbox.aws.facts import (
     ACCESS_ENTRY_TYPES,
     ACCESS_POLICIES,
-    ADDONS,
     CLUSTER_VERSIONS,
-    NEED_IAM,
-    AddonVersions,
     addon_versions,
 )
 
@@ -35,7 +33,7 @@ class EksAccess(EksBase):
         """CreateAddon: ACTIVE at once; version and JSON configuration are checked."""
         cluster, params = self._cluster(), self.params
         name = params["addonName"]
-        row = next((addon for addon in ADDONS if addon.name == name), None)
+        row = add_ons().get(name)
         if row is None:
             raise not_found(f"Addon {name} not found")
         if name in extras(cluster).addons:
@@ -59,12 +57,12 @@ class EksAccess(EksBase):
         extras(cluster).addons[name] = addon
         return ActionResult({"addon": addon})
 
-    def _checked_addon(self, cluster: Cluster, row: AddonVersions, params: Record) -> str:
+    def _checked_addon(self, cluster: Cluster, row: AddOn, params: Record) -> str:
         version = str(params.get("addonVersion") or addon_versions(row, cluster.version)[1])
         # The table has two versions; a stack that was pinned against AWS names another, and what AWS really has for
         # a minor nobody here knows. So the form is checked, and the minor where it is the cluster's.
         fits = _ADDON_VERSION.fullmatch(version) is not None
-        if not fits or (row.name == "kube-proxy" and not version.startswith(f"v{cluster.version}.")):
+        if not fits or (row.release is None and not version.startswith(f"v{cluster.version}.")):
             raise invalid(
                 f"Addon version specified is not supported: {row.name} {version} with Kubernetes {cluster.version}"
             )
@@ -108,7 +106,7 @@ class EksAccess(EksBase):
     def update_addon(self) -> ActionResult:
         """UpdateAddon."""
         cluster, addon = self._addon()
-        row = next(row for row in ADDONS if row.name == addon["addonName"])
+        row = add_ons()[addon["addonName"]]
         wanted = {"addonVersion": addon["addonVersion"], **without_none(self.params)}
         addon["addonVersion"] = self._checked_addon(cluster, row, wanted)
         self._set_addon(cluster, addon, self.params)
@@ -132,7 +130,7 @@ class EksAccess(EksBase):
         """DescribeAddonVersions from the table in facts: two versions of every add-on per minor."""
         wanted = self.params.get("kubernetesVersion")
         minors = [row.version for row in CLUSTER_VERSIONS if wanted in (None, row.version)]
-        rows = [row for row in ADDONS if self.params.get("addonName") in (None, row.name)]
+        rows = [row for row in add_ons().values() if self.params.get("addonName") in (None, row.name)]
         return ActionResult({"addons": [_addon_information(row, minors) for row in rows] if minors else []})
 
     def create_access_entry(self) -> ActionResult:
@@ -312,7 +310,7 @@ def _principal_path(arn: str) -> tuple[str, str, str]:
     return kind, account, name.rsplit("/", 1)[-1]
 
 
-def _addon_information(row: AddonVersions, minors: list[str]) -> Record:
+def _addon_information(row: AddOn, minors: list[str]) -> Record:
     versions: dict[str, list[Record]] = {}
     for minor in minors:
         newest, default = addon_versions(row, minor)
@@ -324,7 +322,7 @@ def _addon_information(row: AddonVersions, minors: list[str]) -> Record:
         "type": row.kind,
         "owner": "aws",
         "publisher": "eks",
-        "defaultNamespace": row.namespace,
+        "defaultNamespace": "kube-system",
         "addonVersions": [
             {
                 "addonVersion": version,
@@ -332,7 +330,7 @@ def _addon_information(row: AddonVersions, minors: list[str]) -> Record:
                 "computeTypes": ["ec2", "auto", "hybrid"],
                 "compatibilities": fits,
                 "requiresConfiguration": False,
-                "requiresIamPermissions": row.name in NEED_IAM,
+                "requiresIamPermissions": row.managed_policy is not None,
             }
             for version, fits in versions.items()
         ],

@@ -1,7 +1,7 @@
-"""Rows that the sandbox's AWS answers from: Kubernetes versions, AMI types, add-on versions.
+"""What the sandbox's AWS answers from: Kubernetes versions, AMI types, add-on versions.
 
-The AMI release numbers and add-on versions are the sandbox's own, shaped like AWS's. Support dates are those of
-the EKS release calendar.
+AMI types and add-ons are those of ``multiarch.facts``. Release numbers and add-on versions are the sandbox's own,
+shaped like AWS's. Support dates are those of the EKS release calendar.
 """
 
 from __future__ import annotations
@@ -10,6 +10,11 @@ import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from multiarch.facts.addons import AddOn
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, ami_types
+from multiarch.facts.architectures import to_ami
+from multiarch.facts.kubernetes import LAST_AL2_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +44,6 @@ class AmiType:
     last: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AddonVersions:
-    """One EKS add-on: its namespace and its version for every Kubernetes minor, newest pattern first."""
-
-    name: str
-    namespace: str
-    kind: str
-    newest: str
-    default: str
-
-
 CLUSTER_VERSIONS: Final = (
     ClusterVersion("1.31", "1.31.13", "2024-09-26", "2025-11-26", "2026-11-26", "EXTENDED_SUPPORT"),
     ClusterVersion("1.32", "1.32.9", "2025-01-23", "2026-03-23", "2027-03-23", "EXTENDED_SUPPORT"),
@@ -60,48 +54,19 @@ CLUSTER_VERSIONS: Final = (
 )
 DEFAULT_VERSION: Final = "1.35"
 
-_EKS = "/aws/service/eks/optimized-ami/{k}"
-_BR = "/aws/service/bottlerocket/aws-k8s-{k}"
 AMI_TYPES: Final = {
-    row.name: row
-    for row in (
-        AmiType("AL2_x86_64", "al2", "x86_64", f"{_EKS}/amazon-linux-2/recommended", "1.32"),
-        AmiType("AL2_x86_64_GPU", "al2", "x86_64", f"{_EKS}/amazon-linux-2-gpu/recommended", "1.32"),
-        AmiType("AL2_ARM_64", "al2", "arm64", f"{_EKS}/amazon-linux-2-arm64/recommended", "1.32"),
-        AmiType("AL2023_x86_64_STANDARD", "al2023", "x86_64", f"{_EKS}/amazon-linux-2023/x86_64/standard/recommended"),
-        AmiType("AL2023_ARM_64_STANDARD", "al2023", "arm64", f"{_EKS}/amazon-linux-2023/arm64/standard/recommended"),
-        AmiType("AL2023_x86_64_NEURON", "al2023", "x86_64", f"{_EKS}/amazon-linux-2023/x86_64/neuron/recommended"),
-        AmiType("AL2023_x86_64_NVIDIA", "al2023", "x86_64", f"{_EKS}/amazon-linux-2023/x86_64/nvidia/recommended"),
-        AmiType("AL2023_ARM_64_NVIDIA", "al2023", "arm64", f"{_EKS}/amazon-linux-2023/arm64/nvidia/recommended"),
-        AmiType("BOTTLEROCKET_x86_64", "bottlerocket", "x86_64", f"{_BR}/x86_64/latest"),
-        AmiType("BOTTLEROCKET_ARM_64", "bottlerocket", "arm64", f"{_BR}/arm64/latest"),
-        AmiType("BOTTLEROCKET_x86_64_FIPS", "bottlerocket", "x86_64", f"{_BR}-fips/x86_64/latest"),
-        AmiType("BOTTLEROCKET_ARM_64_FIPS", "bottlerocket", "arm64", f"{_BR}-fips/arm64/latest"),
-        AmiType("BOTTLEROCKET_x86_64_NVIDIA", "bottlerocket", "x86_64", f"{_BR}-nvidia/x86_64/latest"),
-        AmiType("BOTTLEROCKET_ARM_64_NVIDIA", "bottlerocket", "arm64", f"{_BR}-nvidia/arm64/latest"),
-        AmiType("BOTTLEROCKET_x86_64_NVIDIA_FIPS", "bottlerocket", "x86_64", f"{_BR}-nvidia-fips/x86_64/latest"),
-        AmiType("BOTTLEROCKET_ARM_64_NVIDIA_FIPS", "bottlerocket", "arm64", f"{_BR}-nvidia-fips/arm64/latest"),
+    row.name: AmiType(
+        row.name,
+        row.family.lower(),
+        to_ami(row.architecture),
+        row.ssm_parameter("{k}", "image_id").removesuffix("/image_id"),
+        LAST_AL2_VERSION if row.family is AmiFamily.AL2 else "",
     )
+    for row in ami_types().values()
+    if row.family in NODE_FAMILIES and row.architecture
 }
 DEFAULT_AMI_TYPE: Final = "AL2023_x86_64_STANDARD"
 BOTTLEROCKET_RELEASE: Final = "1.48.0-0d4e8a1c"
-
-ADDONS: Final = (
-    AddonVersions("aws-ebs-csi-driver", "kube-system", "storage", "v1.52.1-eksbuild.1", "v1.51.0-eksbuild.1"),
-    AddonVersions("aws-efs-csi-driver", "kube-system", "storage", "v2.2.0-eksbuild.1", "v2.1.13-eksbuild.1"),
-    AddonVersions("coredns", "kube-system", "networking", "v1.13.1-eksbuild.3", "v1.12.4-eksbuild.1"),
-    AddonVersions(
-        "eks-node-monitoring-agent", "kube-system", "observability", "v1.5.0-eksbuild.1", "v1.4.2-eksbuild.1"
-    ),
-    AddonVersions("eks-pod-identity-agent", "kube-system", "security", "v1.3.10-eksbuild.1", "v1.3.9-eksbuild.3"),
-    AddonVersions("kube-proxy", "kube-system", "networking", "v{patch}-eksbuild.5", "v{patch}-eksbuild.2"),
-    AddonVersions("metrics-server", "kube-system", "observability", "v0.8.0-eksbuild.6", "v0.8.0-eksbuild.2"),
-    AddonVersions("snapshot-controller", "kube-system", "storage", "v8.4.0-eksbuild.1", "v8.3.0-eksbuild.1"),
-    AddonVersions("vpc-cni", "kube-system", "networking", "v1.21.1-eksbuild.1", "v1.20.4-eksbuild.1"),
-)
-
-NEED_IAM: Final = frozenset({"aws-ebs-csi-driver", "aws-efs-csi-driver", "vpc-cni"})
-"""Add-ons whose controllers call AWS."""
 
 ACCESS_POLICIES: Final = (
     "AmazonEKSAdminPolicy",
@@ -156,8 +121,10 @@ def image_id(region: str, ami_type: AmiType, minor: str, release: str) -> str:
     return "ami-" + hashlib.sha256(key.encode()).hexdigest()[:17]
 
 
-def addon_versions(addon: AddonVersions, minor: str) -> tuple[str, str]:
+def addon_versions(row: AddOn, minor: str) -> tuple[str, str]:
     """Newest and default version of an add-on for a minor."""
-    row = cluster_version(minor)
-    patch = row.patch if row else minor
-    return addon.newest.format(patch=patch), addon.default.format(patch=patch)
+    release = row.release
+    if release is None:
+        known = cluster_version(minor)
+        release = f"v{known.patch if known else minor}"
+    return f"{release}-eksbuild.2", f"{release}-eksbuild.1"

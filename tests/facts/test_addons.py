@@ -8,8 +8,10 @@ from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
 ARM64 = toleration_for(Taint("arch", "arm64", Effect.NO_SCHEDULE))
 
 
-def test_the_five_add_ons_of_a_cluster_are_known() -> None:
-    assert list(add_ons()) == ["aws-ebs-csi-driver", "coredns", "eks-pod-identity-agent", "kube-proxy", "vpc-cni"]
+def test_the_five_add_ons_of_a_cluster_are_known_in_the_order_of_their_installation() -> None:
+    rows = add_ons().values()
+    assert [row.name for row in rows if row.before_nodes] == ["vpc-cni", "kube-proxy", "eks-pod-identity-agent"]
+    assert [row.name for row in rows if not row.before_nodes] == ["coredns", "aws-ebs-csi-driver"]
 
 
 def test_corednss_own_tolerations_survive_the_added_one() -> None:
@@ -52,5 +54,5 @@ def test_a_toleration_that_is_there_already_is_not_repeated() -> None:
 
 
 def test_an_unknown_add_on_is_an_error_with_the_known_names() -> None:
-    with pytest.raises(UnknownFactError, match="Known are aws-ebs-csi-driver, coredns"):
+    with pytest.raises(UnknownFactError, match="Known are vpc-cni, kube-proxy"):
         add_on("core-dns")

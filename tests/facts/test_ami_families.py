@@ -7,13 +7,12 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts.ami_families import (
     AmiFamily,
     AmiType,
+    Devices,
     SsmAttribute,
     ami_type,
     ami_types,
     choose_ami_type,
-    data_device,
     devices,
-    root_device,
     why_not_on,
 )
 from multiarch.facts.architectures import Architecture, to_ami
@@ -206,8 +205,7 @@ def test_a_chosen_image_never_contradicts_what_was_asked(
 
 
 def test_each_family_boots_from_its_own_device_and_bottlerocket_keeps_data_apart() -> None:
-    assert (root_device(AmiFamily.AL2), data_device(AmiFamily.AL2)) == ("/dev/xvda", None)
-    assert (root_device(AmiFamily.AL2023), data_device(AmiFamily.AL2023)) == ("/dev/xvda", None)
+    assert devices(AmiFamily.AL2) == devices(AmiFamily.AL2023) == Devices("/dev/xvda")
     rocket = devices(AmiFamily.BOTTLEROCKET)
     assert (rocket.root, rocket.root_gib, rocket.data, rocket.node_storage) == (
         "/dev/xvda",
@@ -220,7 +218,7 @@ def test_each_family_boots_from_its_own_device_and_bottlerocket_keeps_data_apart
 
 def test_the_disk_of_a_custom_image_is_not_guessed() -> None:
     with pytest.raises(UnknownFactError, match="RootDeviceName"):
-        root_device(AmiFamily.CUSTOM)
+        devices(AmiFamily.CUSTOM)
 
 
 def test_first_generation_graviton_does_not_run_amazon_linux_2023() -> None:

@@ -27,7 +27,6 @@ CLUSTER = ClusterFacts(
     service_cidr="172.20.0.0/16",
 )
 INSTANCE_TYPES = MappingProxyType({Architecture.AMD64: "m7i.large", Architecture.ARM64: "m7g.large"})
-FAMILIES = (AmiFamily.AL2, AmiFamily.AL2023, AmiFamily.BOTTLEROCKET)
 
 
 @dataclass(frozen=True, slots=True)

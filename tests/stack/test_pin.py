@@ -91,10 +91,10 @@ def test_each_kind_of_group_is_pinned_in_its_own_way(project: Project) -> None:
 def test_add_ons_are_pinned_to_eks_default_and_not_to_the_newest(project: Project) -> None:
     pins = find(project, f"{CONFIG}  multiarch-eks:addons: {{ebsCsi: {{enabled: false}}}}\n")
     assert [(pin.key, pin.new) for pin in pins.changes if "addons" in pin.key] == [
-        ("addons.coredns.version", "v1.2.3-eksbuild.1"),
+        ("addons.vpcCni.version", "v1.2.3-eksbuild.1"),
         ("addons.kubeProxy.version", "v1.2.3-eksbuild.1"),
         ("addons.podIdentityAgent.version", "v1.2.3-eksbuild.1"),
-        ("addons.vpcCni.version", "v1.2.3-eksbuild.1"),
+        ("addons.coredns.version", "v1.2.3-eksbuild.1"),
     ]
 
 
@@ -103,7 +103,7 @@ def test_the_written_file_is_pinned_and_keeps_its_comments(project: Project) -> 
     written = write_pins(text, find(project, text).changes)
     assert "instanceTypes: [m7i.large] # why\n      ami:\n        release:" in written
     assert 'id: "ami-a0000000000000000" # AL2023_ARM_64_STANDARD 1.35.2-20261101' in written
-    assert "\n  multiarch-eks:addons:\n    coredns:\n" in written
+    assert "\n  multiarch-eks:addons:\n    vpcCni:\n" in written
     again = find(project, written)
     assert again.changes == ()
     assert {kept.reason.partition(";")[0] for kept in again.kept} == {"pinned already"}

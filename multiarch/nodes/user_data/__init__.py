@@ -29,12 +29,10 @@ from multiarch.nodes.user_data import al2, al2023, bottlerocket
 from multiarch.nodes.user_data.errors import UserDataError
 from multiarch.nodes.user_data.kubelet_flags import kubelet_flag_fault, restricted_label
 from multiarch.nodes.user_data.kubelet_start import starts_kubelet
-from multiarch.nodes.user_data.script import pre_bootstrap_supported
 
 __all__ = [
     "UserDataError",
     "kubelet_flag_fault",
-    "pre_bootstrap_supported",
     "render",
     "restricted_label",
     "starts_kubelet",

@@ -5,15 +5,9 @@ from __future__ import annotations
 import base64
 import shlex
 
-from multiarch.facts.ami_families import AmiFamily
 from multiarch.nodes.user_data.text import is_plain
 
 _SHEBANG = "#!/bin/bash -e\n"
-
-
-def pre_bootstrap_supported(family: AmiFamily) -> bool:
-    """Whether a family runs shell scripts from user data: Amazon Linux does, Bottlerocket has no shell."""
-    return family in {AmiFamily.AL2, AmiFamily.AL2023}
 
 
 def runnable(script: str) -> str:

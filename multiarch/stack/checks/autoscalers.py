@@ -52,7 +52,7 @@ def check_autoscaler_has_a_way_out(words: StackWords, report: Report) -> None:
 def check_autoscaler_has_a_role(words: StackWords, report: Report) -> None:
     """An autoscaler's pods get their IAM role through Pod Identity."""
     installed = _installed(words.autoscaling)
-    if installed and not words.addons.pod_identity_agent.enabled:
+    if installed and not words.addons["eks-pod-identity-agent"].enabled:
         report(
             "autoscaler-without-role",
             ("addons", "podIdentityAgent", "enabled"),

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts import kubernetes
+from multiarch.facts.addons import add_ons
 from multiarch.nodes.report import Report
 from multiarch.stack.schema.addons import Addons
 from multiarch.stack.schema.stack import StackWords
@@ -96,19 +97,14 @@ def check_encryption(words: StackWords, region: str | None, report: Report) -> N
 
 def check_addon_versions(words: Addons, report: Report) -> None:
     """Versions as EKS writes them."""
-    for key, addon in (
-        ("vpcCni", words.vpc_cni),
-        ("coredns", words.coredns),
-        ("kubeProxy", words.kube_proxy),
-        ("ebsCsi", words.ebs_csi),
-        ("podIdentityAgent", words.pod_identity_agent),
-    ):
-        if addon.version is not None and not _ADDON_VERSION.fullmatch(addon.version):
+    for row in add_ons().values():
+        version = words[row.name].version
+        if version is not None and not _ADDON_VERSION.fullmatch(version):
             report(
                 "addon-version",
-                ("addons", key, "version"),
-                f"{addon.version!r} is no EKS add-on version.",
-                value=addon.version,
+                ("addons", row.key, "version"),
+                f"{version!r} is not an EKS add-on version.",
+                value=version,
             )
 
 

@@ -18,7 +18,7 @@ def storage_class(words: StackWords, report: Report) -> bool:
     the cluster on the first run.
     """
     if words.storage_class is None:
-        return words.addons.ebs_csi.enabled and reachable(words)
+        return words.addons["aws-ebs-csi-driver"].enabled and reachable(words)
     if words.storage_class and not reachable(words):
         report(
             "storage-class-unreachable",
@@ -27,7 +27,7 @@ def storage_class(words: StackWords, report: Report) -> bool:
             "a StorageClass unless Pulumi reaches the VPC.",
             value=True,
         )
-    if words.storage_class and not words.addons.ebs_csi.enabled:
+    if words.storage_class and not words.addons["aws-ebs-csi-driver"].enabled:
         report(
             "storage-class",
             ("storageClass",),

@@ -1,7 +1,13 @@
-"""The EKS add-ons."""
+"""The EKS add-ons: one key for each row of :mod:`multiarch.facts.addons`."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, create_model
+from pydantic.alias_generators import to_snake
+
+from multiarch.facts.addons import add_on, add_ons
 from multiarch.stack.schema.base import Words
 
 
@@ -23,18 +29,40 @@ class VpcCniAddon(Addon):
     """Give nodes /28 prefixes instead of single addresses: more pods per node, more addresses per subnet."""
 
 
-class Addons(Words):
+class AddonsByName(Words):
     """The add-ons that a cluster needs; all are on by default."""
 
-    vpc_cni: VpcCniAddon = VpcCniAddon()
-    """Pod networking (vpc-cni)."""
-    coredns: Addon = Addon()
-    """Cluster DNS; made to tolerate the arm64 taint."""
-    kube_proxy: Addon = Addon()
-    """Service networking (kube-proxy)."""
-    ebs_csi: Addon = Addon()
-    """EBS volumes (aws-ebs-csi-driver) with an encrypted gp3 StorageClass as the default; its controller tolerates
-    the arm64 taint.
-    """
-    pod_identity_agent: Addon = Addon()
-    """IAM roles for pods (eks-pod-identity-agent); the EBS CSI driver's role needs it."""
+    def __getitem__(self, name: str) -> Addon:
+        """Return the settings of the add-on that EKS calls ``name``."""
+        settings: Addon = getattr(self, to_snake(add_on(name).key))
+        return settings
+
+    @property
+    def prefix_delegation(self) -> bool:
+        """Whether the VPC CNI is installed and gives nodes prefixes."""
+        cni = self["vpc-cni"]
+        return isinstance(cni, VpcCniAddon) and cni.enabled and cni.prefix_delegation
+
+    def without_versions(self) -> Addons:
+        """Return the same add-ons with no version written."""
+        fields = type(self).model_fields
+        return self.model_copy(
+            update={name: getattr(self, name).model_copy(update={"version": None}) for name in fields}
+        )
+
+
+_WITH_KEYS_OF_THEIR_OWN: dict[str, type[Addon]] = {"vpc-cni": VpcCniAddon}
+
+
+def _fields() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for row in add_ons().values():
+        model = _WITH_KEYS_OF_THEIR_OWN.get(row.name, Addon)
+        found[to_snake(row.key)] = (model, Field(default=model(), description=row.description))
+    return found
+
+
+if TYPE_CHECKING:
+    Addons = AddonsByName
+else:
+    Addons = create_model("Addons", __base__=AddonsByName, __doc__=AddonsByName.__doc__, **_fields())

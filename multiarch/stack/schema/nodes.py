@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from multiarch.facts.ami_families import NODE_FAMILIES
 from multiarch.stack.schema.base import TaintText, Words
 
-AmiFamilyName = Literal["AL2", "AL2023", "Bottlerocket"]
+if TYPE_CHECKING:
+    AmiFamilyName = str
+else:
+    AmiFamilyName = Literal[tuple(map(str, NODE_FAMILIES))]
 
 
 class Ami(Words):

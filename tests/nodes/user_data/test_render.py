@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.facts.ami_families import AmiFamily, ami_type
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, ami_type, family_facts
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import BootstrapCase
-from multiarch.nodes.user_data import UserDataError, kubelet_flag_fault, pre_bootstrap_supported, render
-from tests.nodes.builders import CLUSTER, FAMILIES, Wishes, node_group, usual_wishes
+from multiarch.nodes.user_data import UserDataError, kubelet_flag_fault, render
+from tests.nodes.builders import CLUSTER, Wishes, node_group, usual_wishes
 
 GOLDEN = Path(__file__).parent / "golden"
-ALL = list(product(FAMILIES, BootstrapCase, Architecture))
+ALL = list(product(NODE_FAMILIES, BootstrapCase, Architecture))
 OWNED = (BootstrapCase.CUSTOM_AMI, BootstrapCase.SELF_MANAGED)
 
 
@@ -41,13 +41,13 @@ def test_every_golden_file_belongs_to_a_case() -> None:
     assert sorted(GOLDEN.iterdir()) == sorted(golden(*row) for row in ALL)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", NODE_FAMILIES)
 def test_a_group_that_eks_bootstraps_and_that_wants_nothing_has_no_user_data(family: AmiFamily) -> None:
     wishes = Wishes(labels=(("team", "x"),), taints=("arch=arm64:NoSchedule",))
     assert render(node_group(family, BootstrapCase.EKS, wishes=wishes), CLUSTER) == ""
 
 
-@pytest.mark.parametrize(("family", "architecture"), list(product(FAMILIES, Architecture)))
+@pytest.mark.parametrize(("family", "architecture"), list(product(NODE_FAMILIES, Architecture)))
 def test_labels_and_taints_are_not_repeated_where_eks_sets_them(family: AmiFamily, architecture: Architecture) -> None:
     case = BootstrapCase.EKS
     text = render(node_group(family, case, architecture, usual_wishes(family, case, architecture)), CLUSTER)
@@ -68,7 +68,7 @@ def test_the_order_of_labels_and_taints_does_not_matter(
 
 @pytest.mark.parametrize("case", OWNED)
 def test_managed_and_self_managed_nodes_that_bootstrap_themselves_do_it_alike(case: BootstrapCase) -> None:
-    for family, architecture in product(FAMILIES, Architecture):
+    for family, architecture in product(NODE_FAMILIES, Architecture):
         wishes = usual_wishes(family, case, architecture)
         other = node_group(family, BootstrapCase.SELF_MANAGED, architecture, wishes)
         assert render(node_group(family, case, architecture, wishes), CLUSTER) == render(other, CLUSTER)
@@ -107,7 +107,7 @@ def test_a_family_without_a_bootstrap_here_is_refused(name: str) -> None:
 
 
 def test_only_amazon_linux_runs_scripts() -> None:
-    assert {family for family in AmiFamily if pre_bootstrap_supported(family)} == {AmiFamily.AL2, AmiFamily.AL2023}
+    assert {family for family in NODE_FAMILIES if family_facts(family).has_shell} == {AmiFamily.AL2, AmiFamily.AL2023}
 
 
 @pytest.mark.parametrize("case", BootstrapCase)

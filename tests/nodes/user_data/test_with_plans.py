@@ -6,16 +6,16 @@ from itertools import product
 
 import pytest
 
-from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily
 from multiarch.nodes.user_data import render
-from tests.nodes.builders import CLUSTER, FAMILIES
+from tests.nodes.builders import CLUSTER
 from tests.nodes.user_data import reading
 from tests.stack.words import plan, problems
 
 KINDS = ("managed", "self-managed")
 
 
-@pytest.mark.parametrize(("family", "kind", "dense"), list(product(FAMILIES, KINDS, [False, True])))
+@pytest.mark.parametrize(("family", "kind", "dense"), list(product(NODE_FAMILIES, KINDS, [False, True])))
 def test_every_group_of_an_accepted_stack_has_user_data(family: str, kind: str, *, dense: bool) -> None:
     words = {
         "kubernetesVersion": "1.32",

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.aws.facts import ADDONS, CLUSTER_VERSIONS
+from multiarch.facts.addons import add_ons
+from sandbox.aws.facts import CLUSTER_VERSIONS
 from tests.sandbox.served import Served
 
 ADMIN = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
@@ -51,7 +52,7 @@ def test_an_addon_that_eks_would_refuse_is_refused(eks: Any, settings: dict[str,
 def test_every_addon_has_versions_for_every_minor(aws: Served) -> None:
     for row in CLUSTER_VERSIONS:
         addons = aws.client("eks").describe_addon_versions(kubernetesVersion=row.version)["addons"]
-        assert [addon["addonName"] for addon in addons] == [addon.name for addon in ADDONS]
+        assert [addon["addonName"] for addon in addons] == list(add_ons())
         for addon in addons:
             fits = [fit for version in addon["addonVersions"] for fit in version["compatibilities"]]
             assert {fit["clusterVersion"] for fit in fits} == {row.version}
