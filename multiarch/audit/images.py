@@ -11,7 +11,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.images.verdict import verdicts
 from multiarch.registry.model import Registry
-from multiarch.registry.reference import Reference, ReferenceFault, parse_reference
+from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 
 _AT_ONCE = 128
 """Images that are looked up at the same time. What goes to one registry at a time is the client's to bound."""
@@ -106,7 +106,7 @@ def _parsed(image: str) -> Reference | str:
         return _NO_IMAGE_REASON
     try:
         return parse_reference(image)
-    except ReferenceFault as fault:
+    except InvalidReferenceError as fault:
         return str(fault)
 
 

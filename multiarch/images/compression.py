@@ -28,7 +28,7 @@ _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
 _REFUSED = ((b"\xfd7zXZ\x00", "xz"), (b"BZh", "bzip2"))
 
 
-class LayerFault(MultiarchError):  # noqa: N818 (what is wrong with a layer; it is raised like any error)
+class LayerError(MultiarchError):
     """A layer that can't be read. The message goes on after ``the layer DIGEST``: ``is cut off``."""
 
 
@@ -39,7 +39,7 @@ class _Codec(Protocol):
 
 
 class Unpacker:
-    """Unpacks one layer. ``feed`` it as it comes, then ``close`` it. Both raise LayerFault."""
+    """Unpacks one layer. ``feed`` it as it comes, then ``close`` it. Both raise LayerError."""
 
     def __init__(self) -> None:
         """Begin; what it is packed with shows with the first bytes."""
@@ -61,21 +61,21 @@ class Unpacker:
         if self._codec is None:
             yield self._start
         elif not self._codec.whole():
-            raise LayerFault("is cut off: its compressed data does not end")
+            raise LayerError("is cut off: its compressed data does not end")
 
 
 def _codec(start: bytes) -> _Codec:
     for magic, name in _REFUSED:
         if start.startswith(magic):
-            raise LayerFault(f"is packed with {name}, which is not among what image layers may be packed with")
+            raise LayerError(f"is packed with {name}, which is not among what image layers may be packed with")
     if start.startswith(_GZIP):
         return _Gzip()
     if start.startswith(_ZSTD) or (start[1:4] == _ZSTD_SKIPPABLE and start[0] & 0xF0 == 0x50):  # noqa: PLR2004 (magic)
         return _Zstd()
-    return _Plain()
+    return _Uncompressed()
 
 
-class _Plain:
+class _Uncompressed:
     def feed(self, data: bytes) -> Iterator[bytes]:
         yield data
 
@@ -99,7 +99,7 @@ class _Gzip:
             try:
                 piece = self._stream.decompress(data, PIECE)
             except zlib.error as error:
-                raise LayerFault(f"is damaged: {error}") from error
+                raise LayerError(f"is damaged: {error}") from error
             if piece:
                 yield piece
             data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
@@ -124,7 +124,7 @@ class _Zstd:
             try:
                 piece = self._frame.decompress(data, max_length=PIECE)
             except zstd.ZstdError as error:
-                raise LayerFault(f"is damaged, or needs more than {1 << WINDOW_LOG - 20} MiB: {error}") from error
+                raise LayerError(f"is damaged, or needs more than {1 << WINDOW_LOG - 20} MiB: {error}") from error
             if piece:
                 yield piece
             data = self._frame.unused_data if self._frame.eof else b""

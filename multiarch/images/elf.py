@@ -62,7 +62,7 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class OtherFile:
     """Anything else, in words: ``neither an ELF file nor a script``."""
 
     what: str
@@ -72,7 +72,7 @@ class Other:
         return self.what
 
 
-Head = Elf | Script | Other
+Head = Elf | Script | OtherFile
 
 
 def head_of(start: bytes) -> Head:
@@ -87,26 +87,26 @@ def head_of(start: bytes) -> Head:
         return _script(start[:HEAD])
     for magic, what in _MAGIC:
         if start.startswith(magic):
-            return Other(what)
-    return Other("neither an ELF file nor a script" if start else "an empty file")
+            return OtherFile(what)
+    return OtherFile("neither an ELF file nor a script" if start else "an empty file")
 
 
 # Thousands of files of an image share a few headers: one object each.
 @lru_cache(maxsize=256)
-def _elf(head: bytes) -> Elf | Other:
+def _elf(head: bytes) -> Elf | OtherFile:
     if len(head) < _ELF_HEAD:
-        return Other("an ELF file that is cut off")
+        return OtherFile("an ELF file that is cut off")
     bits, order = _CLASSES.get(head[4]), _ORDERS.get(head[5])
     if bits is None or order is None:
-        return Other("an ELF file with a damaged header")
+        return OtherFile("an ELF file with a damaged header")
     (machine,) = struct.unpack_from(f"{order}H", head, 18)
     return Elf(machine, bits, order == "<")
 
 
-def _script(head: bytes) -> Script | Other:
+def _script(head: bytes) -> Script | OtherFile:
     line, newline, _ = head[2:].partition(b"\n")
     interpreter, _, argument = line.replace(b"\t", b" ").strip(b" ").partition(b" ")
     # A line that goes on past what the kernel reads may lack a part of its argument, never of the interpreter.
     if not interpreter or (not newline and len(head) == HEAD and not argument):
-        return Other("a script without a whole first line")
+        return OtherFile("a script without a whole first line")
     return Script(interpreter.decode(errors="replace"), argument.strip(b" ").decode(errors="replace"))

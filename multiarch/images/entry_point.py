@@ -6,8 +6,8 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from multiarch.images.elf import Head, Other, Script
-from multiarch.images.file_tree import FileTree, Found
+from multiarch.images.elf import Head, OtherFile, Script
+from multiarch.images.file_tree import FileTree, Lookup
 from multiarch.images.layers import Program
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -18,7 +18,7 @@ _SHELLS = frozenset({"ash", "bash", "dash", "sh"})
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartCommand:
     """A config's words about how to start: the whole command, the folder it starts in, and where it is looked for."""
 
     command: tuple[str, ...]
@@ -44,7 +44,7 @@ class Step:
     missing: str = ""
 
 
-def start_of(config: Mapping[str, object]) -> Start:
+def start_of(config: Mapping[str, object]) -> StartCommand:
     """Read an image config's ``Entrypoint``, ``Cmd``, ``WorkingDir`` and ``Env``. What is not text counts as not said.
 
     Source: https://github.com/opencontainers/image-spec/blob/main/config.md
@@ -55,19 +55,20 @@ def start_of(config: Mapping[str, object]) -> Start:
     folder = said.get("WorkingDir")
     paths = [value for name, _, value in (text.partition("=") for text in _texts(said.get("Env"))) if name == "PATH"]
     search = paths[-1] if paths else DEFAULT_PATH
-    return Start(command, f"/{folder}" if isinstance(folder, str) else "/", search)
+    return StartCommand(command, f"/{folder}" if isinstance(folder, str) else "/", search)
 
 
-def steps(tree: FileTree, start: Start) -> tuple[Step, ...]:
+def steps(tree: FileTree, start: StartCommand) -> tuple[Step, ...]:
     """Follow the command to its binary: a script to its interpreter, ``env NAME`` on to NAME.
 
-    The last step is an ELF file, or what ends the way. Raises NotYetKnown while layers are missing that matter.
-    ``start.command`` must not be empty.
+    The last step is an ELF file, or where the search ends. ``start.command`` must not be empty.
+
+    Raises LowerLayerNeededError if the result depends on a layer that was not read yet.
     """
     return tuple(_followed(tree, start))
 
 
-def _followed(tree: FileTree, start: Start) -> Iterator[Step]:
+def _followed(tree: FileTree, start: StartCommand) -> Iterator[Step]:
     names = [start.command[0]]
     for _ in range(INTERPRETERS):
         following: list[str] = []
@@ -80,10 +81,10 @@ def _followed(tree: FileTree, start: Start) -> Iterator[Step]:
         if not following:
             return
         names = following
-    yield Step(names[0], Other(f"behind more than {INTERPRETERS} scripts that interpret one another"))
+    yield Step(names[0], OtherFile(f"behind more than {INTERPRETERS} scripts that interpret one another"))
 
 
-def _step(found: Found) -> Step:
+def _step(found: Lookup) -> Step:
     if isinstance(found.node, Program):
         return Step(found.path, found.node.head)
     return Step(found.path, None, found.why or f"there is no {found.path}")

@@ -1,7 +1,7 @@
 """The layers of an image as one file tree, read from the top down: what is at a path, through links, and who hides it.
 
 Layers are added one by one. As long as lower ones are missing, what depends on them is not answered but raises
-:class:`NotYetKnown`, so that an entry point in the last layer costs one layer's download.
+:class:`LowerLayerNeededError`, so that an entry point in the last layer costs one layer's download.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from multiarch.images.layers import Layer, Link, Node, Plain, Program
+from multiarch.images.layers import Layer, PlainNode, Program, SymbolicLink, TreeNode
 
 LINKS = 40
 """Symbolic links that are followed on the way to a file, as in the kernel."""
 
 
-class NotYetKnown(Exception):  # noqa: N818 (no fault: a reason to read on)
+class LowerLayerNeededError(Exception):
     """What is at a path depends on a layer that was not read yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Lookup:
     """Where a path leads: the path without links, and what is there; ``None`` is nothing, and ``why`` says so."""
 
     path: str
-    node: Node | None
+    node: TreeNode | None
     why: str = ""
 
 
@@ -39,8 +39,8 @@ class FileTree:
         """Whether something at ``path`` in the next lower layer can't be seen because of the layers read so far."""
         return any(layer.sets(path) or layer.hides(path) for layer in self.layers)
 
-    def node(self, path: str) -> Node | None:
-        """What is at a path that has no link in it. Raises NotYetKnown."""
+    def node(self, path: str) -> TreeNode | None:
+        """What is at a path that has no link in it. Raises LowerLayerNeededError."""
         folder = False
         for layer in self.layers:
             node = layer.nodes.get(path)
@@ -48,46 +48,46 @@ class FileTree:
                 return node
             folder = folder or path in layer.folders
             if layer.hides(path):
-                return Plain.DIRECTORY if folder else None
+                return PlainNode.DIRECTORY if folder else None
         if not self.complete:
-            raise NotYetKnown
-        return Plain.DIRECTORY if folder else None
+            raise LowerLayerNeededError
+        return PlainNode.DIRECTORY if folder else None
 
-    def find(self, path: str, *, start: str = "/") -> Found:
-        """Follow an absolute path, or one relative to ``start``, to where it leads. Raises NotYetKnown."""
+    def find(self, path: str, *, start: str = "/") -> Lookup:
+        """Follow an absolute path, or one relative to ``start``, to where it leads. Raises LowerLayerNeededError."""
         pending = deque(part for part in f"{start}/{path}".split("/") if part not in ("", "."))
         if path.startswith("/"):
             pending = deque(part for part in path.split("/") if part not in ("", "."))
         here: list[str] = []
         links = 0
-        node: Node | None = Plain.DIRECTORY
+        node: TreeNode | None = PlainNode.DIRECTORY
         while pending:
             part = pending.popleft()
             if part == "..":
                 del here[-1:]
-                node = Plain.DIRECTORY
+                node = PlainNode.DIRECTORY
                 continue
             node = self.node("/".join([*here, part]))
-            if isinstance(node, Link):
+            if isinstance(node, SymbolicLink):
                 literal = "/".join([*here, part, *pending])
                 if (written := self._written_through(literal, "/".join([*here, part]))) is not None:
-                    return Found(f"/{literal}", written)
+                    return Lookup(f"/{literal}", written)
                 links += 1
                 if links > LINKS:
-                    return Found(path, None, f"more than {LINKS} symbolic links are on its way")
+                    return Lookup(path, None, f"more than {LINKS} symbolic links are on its way")
                 if node.target.startswith("/"):
                     here = []
                 pending.extendleft(reversed([each for each in node.target.split("/") if each not in ("", ".")]))
-                node = Plain.DIRECTORY
+                node = PlainNode.DIRECTORY
                 continue
             here.append(part)
-            if node is None or (pending and node is not Plain.DIRECTORY):
+            if node is None or (pending and node is not PlainNode.DIRECTORY):
                 where = "/" + "/".join(here)
                 missing = f"there is no {where}" if pending else f"there is no executable {where}"
-                return Found(where, None, missing if node is None else f"{where} is no directory")
-        return Found("/" + "/".join(here), node)
+                return Lookup(where, None, missing if node is None else f"{where} is no directory")
+        return Lookup("/" + "/".join(here), node)
 
-    def _written_through(self, path: str, link: str) -> Node | None:
+    def _written_through(self, path: str, link: str) -> TreeNode | None:
         """What a layer at or above the one that sets ``link`` sets at ``path`` below it.
 
         Unpacked, it goes to where the link leads; builders that do not look at the layers below make such paths.
@@ -100,18 +100,18 @@ class FileTree:
                 return None
         return None
 
-    def program(self, name: str, *, search: str, start: str) -> Found:
+    def program(self, name: str, *, search: str, start: str) -> Lookup:
         """Find a command as a runtime does: one with a slash is a path, others are looked for along ``search``.
 
-        ``search`` is the value of ``PATH``; what is not executable is passed over. Raises NotYetKnown.
+        ``search`` is the value of ``PATH``; what is not executable is passed over. Raises LowerLayerNeededError.
         """
         if "/" in name:
             found = self.find(name, start=start)
             if found.node is None or isinstance(found.node, Program):
                 return found
-            return Found(found.path, None, f"{found.path} is a {getattr(found.node, 'value', 'link')}")
+            return Lookup(found.path, None, f"{found.path} is a {getattr(found.node, 'value', 'link')}")
         for folder in search.split(":"):
             found = self.find(f"{folder or '.'}/{name}", start=start)
             if isinstance(found.node, Program):
                 return found
-        return Found(name, None, f"no executable {name} is in any folder of PATH ({search})")
+        return Lookup(name, None, f"no executable {name} is in any folder of PATH ({search})")

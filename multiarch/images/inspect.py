@@ -38,7 +38,7 @@ async def inspect_manifest(registry: Registry, reference: Reference, manifest: M
     content = manifest.json()
     kind, note = kind_of(manifest.media_type, content)
     if kind is ImageKind.INDEX:
-        entries = await _Reading(registry, reference).entries(content, depth=1)
+        entries = await _IndexReader(registry, reference).entries(content, depth=1)
     elif kind is ImageKind.IMAGE:
         platform, fault = await _config_platform(registry, reference, content)
         size = len(manifest.content)
@@ -89,7 +89,7 @@ async def _config_platform(
 
 
 @dataclass(slots=True)
-class _Reading:
+class _IndexReader:
     """One index being read: what may still be fetched for it."""
 
     registry: Registry

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
-from multiarch.images.compression import LayerFault, Unpacker
+from multiarch.images.compression import LayerError, Unpacker
 from multiarch.images.elf import Elf, Head, head_of
 from multiarch.images.tar import Member, MemberKind, TarReader
 
@@ -25,7 +25,7 @@ _PACKED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LayerLimits:
     """Bounds for one image: bytes of all layers unpacked, and paths that are remembered at a time.
 
     A path takes about 200 bytes of memory, so that the default's are 100 MB; common images have some ten thousand. A
@@ -37,10 +37,10 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Budget:
-    """What is left of the limits. ``unpack`` and ``remember`` raise LayerFault when nothing is."""
+class LayerBudget:
+    """What is left of the limits. ``unpack`` and ``remember`` raise LayerError when nothing is."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: LayerLimits = field(default_factory=LayerLimits)
     unpacked: int = 0
     paths: int = 0
 
@@ -48,16 +48,16 @@ class Budget:
         """Count bytes."""
         self.unpacked += count
         if self.unpacked > self.limits.unpacked:
-            raise LayerFault(f"makes the image larger than {self.limits.unpacked} bytes unpacked, which is the limit")
+            raise LayerError(f"makes the image larger than {self.limits.unpacked} bytes unpacked, which is the limit")
 
     def remember(self, *texts: str) -> None:
         """Count one path, whose texts are kept."""
         self.paths += 1 + sum(map(len, texts)) // _COUNTS_AS_ONE
         if self.paths > self.limits.paths:
-            raise LayerFault(f"makes it more than {self.limits.paths} paths to remember, which is the limit")
+            raise LayerError(f"makes it more than {self.limits.paths} paths to remember, which is the limit")
 
 
-class Plain(Enum):
+class PlainNode(Enum):
     """Nodes of which nothing but their being there matters."""
 
     DIRECTORY = "directory"
@@ -73,13 +73,13 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class SymbolicLink:
     """A symbolic link's target as written; a hard link into another layer is one with an absolute target."""
 
     target: str
 
 
-Node = Plain | Program | Link
+TreeNode = PlainNode | Program | SymbolicLink
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class Layer:
     """
 
     digest: str
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, TreeNode] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     removed: set[str] = field(default_factory=set)
     opaque: set[str] = field(default_factory=set)
@@ -107,7 +107,7 @@ class Layer:
             above = above.rpartition("/")[0]
             if above in self.opaque or above in self.removed:
                 return True
-            if above and self.nodes.get(above, Plain.DIRECTORY) is not Plain.DIRECTORY:
+            if above and self.nodes.get(above, PlainNode.DIRECTORY) is not PlainNode.DIRECTORY:
                 return True
         return False
 
@@ -122,7 +122,7 @@ def is_layer(media_type: str) -> bool:
 
 
 async def read_layer(
-    digest: str, chunks: AsyncIterator[bytes], budget: Budget, *, lowest: bool = False, elves: bool = True
+    digest: str, chunks: AsyncIterator[bytes], budget: LayerBudget, *, lowest: bool = False, elves: bool = True
 ) -> Layer:
     """Read a layer as it comes, keeping neither its content nor more than the limits allow.
 
@@ -130,7 +130,7 @@ async def read_layer(
     remembered. ``elves`` collects its ELF files.
 
     Raises:
-        LayerFault: it is damaged, cut off, packed in a way that runtimes don't know, or beyond the limits.
+        LayerError: it is damaged, cut off, packed in a way that runtimes don't know, or beyond the limits.
     """
     builder = _Builder(Layer(digest), budget, lowest=lowest, elves=elves)
     unpacker, reader = Unpacker(), TarReader()
@@ -144,7 +144,7 @@ async def read_layer(
 @dataclass(slots=True)
 class _Builder:
     layer: Layer
-    budget: Budget
+    budget: LayerBudget
     lowest: bool
     elves: bool
 
@@ -156,7 +156,7 @@ class _Builder:
 
     def _add(self, member: Member) -> None:
         if max(len(member.name), len(member.target)) > _LONGEST:
-            raise LayerFault(f"has a path of more than {_LONGEST} bytes, which no runtime can unpack")
+            raise LayerError(f"has a path of more than {_LONGEST} bytes, which no runtime can unpack")
         path = _clean(member.name)
         folder, _, name = path.rpartition("/")
         if name.startswith(_WHITEOUT):
@@ -166,7 +166,7 @@ class _Builder:
             return  # the root itself
         self._folders(folder)
         node = self._node(member)
-        if not (self.lowest and node is Plain.FILE):
+        if not (self.lowest and node is PlainNode.FILE):
             if path not in self.layer.nodes:
                 self.budget.remember(path, member.target)
             self.layer.nodes[path] = node
@@ -174,29 +174,29 @@ class _Builder:
             del self.layer.nodes[path]  # the second of two of the same name counts
         self._elf(path, member, node)
 
-    def _node(self, member: Member) -> Node:
+    def _node(self, member: Member) -> TreeNode:
         match member.kind:
             case MemberKind.DIRECTORY:
-                return Plain.DIRECTORY
+                return PlainNode.DIRECTORY
             case MemberKind.SYMLINK:
-                return Link(member.target)
+                return SymbolicLink(member.target)
             case MemberKind.HARD_LINK:
                 target = _clean(member.target)
-                return self.layer.nodes.get(target) or (Plain.FILE if self.lowest else Link(f"/{target}"))
+                return self.layer.nodes.get(target) or (PlainNode.FILE if self.lowest else SymbolicLink(f"/{target}"))
             case MemberKind.SPECIAL:
-                return Plain.SPECIAL
+                return PlainNode.SPECIAL
             case MemberKind.FILE:
                 if not member.mode & _EXECUTABLE:
-                    return Plain.FILE
+                    return PlainNode.FILE
                 return Program(None if member.start is None else head_of(member.start))
 
-    def _elf(self, path: str, member: Member, node: Node) -> None:
+    def _elf(self, path: str, member: Member, node: TreeNode) -> None:
         if not self.elves:
             return
         head: Head | None = node.head if isinstance(node, Program) else None
         if member.kind is MemberKind.HARD_LINK:
             head = self.layer.elves.get(_clean(member.target))
-        elif node is Plain.FILE and member.start is not None and member.start.startswith(b"\x7fELF"):
+        elif node is PlainNode.FILE and member.start is not None and member.start.startswith(b"\x7fELF"):
             head = head_of(member.start)
         if isinstance(head, Elf):
             if path not in self.layer.elves:
@@ -217,7 +217,7 @@ class _Builder:
 
     def _folders(self, folder: str) -> None:
         layer = self.layer
-        while folder and folder not in layer.folders and layer.nodes.get(folder) is not Plain.DIRECTORY:
+        while folder and folder not in layer.folders and layer.nodes.get(folder) is not PlainNode.DIRECTORY:
             self.budget.remember(folder)
             layer.folders.add(folder)
             folder = folder.rpartition("/")[0]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from multiarch.images.compression import LayerFault
+from multiarch.images.compression import LayerError
 from multiarch.images.elf import HEAD
 
 BLOCK = 512
@@ -63,7 +63,7 @@ class Member:
 
 
 class TarReader:
-    """Takes an archive in pieces of any size. ``feed`` and ``close`` raise LayerFault for what is no whole archive."""
+    """Takes an archive in pieces of any size. ``feed`` and ``close`` raise LayerError for what is no whole archive."""
 
     def __init__(self) -> None:
         """Wait for the first header."""
@@ -103,7 +103,7 @@ class TarReader:
         if not self._ended and (
             self._skip or self._buffer or self._then != self._header or self._long or self._extended
         ):
-            raise LayerFault("is cut off: its archive ends within a member")
+            raise LayerError("is cut off: its archive ends within a member")
 
     def _forget(self) -> None:
         self._long, self._extended = {}, {}
@@ -116,11 +116,11 @@ class TarReader:
             self._ended, self._zero_seen = self._zero_seen, True
             return None
         if self._zero_seen or not _checksum_fits(block):
-            raise LayerFault("is no tar archive, or a damaged one: a header's checksum is wrong")
+            raise LayerError("is no tar archive, or a damaged one: a header's checksum is wrong")
         flag, size = block[156:157], _number(block[124:136])
         if flag in b"xgLK":
             if size > SPECIAL_LIMIT:
-                raise LayerFault(f"has an extended header of {size} bytes; {SPECIAL_LIMIT} are allowed")
+                raise LayerError(f"has an extended header of {size} bytes; {SPECIAL_LIMIT} are allowed")
             self._skip_after(size)
             return self._read(size, lambda content: self._special(flag, content))
         return self._member(block, flag, size)
@@ -197,18 +197,18 @@ def _checksum_fits(block: bytes) -> bool:
 def _number(field: bytes) -> int:
     if field[0] & _BASE_256:
         if field[0] & _NEGATIVE:
-            raise LayerFault("has a member with a negative number in its header")
+            raise LayerError("has a member with a negative number in its header")
         return int.from_bytes(bytes([field[0] & ~_BASE_256]) + field[1:])
     text = field.strip(b" \0").split(b"\0")[0].strip()
     try:
         return int(text or b"0", 8)
     except ValueError as error:
-        raise LayerFault("is no tar archive, or a damaged one: a number in a header is none") from error
+        raise LayerError("is no tar archive, or a damaged one: a number in a header is none") from error
 
 
 def _decimal(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise LayerFault(f"has a member whose size is {text[:20]!r}")
+        raise LayerError(f"has a member whose size is {text[:20]!r}")
     return int(text)
 
 
@@ -232,6 +232,6 @@ def _records(content: bytes) -> Iterator[tuple[str, str]]:
         record = content[at + len(digits) + 1 : at + length]
         key, equals, value = record.partition(b"=")
         if length <= len(digits) or at + length > len(content) or not equals or not record.endswith(b"\n"):
-            raise LayerFault("has a damaged extended header")
+            raise LayerError("has a damaged extended header")
         yield key.decode(errors="surrogateescape"), value[:-1].decode(errors="surrogateescape")
         at += length

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
-from multiarch.images.compression import LayerFault
+from multiarch.images.compression import LayerError
 from multiarch.images.elf import Elf, Script
-from multiarch.images.entry_point import Start, Step, start_of, steps
-from multiarch.images.file_tree import FileTree, NotYetKnown
+from multiarch.images.entry_point import StartCommand, Step, start_of, steps
+from multiarch.images.file_tree import FileTree, LowerLayerNeededError
 from multiarch.images.inspect import config_of, inspect
-from multiarch.images.layers import Budget, Layer, Limits, is_layer, read_layer
+from multiarch.images.layers import Layer, LayerBudget, LayerLimits, is_layer, read_layer
 from multiarch.images.manifests import descriptor_of, kind_of, objects
 from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, platform_of, printable
 from multiarch.images.verdict import judge
@@ -84,7 +84,7 @@ async def verify(
     platform: Platform,
     *,
     deep: bool = False,
-    limits: Limits | None = None,
+    limits: LayerLimits | None = None,
     progress: Progress = lambda _done, _all: None,
 ) -> Verification:
     """Prove, or disprove, that what the reference has for a platform is that platform's.
@@ -110,7 +110,7 @@ async def verify(
         )
     config = await config_of(registry, at, content)
     checks = [first, _of_config(config, platform)] if inspected.kind is ImageKind.INDEX else [first]
-    reading = _Reading(registry, at, architecture, Budget(limits or Limits()), progress, deep=deep)
+    reading = _LayerReader(registry, at, architecture, LayerBudget(limits or LayerLimits()), progress, deep=deep)
     checks += await reading.checks(config, content)
     return Verification(reference, platform, digest, tuple(checks), reading.scan() if deep else None)
 
@@ -158,13 +158,13 @@ def _of_config(config: Mapping[str, object], platform: Platform) -> Check:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _LayerReader:
     """The layers of one image, read from the top down."""
 
     registry: Registry
     reference: Reference
     architecture: Architecture
-    budget: Budget
+    budget: LayerBudget
     progress: Progress
     deep: bool
     tree: FileTree = field(default_factory=FileTree)
@@ -198,10 +198,10 @@ class _Reading:
         """What was seen of ELF files."""
         return Scan(self.files, self.hidden, tuple(sorted(self.foreign)), self.more)
 
-    def _steps(self, start: Start) -> tuple[Step, ...] | None:
+    def _steps(self, start: StartCommand) -> tuple[Step, ...] | None:
         try:
             return steps(self.tree, start) if start.command else None
-        except NotYetKnown:
+        except LowerLayerNeededError:
             return None
 
     async def _layer(self, descriptor: Descriptor | None, *, lowest: bool, done: int, total: int) -> str:
@@ -215,7 +215,7 @@ class _Reading:
         try:
             async with aclosing(self._chunks(descriptor, done, total)) as chunks:
                 layer = await read_layer(descriptor.digest, chunks, self.budget, lowest=lowest, elves=self.deep)
-        except LayerFault as error:
+        except LayerError as error:
             return f"the layer {descriptor.digest} {error.message}"
         self._count(layer)
         self.tree.layers.append(layer)
@@ -252,7 +252,9 @@ class _Reading:
         return Check("layers", Verdict.SUPPORTED, f"{_elf_files(self.files)}, none of another architecture")
 
 
-def _of_entry_point(start: Start, found: tuple[Step, ...] | None, architecture: Architecture, fault: str) -> Check:
+def _of_entry_point(
+    start: StartCommand, found: tuple[Step, ...] | None, architecture: Architecture, fault: str
+) -> Check:
     subject = "entry point"
     if not start.command:
         return Check(subject, Verdict.UNKNOWN, "the config names none: the pod's own command decides")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -23,8 +20,6 @@ from multiarch.kubernetes.transport import StatusError, Transport
 
 PAGE = 500
 """Objects per answer. 500 pods are about 5 MB of JSON."""
-_DOCKER_CONFIG = "kubernetes.io/dockerconfigjson"
-_DOCKER_CFG = "kubernetes.io/dockercfg"
 _RESTARTS = 3
 _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _GONE = 400, 401, 403, 404, 410
 _USER = re.compile(r'User "([^"]*)"')
@@ -114,30 +109,14 @@ class Cluster:
                     raise self._refused(error, "get", RESOURCES[Kind.NAMESPACE], None, name) from error
         return tuple(missing)
 
-    def pull_secret(self, namespace: str, name: str) -> dict[str, Any] | None:
-        """The Docker configuration (``{"auths": …}``) in a pull secret, or None if there is no such Secret.
-
-        Only this one Secret is read. Raises ClusterError for a Secret of another type, or one that holds no such
-        configuration; no message holds any of it.
-        """
+    def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
+        """One Secret as the API server sends it, or None if it does not exist."""
         try:
-            value = self._transport.get(SECRETS.path(namespace, name))
+            return self._transport.get(SECRETS.path(namespace, name))
         except StatusError as error:
             if error.status == _NOT_FOUND:
                 return None
             raise self._refused(error, "get", SECRETS, namespace, name) from error
-        kind, data = value.get("type"), value.get("data") or {}
-        key = {_DOCKER_CONFIG: ".dockerconfigjson", _DOCKER_CFG: ".dockercfg"}.get(str(kind))
-        if key is None:
-            message = f"Secret {namespace}/{name} is of type {kind}, not {_DOCKER_CONFIG}."
-            raise ClusterError(message, hint="`kubectl create secret docker-registry` makes one.")
-        try:
-            found = json.loads(base64.b64decode(data[key], validate=True))
-        except (KeyError, TypeError, ValueError, binascii.Error):
-            found = None
-        if not isinstance(found, dict):
-            raise ClusterError(f"Secret {namespace}/{name} holds no Docker configuration in {key}.")
-        return found if kind == _DOCKER_CONFIG else {"auths": found}
 
     def _listed(
         self, resource: Resource, namespace: str | None, selector: str, fields: str, limit: int

@@ -30,10 +30,11 @@ from urllib3.exceptions import (
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.exec_plugin import ExecCredential, run
 from multiarch.kubernetes.kubeconfig import Connection
+from multiarch.retries import RetryPolicy, retry_after
 
 ATTEMPTS = 5
 LONGEST_WAIT = 30.0
-"""Seconds before one more attempt, whatever Retry-After asks for."""
+"""The most seconds to wait before another attempt, whatever Retry-After asks for."""
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
 _AGAIN = frozenset((429, 500, 502, 503, 504))
 _UNAUTHORIZED = 401
@@ -60,7 +61,7 @@ class Transport:
         Raises KubeconfigError for certificates that are none, or a proxy that can't be used.
         """
         self.connection = connection
-        self._first_wait = first_wait
+        self._policy = RetryPolicy(ATTEMPTS - 1, first_wait, LONGEST_WAIT)
         self._headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": agent}
         self._credential: ExecCredential | None = None
         self._pool: urllib3.PoolManager | None = None
@@ -81,8 +82,8 @@ class Transport:
         """
         target = f"{self.connection.server}{path}" + (f"?{urlencode(query)}" if query else "")
         renewed = False
-        for attempt in range(1, ATTEMPTS + 1):
-            last = attempt == ATTEMPTS
+        for attempt in range(ATTEMPTS):
+            last = attempt == self._policy.retries
             try:
                 answer = self._authorized(target)
             except HTTPError as error:
@@ -154,9 +155,8 @@ class Transport:
             headers = urllib3.make_headers(proxy_basic_auth=f"{parts.username}:{parts.password or ''}")
         self._pool = urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
 
-    def _wait(self, attempt: int, retry_after: str | None) -> None:
-        asked = float(retry_after) if retry_after and retry_after.isdigit() else self._first_wait * 2 ** (attempt - 1)
-        time.sleep(min(asked, LONGEST_WAIT))
+    def _wait(self, attempt: int, header: str | None) -> None:
+        time.sleep(self._policy.wait(attempt, retry_after(header, time.time())))
 
     def _unreachable(self, error: HTTPError) -> ClusterError:
         connection = self.connection

@@ -1,5 +1,5 @@
 """An asynchronous client of the OCI distribution API: references, manifests, blobs, credentials and a cache.
 
-Nothing here knows what an image is: ``multiarch.images`` reads what this fetches.
+``multiarch.images`` interprets what this package fetches.
 Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 """

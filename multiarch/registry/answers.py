@@ -1,4 +1,4 @@
-"""Reading a registry's answers: never more than allowed, and its refusals in words."""
+"""Read a registry's responses within limits, and turn error responses into errors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import aiohttp
 
 from multiarch.registry.errors import RegistryError, RegistryReason, one_line
 from multiarch.registry.failures import failures, host_of
-from multiarch.registry.timing import retry_after
-from multiarch.registry.transport import Errand
+from multiarch.registry.operation import Operation
+from multiarch.retries import retry_after
 
-PIECE = 128 * 1024
+CHUNK = 128 * 1024
 _REFUSAL_LIMIT = 16 * 1024
 _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TIMEOUT, _TOO_MANY = 401, 403, 404, 408, 429
 _SERVER_ERRORS = range(500, 600)
-# Codes that mean the same whatever status a registry sends with them.
+# Codes that mean the same with any status.
 # Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes
 _BY_CODE = {
     "BLOB_UNKNOWN": RegistryReason.NOT_FOUND,
@@ -38,53 +38,53 @@ _BY_STATUS = {
 
 
 class RefusalError(RegistryError):
-    """An answer that is none: its ``status``, and the seconds that its Retry-After asks for."""
+    """An error response: its ``status``, and the seconds that its Retry-After asks for."""
 
     status: int = 0
-    wait: float | None = None
+    retry_after: float | None = None
 
 
-async def pieces(errand: Errand, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
-    """The body, piece by piece. Raises RegistryError (TRUNCATED, TIMEOUT, UNSUPPORTED)."""
+async def chunks(operation: Operation, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+    """The body in chunks. Raises RegistryError (TRUNCATED, TIMEOUT, UNSUPPORTED)."""
     host = host_of(response.url)
     encoding = response.headers.get("Content-Encoding", "identity").lower()
     if encoding not in {"", "identity"}:
-        raise errand.error(RegistryReason.UNSUPPORTED, f"{host} compresses its answer ({encoding}) without being asked")
+        raise operation.error(RegistryReason.UNSUPPORTED, f"{host} sent an unrequested Content-Encoding: {encoding}")
     while True:
-        with failures(errand.error, host, errand.deadline.seconds, reading=True):
-            async with asyncio.timeout(errand.deadline.left):
-                piece = await response.content.read(PIECE)
-        if not piece:
+        with failures(operation.error, host, operation.deadline.seconds, reading=True):
+            async with asyncio.timeout(operation.deadline.left):
+                chunk = await response.content.read(CHUNK)
+        if not chunk:
             return
-        yield piece
+        yield chunk
 
 
-async def whole(errand: Errand, response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """The whole body. Raises RegistryError, TOO_LARGE as soon as it is above ``limit`` bytes."""
-    too_large = f"{host_of(response.url)} sends more than {limit} bytes"
+async def whole(operation: Operation, response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """The whole body. Raises RegistryError, TOO_LARGE as soon as it exceeds ``limit`` bytes."""
+    too_large = f"{host_of(response.url)} sent more than {limit} bytes"
     if (response.content_length or 0) > limit:
-        raise errand.error(RegistryReason.TOO_LARGE, too_large)
+        raise operation.error(RegistryReason.TOO_LARGE, too_large)
     body = bytearray()
-    async for piece in pieces(errand, response):
-        body += piece
+    async for chunk in chunks(operation, response):
+        body += chunk
         if len(body) > limit:
-            raise errand.error(RegistryReason.TOO_LARGE, too_large)
+            raise operation.error(RegistryReason.TOO_LARGE, too_large)
     return bytes(body)
 
 
-async def refusal(errand: Errand, response: aiohttp.ClientResponse, secrets: Iterable[str] = ()) -> RefusalError:
-    """The error that an answer of another status than expected is."""
-    codes, said = await _said(errand, response)
+async def refusal(operation: Operation, response: aiohttp.ClientResponse, secrets: Iterable[str] = ()) -> RefusalError:
+    """The error for a response with an unexpected status."""
+    codes, message = await _error_message(operation, response)
     status = response.status
     reason = _reason(status, codes)
-    detail = f"{host_of(response.url)} answers {status}"
-    if said:
-        detail = f"{detail} ({one_line(said, secrets=secrets)})"
+    detail = f"{host_of(response.url)} answered {status}"
+    if message:
+        detail = f"{detail} ({one_line(message, secrets=secrets)})"
     wait = retry_after(response.headers.get("Retry-After"), time.time())
     if wait is not None and reason is RegistryReason.RATE_LIMITED:
-        detail = f"{detail}, and asks to come back in {wait:.0f} s"
-    error = RefusalError(reason, detail, registry=errand.registry, reference=errand.reference)
-    error.status, error.wait = status, wait
+        detail = f"{detail}, and asks to retry in {wait:.0f} s"
+    error = RefusalError(reason, detail, registry=operation.registry, reference=operation.reference)
+    error.status, error.retry_after = status, wait
     return error
 
 
@@ -99,19 +99,19 @@ def _reason(status: int, codes: Iterable[str]) -> RegistryReason:
     return RegistryReason.UNSUPPORTED if status >= 400 else RegistryReason.MALFORMED  # noqa: PLR2004
 
 
-async def _said(errand: Errand, response: aiohttp.ClientResponse) -> tuple[list[str], str]:
-    """The codes and messages of a refusal's JSON; nothing if it has none that can be read."""
+async def _error_message(operation: Operation, response: aiohttp.ClientResponse) -> tuple[list[str], str]:
+    """The codes and messages of an error response; empty if its body can't be read."""
     try:
-        body = json.loads(await whole(errand, response, _REFUSAL_LIMIT))
+        body = json.loads(await whole(operation, response, _REFUSAL_LIMIT))
     except (RegistryError, ValueError, RecursionError):
         return [], ""
     rows = body.get("errors") if isinstance(body, dict) else None
-    codes, said = [], []
+    codes, messages = [], []
     for row in rows if isinstance(rows, list) else []:
         if isinstance(row, dict):
             code, message = row.get("code"), row.get("message")
             if isinstance(code, str):
                 codes.append(code)
             if isinstance(message, str) and message:
-                said.append(message)
-    return codes, "; ".join(said or codes)
+                messages.append(message)
+    return codes, "; ".join(messages or codes)

@@ -1,4 +1,4 @@
-"""Trying again, waiting when told to, and leaving alone what is gone."""
+"""Retries and mirrors: which endpoint to ask, and when to ask again."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import aiohttp
+from cachetools import LRUCache, TTLCache
 
 from multiarch.registry.answers import RefusalError
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.recent import Recent
-from multiarch.registry.settings import RegistrySettings
-from multiarch.registry.timing import Deadline, backoff
-from multiarch.registry.transport import Errand
+from multiarch.registry.operation import Deadline, Operation
+from multiarch.registry.settings import REMEMBERED, RegistrySettings
+from multiarch.retries import RetryPolicy
 
 T = TypeVar("T")
 
-_WORTH_TRYING_AGAIN = frozenset(
+_TEMPORARY = frozenset(
     {
         RegistryReason.RATE_LIMITED,
         RegistryReason.SERVER,
@@ -32,77 +32,77 @@ _NOT_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 
 class Attempts:
-    """Runs what asks a registry: mirrors in their order, then the origin; each with what is known of its host."""
+    """Runs an operation on the mirrors in order, then on the origin. Remembers which hosts are down or rate limited."""
 
     def __init__(self, settings: RegistrySettings) -> None:
-        """Nothing is known of any host."""
-        self._settings = settings
-        self._not_before: Recent[str, float] = Recent()
-        self._down: Recent[str, tuple[float, RegistryError]] = Recent()
+        """Start with nothing known of any host."""
+        self._policy = RetryPolicy(settings.retries, settings.backoff_seconds)
+        self._not_before: LRUCache[str, float] = LRUCache(REMEMBERED)
+        self._down: TTLCache[str, RegistryError] = TTLCache(REMEMBERED, ttl=settings.down_seconds)
 
     async def run(
-        self, errand: Errand, endpoints: Sequence[Endpoint], work: Callable[[Errand, Endpoint], Awaitable[T]]
+        self, operation: Operation, endpoints: Sequence[Endpoint], work: Callable[[Operation, Endpoint], Awaitable[T]]
     ) -> T:
-        """The first result of ``work``. A mirror has one attempt and half of the time; the origin has the rest.
+        """The first result of ``work``. A mirror gets one attempt and half of the time left; the origin the rest.
 
         Raises:
-            RegistryError: what the last endpoint says, with the mirrors' reasons.
+            RegistryError: the origin's error, with the mirrors' reasons.
         """
         *mirrors, origin = endpoints
         failed = []
         for mirror in mirrors:
-            own = Errand(errand.registry, errand.reference, Deadline(errand.deadline.left / 2))
+            own = Operation(operation.registry, operation.reference, Deadline(operation.deadline.left / 2))
             try:
                 return await self._try(own, mirror, work, 0)
             except RegistryError as error:
                 failed.append(f"{mirror.host}: {error.reason}")
         try:
-            return await self._try(errand, origin, work, self._settings.retries)
+            return await self._try(operation, origin, work, self._policy.retries)
         except RegistryError as error:
             if failed:
-                raise errand.error(error.reason, f"{error.detail}; mirrors: {', '.join(failed)}", error.hint) from error
+                detail = f"{error.detail}; mirrors: {', '.join(failed)}"
+                raise operation.error(error.reason, detail, error.hint) from error
             raise
 
     async def _try(
-        self, errand: Errand, endpoint: Endpoint, work: Callable[[Errand, Endpoint], Awaitable[T]], retries: int
+        self,
+        operation: Operation,
+        endpoint: Endpoint,
+        work: Callable[[Operation, Endpoint], Awaitable[T]],
+        retries: int,
     ) -> T:
         attempt = 0
         while True:
-            await self._come_back_in_time(errand, endpoint.host)
+            await self._wait_for(operation, endpoint.host)
             try:
-                return await work(errand, endpoint)
+                return await work(operation, endpoint)
             except RegistryError as error:
-                if error.reason not in _WORTH_TRYING_AGAIN or attempt >= retries:
-                    self._remember(endpoint.host, error)
-                    raise
-                wait = self._wait(error, endpoint.host, attempt)
-                if wait >= errand.deadline.left:
+                retried = error.reason in _TEMPORARY and attempt < retries
+                wait = self._wait(error, endpoint.host, attempt) if retried else 0.0
+                if not retried or wait >= operation.deadline.left:
                     self._remember(endpoint.host, error)
                     raise
                 await asyncio.sleep(wait)
             attempt += 1
 
     def _wait(self, error: RegistryError, host: str, attempt: int) -> float:
-        """Seconds until the next attempt. What a server asks for holds for everything that is asked of it."""
-        wait = backoff(attempt, self._settings.backoff_seconds)
-        asked = error.wait if isinstance(error, RefusalError) else None
+        """Seconds until the next attempt. A Retry-After holds for all requests to its host."""
+        asked = error.retry_after if isinstance(error, RefusalError) else None
         if asked is not None:
-            wait += asked
-            until = time.monotonic() + asked
-            self._not_before.put(host, max(until, self._not_before.get(host) or 0.0))
-        return wait
+            self._not_before[host] = max(time.monotonic() + asked, self._not_before.get(host, 0.0))
+        return self._policy.wait(attempt, asked)
 
     def _remember(self, host: str, error: RegistryError) -> None:
         if isinstance(error.__cause__, _NOT_CONNECTED) and error.reason is RegistryReason.UNREACHABLE:
-            self._down.put(host, (time.monotonic() + self._settings.down_seconds, error))
+            self._down[host] = error
 
-    async def _come_back_in_time(self, errand: Errand, host: str) -> None:
-        until, error = self._down.get(host) or (0.0, None)
-        if error is not None and time.monotonic() < until:
-            raise errand.error(error.reason, error.detail, error.hint)
-        wait = (self._not_before.get(host) or 0.0) - time.monotonic()
+    async def _wait_for(self, operation: Operation, host: str) -> None:
+        error = self._down.get(host)
+        if error is not None:
+            raise operation.error(error.reason, error.detail, error.hint)
+        wait = self._not_before.get(host, 0.0) - time.monotonic()
         if wait <= 0:
             return
-        if wait >= errand.deadline.left:
-            raise errand.error(RegistryReason.RATE_LIMITED, f"{host} asks to come back in {wait:.0f} s")
+        if wait >= operation.deadline.left:
+            raise operation.error(RegistryReason.RATE_LIMITED, f"{host} asks to retry in {wait:.0f} s")
         await asyncio.sleep(wait)

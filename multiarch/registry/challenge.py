@@ -1,4 +1,4 @@
-"""What a registry asks for when it answers 401.
+"""The ``WWW-Authenticate`` header of a 401 response.
 
 Source: RFC 9110, section 11.6.1; https://distribution.github.io/distribution/spec/auth/token/
 """
@@ -16,17 +16,17 @@ _PART = re.compile(
 
 @dataclass(slots=True)
 class Challenge:
-    """One way to authenticate: ``scheme`` in lower case (``bearer``, ``basic``) and its parameters."""
+    """One challenge: ``scheme`` in lower case (``bearer``, ``basic``) and its parameters."""
 
     scheme: str
     parameters: dict[str, str] = field(default_factory=dict)
 
 
 def parse_challenges(headers: Iterable[str]) -> list[Challenge]:
-    """Read all challenges of all ``WWW-Authenticate`` headers; what is no challenge is left out."""
+    """Read the challenges of all ``WWW-Authenticate`` headers; invalid ones are skipped."""
     found: list[Challenge] = []
     for header in headers:
-        # Of a very long header only the beginning counts: nobody needs more.
+        # Only the beginning of a very long header is read.
         for match in _PART.finditer(header[:8192]):
             name = match["name"].lower()
             value = match["plain"] if match["quoted"] is None else re.sub(r"\\(.)", r"\1", match["quoted"])
@@ -38,7 +38,7 @@ def parse_challenges(headers: Iterable[str]) -> list[Challenge]:
 
 
 def strongest(challenges: Iterable[Challenge]) -> Challenge | None:
-    """The one to answer: Bearer with a realm before Basic; None when neither is there."""
+    """The challenge to answer: Bearer with a realm before Basic; None if there is neither."""
     by_scheme: dict[str, Challenge] = {}
     for challenge in challenges:
         by_scheme.setdefault(challenge.scheme, challenge)

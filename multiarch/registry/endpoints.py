@@ -1,4 +1,4 @@
-"""Which servers answer for a registry: itself, and the mirrors that containerd's ``hosts.toml`` names.
+"""The servers of a registry: the origin, and the mirrors in containerd's ``hosts.toml``.
 
 Source: https://github.com/containerd/containerd/blob/main/docs/hosts.md
 """
@@ -18,17 +18,21 @@ from multiarch.registry.settings import RegistrySettings
 HUB_HOST = "registry-1.docker.io"
 """Where Docker Hub's API is."""
 
+_FORMAT = "https://github.com/containerd/containerd/blob/main/docs/hosts.md"
 _CAPABILITIES = ("pull", "resolve", "push")
 _KEYS = {"capabilities", "ca", "client", "dial_timeout", "header", "override_path", "skip_verify"}
 _NOT_SUPPORTED = {"client": "client certificates are not supported"}
 
 
-class MirrorFault(MultiarchError):  # noqa: N818 (what is wrong with a file; it is raised like any error)
-    """A ``hosts.toml`` that can't be used: which file, which key, what is wrong."""
+class HostsFileError(MultiarchError):
+    """An invalid ``hosts.toml``: the file, the key, the fault."""
 
     def __init__(self, file: Path, fault: str) -> None:
         """``fault`` without a full stop."""
-        super().__init__(f"{file}: {fault}.", hint="containerd's documentation of hosts.toml says what may be there.")
+        super().__init__(
+            f"{file}: {fault}.",
+            hint="See https://github.com/containerd/containerd/blob/main/docs/hosts.md for the format.",
+        )
         self.file = file
         self.fault = fault
 
@@ -38,8 +42,8 @@ class Endpoint:
     """A server of the distribution API.
 
     ``host`` is ``host`` or ``host:port``; ``path`` is the API's root, ``/v2`` unless overridden; ``scheme`` None means
-    that plain HTTP is allowed and has to be found out. ``resolve`` is the permission to say what a tag points at,
-    ``pull`` to hand out what a digest names. ``namespace`` is the registry that it stands in for, if it is a mirror.
+    that plain HTTP is allowed and the scheme must be detected. ``resolve`` allows resolving tags, ``pull`` reading by
+    digest. ``namespace`` is the registry that a mirror stands in for.
     """
 
     host: str
@@ -54,10 +58,10 @@ class Endpoint:
 
 
 def endpoints_of(registry: str, settings: RegistrySettings) -> tuple[Endpoint, ...]:
-    """The servers to ask for ``registry``, in order; the last one is the origin. Reads ``settings.mirrors``.
+    """The servers of ``registry`` in the order to try; the last one is the origin. Reads ``settings.mirrors``.
 
     Raises:
-        MirrorFault: the registry's ``hosts.toml`` can't be used.
+        HostsFileError: the registry's ``hosts.toml`` is invalid.
     """
     origin = _origin(registry, settings)
     if settings.mirrors is None:
@@ -68,7 +72,7 @@ def endpoints_of(registry: str, settings: RegistrySettings) -> tuple[Endpoint, .
         if file.is_file():
             return _read(file, registry, origin)
         certificates = tuple(sorted(folder.glob("*.crt")))
-        if certificates:  # the older layout, which is docker's
+        if certificates:  # the older layout, as in Docker
             return (replace(origin, ca_files=certificates),)
     return (origin,)
 
@@ -81,7 +85,7 @@ def _origin(registry: str, settings: RegistrySettings) -> Endpoint:
 
 def _folders(registry: str) -> tuple[str, ...]:
     host, colon, port = registry.rpartition(":")
-    # A colon can't be in the name of a folder everywhere.
+    # Some file systems allow no colon in names.
     return (f"{host}_{port}_", registry, "_default") if colon and port.isdigit() else (registry, "_default")
 
 
@@ -89,22 +93,22 @@ def _read(file: Path, registry: str, origin: Endpoint) -> tuple[Endpoint, ...]:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise MirrorFault(file, f"it can't be read ({error})") from error
+        raise HostsFileError(file, f"can't read the file ({error})") from error
     except tomllib.TOMLDecodeError as error:
-        raise MirrorFault(file, f"it is no TOML ({error})") from error
+        raise HostsFileError(file, f"invalid TOML ({error})") from error
     hosts = content.pop("host", {})
     if not isinstance(hosts, dict):
-        raise MirrorFault(file, "host is no table")
+        raise HostsFileError(file, "host must be a table")
     found = []
     for url, row in hosts.items():
-        if "@" in url:  # not shown: it may be a password
-            raise MirrorFault(file, "host: credentials have no place in a URL")
+        if "@" in url:  # not shown: it may contain a password
+            raise HostsFileError(file, "host: the URL must not contain credentials")
         if not isinstance(row, dict):
-            raise MirrorFault(file, f'host."{url}" is no table')
+            raise HostsFileError(file, f'host."{url}" must be a table')
         found.append(_endpoint(file, f'host."{url}"', url, row, registry))
     server = content.pop("server", None)
     if server is not None and not isinstance(server, str):
-        raise MirrorFault(file, "server is no text")
+        raise HostsFileError(file, "server must be a string")
     if server:
         last = _endpoint(file, "server", server, content, registry)
     else:
@@ -112,19 +116,19 @@ def _read(file: Path, registry: str, origin: Endpoint) -> tuple[Endpoint, ...]:
     return (*found, last)
 
 
-def _endpoint(file: Path, place: str, url: str, row: Mapping[str, object], registry: str) -> Endpoint:
-    # The keys of the server stand at the top of the file.
-    dot = f"{place}." if place.startswith("host") else ""
-    for key in sorted(row):
-        if key in _NOT_SUPPORTED:
-            raise MirrorFault(file, f"{dot}{key}: {_NOT_SUPPORTED[key]}")
-        if key not in _KEYS:
-            raise MirrorFault(file, f"{dot}{key} is unknown here")
-    allowed = _texts(file, f"{dot}capabilities", row.get("capabilities", list(_CAPABILITIES)))
-    for name in allowed:
-        if name not in _CAPABILITIES:
-            raise MirrorFault(file, f"{dot}capabilities: {name!r} is none of {', '.join(_CAPABILITIES)}")
-    scheme, host, path = _address(file, place, url, override=_flag(file, dot, "override_path", row))
+def _endpoint(file: Path, key: str, url: str, row: Mapping[str, object], registry: str) -> Endpoint:
+    # The server's keys are at the top level of the file.
+    dot = f"{key}." if key.startswith("host") else ""
+    for name in sorted(row):
+        if name in _NOT_SUPPORTED:
+            raise HostsFileError(file, f"{dot}{name}: {_NOT_SUPPORTED[name]}")
+        if name not in _KEYS:
+            raise HostsFileError(file, f"unknown key {dot}{name}")
+    allowed = _strings(file, f"{dot}capabilities", row.get("capabilities", list(_CAPABILITIES)))
+    for each in allowed:
+        if each not in _CAPABILITIES:
+            raise HostsFileError(file, f"{dot}capabilities: {each!r} is not one of {', '.join(_CAPABILITIES)}")
+    scheme, host, path = _address(file, key, url, override=_flag(file, dot, "override_path", row))
     is_origin = host == registry or (registry == DOCKER_HUB and host == HUB_HOST)
     return Endpoint(
         host=host,
@@ -133,52 +137,52 @@ def _endpoint(file: Path, place: str, url: str, row: Mapping[str, object], regis
         resolve="resolve" in allowed,
         pull="pull" in allowed,
         namespace=None if is_origin else registry,
-        # What is not absolute is beside the file.
-        ca_files=tuple(file.parent / name for name in _texts(file, f"{dot}ca", row.get("ca", []))),
+        # Relative paths are relative to the file.
+        ca_files=tuple(file.parent / name for name in _strings(file, f"{dot}ca", row.get("ca", []))),
         verify=not _flag(file, dot, "skip_verify", row),
         headers=_headers(file, dot, row.get("header", {})),
     )
 
 
-def _address(file: Path, place: str, url: str, *, override: bool) -> tuple[str, str, str]:
+def _address(file: Path, key: str, url: str, *, override: bool) -> tuple[str, str, str]:
     if "://" not in url:
         url = f"https://{url}"
     try:
         parts = urlsplit(url)
-        _ = parts.port  # raises ValueError if it is no number
+        _ = parts.port  # raises ValueError for an invalid port
     except ValueError as error:
-        raise MirrorFault(file, f"{place}: {url!r} is no URL ({error})") from error
+        raise HostsFileError(file, f"{key}: invalid URL {url!r} ({error})") from error
     if parts.scheme not in {"https", "http"} or not parts.netloc or parts.query or parts.fragment:
-        raise MirrorFault(file, f"{place}: {url!r} is no https:// or http:// URL of a registry")
+        raise HostsFileError(file, f"{key}: {url!r} must be an https:// or http:// URL without query")
     if "@" in parts.netloc:
-        raise MirrorFault(file, f"{place}: credentials have no place in a URL")
+        raise HostsFileError(file, f"{key}: the URL must not contain credentials")
     path = parts.path.rstrip("/")
     if not override and not path.endswith("/v2"):
         path = f"{path}/v2"
     return parts.scheme, parts.netloc, path
 
 
-def _texts(file: Path, place: str, value: object) -> tuple[str, ...]:
+def _strings(file: Path, key: str, value: object) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
-        raise MirrorFault(file, f"{place} is no list of texts")
+        raise HostsFileError(file, f"{key} must be a list of strings")
     return tuple(values)
 
 
 def _flag(file: Path, dot: str, key: str, row: Mapping[str, object]) -> bool:
     value = row.get(key, False)
     if not isinstance(value, bool):
-        raise MirrorFault(file, f"{dot}{key} is neither true nor false")
+        raise HostsFileError(file, f"{dot}{key} must be true or false")
     return value
 
 
 def _headers(file: Path, dot: str, value: object) -> tuple[tuple[str, str], ...]:
     if not isinstance(value, dict):
-        raise MirrorFault(file, f"{dot}header is no table")
+        raise HostsFileError(file, f"{dot}header must be a table")
     found = []
     for name, content in value.items():
-        for each in _texts(file, f"{dot}header.{name}", content):
+        for each in _strings(file, f"{dot}header.{name}", content):
             if not name.isascii() or not each.isprintable() or not name.replace("-", "").isalnum():
-                raise MirrorFault(file, f"{dot}header.{name} is no HTTP header")
+                raise HostsFileError(file, f"{dot}header.{name} is not a valid HTTP header")
             found.append((name, each))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""What can go wrong on the way to a server, in words."""
+"""Network, TLS and HTTP failures as RegistryErrors."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ from yarl import URL
 
 from multiarch.registry.errors import RegistryError, RegistryReason
 
-# OpenSSL's words for "these bytes are no TLS".
+# OpenSSL's reasons for bytes that are not TLS.
 _NOT_TLS = frozenset(
     {"HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "WRONG_VERSION_NUMBER"}
 )
 
 
 class MakeError(Protocol):
-    """Makes the error of an errand."""
+    """Makes an operation's error."""
 
     def __call__(self, reason: RegistryReason, detail: str, hint: str | None = None, /) -> RegistryError:
         """``detail`` without a full stop."""
         ...
 
 
-# The first class that fits counts: the special ones come first. {host} and {seconds} are filled in.
+# The first matching class counts: subclasses come first.
 _BEFORE: tuple[tuple[type[Exception], RegistryReason, str], ...] = (
-    (aiohttp.ConnectionTimeoutError, RegistryReason.UNREACHABLE, "{host} can't be connected to in time"),
-    (aiohttp.ServerTimeoutError, RegistryReason.TIMEOUT, "{host} is silent for too long"),
-    (TimeoutError, RegistryReason.TIMEOUT, "{host} is not done within {seconds:.0f} s"),
-    (aiohttp.ClientConnectorDNSError, RegistryReason.UNREACHABLE, "the name of {host} can't be resolved"),
-    (aiohttp.ClientProxyConnectionError, RegistryReason.UNREACHABLE, "the proxy for {host} can't be connected to"),
-    (aiohttp.ClientHttpProxyError, RegistryReason.UNREACHABLE, "the proxy refuses a connection to {host}"),
-    (aiohttp.ClientConnectorError, RegistryReason.UNREACHABLE, "{host} can't be connected to"),
-    (aiohttp.ClientPayloadError, RegistryReason.TRUNCATED, "{host} ends its answer too early"),
+    (aiohttp.ConnectionTimeoutError, RegistryReason.UNREACHABLE, "connecting to {host} timed out"),
+    (aiohttp.ServerTimeoutError, RegistryReason.TIMEOUT, "{host} sent nothing for too long"),
+    (TimeoutError, RegistryReason.TIMEOUT, "{host} did not finish within {seconds:.0f} s"),
+    (aiohttp.ClientConnectorDNSError, RegistryReason.UNREACHABLE, "can't resolve {host}"),
+    (aiohttp.ClientProxyConnectionError, RegistryReason.UNREACHABLE, "can't connect to the proxy for {host}"),
+    (aiohttp.ClientHttpProxyError, RegistryReason.UNREACHABLE, "the proxy refused a connection to {host}"),
+    (aiohttp.ClientConnectorError, RegistryReason.UNREACHABLE, "can't connect to {host}"),
+    (aiohttp.ClientPayloadError, RegistryReason.TRUNCATED, "the response of {host} is incomplete"),
 )
 # By OpenSSL's codes. Source: https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/#error-codes
-_OTHER_NAME = "The certificate is for other names: check how the registry is written, and what answers in its place."
-_OTHER_TIME = "Have the certificate renewed; or check this machine's clock."
+_OTHER_NAME = "The certificate is for another name: check the registry's name, and which server answers."
+_OTHER_TIME = "Renew the certificate, or check this machine's clock."
 _CERTIFICATE_HINTS = {9: _OTHER_TIME, 10: _OTHER_TIME, 62: _OTHER_NAME, 64: _OTHER_NAME}
-_CLOSED = (RegistryReason.UNREACHABLE, "{host} closes the connection without an answer")
-_CUT = (RegistryReason.TRUNCATED, "{host} closes the connection within its answer")
+_CLOSED = (RegistryReason.UNREACHABLE, "{host} closed the connection without a response")
+_CUT = (RegistryReason.TRUNCATED, "{host} closed the connection during the response")
 
 
 def host_of(url: URL) -> str:
-    """``host`` or ``host:port`` as it is written in references: without the port that goes without saying."""
+    """``host`` or ``host:port`` as in references: without the scheme's default port."""
     return url.host_port_subcomponent or ""
 
 
 @contextmanager
 def failures(make: MakeError, host: str, seconds: float, *, reading: bool = False) -> Iterator[None]:
-    """Turn what aiohttp raises into RegistryError. ``reading`` says that the answer has begun."""
+    """Turn aiohttp's errors into RegistryErrors. ``reading``: the response has begun."""
     try:
         yield
     except (aiohttp.ClientError, OSError, ValueError) as error:  # a TimeoutError is an OSError
@@ -68,10 +68,10 @@ def _described(error: Exception, *, reading: bool) -> tuple[RegistryReason, str]
     for kind, reason, detail in _BEFORE:
         if isinstance(error, kind):
             refused = type(error) is aiohttp.ClientConnectorError and isinstance(error.os_error, ConnectionError)
-            return reason, "{host} refuses the connection" if refused else detail
+            return reason, "{host} refused the connection" if refused else detail
     if isinstance(error, aiohttp.ClientConnectionError | OSError):
         return _CUT if reading else _CLOSED
-    return RegistryReason.MALFORMED, f"{{host}} sends what is no HTTP ({type(error).__name__})"
+    return RegistryReason.MALFORMED, f"{{host}} sent an invalid HTTP response ({type(error).__name__})"
 
 
 def _tls(error: OSError) -> tuple[RegistryReason, str]:
@@ -89,7 +89,7 @@ def _certificate_fault(error: Exception) -> str:
 
 
 def _certificate_hint(error: Exception) -> str | None:
-    """What helps where the usual hint does not: another authority makes no certificate fit another name or day."""
+    """The hint for a certificate with a wrong name or date, where trusting another authority does not help."""
     fault = error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else None
     return _CERTIFICATE_HINTS.get(getattr(fault, "verify_code", 0))
 

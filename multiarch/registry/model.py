@@ -1,4 +1,4 @@
-"""What registries hold, and what the layers above ask of a client."""
+"""Manifests and descriptors, and the interface of the client."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ SCHEMA1 = "application/vnd.docker.distribution.manifest.v1+json"
 SCHEMA1_SIGNED = "application/vnd.docker.distribution.manifest.v1+prettyjws"
 
 MANIFEST_TYPES = (OCI_INDEX, OCI_MANIFEST, DOCKER_LIST, DOCKER_MANIFEST, SCHEMA1_SIGNED, SCHEMA1)
-"""The media types asked for. Schema 1 stands last: it is asked for only so that it can be named."""
+"""The media types to accept. Schema 1 is only accepted so that it can be reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A manifest as the registry sent it, byte by byte.
+    """A manifest, byte for byte as the registry sent it.
 
-    ``media_type`` is the answer's Content-Type without parameters; ``digest`` is that of ``content``, verified.
-    ``source`` is what was asked for, for messages.
+    ``media_type`` is the Content-Type without parameters; ``digest`` is the verified digest of ``content``.
+    ``source`` is what was requested, for messages.
     """
 
     media_type: str
@@ -38,18 +38,18 @@ class Manifest:
         """The content as a JSON object.
 
         Raises:
-            RegistryError: MALFORMED, when it is none.
+            RegistryError: MALFORMED, if it is not a JSON object.
         """
         try:
             value = json.loads(self.content)
-            # An escaped half of a surrogate pair is valid JSON that nothing can print.
+            # A lone surrogate is valid JSON but can't be printed.
             json.dumps(value, ensure_ascii=False).encode()
         except RecursionError as error:
             raise self._malformed("the manifest is nested too deeply") from error
         except ValueError as error:
-            raise self._malformed(f"the manifest is no JSON ({error})") from error
+            raise self._malformed(f"the manifest is not JSON ({error})") from error
         if not isinstance(value, dict):
-            raise self._malformed("the manifest is no JSON object")
+            raise self._malformed("the manifest is not a JSON object")
         return value
 
     def _malformed(self, detail: str) -> RegistryError:
@@ -60,7 +60,7 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """A pointer to content: its media type, its digest, its size in bytes.
+    """Refers to content: media type, digest, size in bytes.
 
     Source: https://github.com/opencontainers/image-spec/blob/main/descriptor.md
     """
@@ -71,18 +71,18 @@ class Descriptor:
 
 
 class Registry(Protocol):
-    """What can be fetched. All of it raises RegistryError, and nothing else, when it can't be had."""
+    """What can be fetched. Every method raises RegistryError, and nothing else, on failure."""
 
     async def manifest(self, reference: Reference) -> Manifest:
-        """The manifest that a tag or digest names, of whatever kind, verified against its digest."""
+        """The manifest of a tag or digest, of any media type, verified against its digest."""
         ...
 
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
-        """A blob of the reference's repository, whole and verified; TOO_LARGE above ``limit`` bytes."""
+        """A blob of the reference's repository, complete and verified; TOO_LARGE above ``limit`` bytes."""
         ...
 
     def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
-        """A blob in pieces, nothing kept. WRONG_DIGEST is raised at the end: trust nothing before it."""
+        """A blob in chunks. WRONG_DIGEST is raised at the end: do not trust the content before that."""
         ...
 
     async def tags(self, reference: Reference) -> tuple[str, ...]:

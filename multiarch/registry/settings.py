@@ -1,4 +1,4 @@
-"""How the client behaves: deadlines, limits, trust."""
+"""Settings of the client: deadlines, limits, trust."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MIB = 1024 * 1024
+REMEMBERED = 4096
+"""Entries in each of a client's tables (hosts, repositories); the least recently used are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistrySettings:
-    """Everything about a client that somebody may want different. Times in seconds, sizes in bytes.
+    """Settings of a client. Times in seconds, sizes in bytes.
 
     ``concurrency`` is the number of requests to one host at the same time. ``total_seconds`` bounds one manifest, blob
-    or page of tags with all its retries, not the wait for a free place among ``concurrency``; ``stream_seconds``
-    bounds a stream. ``read_seconds`` is the longest silence. ``retries`` come after the first attempt and wait
-    ``backoff_seconds``, twice as long each time, with jitter.
+    or page of tags with all its retries, but not the wait for a free slot of ``concurrency``; ``stream_seconds``
+    bounds a stream. ``read_seconds`` is the longest wait for data. ``retries`` and ``backoff_seconds`` are those of
+    ``multiarch.retries.RetryPolicy``.
 
-    ``plain_http`` names hosts (``host`` or ``host:port``) that may be spoken to without TLS; loopback addresses
-    always may. ``ca_files`` are PEM files that are trusted besides the system's. ``mirrors`` is a folder as
-    containerd's ``certs.d``. ``proxies`` follows ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY``.
+    ``plain_http`` names hosts (``host`` or ``host:port``) that may use plain HTTP; loopback addresses always
+    may. ``ca_files`` are PEM files trusted in addition to the system's. ``mirrors`` is a folder like containerd's
+    ``certs.d``. ``proxies`` follows ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY``.
 
-    A host that could not be connected to is not tried again for ``down_seconds``: a thousand images of a registry
-    that is gone take no longer than one.
-
-    A tag's digest is believed for ``fresh_seconds``, then asked for again with a HEAD.
+    An unreachable host is not tried again for ``down_seconds``, so that a thousand images of one registry fail as
+    fast as one. A cached tag is used for ``fresh_seconds``, then checked with a HEAD request.
     """
 
     concurrency: int = 32
@@ -48,7 +48,7 @@ class RegistrySettings:
     user_agent: str = field(default="multiarch-eks")
 
     def allows_plain_http(self, host: str) -> bool:
-        """Whether ``host`` (with or without a port) may be spoken to without TLS."""
+        """Whether ``host`` (with or without a port) may use plain HTTP."""
         return host in self.plain_http or host_name(host) in self.plain_http or is_loopback(host)
 
 
@@ -60,7 +60,7 @@ def host_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether ``host`` is this machine by its name alone: ``localhost``, 127.0.0.0/8 or ``::1``. Asks no DNS."""
+    """Whether ``host`` is ``localhost``, in 127.0.0.0/8 or ``::1``. Does not resolve names."""
     name = host_name(host)
     if name == "localhost":
         return True

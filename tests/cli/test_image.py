@@ -150,7 +150,7 @@ def test_what_can_t_be_proven_is_a_finding_too(run: type_of_run, repository: Rep
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("inspect", "No Image"), 2, "is no image reference"),
+        (("inspect", "No Image"), 2, "invalid image reference"),
         (("inspect", "{host}/none:1"), 3, "not found"),
         (("inspect", "127.0.0.1:1/none:1", "--timeout", "2"), 3, "unreachable"),
         (("inspect", "{host}/none:1", "--ca-file", "missing.pem"), 2, "missing.pem"),

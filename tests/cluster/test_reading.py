@@ -15,6 +15,7 @@ from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.kubernetes.resources import Kind
+from multiarch.registry.credentials.pull_secrets import PullSecretError, from_secret
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kube import Kube, Object
 from tests.cluster.objects import pod, replica_set
@@ -122,10 +123,15 @@ def test_a_pull_secret_is_read_by_name_and_others_are_refused(cluster: Cluster, 
     for name, type_of, content in (("pull", kind, data), ("other", "Opaque", {"a": "c2VjcmV0"})):
         meta = {"name": name, "namespace": SPACES[0]}
         plane.kube.apply({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": type_of, "data": content})
-    assert cluster.pull_secret(SPACES[0], "pull") == config
-    assert cluster.pull_secret(SPACES[0], "none") is None
-    with pytest.raises(ClusterError, match=f"Secret reading-a/other is of type Opaque, not {kind}") as raised:
-        cluster.pull_secret(SPACES[0], "other")
+    found, other = cluster.secret(SPACES[0], "pull"), cluster.secret(SPACES[0], "other")
+    assert found is not None
+    assert from_secret(found) == (f"{SPACES[0]}/pull", config)
+    assert cluster.secret(SPACES[0], "none") is None
+    assert other is not None
+    with pytest.raises(
+        PullSecretError, match=rf"reading-a/other: its type must be {kind} or .*, not 'Opaque'"
+    ) as raised:
+        from_secret(other)
     assert "secret" not in str(raised.value).replace("kubectl create secret", "")
 
 
@@ -146,7 +152,7 @@ def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
         with pytest.raises(ForbiddenError, match=r"may not list deployments in namespace reading-a.*in a Role there"):
             names(cluster, Kind.DEPLOYMENT, namespaces=SPACES[:1])
         with pytest.raises(ForbiddenError, match=r'secrets pull in namespace reading-a.*resourceNames: \["pull"\]'):
-            cluster.pull_secret(SPACES[0], "pull")
+            cluster.secret(SPACES[0], "pull")
         assert cluster.missing_namespaces([SPACES[0]]) == ()
     kube.apply(
         {

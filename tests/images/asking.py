@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import inspect
-from multiarch.images.layers import Limits
+from multiarch.images.layers import LayerLimits
 from multiarch.images.model import Inspected, Judgement, parse_platform
 from multiarch.images.verdict import verdicts
 from multiarch.images.verify import Verification, verify
@@ -52,7 +52,7 @@ def judged(
 
 
 def verified(
-    repository: Repository, platform: str, tag: str = "latest", *, deep: bool = False, limits: Limits | None = None
+    repository: Repository, platform: str, tag: str = "latest", *, deep: bool = False, limits: LayerLimits | None = None
 ) -> Verification:
     """What verifying a tag comes to."""
     wanted = parse_platform(platform)

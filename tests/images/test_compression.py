@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.images.compression import PIECE, LayerFault, Unpacker
+from multiarch.images.compression import PIECE, LayerError, Unpacker
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -59,20 +59,20 @@ def test_a_bomb_comes_in_pieces_that_are_bounded() -> None:
 
 @pytest.mark.parametrize("packed", [gzip.compress(os.urandom(5000)), zstd.compress(os.urandom(5000))])
 def test_what_is_cut_off_or_damaged_is_said_so(packed: bytes) -> None:
-    with pytest.raises(LayerFault, match="cut off"):
+    with pytest.raises(LayerError, match="cut off"):
         unpacked(packed[:-3], 1000)
-    with pytest.raises(LayerFault, match="damaged"):
+    with pytest.raises(LayerError, match="damaged"):
         unpacked(packed[:8] + b"\xff\xff\xff\xff" + packed[12:], 1000)
 
 
 def test_data_behind_the_end_that_is_no_further_member_is_damage() -> None:
-    with pytest.raises(LayerFault, match="damaged"):
+    with pytest.raises(LayerError, match="damaged"):
         unpacked(gzip.compress(b"a") + b"more", 1000)
 
 
 @pytest.mark.parametrize(("packed", "name"), [(lzma.compress(b"a"), "xz"), (bz2.compress(b"a"), "bzip2")])
 def test_what_no_runtime_unpacks_is_named(packed: bytes, name: str) -> None:
-    with pytest.raises(LayerFault, match=f"packed with {name}"):
+    with pytest.raises(LayerError, match=f"packed with {name}"):
         unpacked(packed, 1000)
 
 
@@ -81,7 +81,7 @@ def test_a_zstd_window_of_more_than_32_mib_is_refused() -> None:
     large = zstd.compress(os.urandom(1000) * 1000, options={option.window_log: 27, option.content_size_flag: 0})
     compressor = zstd.ZstdCompressor(options={option.window_log: 27})
     large = compressor.compress(os.urandom(100)) + compressor.flush()
-    with pytest.raises(LayerFault, match="32 MiB"):
+    with pytest.raises(LayerError, match="32 MiB"):
         unpacked(large, 1000)
 
 

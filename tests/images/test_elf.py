@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
-from multiarch.images.elf import HEAD, Elf, Other, Script, head_of
+from multiarch.images.elf import HEAD, Elf, OtherFile, Script, head_of
 from tests.images.binaries import program
 
 
@@ -31,7 +31,7 @@ def test_a_real_program_s_header_says_its_machine(target: str, architecture: Arc
 
 
 def test_a_windows_program_is_no_elf_file() -> None:
-    assert head_of(program("windows/amd64")[:HEAD]) == Other("a Windows program")
+    assert head_of(program("windows/amd64")[:HEAD]) == OtherFile("a Windows program")
 
 
 def made(machine: int, bits: int = 2, order: int = 1) -> bytes:
@@ -71,16 +71,16 @@ def test_code_for_gpus_and_for_the_kernel_s_bpf_is_for_no_processor(machine: int
         (b"#!/usr/bin/env -S node --flag\n", Script("/usr/bin/env", "-S node --flag")),
         (b"#!/bin/sh", Script("/bin/sh", "")),
         (b"#!\tsh\t-e\n", Script("sh", "-e")),
-        (b"#!\n", Other("a script without a whole first line")),
-        (b"#!/" + b"a" * 300, Other("a script without a whole first line")),
-        (b"\x7fELF\x02", Other("an ELF file that is cut off")),
-        (made(62, bits=3), Other("an ELF file with a damaged header")),
-        (b"\x00asm\x01\x00\x00\x00", Other("a WebAssembly module")),
-        (b"", Other("an empty file")),
-        (b"hello", Other("neither an ELF file nor a script")),
+        (b"#!\n", OtherFile("a script without a whole first line")),
+        (b"#!/" + b"a" * 300, OtherFile("a script without a whole first line")),
+        (b"\x7fELF\x02", OtherFile("an ELF file that is cut off")),
+        (made(62, bits=3), OtherFile("an ELF file with a damaged header")),
+        (b"\x00asm\x01\x00\x00\x00", OtherFile("a WebAssembly module")),
+        (b"", OtherFile("an empty file")),
+        (b"hello", OtherFile("neither an ELF file nor a script")),
     ],
 )
-def test_scripts_and_other_files_are_told_apart(start: bytes, expected: Script | Other) -> None:
+def test_scripts_and_other_files_are_told_apart(start: bytes, expected: Script | OtherFile) -> None:
     assert head_of(start) == expected
 
 

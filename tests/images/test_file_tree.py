@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from multiarch.images.elf import Elf, Other, Script
-from multiarch.images.entry_point import DEFAULT_PATH, INTERPRETERS, Start, Step, start_of, steps
-from multiarch.images.file_tree import LINKS, FileTree, NotYetKnown
-from multiarch.images.layers import Plain, Program
+from multiarch.images.elf import Elf, OtherFile, Script
+from multiarch.images.entry_point import DEFAULT_PATH, INTERPRETERS, StartCommand, Step, start_of, steps
+from multiarch.images.file_tree import LINKS, FileTree, LowerLayerNeededError
+from multiarch.images.layers import PlainNode, Program
 from tests.images.archives import File, Folder, HardLink, Part, Symlink, layer
 
 ELF = b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xb7\x00"
@@ -22,13 +22,13 @@ def tree(*layers: list[Part], complete: bool = True) -> FileTree:
 def test_an_absolute_path_in_the_topmost_layer_needs_no_other() -> None:
     top = tree([Folder("app"), File("app/server", ELF)], complete=False)
     assert top.find("/app/server").node == ARM64
-    with pytest.raises(NotYetKnown):
+    with pytest.raises(LowerLayerNeededError):
         top.find("/bin/sh")
 
 
 def test_a_directory_that_is_only_implied_may_be_a_link_below() -> None:
     parts: list[Part] = [File("app/server", ELF)]
-    with pytest.raises(NotYetKnown):
+    with pytest.raises(LowerLayerNeededError):
         tree(parts, complete=False).find("/app/server")
     assert tree(parts).find("/app/server").node == ARM64
     below: list[Part] = [Symlink("app", "opt/app"), Folder("opt/app")]
@@ -54,8 +54,8 @@ def test_a_whiteout_an_opaque_folder_and_a_replacement_hide() -> None:
     lower: list[Part] = [Folder("a"), File("a/x", ELF), File("b/x", ELF), File("c/x", ELF), Folder("d"), File("e", ELF)]
     made = tree([File("a/.wh.x"), File("b/.wh..wh..opq"), File("c"), File("e", b"", 0o644)], lower)
     assert [made.find(path).node for path in ("/a/x", "/b/x", "/c/x")] == [None] * 3
-    assert made.find("/e").node is Plain.FILE
-    assert made.find("/d").node is Plain.DIRECTORY
+    assert made.find("/e").node is PlainNode.FILE
+    assert made.find("/d").node is PlainNode.DIRECTORY
     top = FileTree(made.layers[:1])
     assert [path for path in ("a/x", "b/x", "c/x", "d/x", "e") if top.hidden(path)] == ["a/x", "b/x", "c/x", "e"]
 
@@ -91,8 +91,8 @@ def test_a_command_with_a_slash_is_relative_to_the_working_directory() -> None:
     assert made.program("tool", search=":/usr", start="/srv/bin").node == ARM64
 
 
-def start(*command: str, folder: str = "/", search: str = "/usr/bin:/bin") -> Start:
-    return Start(command, folder, search)
+def start(*command: str, folder: str = "/", search: str = "/usr/bin:/bin") -> StartCommand:
+    return StartCommand(command, folder, search)
 
 
 def test_a_script_leads_to_its_interpreter_and_through_env_to_the_command() -> None:
@@ -122,7 +122,7 @@ def test_scripts_that_interpret_themselves_end() -> None:
     followed = steps(made, start("/start"))
     assert len(followed) == INTERPRETERS + 1
     assert isinstance(followed[0].head, Script)
-    assert isinstance(followed[-1].head, Other)
+    assert isinstance(followed[-1].head, OtherFile)
 
 
 def test_a_config_s_words_make_the_command() -> None:
@@ -135,7 +135,9 @@ def test_a_config_s_words_make_the_command() -> None:
         }
     }
     read = start_of(config)
-    assert read == Start(("/bin/sh", "-c", "exec app"), "//srv", "/bin")
+    assert read == StartCommand(("/bin/sh", "-c", "exec app"), "//srv", "/bin")
     assert read.is_shell_text
-    assert start_of({}) == Start((), "/", DEFAULT_PATH)
-    assert start_of({"config": {"Entrypoint": "sh", "Env": None, "WorkingDir": 4}}) == Start((), "/", DEFAULT_PATH)
+    assert start_of({}) == StartCommand((), "/", DEFAULT_PATH)
+    assert start_of({"config": {"Entrypoint": "sh", "Env": None, "WorkingDir": 4}}) == StartCommand(
+        (), "/", DEFAULT_PATH
+    )

@@ -6,18 +6,18 @@ import gzip
 
 import pytest
 
-from multiarch.images.compression import LayerFault
+from multiarch.images.compression import LayerError
 from multiarch.images.elf import Elf, Script
-from multiarch.images.layers import Layer, Limits, Link, Plain, Program, is_layer
+from multiarch.images.layers import Layer, LayerLimits, PlainNode, Program, SymbolicLink, is_layer
 from tests.images.archives import File, Folder, HardLink, Part, Symlink, archive, layer, read_now
 from tests.images.binaries import program
 
 ARM64 = Elf(183, 64, little_endian=True)
 
 
-def read(*parts: Part, lowest: bool = False, limits: Limits | None = None) -> Layer:
+def read(*parts: Part, lowest: bool = False, limits: LayerLimits | None = None) -> Layer:
     content = gzip.compress(archive(parts))
-    return read_now(content, limits or Limits(), lowest=lowest)
+    return read_now(content, limits or LayerLimits(), lowest=lowest)
 
 
 def test_programs_links_and_folders_are_remembered() -> None:
@@ -31,13 +31,13 @@ def test_programs_links_and_folders_are_remembered() -> None:
         HardLink("bin/elsewhere", "usr/bin/missing"),
     )
     assert got.nodes == {
-        "bin": Plain.DIRECTORY,
+        "bin": PlainNode.DIRECTORY,
         "bin/tool": Program(ARM64),
         "bin/run": Program(Script("/bin/tool", "")),
-        "etc/config": Plain.FILE,
-        "sbin": Link("bin"),
+        "etc/config": PlainNode.FILE,
+        "sbin": SymbolicLink("bin"),
         "bin/other": Program(ARM64),
-        "bin/elsewhere": Link("/usr/bin/missing"),
+        "bin/elsewhere": SymbolicLink("/usr/bin/missing"),
     }
     assert got.folders == {"etc"}
     assert set(got.elves) == {"bin/tool", "bin/other"}
@@ -53,7 +53,7 @@ def test_in_the_lowest_layer_files_that_hide_nothing_are_not_remembered() -> Non
 def test_the_last_of_two_members_of_one_name_counts() -> None:
     for lowest in (False, True):
         got = read(File("a", program("linux/arm64")), File("a", b"text", 0o644), lowest=lowest)
-        assert got.nodes.get("a") == (None if lowest else Plain.FILE)
+        assert got.nodes.get("a") == (None if lowest else PlainNode.FILE)
         assert got.elves == {}
 
 
@@ -84,15 +84,15 @@ def test_no_name_leads_out_of_the_root() -> None:
 
 def test_a_bomb_ends_at_the_limit_of_bytes() -> None:
     bomb = gzip.compress(archive([File("zeros", bytes(20_000_000))]))
-    with pytest.raises(LayerFault, match="larger than 1000000 bytes unpacked"):
-        read_now(bomb, Limits(unpacked=1_000_000))
+    with pytest.raises(LayerError, match="larger than 1000000 bytes unpacked"):
+        read_now(bomb, LayerLimits(unpacked=1_000_000))
 
 
 @pytest.mark.parametrize("kind", [lambda n: File(f"f{n}"), lambda n: File(f"{n}/.wh.x"), lambda n: File(f"{n}/a/b/c")])
 def test_any_number_of_paths_ends_at_the_limit_of_paths(kind: type) -> None:
     parts: list[Part] = [kind(number) for number in range(50)]
-    with pytest.raises(LayerFault, match="more than 40 paths"):
-        read(*parts, limits=Limits(paths=40))
+    with pytest.raises(LayerError, match="more than 40 paths"):
+        read(*parts, limits=LayerLimits(paths=40))
 
 
 def test_an_empty_layer_does_nothing() -> None:
@@ -110,12 +110,12 @@ def test_encrypted_layers_and_other_blobs_are_no_layers() -> None:
 
 @pytest.mark.parametrize("part", [File("a/" * 2100 + "b"), Symlink("link", "b/" * 2100)])
 def test_a_path_that_linux_can_t_have_is_refused_before_anything_is_made_of_it(part: Part) -> None:
-    with pytest.raises(LayerFault, match="has a path of more than 4095 bytes"):
+    with pytest.raises(LayerError, match="has a path of more than 4095 bytes"):
         read(part)
 
 
 def test_long_paths_count_as_several() -> None:
     parts = [File(f"{number}" + "n" * 3000, mode=0o644) for number in range(10)]
-    assert len(read(*parts, limits=Limits(paths=200)).nodes) == 10
-    with pytest.raises(LayerFault, match="paths to remember"):
-        read(*parts, limits=Limits(paths=100))
+    assert len(read(*parts, limits=LayerLimits(paths=200)).nodes) == 10
+    with pytest.raises(LayerError, match="paths to remember"):
+        read(*parts, limits=LayerLimits(paths=100))

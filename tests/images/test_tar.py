@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.images.compression import LayerFault
+from multiarch.images.compression import LayerError
 from multiarch.images.elf import HEAD
 from multiarch.images.tar import BLOCK, SPECIAL_LIMIT, Member, MemberKind, TarReader
 from tests.images.archives import File, Folder, HardLink, Part, Symlink, archive
@@ -83,7 +83,7 @@ def test_numbers_too_large_for_octal_digits_are_read() -> None:
     reader = TarReader()
     (member,) = reader.feed(header + bytes(HEAD))
     assert member == Member("large", MemberKind.FILE, "", 0o644, bytes(HEAD))
-    with pytest.raises(LayerFault, match="cut off"):
+    with pytest.raises(LayerError, match="cut off"):
         reader.close()
 
 
@@ -91,7 +91,7 @@ def test_an_archive_without_its_end_mark_is_whole_and_one_that_ends_in_a_member_
     content = archive([File("a", b"x" * 1000)])
     assert len(read(content[: BLOCK * 3])) == 1
     for length in (100, BLOCK + 100, BLOCK * 2):
-        with pytest.raises(LayerFault, match="cut off"):
+        with pytest.raises(LayerError, match="cut off"):
             read(content[:length])
 
 
@@ -107,7 +107,7 @@ def test_what_stands_behind_the_end_mark_is_not_read() -> None:
 def test_an_extended_header_of_any_size_is_not_kept() -> None:
     info = tarfile.TarInfo("././@LongLink")
     info.type, info.size = tarfile.GNUTYPE_LONGNAME, SPECIAL_LIMIT + 1
-    with pytest.raises(LayerFault, match="extended header of 1048577 bytes"):
+    with pytest.raises(LayerError, match="extended header of 1048577 bytes"):
         read(info.tobuf(tarfile.GNU_FORMAT))
 
 
@@ -166,13 +166,13 @@ def test_a_file_with_holes_is_named_but_its_start_is_not_guessed() -> None:
 def test_a_damaged_extended_header_is_refused(records: bytes) -> None:
     info = tarfile.TarInfo("header")
     info.type, info.size = tarfile.XHDTYPE, len(records)
-    with pytest.raises(LayerFault):
+    with pytest.raises(LayerError):
         read(info.tobuf(tarfile.USTAR_FORMAT) + records + bytes(-len(records) % BLOCK) + archive([File("a")]))
 
 
 @given(st.binary(max_size=3 * BLOCK))
 def test_bytes_that_are_no_archive_are_refused_in_words_or_nothing(content: bytes) -> None:
-    with suppress(LayerFault):
+    with suppress(LayerError):
         assert read(content) == []
 
 
@@ -181,5 +181,5 @@ def test_a_flipped_byte_never_ends_in_another_error(data: st.DataObject) -> None
     content = bytearray(archive([File("a" * 120, b"x" * 700), Symlink("b", "c")]))
     at = data.draw(st.integers(0, len(content) - 1))
     content[at] = data.draw(st.integers(0, 255))
-    with suppress(LayerFault):
+    with suppress(LayerError):
         read(bytes(content))

@@ -104,7 +104,7 @@ def test_a_file_that_is_no_database_is_thrown_away_with_a_note(tmp_path: Path) -
     cache = SqliteCache(file)
     cache.keep(NAME, content(b"{}"))
     assert cache.content(NAME, digest_of(b"{}")) == content(b"{}")
-    assert cache.notes == [f"The cache {file} was damaged (file is not a database); it was thrown away."]
+    assert cache.notes == [f"The cache {file} was damaged (file is not a database) and is replaced."]
     cache.close()
 
 
@@ -146,7 +146,7 @@ def test_a_file_of_another_layout_is_thrown_away(tmp_path: Path) -> None:
     old.execute("PRAGMA user_version = 99")
     old.close()
     cache = SqliteCache(file)
-    assert cache.notes == [f"The cache {file} was damaged (its layout is 99, not 1); it was thrown away."]
+    assert cache.notes == [f"The cache {file} was damaged (its layout is 99, not 1) and is replaced."]
     cache.close()
 
 

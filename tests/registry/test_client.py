@@ -130,8 +130,8 @@ def test_what_is_not_there_is_not_found(plain: Server, tag: str | None) -> None:
     assert error.reason is RegistryReason.NOT_FOUND
     assert error.registry == plain.host
     assert str(error) == (
-        f"{plain.reference('team/image', tag, digest)}: not found: {plain.host} answers 404 (manifest unknown). "
-        "Check the repository, the tag and the spelling."
+        f"{plain.reference('team/image', tag, digest)}: not found: {plain.host} answered 404 (manifest unknown). "
+        "Check the repository and the tag."
     )
 
 
@@ -282,7 +282,7 @@ def test_a_certificate_for_other_names_wants_another_name_and_no_authority() -> 
                 await opened.manifest(reference)
         assert caught.value.reason is RegistryReason.UNTRUSTED
         assert "IP address mismatch" in caught.value.detail
-        assert caught.value.hint.startswith("The certificate is for other names: check how the registry is written")
+        assert caught.value.hint.startswith("The certificate is for another name: check the registry's name")
 
     with server.running(tls=True) as registry:
         asyncio.run(read(registry))
@@ -307,5 +307,5 @@ def test_plain_http_elsewhere_is_used_only_when_it_is_allowed(plain: Server) -> 
 
 def test_a_client_outside_its_with_is_a_mistake_of_the_program(plain: Server) -> None:
     opened = RegistryClient(QUICK, Anonymous(), MemoryCache())
-    with pytest.raises(RuntimeError, match="outside its `async with`"):
+    with pytest.raises(RuntimeError, match="inside `async with`"):
         asyncio.run(opened.manifest(plain.reference("team/image", "1.0")))

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from multiarch.registry.credentials import docker_config, pull_secrets
-from multiarch.registry.credentials.docker_config import DockerConfig, DockerConfigFault
+from multiarch.registry.credentials.docker_config import DockerConfig, DockerConfigError
 from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
-from multiarch.registry.credentials.pull_secrets import PullSecretFault, PullSecrets, from_secret
+from multiarch.registry.credentials.pull_secrets import PullSecretError, PullSecrets, from_secret
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import parse_reference
 from tests.registry.images import Known
@@ -125,10 +125,10 @@ def test_a_helper_may_know_an_identity_token(helper: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "image", "words"),
     [
-        ("tests", "locked.io/app", "docker-credential-tests fails (the keychain is locked)"),
-        ("tests", "odd.io/app", "docker-credential-tests says what is no credential"),
+        ("tests", "locked.io/app", "docker-credential-tests failed (the keychain is locked)"),
+        ("tests", "odd.io/app", "docker-credential-tests did not print a credential"),
         ("missing", "any.io/app", "docker-credential-missing is not on PATH"),
-        ("../../bin/sh", "any.io/app", "'../../bin/sh' is no credential helper's name"),
+        ("../../bin/sh", "any.io/app", "'../../bin/sh' is not a valid helper name"),
     ],
 )
 def test_a_helper_that_fails_is_said_in_one_line(helper: Path, name: str, image: str, words: str) -> None:
@@ -145,22 +145,22 @@ def test_a_helper_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
     script.write_text("#!/bin/sh\nexec sleep 60\n")
     script.chmod(0o755)
     monkeypatch.setattr("multiarch.registry.credentials.helpers.TIMEOUT", 0.3)
-    with pytest.raises(RegistryError, match="docker-credential-hangs is not done within 0 s"):
+    with pytest.raises(RegistryError, match="docker-credential-hangs did not finish within 0 s"):
         users(config({"credsStore": "hangs"}, with_helper(tmp_path)), "any.io/app")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{\n  "auths": {,}\n}', "config.json:2: it is no JSON"),
-        ("[]", "it is no JSON object"),
+        ('{\n  "auths": {,}\n}', "config.json:2: invalid JSON"),
+        ("[]", "it must be a JSON object"),
         ('{"auths": []}', ""),
-        ('{"auths": [1]}', "auths is no object"),
-        ('{"auths": {"quay.io": 5}}', "auths.quay.io: the entry is no object"),
-        ('{"auths": {"quay.io": {"auth": "%%%"}}}', "auths.quay.io: auth is no base64 of USER:PASSWORD"),
+        ('{"auths": [1]}', "auths must be an object"),
+        ('{"auths": {"quay.io": 5}}', "auths.quay.io: the entry must be an object"),
+        ('{"auths": {"quay.io": {"auth": "%%%"}}}', "auths.quay.io: auth must be the base64 of USER:PASSWORD"),
         (f'{{"auths": {{"quay.io": {{"auth": "{base64.b64encode(SECRET.encode()).decode()}"}}}}}}', "USER:PASSWORD"),
-        ('{"credHelpers": {"quay.io": 1}}', "credHelpers is no object of texts"),
-        ('{"credsStore": {}}', "credsStore is no text"),
+        ('{"credHelpers": {"quay.io": 1}}', "credHelpers must be an object with string values"),
+        ('{"credsStore": {}}', "credsStore must be a string"),
     ],
 )
 def test_a_configuration_that_is_none_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -169,7 +169,7 @@ def test_a_configuration_that_is_none_is_refused(tmp_path: Path, text: str, word
     if not words:
         assert users(docker_config.load(file), "quay.io/app") == []
         return
-    with pytest.raises(DockerConfigFault) as caught:
+    with pytest.raises(DockerConfigError) as caught:
         docker_config.load(file)
     assert words in str(caught.value)
     assert str(file) in str(caught.value)
@@ -257,15 +257,15 @@ def test_secrets_of_both_types_are_read() -> None:
 @pytest.mark.parametrize(
     ("secret", "words"),
     [
-        ({"type": "Opaque"}, "its type is 'Opaque'"),
-        ({"type": pull_secrets.DOCKER_CFG}, "it has no .dockercfg"),
-        ({"type": pull_secrets.DOCKER_CFG, "data": {".dockercfg": "!"}}, "no base64 of a text"),
-        ({"type": pull_secrets.DOCKER_CFG, "stringData": {".dockercfg": "{"}}, ".dockercfg is no JSON"),
-        ({"type": pull_secrets.DOCKER_CFG, "stringData": {".dockercfg": "[]"}}, ".dockercfg is no JSON object"),
+        ({"type": "Opaque"}, "dockerconfigjson or kubernetes.io/dockercfg, not 'Opaque'"),
+        ({"type": pull_secrets.DOCKER_CFG}, ".dockercfg is missing"),
+        ({"type": pull_secrets.DOCKER_CFG, "data": {".dockercfg": "!"}}, "data..dockercfg is not valid base64 text"),
+        ({"type": pull_secrets.DOCKER_CFG, "stringData": {".dockercfg": "{"}}, ".dockercfg is not JSON"),
+        ({"type": pull_secrets.DOCKER_CFG, "stringData": {".dockercfg": "[]"}}, ".dockercfg is not a JSON object"),
     ],
 )
 def test_a_secret_that_is_none_is_refused(secret: Mapping[str, object], words: str) -> None:
-    with pytest.raises(PullSecretFault) as caught:
+    with pytest.raises(PullSecretError) as caught:
         from_secret({"metadata": {"namespace": "team", "name": "pull"}, **secret})
     assert "Secret team/pull: " in str(caught.value)
     assert words in str(caught.value)

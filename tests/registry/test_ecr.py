@@ -141,7 +141,7 @@ def test_without_aws_credentials_a_private_registry_is_an_error_and_the_public_g
             with pytest.raises(RegistryError) as caught:
                 await credentials.for_repository(image(f"{ACCOUNT}.dkr.ecr.eu-west-1.amazonaws.com"))
             assert caught.value.reason is RegistryReason.CREDENTIALS
-            assert "no AWS credentials are known. Log in as for the AWS CLI" in str(caught.value)
+            assert "no AWS credentials found. Set AWS credentials that allow" in str(caught.value)
         assert await credentials.for_repository(image("public.ecr.aws")) == ()
 
     asyncio.run(ask())

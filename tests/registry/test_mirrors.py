@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from multiarch.registry.cache.memory import MemoryCache
-from multiarch.registry.endpoints import Endpoint, MirrorFault, endpoints_of
+from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import parse_reference
 from multiarch.registry.settings import RegistrySettings, is_loopback
@@ -97,24 +97,24 @@ def test_certificates_in_dockers_layout_are_trusted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("server = ", "it is no TOML (Invalid value (at"),
-        ("server = 5", "server is no text"),
-        ("sever = 'https://quay.io'", "sever is unknown here"),
-        ("host = 1", "host is no table"),
-        ("[host]\n'https://m.example' = 1", 'host."https://m.example" is no table'),
-        ("[host.'ftp://m.example']", "'ftp://m.example' is no https:// or http:// URL"),
-        ("[host.'https://user:secret@m.example']", "credentials have no place in a URL"),
-        ("[host.'https://m.example:port']", "is no URL"),
-        ("[host.'https://m.example']\ncapabilities = ['pul']", "'pul' is none of pull, resolve, push"),
-        ("[host.'https://m.example']\ncapabilities = 5", "capabilities is no list of texts"),
-        ("[host.'https://m.example']\nskip_verify = 'yes'", "skip_verify is neither true nor false"),
+        ("server = ", "invalid TOML (Invalid value (at"),
+        ("server = 5", "server must be a string"),
+        ("sever = 'https://quay.io'", "unknown key sever"),
+        ("host = 1", "host must be a table"),
+        ("[host]\n'https://m.example' = 1", 'host."https://m.example" must be a table'),
+        ("[host.'ftp://m.example']", "'ftp://m.example' must be an https:// or http:// URL"),
+        ("[host.'https://user:secret@m.example']", "the URL must not contain credentials"),
+        ("[host.'https://m.example:port']", "invalid URL"),
+        ("[host.'https://m.example']\ncapabilities = ['pul']", "'pul' is not one of pull, resolve, push"),
+        ("[host.'https://m.example']\ncapabilities = 5", "capabilities must be a list of strings"),
+        ("[host.'https://m.example']\nskip_verify = 'yes'", "skip_verify must be true or false"),
         ("[host.'https://m.example']\nclient = 'cert.pem'", "client certificates are not supported"),
-        ("[host.'https://m.example']\nheader = {'x y' = 'z'}", "header.x y is no HTTP header"),
+        ("[host.'https://m.example']\nheader = {'x y' = 'z'}", "header.x y is not a valid HTTP header"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_with_its_name(tmp_path: Path, text: str, words: str) -> None:
     settings = written(tmp_path, "quay.io", text)
-    with pytest.raises(MirrorFault) as caught:
+    with pytest.raises(HostsFileError) as caught:
         endpoints_of("quay.io", settings)
     assert str(caught.value).startswith(f"{tmp_path / 'quay.io' / 'hosts.toml'}: ")
     assert words in str(caught.value)

@@ -1,25 +1,28 @@
-"""The pure parts: challenges, waiting, digests, errors."""
+"""The pure parts: challenges, digests, errors."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import pickle
-from datetime import UTC, datetime
-from email.utils import format_datetime
 
+import aiohttp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.errors import OutsideError
+from multiarch.registry.attempts import Attempts
 from multiarch.registry.challenge import Challenge, parse_challenges, strongest
+from multiarch.registry.checks import BlobCheck
 from multiarch.registry.credentials.model import Credential
-from multiarch.registry.digests import Verifier, digest_of, signed_part
+from multiarch.registry.digests import digest_of, signed_part
+from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason, one_line
-from multiarch.registry.model import OCI_INDEX, SCHEMA1_SIGNED, Manifest
-from multiarch.registry.recent import Recent
-from multiarch.registry.timing import backoff, retry_after
+from multiarch.registry.model import OCI_INDEX, SCHEMA1_SIGNED, Descriptor, Manifest
+from multiarch.registry.operation import Deadline, Operation
+from multiarch.registry.settings import REMEMBERED, RegistrySettings
 
 
 @pytest.mark.parametrize(
@@ -59,37 +62,22 @@ def test_bearer_counts_before_basic_if_it_says_where() -> None:
     assert strongest([Challenge("negotiate")]) is None
 
 
-def test_waiting_is_twice_as_long_each_time_and_half_of_it_by_chance() -> None:
-    for attempt in range(5):
-        waits = [backoff(attempt, 0.3) for _ in range(200)]
-        assert 0.15 * 2**attempt <= min(waits) < max(waits) <= 0.3 * 2**attempt
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        (None, None),
-        ("120", 120.0),
-        (" 5 ", 5.0),
-        ("soon", None),
-        ("-5", None),
-        ("", None),
-        (format_datetime(datetime.fromtimestamp(1_000_060, UTC), usegmt=True), 60.0),
-        (format_datetime(datetime.fromtimestamp(999_000, UTC), usegmt=True), 0.0),
-    ],
-)
-def test_retry_after_is_a_number_of_seconds_or_a_date(header: str | None, seconds: float | None) -> None:
-    assert retry_after(header, 1_000_000.0) == seconds
-
-
 @pytest.mark.parametrize("algorithm", ["sha256", "sha384", "sha512"])
-def test_content_is_verified_in_pieces(algorithm: str) -> None:
-    check = Verifier(digest_of(b"content", f"{algorithm}:"))
-    check.update(b"con")
-    assert not check.holds
-    check.update(b"tent")
-    assert check.holds
-    assert (check.size, check.found) == (7, digest_of(b"content", f"{algorithm}:"))
+def test_a_blob_is_checked_in_chunks(algorithm: str) -> None:
+    operation = Operation("quay.io", "quay.io/app:1", Deadline(1.0))
+    descriptor = Descriptor("any", digest_of(b"content", f"{algorithm}:"), 7)
+    check = BlobCheck(operation, descriptor)
+    check.add(b"con")
+    with pytest.raises(RegistryError, match=r"truncated: received 3 of the blob's 7 bytes"):
+        check.finish()
+    check.add(b"tent")
+    check.finish()
+    with pytest.raises(RegistryError, match=r"too large: the response is longer than the blob's 7 bytes"):
+        check.add(b"s")
+    other = BlobCheck(operation, descriptor)
+    other.add(b"CONTENT")
+    with pytest.raises(RegistryError, match=f"wrong digest: .*{digest_of(b'CONTENT', f'{algorithm}:')}"):
+        other.finish()
 
 
 def test_a_signed_schema_1_manifests_digest_is_that_of_its_payload() -> None:
@@ -118,7 +106,7 @@ def test_a_manifest_that_is_no_json_object_is_malformed(content: bytes) -> None:
 
 def test_an_error_is_one_line_with_a_way_out_and_survives_pickling() -> None:
     error = RegistryError(RegistryReason.NOT_FOUND, "one\ntwo\x1b[31m.", registry="quay.io", reference="quay.io/app:1")
-    expected = "quay.io/app:1: not found: one two [31m. Check the repository, the tag and the spelling."
+    expected = "quay.io/app:1: not found: one two [31m. Check the repository and the tag."
     assert str(error) == expected
     assert isinstance(error, OutsideError)
     assert error.exit_code == 3
@@ -134,10 +122,21 @@ def test_secrets_are_blotted_out_of_what_others_wrote() -> None:
     assert len(one_line("x" * 10_000)) < 400
 
 
-def test_a_table_that_forgets_drops_what_was_used_longest_ago() -> None:
-    table: Recent[str, int] = Recent(limit=2)
-    table.put("a", 1)
-    table.put("b", 2)
-    assert table.get_or_make("a", lambda: 9) == 1
-    assert table.get_or_make("c", lambda: 3) == 3
-    assert (table.get("a"), table.get("b"), len(table)) == (1, None, 2)
+def test_hosts_that_are_down_are_remembered_up_to_a_number() -> None:
+    asked: list[str] = []
+    operation = Operation("quay.io", "quay.io/app:1", Deadline(60.0))
+
+    async def work(operation: Operation, endpoint: Endpoint) -> None:
+        asked.append(endpoint.host)
+        cause = aiohttp.ConnectionTimeoutError()
+        raise operation.error(RegistryReason.UNREACHABLE, "down") from cause
+
+    async def ask() -> None:
+        attempts = Attempts(RegistrySettings(retries=0, down_seconds=600.0))
+        hosts = [f"host-{number}" for number in range(REMEMBERED + 1)]
+        for host in (*hosts, hosts[-1], hosts[0]):
+            with pytest.raises(RegistryError, match="unreachable: down"):
+                await attempts.run(operation, [Endpoint(host)], work)
+
+    asyncio.run(ask())
+    assert asked[-2:] == [f"host-{REMEMBERED}", "host-0"]

@@ -60,7 +60,7 @@ def test_an_address_that_is_no_proxy_is_named_by_its_variable_without_its_passwo
     monkeypatch.setenv("HTTPS_PROXY", address)
     error = asyncio.run(refused())
     assert error.reason is RegistryReason.MISCONFIGURED
-    assert "HTTPS_PROXY names no proxy that can be used for quay.invalid" in str(error)
+    assert "HTTPS_PROXY is not a valid proxy for quay.invalid" in str(error)
     assert "secret" not in str(error)
 
 
@@ -69,7 +69,7 @@ def test_a_proxy_that_is_not_there_is_not_taken_for_the_registry(monkeypatch: py
     monkeypatch.setenv("HTTPS_PROXY", f"http://u:secret@127.0.0.1:{port}")
     error = asyncio.run(refused())
     assert error.reason is RegistryReason.UNREACHABLE
-    assert error.detail == "the proxy for quay.invalid can't be connected to"
+    assert error.detail == "can't connect to the proxy for quay.invalid"
 
 
 def test_a_proxy_gets_its_own_password_and_none_of_the_registry_s(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +79,7 @@ def test_a_proxy_gets_its_own_password_and_none_of_the_registry_s(monkeypatch: p
             return await refused(), asked
 
     error, (head,) = asyncio.run(scenario())
-    assert error.detail == "the proxy refuses a connection to quay.invalid"
+    assert error.detail == "the proxy refused a connection to quay.invalid"
     assert "secret" not in str(error)
     assert head.startswith("CONNECT quay.invalid:443 ")
     assert f"Proxy-Authorization: Basic {base64.b64encode(b'u:secret').decode()}" in head

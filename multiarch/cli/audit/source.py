@@ -143,17 +143,16 @@ def pull_secrets(cluster: Cluster, uses: Sequence[ImageUse]) -> Credentials | No
     A secret that may not be read, or holds no credentials, is said on stderr, and the audit goes on without it: its
     images are then unknown for lack of credentials, if they need any.
     """
-    from multiarch.registry.credentials.pull_secrets import PullSecrets
+    from multiarch.registry.credentials.pull_secrets import PullSecrets, from_secret
 
     wanted = {(use.workload.namespace, name) for use in uses for name in use.pull_secrets}
     wanted |= _of_accounts(cluster, {(use.workload.namespace, use.service_account) for use in uses})
     found = []
     for namespace, name in sorted(wanted):
-        secret = _told(partial(cluster.pull_secret, namespace, name))
-        if secret is not None:
-            pair = (f"{namespace}/{name}", secret)
-            if _told(partial(PullSecrets, [pair])) is not None:
-                found.append(pair)
+        secret = _told(partial(cluster.secret, namespace, name))
+        pair = None if secret is None else _told(partial(from_secret, secret))
+        if pair is not None and _told(partial(PullSecrets, [pair])) is not None:
+            found.append(pair)
     return PullSecrets(found) if found else None
 
 

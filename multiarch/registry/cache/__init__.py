@@ -1,1 +1,1 @@
-"""What was read already: content by its digest, which never changes, and what tags pointed at, and when."""
+"""Caches: content by its digest, and the digests that tags pointed at, with the time."""

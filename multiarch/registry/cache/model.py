@@ -1,4 +1,4 @@
-"""What a cache holds."""
+"""What caches store, and their interface."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A manifest or a small blob. ``digest`` is what it was verified against."""
+    """A manifest or a small blob, verified against ``digest``."""
 
     media_type: str
     digest: str
@@ -17,7 +17,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """What a tag pointed at when the registry was last asked: ``checked`` is Unix time."""
+    """The digest that a tag pointed at when it was last checked; ``checked`` is Unix time."""
 
     digest: str
     checked: float
@@ -26,30 +26,30 @@ class Pointer:
 class Cache(Protocol):
     """A cache; ``name`` is ``registry/repository``.
 
-    Content is kept per repository: that one repository has it does not mean that another one does. None of the
-    methods raises: what can't be kept is asked for again.
+    Content is stored per repository: access to one repository does not imply access to another. No method raises:
+    what can't be stored is fetched again.
     """
 
     def content(self, name: str, digest: str) -> Content | None:
-        """What a digest names, or None."""
+        """The content with this digest, or None."""
         ...
 
     def keep(self, name: str, content: Content) -> None:
-        """Keep verified content."""
+        """Store verified content."""
         ...
 
     def pointer(self, name: str, tag: str) -> Pointer | None:
-        """What a tag pointed at, or None."""
+        """The digest that a tag pointed at, or None."""
         ...
 
     def point(self, name: str, tag: str, digest: str) -> None:
-        """Remember that the registry has just said what a tag points at."""
+        """Store the digest that the registry just gave for a tag."""
         ...
 
     def forget(self, name: str, tag: str) -> None:
-        """Forget a tag: the registry says that it is gone."""
+        """Remove a tag: the registry says that it does not exist."""
         ...
 
     def close(self) -> None:
-        """Let go of files."""
+        """Close files."""
         ...

@@ -1,4 +1,4 @@
-"""The same question at the same time is asked once."""
+"""Run the same request once for all callers that wait for it at the same time."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class _Flight(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """Runs one coroutine per key; everybody who asks meanwhile gets its result, or its error."""
+    """Runs one coroutine per key; concurrent callers share its result or its error."""
 
     def __init__(self) -> None:
-        """Nothing runs."""
+        """Start with nothing running."""
         self._flights: dict[Hashable, _Flight[T]] = {}
 
     async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Wait for ``work``, or for what runs already under ``key``.
+        """Wait for ``work``, or for what already runs under ``key``.
 
-        Who is cancelled does not disturb the others; when nobody waits any more, the work is cancelled.
+        A cancelled caller does not affect the others; the work is cancelled when its last caller is.
         """
         flight = self._flights.get(key)
         if flight is None:
@@ -37,14 +37,14 @@ class SingleFlight(Generic[T]):
         finally:
             flight.waiting -= 1
             if not flight.waiting and not flight.task.done():
-                self._landed(key, flight)
+                self._finished(key, flight)
                 flight.task.cancel()
 
     def _start(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> _Flight[T]:
         flight = self._flights[key] = _Flight(asyncio.create_task(work()))
-        flight.task.add_done_callback(lambda _: self._landed(key, flight))
+        flight.task.add_done_callback(lambda _: self._finished(key, flight))
         return flight
 
-    def _landed(self, key: Hashable, flight: _Flight[T]) -> None:
+    def _finished(self, key: Hashable, flight: _Flight[T]) -> None:
         if self._flights.get(key) is flight:
             del self._flights[key]

@@ -1,6 +1,6 @@
-"""A cache in a file that several processes share: for the command line.
+"""A cache in a file, for the command line; several processes share it.
 
-It is only a cache. A file that can't be used is thrown away or left alone, said once in ``notes``, and never an error.
+A damaged file is replaced, an unusable one is not used; both are reported in ``notes`` and never an error.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ CREATE TABLE IF NOT EXISTS tag (
     name TEXT NOT NULL, tag TEXT NOT NULL, digest TEXT NOT NULL, checked REAL NOT NULL, PRIMARY KEY (name, tag)
 );
 """
-# What SQLite puts beside the file.
+# SQLite's files.
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
 _PRUNED_EVERY = 200
-"""Entries kept between two looks at the size."""
+"""Entries stored between two checks of the size."""
 _TAG_SECONDS = 30 * 24 * 3600
-"""Tags that nobody asked for so long are dropped."""
+"""Tags not checked for this long are removed."""
 
 _OPENING_ATTEMPTS = 20
 
 
 def cache_file(environ: Mapping[str, str]) -> Path:
-    """Where the command line's cache is: below ``XDG_CACHE_HOME``, ``~/.cache`` by default."""
+    """The command line's cache file, below ``XDG_CACHE_HOME`` or ``~/.cache``."""
     base = environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification says that a relative path is to be ignored.
+    # The XDG specification says to ignore a relative path.
     root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
     return root / "multiarch-eks" / "registry.sqlite"
 
 
 class SqliteCache:
-    """A cache in ``file``, readable for its owner alone, of at most about ``limit`` bytes (512 MiB).
+    """A cache in ``file``, readable by its owner only, of about ``limit`` bytes at most (512 MiB).
 
-    ``notes`` holds a sentence for everything that went wrong with it.
+    ``notes`` has a sentence for each problem with it.
     """
 
     def __init__(self, file: Path, limit: int = 512 * 1024 * 1024) -> None:
-        """Open the file, or make it."""
+        """Open or create the file."""
         self.notes: list[str] = []
         self._file = file
         self._limit = limit
@@ -61,12 +61,12 @@ class SqliteCache:
         try:
             self._connection = self._open()
         except sqlite3.DatabaseError as error:
-            self._start_anew(error)
+            self._replace(error)
         except OSError as error:
-            self._do_without(error)
+            self._disable(error)
 
     def content(self, name: str, digest: str) -> Content | None:
-        """What a digest names, or None. What the file holds is checked against its digest again."""
+        """The content with this digest, or None. It is verified again."""
         row = self._row("SELECT media_type, content FROM content WHERE name = ? AND digest = ?", name, digest)
         if row is None or not isinstance(row[0], str) or not isinstance(row[1], bytes) or digest_fault(digest):
             return None
@@ -77,7 +77,7 @@ class SqliteCache:
         return found
 
     def keep(self, name: str, content: Content) -> None:
-        """Keep verified content."""
+        """Store verified content."""
         values = name, content.digest, content.media_type, content.content, time.time()
         self._change("INSERT OR REPLACE INTO content VALUES (?, ?, ?, ?, ?)", *values)
         self._kept += 1
@@ -85,18 +85,18 @@ class SqliteCache:
             self._prune()
 
     def pointer(self, name: str, tag: str) -> Pointer | None:
-        """What a tag pointed at, or None."""
+        """The digest that a tag pointed at, or None."""
         row = self._row("SELECT digest, checked FROM tag WHERE name = ? AND tag = ?", name, tag)
         if row is None or not isinstance(row[0], str) or not isinstance(row[1], float):
             return None
         return Pointer(row[0], row[1])
 
     def point(self, name: str, tag: str, digest: str) -> None:
-        """Remember that the registry has just said what a tag points at."""
+        """Store the digest that the registry just gave for a tag."""
         self._change("INSERT OR REPLACE INTO tag VALUES (?, ?, ?, ?)", name, tag, digest, time.time())
 
     def forget(self, name: str, tag: str) -> None:
-        """Forget a tag."""
+        """Remove a tag."""
         self._change("DELETE FROM tag WHERE name = ? AND tag = ?", name, tag)
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class SqliteCache:
 
     def _open(self) -> sqlite3.Connection:
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # SQLite would make it readable for everybody; what it puts beside it gets the same permissions.
+        # SQLite would make it world-readable; its other files get the same permissions.
         descriptor = os.open(self._file, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
         try:
             os.fchmod(descriptor, 0o600)
@@ -122,29 +122,29 @@ class SqliteCache:
                 connection.close()
                 if not _is_busy(error):
                     raise
-                time.sleep(0.05)  # processes that make the file at the same time do not wait for one another
+                time.sleep(0.05)  # SQLite does not wait while another process creates the file
             except BaseException:
                 connection.close()
                 raise
             else:
                 return connection
-        raise OSError("other processes hold it")
+        raise OSError("it is locked by other processes")
 
     def _row(self, query: str, *values: object) -> tuple[object, ...] | None:
-        with self._trouble():
+        with self._suppressed():
             if self._connection is not None:
                 row: tuple[object, ...] | None = self._connection.execute(query, values).fetchone()
                 return row
         return None
 
     def _change(self, query: str, *values: object) -> None:
-        with self._trouble():
+        with self._suppressed():
             if self._connection is not None:
                 self._connection.execute(query, values)
 
     def _prune(self) -> None:
-        """Drop the oldest entries while the file is too large."""
-        with self._trouble():
+        """Remove the oldest entries while the file is too large."""
+        with self._suppressed():
             if self._connection is None:
                 return
             self._connection.execute("DELETE FROM tag WHERE checked < ?", (time.time() - _TAG_SECONDS,))
@@ -155,37 +155,37 @@ class SqliteCache:
                 (size,) = self._connection.execute("SELECT sum(length(content)) FROM content").fetchone()
 
     @contextlib.contextmanager
-    def _trouble(self) -> Iterator[None]:
-        """Whatever SQLite says is no error: a file that is no database is made anew, others are done without."""
+    def _suppressed(self) -> Iterator[None]:
+        """Suppress SQLite's errors: replace a damaged file, stop using any other."""
         try:
             yield
         except sqlite3.OperationalError as error:
-            # Another process holds it for too long: a miss. Anything else, such as a full disk, will not get better.
+            # A lock that lasts is a cache miss. Other faults, such as a full disk, are permanent.
             if not _is_busy(error):
-                self._do_without(error)
+                self._disable(error)
         except sqlite3.DatabaseError as error:
-            self._start_anew(error)
+            self._replace(error)
 
-    def _start_anew(self, error: Exception) -> None:
+    def _replace(self, error: Exception) -> None:
         self.close()
         if isinstance(error, sqlite3.OperationalError):
-            self._do_without(error)
+            self._disable(error)
             return
-        self.notes.append(f"The cache {self._file} was damaged ({error}); it was thrown away.")
+        self.notes.append(f"The cache {self._file} was damaged ({error}) and is replaced.")
         try:
             for suffix in _SUFFIXES:
                 self._file.with_name(self._file.name + suffix).unlink(missing_ok=True)
             self._connection = self._open()
         except (OSError, sqlite3.Error) as second:
-            self._do_without(second)
+            self._disable(second)
 
-    def _do_without(self, error: Exception) -> None:
+    def _disable(self, error: Exception) -> None:
         self.close()
-        self.notes.append(f"The cache {self._file} can't be used ({error}); nothing is kept.")
+        self.notes.append(f"The cache {self._file} can't be used ({error}); nothing is cached.")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    # Readers and a writer do not wait for one another; a power cut may cost the last entries.
+    # Readers and a writer do not block each other; a power cut may lose the last entries.
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     (version,) = connection.execute("PRAGMA user_version").fetchone()

@@ -1,1 +1,1 @@
-"""Who to be at which registry: docker's configuration, ECR, Kubernetes' pull secrets."""
+"""Registry credentials: docker's configuration, ECR, Kubernetes' image pull secrets."""

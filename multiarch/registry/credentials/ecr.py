@@ -1,6 +1,6 @@
-"""Amazon ECR: a token for 12 hours, from boto3, with whatever AWS credentials it finds.
+"""Amazon ECR: a token for 12 hours, from boto3, with its usual AWS credentials.
 
-The token lets in wherever its owner may go, other accounts' registries of the same region included.
+The token is valid for every registry that its owner may read, including other accounts' in the same region.
 Source: https://docs.aws.amazon.com/AmazonECR/latest/userguide/registry_auth.html and
 https://docs.aws.amazon.com/general/latest/gr/ecr.html (host names)
 """
@@ -27,24 +27,24 @@ from multiarch.registry.reference import Reference
 
 PUBLIC_HOSTS = frozenset({"public.ecr.aws", "ecr-public.aws.com"})
 PUBLIC_REGION = "us-east-1"
-"""Where the tokens of ECR's public gallery come from, wherever one is."""
+"""The only region that hands out tokens for ECR's public gallery."""
 
 RENEWED_BEFORE = 30 * 60.0
-"""A token is replaced so many seconds before it expires."""
+"""A token is replaced this many seconds before it expires."""
 
 _FAILED_SECONDS = 60.0
 _NEW_SECONDS = 300.0
-"""A token that was just handed out is good for so long, whatever this machine's clock says of its end."""
+"""A new token is used at least this long, even if this machine's clock is wrong."""
 _HOST = re.compile(
     r"(?P<account>[0-9]{12})\.dkr(?:\.ecr|-ecr)(?P<fips>-fips)?\.(?P<region>[a-z]+(?:-[a-z]+)+-[0-9]+)\.(?P<suffix>.+)"
 )
-# The suffixes of names that answer over IPv6 too, by partition.
+# The suffixes of dual-stack host names, by partition.
 _DUAL_STACK = {"aws": "on.aws", "aws-us-gov": "on.aws", "aws-cn": "on.amazonwebservices.com.cn"}
 
 
 @dataclass(frozen=True, slots=True)
 class EcrHost:
-    """What an ECR registry's host name says; ``account`` is empty for the public gallery."""
+    """The parts of an ECR registry's host name; ``account`` is empty for the public gallery."""
 
     account: str
     region: str
@@ -53,10 +53,10 @@ class EcrHost:
 
 
 def ecr_host(registry: str) -> EcrHost | None:
-    """Read a host name, or None if it is none of ECR's.
+    """Parse a host name; None if it is not one of ECR's.
 
     ``ACCOUNT.dkr.ecr.REGION.SUFFIX`` (``dkr.ecr-fips`` for FIPS), ``ACCOUNT.dkr-ecr.REGION.on.aws`` (dual-stack),
-    where SUFFIX is that of the region's partition.
+    where SUFFIX is the DNS suffix of the region's partition.
     """
     if registry in PUBLIC_HOSTS:
         return EcrHost("", PUBLIC_REGION, public=True)
@@ -74,19 +74,19 @@ def ecr_host(registry: str) -> EcrHost | None:
 
 
 def default_client(host: EcrHost) -> Any:  # noqa: ANN401 (boto3 has no types)
-    """A boto3 client that hands out tokens for ``host``."""
+    """A boto3 client that can get tokens for ``host``."""
     config = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "max_attempts": 3})
     config = config.merge(Config(use_fips_endpoint=True)) if host.fips else config
     service = "ecr-public" if host.public else "ecr"
-    # A session of its own: boto3's default one keeps credentials for the process's life.
+    # A separate session: boto3's default one keeps credentials as long as the process.
     return boto3.session.Session().client(service, region_name=host.region, config=config)
 
 
 class EcrCredentials:
-    """Tokens for ECR's registries, one per region; nothing for others. The public gallery needs none."""
+    """Tokens for ECR registries, one per region; nothing for others. The public gallery works without one."""
 
     def __init__(self, client: Callable[[EcrHost], Any] = default_client) -> None:
-        """``client`` makes a boto3 client, in a thread."""
+        """``client`` makes a boto3 client; it is called in a thread."""
         self._client = client
         self._tokens: dict[EcrHost, Credential] = {}
         self._failed: dict[EcrHost, tuple[float, str]] = {}
@@ -96,25 +96,25 @@ class EcrCredentials:
         """The token for the repository's registry.
 
         Raises:
-            RegistryError: CREDENTIALS, when AWS gives none; the public gallery is asked as nobody then.
+            RegistryError: CREDENTIALS, if AWS gives no token; the public gallery is then read anonymously.
         """
         host = ecr_host(reference.registry)
         if host is None:
             return ()
-        place = EcrHost("", host.region, host.fips, host.public)
-        async with self._locks.setdefault(place, asyncio.Lock()):
-            known = self._tokens.get(place)
+        region_host = EcrHost("", host.region, host.fips, host.public)
+        async with self._locks.setdefault(region_host, asyncio.Lock()):
+            known = self._tokens.get(region_host)
             if known is not None and known.expires is not None and time.time() < known.expires:
                 return (known,)
-            until, fault = self._failed.get(place, (0.0, ""))
+            until, fault = self._failed.get(region_host, (0.0, ""))
             if time.monotonic() >= until:
                 try:
-                    self._tokens[place] = await asyncio.to_thread(self._fetch, place)
+                    self._tokens[region_host] = await asyncio.to_thread(self._fetch, region_host)
                 except _NoTokenError as error:
                     fault = str(error)
-                    self._failed[place] = time.monotonic() + _FAILED_SECONDS, fault
+                    self._failed[region_host] = time.monotonic() + _FAILED_SECONDS, fault
                 else:
-                    return (self._tokens[place],)
+                    return (self._tokens[region_host],)
         if host.public:
             return ()
         raise RegistryError(
@@ -122,29 +122,29 @@ class EcrCredentials:
             fault,
             registry=reference.registry,
             reference=str(reference),
-            hint="Log in as for the AWS CLI, with permission for ecr:GetAuthorizationToken.",
+            hint="Set AWS credentials that allow ecr:GetAuthorizationToken.",
         )
 
-    def _fetch(self, place: EcrHost) -> Credential:
-        """Ask AWS. Runs in a thread; raises _NoTokenError."""
+    def _fetch(self, region_host: EcrHost) -> Credential:
+        """Get a token from AWS. Runs in a thread; raises _NoTokenError."""
         try:
-            answer = self._client(place).get_authorization_token()
+            answer = self._client(region_host).get_authorization_token()
         except NoCredentialsError as error:
-            raise _NoTokenError("no AWS credentials are known") from error
+            raise _NoTokenError("no AWS credentials found") from error
         except ClientError as error:
-            code = error.response.get("Error", {}).get("Code", "without a code")
-            raise _NoTokenError(f"AWS refuses ECR's GetAuthorizationToken in {place.region} ({code})") from error
+            code = error.response.get("Error", {}).get("Code", "no error code")
+            raise _NoTokenError(f"AWS refused ecr:GetAuthorizationToken in {region_host.region} ({code})") from error
         except BotoCoreError as error:
-            raise _NoTokenError(f"AWS gives no ECR token in {place.region} ({error})") from error
+            raise _NoTokenError(f"AWS returned no ECR token in {region_host.region} ({error})") from error
         data = answer["authorizationData"]
         row = data if isinstance(data, dict) else data[0]
         try:
             user, _, password = base64.b64decode(row["authorizationToken"], validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError) as error:
-            raise _NoTokenError(f"AWS gives an ECR token in {place.region} that can't be read") from error
+            raise _NoTokenError(f"AWS returned an invalid ECR token in {region_host.region}") from error
         ends = max(row["expiresAt"].timestamp() - RENEWED_BEFORE, time.time() + _NEW_SECONDS)
-        return Credential(user, password, source=f"ECR in {place.region}", expires=ends)
+        return Credential(user, password, source=f"ECR in {region_host.region}", expires=ends)
 
 
 class _NoTokenError(Exception):
-    """AWS gave no token; the words hold no secret."""
+    """AWS gave no token; the message contains no secret."""

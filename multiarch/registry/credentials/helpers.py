@@ -1,4 +1,4 @@
-"""Docker's credential helpers: programs ``docker-credential-NAME`` that know secrets.
+"""Docker's credential helpers: programs named ``docker-credential-NAME``.
 
 Source: https://docs.docker.com/reference/cli/docker/login/#credential-helper-protocol
 """
@@ -15,37 +15,37 @@ from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import one_line
 
 TIMEOUT = 30.0
-"""Seconds that a helper may take: it may ask the person in front of it."""
+"""Seconds that a helper may take: it may prompt the user."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NOT_FOUND = ("credentials not found", "no credentials")
-_TOKEN_USER = "<token>"  # noqa: S105 (the name that stands for "the secret is an identity token")
+_TOKEN_USER = "<token>"  # noqa: S105 (means: the secret is an identity token)
 
 
 class HelperError(Exception):
-    """A helper did not do what it should; the words hold no secret."""
+    """A credential helper failed; the message contains no secret."""
 
 
 async def ask(name: str, server: str, environ: Mapping[str, str] | None = None) -> Credential | None:
-    """What ``docker-credential-NAME get`` says of ``server``, or None if it knows nothing of it.
+    """The credential that ``docker-credential-NAME get`` prints for ``server``, or None if it has none.
 
     Raises:
-        HelperError: the helper is missing, fails, takes longer than ``TIMEOUT``, or says what is no credential.
+        HelperError: the helper is missing, fails, takes longer than ``TIMEOUT``, or prints something else.
     """
     program = f"docker-credential-{name}"
     if not _NAME.fullmatch(name):
-        raise HelperError(f"{name!r} is no credential helper's name")
+        raise HelperError(f"{name!r} is not a valid helper name")
     path = None if environ is None else environ.get("PATH", "")
     found = shutil.which(program, path=path)
     if found is None:
         raise HelperError(f"{program} is not on PATH")
-    code, output, said = await _run(program, found, server, environ)
+    code, output, errors = await _run(program, found, server, environ)
     if code != 0:
-        # By the protocol it says what is wrong on standard output; that may never be a secret it was asked for.
+        # By the protocol, errors are on standard output; never show a secret.
         if any(text in output.lower() for text in _NOT_FOUND):
             return None
-        words = "" if "Secret" in output else output
-        raise HelperError(f"{program} fails ({one_line(words or said) or f'exit status {code}'})")
+        shown = "" if "Secret" in output else output
+        raise HelperError(f"{program} failed ({one_line(shown or errors) or f'exit status {code}'})")
     return _read(program, output)
 
 
@@ -54,17 +54,17 @@ async def _run(program: str, found: str, server: str, environ: Mapping[str, str]
     try:
         process = await asyncio.create_subprocess_exec(found, "get", stdin=pipe, stdout=pipe, stderr=pipe, env=environ)
     except OSError as error:
-        raise HelperError(f"{program} can't be started ({error.strerror})") from error
+        raise HelperError(f"can't start {program} ({error.strerror})") from error
     try:
         async with asyncio.timeout(TIMEOUT):
-            output, said = await process.communicate(f"{server}\n".encode())
+            output, errors = await process.communicate(f"{server}\n".encode())
     except TimeoutError as error:
-        raise HelperError(f"{program} is not done within {TIMEOUT:.0f} s") from error
+        raise HelperError(f"{program} did not finish within {TIMEOUT:.0f} s") from error
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return process.returncode or 0, output.decode(errors="replace"), said.decode(errors="replace")
+    return process.returncode or 0, output.decode(errors="replace"), errors.decode(errors="replace")
 
 
 def _read(program: str, output: str) -> Credential | None:
@@ -72,9 +72,9 @@ def _read(program: str, output: str) -> Credential | None:
         answer = json.loads(output)
         user, secret = answer["Username"], answer["Secret"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise HelperError(f"{program} says what is no credential") from None
+        raise HelperError(f"{program} did not print a credential") from None
     if not isinstance(user, str) or not isinstance(secret, str):
-        raise HelperError(f"{program} says what is no credential")
+        raise HelperError(f"{program} did not print a credential")
     if not secret:
         return None
     if user == _TOKEN_USER:

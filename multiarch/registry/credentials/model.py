@@ -1,4 +1,4 @@
-"""A credential, and whatever knows some."""
+"""Credentials and where they come from."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from multiarch.registry.reference import Reference
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A name and its secret. No secret is in its representation.
+    """A user name and password, or a token. Its representation contains no secret.
 
-    ``identity_token`` is a refresh token that a token server exchanges (``docker login`` through a browser);
+    ``identity_token`` is a refresh token that a token server exchanges (``docker login`` in a browser);
     ``registry_token`` is a bearer token that is sent as it is. ``source`` says where it was found, for messages.
-    ``expires`` is the Unix time when it ends, if it is known to end.
+    ``expires`` is a Unix time, or None if no end is known.
     """
 
     username: str = ""
@@ -26,40 +26,40 @@ class Credential:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must never be shown."""
+        """Texts that must never be shown."""
         return tuple(secret for secret in (self.password, self.identity_token, self.registry_token) if secret)
 
 
 class Credentials(Protocol):
-    """Something that knows credentials."""
+    """A source of credentials."""
 
     async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """The credentials to try for a repository, in this order; empty: be nobody.
+        """The credentials to try for a repository, in this order; empty for anonymous access.
 
         Raises:
-            RegistryError: CREDENTIALS, when there should be some, and they can't be had.
+            RegistryError: CREDENTIALS, if there should be some and they can't be obtained.
         """
         ...
 
 
 class Anonymous:
-    """Knows none."""
+    """No credentials."""
 
     async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """Nobody, everywhere."""
+        """Nothing, for every repository."""
         del reference
         return ()
 
 
 class CredentialChain:
-    """The first of several that knows any. Later ones are not even asked then."""
+    """The first of several sources that has any; later ones are not asked."""
 
     def __init__(self, *parts: Credentials) -> None:
-        """``parts`` in the order to ask."""
+        """``parts`` in the order to try."""
         self._parts = parts
 
     async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """What the first part says that says anything. Raises what a part raises before that."""
+        """The first part's credentials that are not empty. Raises the errors of the parts tried."""
         for part in self._parts:
             found = await part.for_repository(reference)
             if found:
