@@ -11,7 +11,7 @@ from pulumi_aws import eks, iam
 from components import pod_identity
 from components.account import Account
 from components.component import Component
-from multiarch.nodes.model import Pairs
+from multiarch.nodes.model import Tags
 from multiarch.stack.model import AddonPlan
 
 
@@ -22,7 +22,7 @@ class AddonsArgs:
     plans: Sequence[AddonPlan]
     cluster: str
     cluster_name: pulumi.Input[str]
-    tags: Pairs
+    tags: Tags
     account: Account
     ready: Sequence[pulumi.Resource] = ()
 

@@ -16,7 +16,7 @@ from multiarch.autoscaling.expander import priorities_text
 from multiarch.autoscaling.iam import cluster_autoscaler_policy, text
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
 from multiarch.facts.taints import Taint
-from multiarch.nodes.model import Pairs
+from multiarch.nodes.model import Tags
 
 NAME = "cluster-autoscaler"
 REPOSITORY = "https://kubernetes.github.io/autoscaler"
@@ -37,7 +37,7 @@ class ClusterAutoscalerArgs:
     plan: ClusterAutoscalerPlan
     cluster: str
     cluster_name: pulumi.Input[str]
-    tags: Pairs
+    tags: Tags
     account: Account
     arm64_taint: Taint | None
     provider: pulumi.ProviderResource

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import pulumi
 
-from multiarch.nodes.model import Pairs
+from multiarch.nodes.model import Tags
 
 FORMER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 """Logical names that resources had in earlier versions, so that a rename in the code replaces nothing.
@@ -35,7 +35,7 @@ class Component(pulumi.ComponentResource):
     """
 
     def __init__(
-        self, kind: str, name: str, *, cluster: str, tags: Pairs, opts: pulumi.ResourceOptions | None = None
+        self, kind: str, name: str, *, cluster: str, tags: Tags, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         """Register the component; its subclass declares the children and calls ``register_outputs``."""
         own = pulumi.ResourceOptions(aliases=former_names(kind, ".", name))

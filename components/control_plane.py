@@ -14,7 +14,7 @@ from components import policies
 from components.account import Account
 from components.component import Component
 from multiarch.errors import OutsideError
-from multiarch.nodes.model import ClusterFacts, Pairs
+from multiarch.nodes.model import ClusterFacts, Tags
 from multiarch.stack.model import ClusterPlan
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
@@ -26,7 +26,7 @@ class ControlPlaneArgs:
     """``key_arn`` encrypts the logs, and Secrets too where the plan names no key of the team's."""
 
     plan: ClusterPlan
-    tags: Pairs
+    tags: Tags
     account: Account
     vpc_id: pulumi.Input[str]
     subnet_ids: Sequence[pulumi.Input[str]]

@@ -11,7 +11,7 @@ from pulumi_aws import kms
 from components import policies
 from components.account import Account
 from components.component import Component
-from multiarch.nodes.model import Pairs
+from multiarch.nodes.model import Tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class EncryptionArgs:
     """``log_groups`` are names; ``keep_long`` gives a deleted key 30 days to be taken back instead of 7."""
 
     cluster: str
-    tags: Pairs
+    tags: Tags
     account: Account
     log_groups: Sequence[str]
     keep_long: bool

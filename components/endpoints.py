@@ -11,7 +11,7 @@ from pulumi_aws import ec2
 
 from components.account import Account
 from components.component import Component
-from multiarch.nodes.model import Pairs
+from multiarch.nodes.model import Tags
 
 HTTPS = 443
 _SEVERAL = {"ecr": ("ecr.api", "ecr.dkr")}
@@ -27,7 +27,7 @@ class EndpointsArgs:
     """``services`` are short names (``ecr`` stands for two), ``cidr`` the VPC's range, one private subnet per zone."""
 
     cluster: str
-    tags: Pairs
+    tags: Tags
     account: Account
     services: Sequence[str]
     vpc_id: pulumi.Input[str]

@@ -10,7 +10,7 @@ from pulumi_aws import cloudwatch, sqs
 from components.account import Account
 from components.component import Component
 from multiarch.autoscaling.iam import INTERRUPTION_EVENTS, event_pattern, interruption_queue_policy, text
-from multiarch.nodes.model import Pairs
+from multiarch.nodes.model import Tags
 
 # Seconds: a spot instance is gone two minutes after its warning, so what is older than this is of no use.
 _RETENTION = 300
@@ -21,7 +21,7 @@ class InterruptionQueueArgs:
     """``queue`` is the queue's own name, which Karpenter is given."""
 
     cluster: str
-    tags: Pairs
+    tags: Tags
     account: Account
     queue: str
 

@@ -19,7 +19,7 @@ from components.node_pools import NodePools, NodePoolsArgs
 from components.node_role import NodeRole, NodeRoleArgs
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.facts.taints import Taint
-from multiarch.nodes.model import Pairs
+from multiarch.nodes.model import Tags
 
 NAME = "karpenter"
 CRDS = "karpenter-crd"
@@ -38,12 +38,12 @@ class KarpenterArgs:
     plan: KarpenterPlan
     cluster: str
     cluster_name: pulumi.Input[str]
-    tags: Pairs
+    tags: Tags
     account: Account
     arm64_taint: Taint | None
     controller_group: NodeGroup
     security_group_id: pulumi.Input[str]
-    discovery: Pairs
+    discovery: Tags
     session_log_group: str | None
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]

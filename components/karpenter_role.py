@@ -12,8 +12,8 @@ from pulumi_aws import iam
 from components import pod_identity
 from components.account import Account
 from components.component import Component
-from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, Place, karpenter_policies, text
-from multiarch.nodes.model import Pairs
+from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, ArnScope, karpenter_policies, text
+from multiarch.nodes.model import Tags
 
 SERVICE_ACCOUNT = "karpenter"
 
@@ -24,7 +24,7 @@ class KarpenterRoleArgs:
 
     cluster: str
     cluster_name: pulumi.Input[str]
-    tags: Pairs
+    tags: Tags
     account: Account
     node_role_arn: pulumi.Input[str]
     queue_arn: pulumi.Input[str]
@@ -85,8 +85,8 @@ def _documents(args: KarpenterRoleArgs) -> pulumi.Output[dict[str, str]]:
 
     def written(values: Sequence[str]) -> dict[str, str]:
         partition, region, id_, node_role_arn, queue_arn = values
-        place = Place(partition, region, id_, args.cluster)
-        documents = karpenter_policies(place, node_role_arn=node_role_arn, queue_arn=queue_arn)
+        scope = ArnScope(partition, region, id_, args.cluster)
+        documents = karpenter_policies(scope, node_role_arn=node_role_arn, queue_arn=queue_arn)
         return {name: text(document) for name, document in documents.items()}
 
     return known.apply(written)

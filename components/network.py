@@ -14,7 +14,7 @@ from components.account import Account
 from components.component import Component
 from components.endpoints import Endpoints, EndpointsArgs
 from multiarch.errors import Problem, StackError
-from multiarch.nodes.model import NodeGroupPlan, Pairs
+from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
 
 # EKS puts no control plane interface into these; they belong to regions with more zones than that.
@@ -32,10 +32,10 @@ class NetworkArgs:
     """
 
     cluster: str
-    tags: Pairs
+    tags: Tags
     account: Account
     plan: NewNetwork | ExistingNetwork
-    node_tags: Pairs = ()
+    node_tags: Tags = ()
 
 
 class Network(Component):

@@ -13,7 +13,7 @@ from components import launch_template
 from components.component import Component
 from components.node_role import NodeRole
 from multiarch.errors import OutsideError
-from multiarch.nodes.model import BootstrapCase, CapacityType, ClusterFacts, NodeGroupKind, NodeGroupPlan, Pairs
+from multiarch.nodes.model import BootstrapCase, CapacityType, ClusterFacts, NodeGroupKind, NodeGroupPlan, Tags
 
 CLUSTER_TAG = "multiarch-eks/cluster"
 GROUP_TAG = "multiarch-eks/node-group"
@@ -31,13 +31,13 @@ class NodeGroupArgs:
     cluster: str
     cluster_name: pulumi.Input[str]
     kubernetes_version: str
-    tags: Pairs
+    tags: Tags
     facts: pulumi.Output[ClusterFacts]
     security_group_id: pulumi.Input[str]
     role: NodeRole
     subnet_ids: Sequence[pulumi.Input[str]]
     ready: Sequence[pulumi.Resource]
-    autoscaler_tags: Pairs = ()
+    autoscaler_tags: Tags = ()
 
 
 class NodeGroup(Component):

@@ -12,7 +12,7 @@ from components.component import Component
 from components.node_group import CLUSTER_TAG
 from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
-from multiarch.nodes.model import Pairs
+from multiarch.nodes.model import Tags
 
 # A node goes when its pods have left, and these may have disruption budgets of their own.
 DRAIN_WITHIN = "30m"
@@ -30,7 +30,7 @@ class NodePoolsArgs:
     node_class: NodeClassPlan
     pools: Sequence[NodePoolPlan]
     cluster: str
-    tags: Pairs
+    tags: Tags
     role: pulumi.Output[str]
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]

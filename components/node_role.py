@@ -10,7 +10,7 @@ from pulumi_aws import eks, iam
 from components import policies
 from components.account import Account
 from components.component import Component
-from multiarch.nodes.model import NodeGroupKind, Pairs
+from multiarch.nodes.model import NodeGroupKind, Tags
 
 # Source: EKS user guide, "Amazon EKS node IAM role"; the last one is how people reach a node, as there is no SSH.
 MANAGED_POLICIES = (
@@ -30,7 +30,7 @@ class NodeRoleArgs:
 
     cluster: str
     cluster_name: pulumi.Input[str]
-    tags: Pairs
+    tags: Tags
     account: Account
     kind: NodeGroupKind | None
     session_log_group: str | None

@@ -34,7 +34,7 @@ from components.session import Session, SessionArgs
 from components.storage_class import DefaultStorageClass, DefaultStorageClassArgs
 from multiarch.autoscaling.karpenter import discovery_tags
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
-from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan, Pairs
+from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan, Tags
 from multiarch.stack.model import Plan
 
 
@@ -287,7 +287,7 @@ class Platform(Component):
             opts=self.child("karpenter"),
         )
 
-    def _discovery(self) -> Pairs:
+    def _discovery(self) -> Tags:
         """Return the tags by which Karpenter finds subnets and security groups; none without Karpenter."""
         return discovery_tags(self._plan.cluster.name) if self._plan.autoscaling.karpenter else ()
 

@@ -10,7 +10,7 @@ import pulumi
 from pulumi_aws import cloudwatch, ssm
 
 from components.component import Component
-from multiarch.nodes.model import Pairs
+from multiarch.nodes.model import Tags
 from multiarch.stack.model import SessionPlan
 
 
@@ -19,7 +19,7 @@ class SessionArgs:
     """``key_arn`` encrypts the log group."""
 
     cluster: str
-    tags: Pairs
+    tags: Tags
     plan: SessionPlan
     key_arn: pulumi.Input[str]
 

@@ -9,7 +9,7 @@ import pulumi
 
 from components import kubernetes_api
 from components.component import Component
-from multiarch.nodes.model import Pairs
+from multiarch.nodes.model import Tags
 
 NAME = "gp3"
 
@@ -19,7 +19,7 @@ class DefaultStorageClassArgs:
     """``provider`` reaches the Kubernetes API; ``ready`` is what provisions volumes."""
 
     cluster: str
-    tags: Pairs
+    tags: Tags
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
 

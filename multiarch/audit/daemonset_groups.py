@@ -25,8 +25,8 @@ from multiarch.facts.labels import (
 )
 from multiarch.facts.taints import Effect, Taint
 from multiarch.kubernetes.source import LoadedObject, placed
-from multiarch.manifests.values import ManifestError, ObjectReference, Value
-from multiarch.nodes.model import NodeGroupPlan, Pairs
+from multiarch.manifests.values import Labels, ManifestError, ObjectReference, Value
+from multiarch.nodes.model import NodeGroupPlan
 from multiarch.stack.model import NewNetwork, Plan
 
 NODE_NAME = "metadata.name"
@@ -84,7 +84,7 @@ class _Plan:
         own = owner.zones if isinstance(owner, NodeGroupPlan) else ()
         if {ZONE, *(old for old, new in REPLACED_BY.items() if new == ZONE)} & set(self.keys):
             zones = own or self.zones or (None,)
-        counted: Counter[tuple[Pairs, frozenset[str]]] = Counter()
+        counted: Counter[tuple[Labels, frozenset[str]]] = Counter()
         for instance in types:
             for zone in zones:
                 labels = node_labels(owner, instance, zone=zone, region=self.region)
@@ -108,7 +108,7 @@ class _Plan:
             yield self.group(pool, name, "NodePool", found)
 
 
-def _kept(labels: Mapping[str, str]) -> Pairs:
+def _kept(labels: Mapping[str, str]) -> Labels:
     return tuple(sorted(labels.items()))
 
 

@@ -44,7 +44,7 @@ Source: https://karpenter.sh/v1.14/reference/cloudformation/#interruption-handli
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ArnScope:
     """What ARNs are made of: ``partition`` such as ``aws`` or ``aws-cn``, ``account`` of twelve digits."""
 
     partition: str
@@ -98,17 +98,17 @@ def cluster_autoscaler_policy(cluster: str) -> Document:
     return _document(_allow("Read", read, "*"), _allow("ChangeOwnGroups", write, "*", owned))
 
 
-def karpenter_policies(place: Place, *, node_role_arn: str, queue_arn: str) -> Mapping[str, Document]:
+def karpenter_policies(scope: ArnScope, *, node_role_arn: str, queue_arn: str) -> Mapping[str, Document]:
     """Return Karpenter's six policies by their names, :data:`KARPENTER_POLICY_NAMES`.
 
     Statement ids, actions, resources and conditions are those that Karpenter 1.14 documents.
     Source: https://karpenter.sh/v1.14/reference/cloudformation/#controller-authorization
     """
     policies = {
-        "node-lifecycle": _node_lifecycle(place),
-        "iam-integration": _iam_integration(place, node_role_arn),
+        "node-lifecycle": _node_lifecycle(scope),
+        "iam-integration": _iam_integration(scope, node_role_arn),
         "eks-integration": _document(
-            _allow("AllowAPIServerEndpointDiscovery", ["eks:DescribeCluster"], place.cluster_arn)
+            _allow("AllowAPIServerEndpointDiscovery", ["eks:DescribeCluster"], scope.cluster_arn)
         ),
         "interruption": _document(
             _allow(
@@ -122,10 +122,10 @@ def karpenter_policies(place: Place, *, node_role_arn: str, queue_arn: str) -> M
                 "AllowZonalShiftStatusReadOnly",
                 ["arc-zonal-shift:GetManagedResource"],
                 "*",
-                {"StringEquals": {"arc-zonal-shift:ResourceIdentifier": place.cluster_arn}},
+                {"StringEquals": {"arc-zonal-shift:ResourceIdentifier": scope.cluster_arn}},
             )
         ),
-        "resource-discovery": _resource_discovery(place),
+        "resource-discovery": _resource_discovery(scope),
     }
     return {name: policies[name] for name in KARPENTER_POLICY_NAMES}
 
@@ -157,17 +157,17 @@ def event_pattern(name: str) -> Document:
     return {"source": [source], "detail-type": [detail_type]}
 
 
-def _node_lifecycle(place: Place) -> Document:
+def _node_lifecycle(scope: ArnScope) -> Document:
     """Launch, tag and end instances, but only those that carry the cluster's tags or are being given them."""
     launch = ["ec2:CreateFleet", "ec2:RunInstances"]
     # What an EC2NodeClass may select: launching into it changes nothing about it.
-    given = [*place.images(), *place.ec2("security-group", "subnet", "capacity-reservation", "placement-group")]
-    made = place.ec2("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")
-    owned = _owned("aws:ResourceTag", place)
-    requested = _owned("aws:RequestTag", place, named=True)
+    given = [*scope.images(), *scope.ec2("security-group", "subnet", "capacity-reservation", "placement-group")]
+    made = scope.ec2("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")
+    owned = _owned("aws:ResourceTag", scope)
+    requested = _owned("aws:RequestTag", scope, named=True)
     return _document(
         _allow("AllowScopedEC2InstanceAccessActions", launch, given),
-        _allow("AllowScopedEC2LaunchTemplateAccessActions", launch, place.ec2("launch-template"), owned),
+        _allow("AllowScopedEC2LaunchTemplateAccessActions", launch, scope.ec2("launch-template"), owned),
         _allow("AllowScopedEC2InstanceActionsWithTags", [*launch, "ec2:CreateLaunchTemplate"], made, requested),
         _allow(
             "AllowScopedResourceCreationTagging",
@@ -181,11 +181,11 @@ def _node_lifecycle(place: Place) -> Document:
         _allow(
             "AllowScopedResourceTagging",
             ["ec2:CreateTags"],
-            place.ec2("instance"),
+            scope.ec2("instance"),
             _merged(
                 owned,
                 {
-                    "StringEqualsIfExists": {"aws:RequestTag/eks:eks-cluster-name": place.cluster},
+                    "StringEqualsIfExists": {"aws:RequestTag/eks:eks-cluster-name": scope.cluster},
                     "ForAllValues:StringEquals": {
                         "aws:TagKeys": ["eks:eks-cluster-name", "karpenter.sh/nodeclaim", "Name"]
                     },
@@ -195,18 +195,18 @@ def _node_lifecycle(place: Place) -> Document:
         _allow(
             "AllowScopedDeletion",
             ["ec2:DeleteLaunchTemplate", "ec2:TerminateInstances"],
-            place.ec2("instance", "launch-template"),
+            scope.ec2("instance", "launch-template"),
             owned,
         ),
     )
 
 
-def _iam_integration(place: Place, node_role_arn: str) -> Document:
+def _iam_integration(scope: ArnScope, node_role_arn: str) -> Document:
     """Make instance profiles of the node role, and touch only those that it made for this cluster and region."""
     any_class = "karpenter.k8s.aws/ec2nodeclass"
-    owned = _profile("aws:ResourceTag", place)
+    owned = _profile("aws:ResourceTag", scope)
     requested = _merged(
-        _profile("aws:RequestTag", place), {"StringEquals": {"aws:RequestTag/eks:eks-cluster-name": place.cluster}}
+        _profile("aws:RequestTag", scope), {"StringEquals": {"aws:RequestTag/eks:eks-cluster-name": scope.cluster}}
     )
     services = ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]
     return _document(
@@ -219,13 +219,13 @@ def _iam_integration(place: Place, node_role_arn: str) -> Document:
         _allow(
             "AllowScopedInstanceProfileCreationActions",
             ["iam:CreateInstanceProfile"],
-            place.instance_profiles,
+            scope.instance_profiles,
             _merged(requested, {"StringLike": {f"aws:RequestTag/{any_class}": "*"}}),
         ),
         _allow(
             "AllowScopedInstanceProfileTagActions",
             ["iam:TagInstanceProfile"],
-            place.instance_profiles,
+            scope.instance_profiles,
             _merged(
                 owned,
                 requested,
@@ -235,13 +235,13 @@ def _iam_integration(place: Place, node_role_arn: str) -> Document:
         _allow(
             "AllowScopedInstanceProfileActions",
             ["iam:AddRoleToInstanceProfile", "iam:DeleteInstanceProfile", "iam:RemoveRoleFromInstanceProfile"],
-            place.instance_profiles,
+            scope.instance_profiles,
             _merged(owned, {"StringLike": {f"aws:ResourceTag/{any_class}": "*"}}),
         ),
     )
 
 
-def _resource_discovery(place: Place) -> Document:
+def _resource_discovery(scope: ArnScope) -> Document:
     described = (
         "CapacityReservations",
         "Images",
@@ -260,33 +260,33 @@ def _resource_discovery(place: Place) -> Document:
             "AllowRegionalReadActions",
             [f"ec2:Describe{what}" for what in described],
             "*",
-            {"StringEquals": {"aws:RequestedRegion": place.region}},
+            {"StringEquals": {"aws:RequestedRegion": scope.region}},
         ),
         _allow(
             "AllowSSMReadActions",
             ["ssm:GetParameter"],
-            f"arn:{place.partition}:ssm:{place.region}::parameter/aws/service/*",
+            f"arn:{scope.partition}:ssm:{scope.region}::parameter/aws/service/*",
         ),
         _allow("AllowPricingReadActions", ["pricing:GetProducts"], "*"),
         _allow("AllowUnscopedInstanceProfileListAction", ["iam:ListInstanceProfiles"], "*"),
-        _allow("AllowInstanceProfileReadActions", ["iam:GetInstanceProfile"], place.instance_profiles),
+        _allow("AllowInstanceProfileReadActions", ["iam:GetInstanceProfile"], scope.instance_profiles),
     )
 
 
-def _owned(where: str, place: Place, *, named: bool = False) -> _Conditions:
+def _owned(where: str, scope: ArnScope, *, named: bool = False) -> _Conditions:
     """Tags of what Karpenter launches for a cluster; ``named`` adds the one that only requests carry."""
-    equals: dict[str, str | list[str]] = {f"{where}/kubernetes.io/cluster/{place.cluster}": "owned"}
+    equals: dict[str, str | list[str]] = {f"{where}/kubernetes.io/cluster/{scope.cluster}": "owned"}
     if named:
-        equals[f"{where}/eks:eks-cluster-name"] = place.cluster
+        equals[f"{where}/eks:eks-cluster-name"] = scope.cluster
     return {"StringEquals": equals, "StringLike": {f"{where}/karpenter.sh/nodepool": "*"}}
 
 
-def _profile(where: str, place: Place) -> _Conditions:
+def _profile(where: str, scope: ArnScope) -> _Conditions:
     """Tags of the instance profiles that Karpenter makes: IAM knows no region, so the region is a tag too."""
     return {
         "StringEquals": {
-            f"{where}/kubernetes.io/cluster/{place.cluster}": "owned",
-            f"{where}/topology.kubernetes.io/region": place.region,
+            f"{where}/kubernetes.io/cluster/{scope.cluster}": "owned",
+            f"{where}/topology.kubernetes.io/region": scope.region,
         }
     }
 

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from multiarch.autoscaling.model import Budget, NodeClassPlan, NodePoolPlan
 from multiarch.facts.ami_families import AmiFamily, devices
-from multiarch.nodes.model import Pairs
+from multiarch.nodes.model import Tags
 
 Manifest = dict[str, object]
 _CLASS_GROUP = "karpenter.k8s.aws"
 _DISCOVERY_TAG = "karpenter.sh/discovery"
 
 
-def discovery_tags(cluster: str) -> Pairs:
+def discovery_tags(cluster: str) -> Tags:
     """Return the tags of the stack's own subnets and of the security group that Karpenter's nodes are to use."""
     return ((_DISCOVERY_TAG, cluster),)
 
 
-def node_class_manifest(plan: NodeClassPlan, *, cluster: str, role: object, tags: Pairs) -> Manifest:
+def node_class_manifest(plan: NodeClassPlan, *, cluster: str, role: object, tags: Tags) -> Manifest:
     """Return the EC2NodeClass. ``role`` is the node role's name, or what will become it; ``tags`` go onto instances.
 
     Subnets that are not the stack's own are named one by one: a tag on them has one value, and two stacks may use the

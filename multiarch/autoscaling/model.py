@@ -8,7 +8,8 @@ from enum import StrEnum
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.taints import Taint
-from multiarch.nodes.model import CapacityType, Derived, Pairs
+from multiarch.manifests.values import Labels
+from multiarch.nodes.model import CapacityType, Derived, Tags
 
 
 class Autoscaler(StrEnum):
@@ -67,7 +68,7 @@ class ClusterAutoscalerPlan:
     chart_version: str
     image_tag: str
     priorities: tuple[Priority, ...]
-    tags: tuple[tuple[str, Pairs], ...]
+    tags: tuple[tuple[str, Tags], ...]
     scale_down: ScaleDown
     service_monitor: bool
     cordoned: tuple[str, ...] = ()
@@ -111,7 +112,7 @@ class NodePoolPlan:
     capacities: tuple[Capacity, ...]
     requirements: tuple[Requirement, ...]
     instance_types: tuple[InstanceType, ...]
-    labels: Pairs
+    labels: Labels
     taints: tuple[Taint, ...]
     node_class: str
     cpu_limit: int | None

@@ -9,7 +9,8 @@ from multiarch.errors import KeyPath
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
-from multiarch.nodes.model import CapacityType, Pairs
+from multiarch.manifests.values import Labels
+from multiarch.nodes.model import CapacityType, Tags
 
 ROOT: KeyPath = ("autoscaling",)
 
@@ -31,7 +32,7 @@ class AutoscalingContext:
     region: str | None
     zones: tuple[str, ...]
     subnet_ids: tuple[str, ...]
-    tags: Pairs
+    tags: Tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class PoolSpec:
     min_generation: int
     sizes: tuple[str, ...]
     zones: tuple[str, ...]
-    labels: Pairs
+    labels: Labels
     taints: tuple[str, ...]
     arm64_taint: bool
     weight: int | None

@@ -11,7 +11,7 @@ from multiarch.autoscaling.node_labels import group_labels
 from multiarch.errors import KeyPath
 from multiarch.facts.instance_types import Accelerator
 from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
-from multiarch.nodes.model import NodeGroupPlan, Pairs
+from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.report import Report
 
 _PREFIX = "k8s.io/cluster-autoscaler/"
@@ -31,7 +31,7 @@ def cluster_tag(cluster: str) -> str:
     return f"{_PREFIX}{cluster}"
 
 
-def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Pairs:
+def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Tags:
     """Return the tags of a group's Auto Scaling Group, sorted by key."""
     tags = {ENABLED_TAG: "true", cluster_tag(cluster): "owned"}
     tags |= {f"{LABEL_TAG}{key}": value for key, value in group_labels(group).items()}
@@ -41,7 +41,7 @@ def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Pairs:
     return tuple(sorted(tags.items()))
 
 
-def check_tags(group: NodeGroupPlan, tags: Pairs, own: int, report: Report) -> None:
+def check_tags(group: NodeGroupPlan, tags: Tags, own: int, report: Report) -> None:
     """Report keys and values that AWS refuses, and more tags than a group takes; ``own`` is the stack's number."""
     path: KeyPath = group.path
     for key, value in tags:

@@ -7,7 +7,8 @@ from multiarch.facts.ami_families import AmiFamily, family_facts
 from multiarch.facts.instance_types import InstanceType, instance_type, why_not_eks
 from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_name, why_not_managed_taint
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
-from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind, Pairs, Sizes
+from multiarch.manifests.values import Labels
+from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind, Sizes
 from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import (
@@ -108,7 +109,7 @@ def check_sizes(spec: NodeGroupSpec, report: Report) -> Sizes:
     return Sizes(spec.minimum, desired, spec.maximum)
 
 
-def check_labels(spec: NodeGroupSpec, report: Report) -> Pairs:
+def check_labels(spec: NodeGroupSpec, report: Report) -> Labels:
     """Labels that the kubelet may set on its own node."""
     managed = spec.kind is NodeGroupKind.MANAGED
     for key, value in spec.labels:

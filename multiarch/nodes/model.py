@@ -10,9 +10,10 @@ from multiarch.facts.ami_families import AmiFamily, AmiType
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.taints import Taint
+from multiarch.manifests.values import Labels
 
-Pairs = tuple[tuple[str, str], ...]
-"""A mapping as sorted pairs: hashable, and the same bytes every time."""
+Tags = tuple[tuple[str, str], ...]
+"""AWS tags, sorted by key: hashable, and the same bytes every time."""
 
 
 class NodeGroupKind(StrEnum):
@@ -119,7 +120,7 @@ class NodeGroupPlan:
     ami: AmiSource
     capacity_type: CapacityType
     sizes: Sizes
-    labels: Pairs
+    labels: Labels
     taints: tuple[Taint, ...]
     max_pods: int
     max_pods_written: bool

@@ -8,7 +8,8 @@ from multiarch.errors import KeyPath
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
-from multiarch.nodes.model import CapacityType, NodeGroupKind, Pairs
+from multiarch.manifests.values import Labels
+from multiarch.nodes.model import CapacityType, NodeGroupKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class NodeGroupSpec:
     ami_id: str | None
     ami_release: str | None
     disk_size: int
-    labels: Pairs
+    labels: Labels
     taints: tuple[str, ...]
     arm64_taint: bool
     mode: str | None

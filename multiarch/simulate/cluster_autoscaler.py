@@ -19,13 +19,8 @@ from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology import Placements
-from multiarch.simulate.model import Batch
+from multiarch.simulate.model import Batch, Reasons, Waiting
 from multiarch.simulate.nodes import Nodes
-
-Waiting = dict[Batch, list[Pod]]
-"""Pods without a node, by batch, in their order."""
-Reasons = dict[tuple[int, str], str]
-"""Why a group took no pod of a batch when it was tried, by the batch's number and the group's name."""
 
 
 @dataclass(frozen=True, slots=True)

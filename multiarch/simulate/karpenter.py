@@ -22,8 +22,7 @@ from multiarch.scheduling.reasons import Cause
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology import Placements
 from multiarch.simulate.batches import domains_of
-from multiarch.simulate.cluster_autoscaler import Reasons, Waiting
-from multiarch.simulate.model import Batch
+from multiarch.simulate.model import Batch, Reasons, Waiting
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.pools import Offer, Pool, first, relaxations
 

@@ -123,3 +123,9 @@ class Batch:
     def sample(self) -> Pod:
         """One of the pods."""
         return self.pods[0]
+
+
+Waiting = dict[Batch, list[Pod]]
+"""Pods without a node, by batch, in their order."""
+Reasons = dict[tuple[int, str], str]
+"""Why a group took no pod of a batch when it was tried, by the batch's number and the group's name."""

@@ -10,8 +10,7 @@ from itertools import takewhile
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
-from multiarch.simulate.cluster_autoscaler import Reasons
-from multiarch.simulate.model import Answer, Batch, PodPlacement
+from multiarch.simulate.model import Answer, Batch, PodPlacement, Reasons
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.pools import Pool, bits, relaxations
 

@@ -18,10 +18,10 @@ from multiarch.scheduling.fit import Fit, unmodelled
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import asked_values, batches_of, mentioned
-from multiarch.simulate.cluster_autoscaler import Reasons, ScalableGroup, Waiting, grow
+from multiarch.simulate.cluster_autoscaler import ScalableGroup, grow
 from multiarch.simulate.karpenter import Karpenter
 from multiarch.simulate.live import Live, start_full
-from multiarch.simulate.model import Batch, GroupOutcome, Simulation, WorkloadOutcome
+from multiarch.simulate.model import Batch, GroupOutcome, Reasons, Simulation, Waiting, WorkloadOutcome
 from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.notes import notes_on
 from multiarch.simulate.pools import Pool

@@ -8,7 +8,7 @@ from enum import StrEnum
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
 from multiarch.facts.taints import Taint
-from multiarch.nodes.model import NodeGroupPlan, Pairs
+from multiarch.nodes.model import NodeGroupPlan, Tags
 
 
 class Nat(StrEnum):
@@ -112,7 +112,7 @@ class Plan:
     team: str
     environment: str
     region: str | None
-    tags: Pairs
+    tags: Tags
     cluster: ClusterPlan
     network: NewNetwork | ExistingNetwork
     arm64_taint: Taint | None

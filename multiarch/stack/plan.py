@@ -12,7 +12,7 @@ from multiarch.errors import KeyPath, StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
-from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan, Pairs
+from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan, Tags
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
@@ -151,7 +151,7 @@ def _arm64_taint(words: StackWords, report: Report) -> Taint | None:
         return None
 
 
-def _tags(words: StackWords) -> Pairs:
+def _tags(words: StackWords) -> Tags:
     own = {
         "team": words.team,
         "environment": words.environment,

@@ -11,7 +11,7 @@ import pytest
 from multiarch.autoscaling.iam import (
     INTERRUPTION_EVENTS,
     KARPENTER_POLICY_NAMES,
-    Place,
+    ArnScope,
     cluster_autoscaler_policy,
     event_pattern,
     interruption_queue_policy,
@@ -69,7 +69,7 @@ def test_each_statement_has_the_documented_actions_resources_and_conditions(fact
 
 @pytest.mark.parametrize(("partition", "region"), [("aws-cn", "cn-north-1"), ("aws-us-gov", "us-gov-west-1")])
 def test_no_policy_names_anything_of_another_partition_or_region(partition: str, region: str) -> None:
-    place = Place(partition, region, "111122223333", "shop-dev")
+    place = ArnScope(partition, region, "111122223333", "shop-dev")
     role, queue = (each.replace("arn:aws:", f"arn:{partition}:").replace("eu-west-1", region) for each in (ROLE, QUEUE))
     for document in karpenter_policies(place, node_role_arn=role, queue_arn=queue).values():
         for arn in re.findall(r'"(arn:[^"]*)"', text(document)):
@@ -78,7 +78,7 @@ def test_no_policy_names_anything_of_another_partition_or_region(partition: str,
 
 @pytest.mark.parametrize("name", KARPENTER_POLICY_NAMES)
 def test_each_policy_fits_into_a_managed_policy_with_the_longest_names(name: str) -> None:
-    place = Place("aws-us-gov", "us-gov-east-1", "111122223333", "c" * 100)
+    place = ArnScope("aws-us-gov", "us-gov-east-1", "111122223333", "c" * 100)
     role = f"arn:aws-us-gov:iam::111122223333:role/{'r' * 64}"
     queue = f"arn:aws-us-gov:sqs:us-gov-east-1:111122223333:{'q' * 80}"
     document = karpenter_policies(place, node_role_arn=role, queue_arn=queue)[name]
