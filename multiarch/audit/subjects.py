@@ -12,7 +12,7 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.kubernetes.source import LoadedObject
-from multiarch.manifests.kinds import embedded
+from multiarch.manifests.kinds import pod_template_of
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS
 from multiarch.manifests.templates import Template, UnknownContainers, templates_in
 from multiarch.manifests.values import ManifestError, Value
@@ -191,10 +191,7 @@ class _Gathered:
 
 
 def _pods_of(template: Template) -> int:
-    spec = template.written.get("spec")
-    if not isinstance(spec, Mapping):
-        return 1
-    found = embedded(template.kind, as_pod_spec(spec))
+    found = pod_template_of(template.kind, Value(template.written, template.spec.reference))
     return 1 if found is None else found.count
 
 

@@ -10,16 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from multiarch.kubernetes.source import LoadedObject, Source, placed
+from multiarch.manifests.containers import pod_specs_in
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 
 _LISTS = ("initContainers", "containers", "ephemeralContainers")
-_NOT_SEARCHED = frozenset(("metadata", "status"))
-"""Parts of an object that describe it: what they say about images is not what will run."""
 _NAMES = ("name", "generateName", "namespace")
-_DEEPEST = 24
-"""Levels of nesting. A pod spec is six levels deep in a CronJob; what is deeper than this is no manifest."""
 
 
 class ContainerRole(StrEnum):
@@ -177,38 +175,14 @@ def top_of(start: WorkloadKey, owners: Mapping[WorkloadKey, WorkloadKey]) -> Wor
 
 def _uses_of(content: Mapping[str, object], workload: WorkloadKey) -> Iterator[ImageUse]:
     own = _mapping(_mapping(content.get("metadata")).get("labels"))
-    for part, value in content.items():
-        if part not in _NOT_SEARCHED:
-            yield from _searched(value, workload, own)
-
-
-def _searched(value: object, workload: WorkloadKey, labels: Mapping[str, object], depth: int = 0) -> Iterator[ImageUse]:
-    """Find pod specs at any depth: mappings whose ``containers`` are a list of named containers."""
-    if depth > _DEEPEST:
-        return
-    if isinstance(value, list):
-        for element in value:
-            yield from _searched(element, workload, labels, depth + 1)
-        return
-    if not isinstance(value, Mapping):
-        return
-    if _holds_containers(value):
-        yield from _of_pod_spec(value, workload, labels)
-        return
-    # Beside a template's spec stand its labels.
-    inner = {**labels, **_mapping(_mapping(value.get("metadata")).get("labels"))}
-    for part, element in value.items():
-        if part not in _NOT_SEARCHED:
-            yield from _searched(element, workload, inner, depth + 1)
-
-
-def _holds_containers(value: Mapping[str, object]) -> bool:
-    containers = value.get("containers")
-    return (
-        isinstance(containers, list)
-        and bool(containers)
-        and all(isinstance(each, Mapping) and "name" in each for each in containers)
-    )
+    for path, spec in pod_specs_in(content):
+        labels = dict(own)
+        here: Any = content
+        for key in path[:-1]:
+            # Pod templates have labels beside their spec.
+            here = here[key]
+            labels.update(_mapping(_mapping(_mapping(here).get("metadata")).get("labels")))
+        yield from _of_pod_spec(spec, workload, labels)
 
 
 def _of_pod_spec(spec: Mapping[str, object], workload: WorkloadKey, labels: Mapping[str, object]) -> Iterator[ImageUse]:

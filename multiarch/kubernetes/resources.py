@@ -8,9 +8,11 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
+from multiarch.manifests.kinds import POD_SPECS
+
 
 class Kind(StrEnum):
-    """Kinds of objects that can be listed. Secrets are not among them: see ``Cluster.pull_secret``."""
+    """Kinds of objects that can be listed. Secrets are not among them: see ``Cluster.secret``."""
 
     POD = "Pod"
     REPLICATION_CONTROLLER = "ReplicationController"
@@ -94,18 +96,11 @@ def lean(value: dict[str, Any]) -> dict[str, Any]:
     (metadata.get("annotations") or {}).pop(_APPLIED, None)
     if value.get("kind") == Kind.NODE:
         (value.get("status") or {}).pop("images", None)
-    pod = _pod_spec(value)
+    pod: Any = value
+    for step in POD_SPECS.get(str(value.get("kind")), ()):
+        pod = pod.get(step) or {}
     for key in ("containers", "initContainers", "ephemeralContainers"):
         for container in pod.get(key) or ():
             for part in _NOT_OF_CONTAINERS:
                 container.pop(part, None)
     return value
-
-
-def _pod_spec(value: dict[str, Any]) -> dict[str, Any]:
-    spec: dict[str, Any] = value.get("spec") or {}
-    if value.get("kind") == Kind.POD:
-        return spec
-    if value.get("kind") == Kind.CRON_JOB:
-        spec = (spec.get("jobTemplate") or {}).get("spec") or {}
-    return (spec.get("template") or {}).get("spec") or {}

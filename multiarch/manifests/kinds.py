@@ -1,4 +1,4 @@
-"""Which kinds of objects embed a pod's spec, where, and how many pods they make at a time."""
+"""Which kinds of objects have a pod template, where, and how many pods they make at a time."""
 
 from __future__ import annotations
 
@@ -6,73 +6,82 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from multiarch.errors import KeyPath
 from multiarch.manifests.values import Value
 
 DAEMON_SET = "DaemonSet"
+_TEMPLATE: KeyPath = ("spec", "template")
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
-    """A pod template in an object: where it stands, how many pods it makes, and the first one's number."""
+class PodTemplate:
+    """The pod template of an object, how many pods it makes, and the number in the first one's name."""
 
-    template: Value
+    value: Value
     count: int
     first: int = 0
 
 
-def _replicas(spec: Value) -> Embedded:
-    return Embedded(spec["template"], spec["replicas"].whole(1, least=0))
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """``template`` leads from the object to the pod template; ``count`` and ``first`` read the object's ``spec``."""
+
+    count: Callable[[Value], int]
+    first: Callable[[Value], int] = lambda _: 0
+    template: KeyPath = _TEMPLATE
 
 
-def _stateful_set(spec: Value) -> Embedded:
-    first = spec["ordinals"]["start"].whole(0, least=0)
-    return Embedded(spec["template"], spec["replicas"].whole(1, least=0), first)
+def _replicas(spec: Value) -> int:
+    return spec["replicas"].whole(1, least=0)
 
 
-def _job(spec: Value) -> Embedded:
-    """A job runs as many pods at once as it may, none while it is suspended."""
+def _parallel(spec: Value) -> int:
+    """A Job runs as many pods at once as it may, and none while it is suspended."""
     count = spec["parallelism"].whole(1, least=0)
     if not spec["completions"].missing:
         count = min(count, spec["completions"].whole(0, least=0))
-    return Embedded(spec["template"], 0 if spec["suspend"].truth() else count)
+    return 0 if spec["suspend"].truth() else count
 
 
-def _cron_job(spec: Value) -> Embedded:
-    """One run's job."""
-    job = _job(spec["jobTemplate"]["spec"])
-    return Embedded(job.template, 0 if spec["suspend"].truth() else job.count)
+def _of_one_run(spec: Value) -> int:
+    count = _parallel(spec["jobTemplate"]["spec"])
+    return 0 if spec["suspend"].truth() else count
 
 
-def _daemon_set(spec: Value) -> Embedded:
-    return Embedded(spec["template"], 1)
-
-
-KINDS: Mapping[str, Callable[[Value], Embedded]] = MappingProxyType(
+KINDS: Mapping[str, _Kind] = MappingProxyType(
     {
-        "CronJob": _cron_job,
-        DAEMON_SET: _daemon_set,
-        "Deployment": _replicas,
-        "Job": _job,
-        "ReplicaSet": _replicas,
-        "ReplicationController": _replicas,
-        "StatefulSet": _stateful_set,
+        "CronJob": _Kind(_of_one_run, template=("spec", "jobTemplate", *_TEMPLATE)),
+        DAEMON_SET: _Kind(lambda _: 1),
+        "Deployment": _Kind(_replicas),
+        "Job": _Kind(_parallel),
+        "ReplicaSet": _Kind(_replicas),
+        "ReplicationController": _Kind(_replicas),
+        "StatefulSet": _Kind(_replicas, lambda spec: spec["ordinals"]["start"].whole(0, least=0)),
     }
 )
+POD_SPECS: Mapping[str, KeyPath] = MappingProxyType(
+    {"Pod": ("spec",), "PodTemplate": ("template", "spec")}
+    | {kind: (*row.template, "spec") for kind, row in KINDS.items()}
+)
+"""Where Kubernetes' own kinds have their pod spec."""
 
 
-def embedded(kind: str, spec: Value) -> Embedded | None:
-    """Find the pod template in an object's ``spec``; ``None`` where there is none.
+def pod_template_of(kind: str, content: Value) -> PodTemplate | None:
+    """The pod template of an object, ``None`` where it has none, as a Pod.
 
     A kind that is not known has one where ``spec.template.spec.containers`` is a list, and makes ``spec.replicas``
-    pods (1 if that is missing). A pod is not embedded in anything. Raises ManifestError for a known kind without its
-    template, and for counts that are none.
+    pods (1 if that is missing). Raises ManifestError for a known kind without its template, and for invalid counts.
     """
-    if kind in KINDS:
-        found = KINDS[kind](spec)
-        if found.template["spec"].missing:
-            raise found.template["spec"].error("is missing.")
-        return found
-    here: object = spec.raw
-    for key in ("template", "spec", "containers"):
-        here = here.get(key) if isinstance(here, Mapping) else None
-    return _replicas(spec) if isinstance(here, list | tuple) else None
+    row = KINDS.get(kind)
+    if row is None:
+        here: object = content.raw
+        for key in (*_TEMPLATE, "spec", "containers"):
+            here = here.get(key) if isinstance(here, Mapping) else None
+        if not isinstance(here, list | tuple):
+            return None
+        row = _Kind(_replicas)
+    spec, template = content["spec"], content.at(row.template)
+    found = PodTemplate(template, row.count(spec), row.first(spec))
+    if template["spec"].missing:
+        raise template["spec"].error("is missing.")
+    return found

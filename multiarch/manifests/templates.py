@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from multiarch.errors import KeyPath
-from multiarch.manifests.kinds import KINDS, embedded
+from multiarch.manifests.containers import pod_specs_in
+from multiarch.manifests.kinds import POD_SPECS, pod_template_of
 from multiarch.manifests.objects import Object, objects_in
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Labels, Value
 
 _GROUPS = frozenset(("", "apps", "batch", "extensions"))
 """API groups in which the kinds are Kubernetes' own; elsewhere the same name is another thing."""
-_NOT_SEARCHED = frozenset(("metadata", "status"))
-_DEEPEST = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,44 +114,13 @@ def _templates(each: Object, above: KeyPath) -> Iterator[Template | UnknownConta
 
 def _specs(each: Object) -> Iterator[Value | UnknownContainers]:
     group = each.value["apiVersion"].text().rpartition("/")[0]
-    if group in _GROUPS:
-        if each.kind == "Pod":
-            yield each.value["spec"]
-            return
-        if each.kind == "PodTemplate":
-            yield each.value["template"]["spec"]
-            return
-        found = embedded(each.kind, each.value["spec"]) if each.kind in KINDS else None
-        if found is not None:
-            yield found.template["spec"]
-            return
-    yield from _search(each.value, set(), 0)
-
-
-def _search(value: Value, seen: set[int], depth: int) -> Iterator[Value | UnknownContainers]:
-    raw = value.raw
-    if depth > _DEEPEST or not isinstance(raw, Mapping | list) or id(raw) in seen:
+    if group in _GROUPS and each.kind in POD_SPECS:
+        found = pod_template_of(each.kind, each.value)
+        yield each.value.at(POD_SPECS[each.kind]) if found is None else found.value["spec"]
         return
-    seen.add(id(raw))
-    if isinstance(raw, list):
-        for item in value.items():
-            yield from _search(item, seen, depth + 1)
-        return
-    if _has_containers(raw):
-        yield value if _in_a_template(value) else UnknownContainers(value.reference.title, value["containers"].path)
-        return
-    for key in raw:
-        if isinstance(key, str) and not (depth == 0 and key in _NOT_SEARCHED):
-            yield from _search(value[key], seen, depth + 1)
-
-
-def _has_containers(raw: Mapping[str, object]) -> bool:
-    found = raw.get("containers")
-    return (
-        isinstance(found, list)
-        and bool(found)
-        and all(isinstance(each, Mapping) and ("image" in each or "name" in each) for each in found)
-    )
+    for path, _ in pod_specs_in(each.value.mapping()):
+        spec = each.value.at(path)
+        yield spec if _in_a_template(spec) else UnknownContainers(spec.reference.title, spec["containers"].path)
 
 
 def _in_a_template(value: Value) -> bool:

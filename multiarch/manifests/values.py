@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from multiarch.errors import MultiarchError
+from multiarch.errors import KeyPath, MultiarchError
 from multiarch.manifests.quantities import QuantityError, parse_quantity
 
 Labels = tuple[tuple[str, str], ...]
@@ -79,6 +79,13 @@ class Value:
             return Value(None, self.reference, self, key)
         # dict first: asking for the abstract type takes longer than all the rest.
         return Value((raw if isinstance(raw, dict) else self.mapping()).get(key), self.reference, self, key)
+
+    def at(self, path: KeyPath) -> Value:
+        """The value that keys and indexes lead to. Raises ManifestError like the steps on the way."""
+        here = self
+        for key in path:
+            here = here[key] if isinstance(key, str) else list(here.items())[key]
+        return here
 
     def mapping(self) -> Mapping[str, object]:
         """The value as a mapping, empty if missing. Raises ManifestError for anything else."""

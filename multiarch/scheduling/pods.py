@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from multiarch.manifests.kinds import DAEMON_SET, Embedded, embedded
+from multiarch.manifests.kinds import DAEMON_SET, PodTemplate, pod_template_of
 from multiarch.manifests.objects import Object, Owner, objects_in
 from multiarch.manifests.values import Labels
 from multiarch.scheduling.pod_spec import PodSpec, PodSpecs
@@ -113,7 +113,7 @@ def kinds_without_pods(documents: Iterable[object]) -> tuple[tuple[str, int], ..
             continue  # there are thousands of them
         for each in objects_in(document, number):
             if each.kind != "Pod":
-                found = embedded(each.kind, each.value["spec"])
+                found = pod_template_of(each.kind, each.value)
                 counts[each.kind] += found is None or not found.count
     return tuple(sorted((+counts).items()))
 
@@ -139,22 +139,22 @@ def _pod(each: Object, specs: PodSpecs) -> Pod:
 
 
 def _workload(each: Object, made_by: set[tuple[str, str, str]], specs: PodSpecs) -> Workload | None:
-    found = embedded(each.kind, each.value["spec"])
+    found = pod_template_of(each.kind, each.value)
     if found is None or (each.key in made_by and each.kind != DAEMON_SET):
         return None
     return Workload(
         kind=each.kind,
         name=_named(each),
         namespace=each.namespace,
-        labels=found.template["metadata"]["labels"].pairs(),
+        labels=found.value["metadata"]["labels"].pairs(),
         spec=_spec_of(each, found, specs),
         count=found.count,
         first=found.first,
     )
 
 
-def _spec_of(each: Object, found: Embedded, specs: PodSpecs) -> PodSpec:
-    value = found.template["spec"]
+def _spec_of(each: Object, found: PodTemplate, specs: PodSpecs) -> PodSpec:
+    value = found.value["spec"]
     daemon = daemon_tolerations(value) if each.kind == DAEMON_SET else ()
     claims = (_VOLUME_CLAIMS,) if list(each.value["spec"]["volumeClaimTemplates"].items()) else ()
     return specs.read(value, more_tolerations=daemon, more_unmodelled=claims)

@@ -139,7 +139,7 @@ def test_what_cannot_be_read_is_unknown_with_the_reason_and_the_rest_goes_on(bot
         "good": WorkloadState.READY,
         "gone": WorkloadState.UNKNOWN,
     }
-    assert "'Maybe' is no operator" in rows["bad"].doubts[0]
+    assert "'Maybe' is not an operator" in rows["bad"].doubts[0]
     assert rows["bad"].doubts[0].startswith("shop.yaml:1, document 1: ")
     assert "in no pod template that is known here" in rows["odd"].doubts[0]
     assert "names no image" in rows["gone"].doubts[0]
