@@ -20,6 +20,8 @@ from multiarch.manifests.values import ManifestError
 from multiarch.patching.transform import SchedulingChange, transform
 from multiarch.yaml_text.additions import APPEND
 
+__all__ = ["architecture_transform"]
+
 Transform = Callable[[pulumi.ResourceTransformArgs], Awaitable[pulumi.ResourceTransformResult | None]]
 Selects = Callable[[pulumi.ResourceTransformArgs], bool]
 

@@ -15,6 +15,8 @@ from components.node_role import NodeRole
 from multiarch.errors import OutsideError
 from multiarch.nodes.model import BootstrapCase, CapacityType, ClusterFacts, NodeGroupKind, NodeGroupPlan, Tags
 
+__all__ = ["NodeGroup", "NodeGroupArgs"]
+
 CLUSTER_TAG = "multiarch-eks/cluster"
 GROUP_TAG = "multiarch-eks/node-group"
 

@@ -37,6 +37,8 @@ from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
 from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan, Tags
 from multiarch.stack.model import Plan
 
+__all__ = ["Platform", "PlatformArgs"]
+
 
 @dataclass(frozen=True, slots=True)
 class PlatformArgs:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from multiarch.rules import RULES, Severity
 
+__all__ = ["MultiarchError", "OutsideError", "Problem", "StackError", "UnknownFactError"]
+
 KeyPath = tuple[str | int, ...]
 """Keys and list indexes from 0, from some mapping on: ``("nodeGroups", "api", "instanceTypes", 0)``."""
 

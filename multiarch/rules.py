@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+__all__ = ["RULES", "Rule", "Severity"]
+
 
 class Severity(StrEnum):
     """How bad a problem is: an error refuses the stack, a warning is shown and passes."""

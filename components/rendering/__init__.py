@@ -23,6 +23,8 @@ from components.rendering.marked_values import Json, Where
 from components.rendering.recording import Recorded, Recorder
 from multiarch.stack.model import Plan
 
+__all__ = ["RenderedStack", "render"]
+
 PROJECT = "multiarch-eks"
 
 

@@ -11,6 +11,8 @@ from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType, Derived, Tags
 
+__all__ = ["Autoscaler", "AutoscalingPlan", "ClusterAutoscalerPlan", "KarpenterPlan", "NodePoolPlan"]
+
 
 class Autoscaler(StrEnum):
     """Who adds nodes."""

@@ -13,6 +13,8 @@ from types import MappingProxyType
 
 from multiarch.errors import UnknownFactError
 
+__all__ = ["Architecture"]
+
 
 class Architecture(StrEnum):
     """A node's architecture as the label ``kubernetes.io/arch`` spells it."""

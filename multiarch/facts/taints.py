@@ -12,6 +12,8 @@ from enum import StrEnum
 from multiarch.errors import MultiarchError
 from multiarch.facts.limits import NameKind, check_name
 
+__all__ = ["Effect", "Taint", "TaintSyntaxError", "parse_taint"]
+
 
 class Effect(StrEnum):
     """What a taint does to pods that do not tolerate it, in Kubernetes' spelling."""

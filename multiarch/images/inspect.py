@@ -13,6 +13,8 @@ from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import Manifest, Registry
 from multiarch.registry.reference import Reference, digest_fault
 
+__all__ = ["inspect"]
+
 DEEPEST = 4
 """Levels of indexes in indexes that are read. Nobody builds more than two."""
 MOST_READ = 64

@@ -10,6 +10,8 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture, image_platform
 from multiarch.registry.reference import Reference
 
+__all__ = ["Entry", "EntryKind", "ImageKind", "Inspected", "Judgement", "Platform", "Verdict", "parse_platform"]
+
 LINUX = "linux"
 _OTHER_SYSTEMS: Mapping[str, str] = {"macos": "darwin"}
 

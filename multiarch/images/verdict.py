@@ -19,6 +19,8 @@ from multiarch.registry.errors import RegistryError
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import Reference
 
+__all__ = ["judge"]
+
 _FALLBACKS: Mapping[Architecture, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
         Architecture.AMD64: (("386", ""),),

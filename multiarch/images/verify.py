@@ -20,6 +20,8 @@ from multiarch.images.verdict import judge
 from multiarch.registry.model import Descriptor, Registry
 from multiarch.registry.reference import Reference
 
+__all__ = ["Check", "Verification", "verify"]
+
 FOREIGN_KEPT = 10_000
 """Files of another architecture that are listed; more are counted."""
 PATH_SHOWN = 1000

@@ -12,6 +12,8 @@ from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
 
+__all__ = ["BootstrapCase", "CapacityType", "NodeGroupKind", "NodeGroupPlan", "Sizes"]
+
 Tags = tuple[tuple[str, str], ...]
 """AWS tags, sorted by key: hashable, and the same bytes every time."""
 

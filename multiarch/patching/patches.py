@@ -15,6 +15,8 @@ from multiarch.manifests.templates import Template, UnknownContainers, templates
 from multiarch.patching.transform import SchedulingChange, Transformed, transform
 from multiarch.yaml_text.additions import Addition
 
+__all__ = ["json_patch", "kustomize_component", "strategic_merge_patch"]
+
 KUSTOMIZE_COMPONENT = "kustomize.config.k8s.io/v1alpha1"
 
 Json = dict[str, object]

@@ -23,6 +23,8 @@ from multiarch.scheduling.architectures import as_pod_spec, why_excluded
 from multiarch.scheduling.tolerations import tolerations_from
 from multiarch.yaml_text.additions import APPEND, Addition, add
 
+__all__ = ["ContradictionError", "SchedulingChange", "Transformed", "transform"]
+
 HIGHEST_WEIGHT = 100
 _TOLERATIONS = ("tolerations",)
 _NODE_AFFINITY = ("affinity", "nodeAffinity")

@@ -32,6 +32,8 @@ from multiarch.registry.reference import Reference
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
 from multiarch.registry.transport import RegistryTransport
 
+__all__ = ["RegistryClient"]
+
 _OK, _NOT_MODIFIED, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 200, 304, 401, 403, 404
 _ACCEPT = ", ".join(MANIFEST_TYPES)
 _ROUNDS = 6

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from multiarch.errors import OutsideError
 
+__all__ = ["RegistryError", "RegistryReason"]
+
 DETAIL_LENGTH = 300
 """The most characters shown of text from outside."""
 

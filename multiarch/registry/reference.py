@@ -12,6 +12,8 @@ from functools import total_ordering
 
 from multiarch.errors import MultiarchError
 
+__all__ = ["Reference", "parse_reference"]
+
 DOCKER_HUB = "docker.io"
 DEFAULT_TAG = "latest"
 REPOSITORY_LENGTH = 255

@@ -6,6 +6,8 @@ import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+__all__ = ["RegistrySettings"]
+
 MIB = 1024 * 1024
 REMEMBERED = 4096
 """Entries in each of a client's tables (hosts, repositories); the least recently used are dropped."""

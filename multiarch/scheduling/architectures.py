@@ -15,6 +15,8 @@ from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Opera
 from multiarch.manifests.values import ObjectReference, Value
 from multiarch.scheduling.affinity import NodeAffinity, Term, node_affinity_from
 
+__all__ = ["Exclusion", "allowed_architectures", "exclusions"]
+
 _ALWAYS_MET = Expression(ARCHITECTURE, Operator.EXISTS)
 """What stands for a term's other requirements: each node has an architecture."""
 

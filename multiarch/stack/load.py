@@ -40,6 +40,8 @@ from multiarch.stack.origin import Origin, Place
 from multiarch.stack.schema.stack import StackWords
 from multiarch.stack.schema_paths import is_structured
 
+__all__ = ["Stack", "load_file"]
+
 PROJECT_FILE = "Pulumi.yaml"
 STACKS_FOLDER = Path("config", "stacks")
 NAME_LIMIT = 40

@@ -10,6 +10,8 @@ from multiarch.errors import Problem
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
+__all__ = ["AddonPlan", "ClusterPlan", "ExistingNetwork", "Nat", "NewNetwork", "Plan", "SessionPlan", "SubnetPlan"]
+
 
 class Nat(StrEnum):
     """How private subnets reach the internet."""

@@ -28,6 +28,8 @@ from multiarch.stack.schema.cluster import Session
 from multiarch.stack.schema.nodes import Ami, NodeGroupWords
 from multiarch.stack.schema.stack import StackWords
 
+__all__ = ["make_plan"]
+
 
 def make_plan(stack: Stack, *, today: date) -> Plan:
     """Derive the plan of a stack as of ``today`` (support dates depend on it).

@@ -9,6 +9,8 @@ from cachetools import LRUCache
 
 from multiarch.registry.cache.model import Content, Pointer
 
+__all__ = ["MemoryCache"]
+
 _OVERHEAD = 512
 """Rough size of an entry besides its texts, in bytes: objects and table slots."""
 

@@ -21,6 +21,8 @@ from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import DOCKER_HUB, Reference
 from multiarch.registry.settings import REMEMBERED
 
+__all__ = ["DockerConfig", "load"]
+
 _HELPER_SECONDS = 300.0
 """Seconds to keep a helper's response: it may be a short-lived token."""
 

@@ -7,6 +7,8 @@ from typing import Protocol
 
 from multiarch.registry.reference import Reference
 
+__all__ = ["Anonymous", "Credential", "CredentialChain", "Credentials"]
+
 
 @dataclass(frozen=True, slots=True)
 class Credential:
