@@ -212,15 +212,15 @@ def _entries(listed: object, part: str, file: Path) -> list[_Entry]:
 
 
 def _loaded(file: Path) -> dict[str, Any]:
-    from multiarch.yaml_text.events import YamlFault  # noqa: PLC0415 # as below
-    from multiarch.yaml_text.values import documents  # noqa: PLC0415 # only a live cluster needs it
+    from multiarch.yaml_text.events import YamlError  # noqa: PLC0415 # as below
+    from multiarch.yaml_text.reader import documents  # noqa: PLC0415 # only a live cluster needs it
 
     text = _read(file, "", file).decode("utf-8", errors="replace")
     try:
         found = [document.value for document in documents(text)]
-    except YamlFault as fault:
-        place = file if fault.line is None else f"{file}:{fault.line}"
-        raise KubeconfigError(f"{place} is no YAML: {fault.fault}.", file=str(file)) from fault
+    except YamlError as error:
+        place = file if error.fault.line is None else f"{file}:{error.fault.line}"
+        raise KubeconfigError(f"{place}: {error.fault.message}.", hint=error.fault.hint, file=str(file)) from error
     value = found[0] if found else {}
     if not isinstance(value, dict | None):
         raise KubeconfigError(f"{file} is no kubeconfig.", hint=_HOW, file=str(file))

@@ -133,22 +133,23 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     made = dict(pairs)
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
-        raise _TwiceError(f"the key {next(name for name in names if names.count(name) > 1)} stands there twice")
+        raise _TwiceError(f"duplicate key {next(name for name in names if names.count(name) > 1)}")
     return made
 
 
 def _yaml_documents(text: str, where: str) -> Iterator[tuple[Source, object, tuple[int, ...]]]:
-    from multiarch.yaml_text.events import YamlFault  # noqa: PLC0415 # JSON alone needs no libyaml
-    from multiarch.yaml_text.values import documents  # noqa: PLC0415 # as above
+    from multiarch.yaml_text.events import YamlError  # noqa: PLC0415 # JSON alone needs no libyaml
+    from multiarch.yaml_text.reader import documents  # noqa: PLC0415 # as above
 
     number = 0
     try:
         for document in documents(text):
             number = document.number
             yield Source(where, number, document.line), document.value, document.items
-    except YamlFault as fault:
-        source = Source(where, number + 1, fault.line)
-        raise MultiarchError(f"{source} is no YAML: {fault.fault}.", hint=_RENDER if "{{" in text else "") from fault
+    except YamlError as error:
+        source = Source(where, number + 1, error.fault.line)
+        hint = _RENDER if "{{" in text else error.fault.hint
+        raise MultiarchError(f"{source}: {error.fault.message}.", hint=hint) from error
 
 
 def _unpacked(

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.manifests.templates import Selection, Template, UnknownContainers, templates_in
 from multiarch.patching.transform import SchedulingChange, Transformed, transform
-from multiarch.yaml_text import documents, tree, values
-from multiarch.yaml_text import insertion as yaml_insert
 from multiarch.yaml_text.additions import Addition, add
-from multiarch.yaml_text.events import YamlFault
-from multiarch.yaml_text.insertion import SharedError
+from multiarch.yaml_text.documents import Part, split
+from multiarch.yaml_text.edit import EditError, insert
+from multiarch.yaml_text.events import YamlError
+from multiarch.yaml_text.nodes import YamlNode, line_of
+from multiarch.yaml_text.reader import nodes, only_document
 
 _BOM = "\ufeff"
 _INDENT = re.compile(r"\A\s*[\[{][ \t]*\r?\n([ \t]+)")
@@ -74,7 +75,7 @@ def edit(
     body = text.removeprefix(_BOM)
     new = worker.json(body) if body.lstrip().startswith(("{", "[")) else None
     if new is None:
-        new = "".join(worker.document(document) for document in documents.split(body))
+        new = "".join(worker.document(part) for part in split(body))
     return Edited(
         text=mark + new,
         outcomes=tuple(worker.outcomes),
@@ -117,41 +118,46 @@ class _Worker:
             return text
         return _json_like(text, _added(loaded, additions))
 
-    def document(self, document: documents.Document) -> str:
+    def document(self, part: Part) -> str:
         """Change one YAML document."""
+        before = len(self.faults)
 
         @functools.cache
-        def root() -> tree.Piece:
-            return tree.parse(document.text)
+        def root() -> YamlNode:
+            found = nodes(part.text)
+            if found is None:
+                raise _NotAsMeantError
+            return found
 
         try:
-            loaded = values.only_document(document.text)
-            if loaded is None or loaded.value is None:
-                return document.text
-            before, first = len(self.faults), loaded.line
+            document = only_document(part.text)
+            if document is None or document.value is None:
+                return part.text
+            first = document.line
 
-            def line_of(path: KeyPath) -> int:
-                return document.line - 1 + (tree.line_of(root(), path) if path else first)
+            def line(path: KeyPath) -> int:
+                return part.line - 1 + (line_of(root(), path) if path else first)
 
-            additions = list(self._additions(loaded.value, document.number, line_of))
+            additions = list(self._additions(document.value, part.number, line))
             if self._judge_only or not additions or len(self.faults) > before:
-                return document.text
-            new = yaml_insert.insert(document.text, root(), additions)
-            _check(new, _added(loaded.value, additions))
-        except YamlFault as fault:
+                return part.text
+            new = insert(part.text, root(), additions)
+            _check(new, _added(document.value, additions))
+        except YamlError as error:
             # What is missing at the end is missing from the last line.
-            line = document.line - 1 + min(fault.line or 1, document.text.rstrip("\r\n").count("\n") + 1)
-            self.faults.append(Fault(line, f"no YAML that can be read: {fault.fault}.", _hint_for(document.text)))
-        except SharedError as fault:
+            last = part.text.rstrip("\r\n").count("\n") + 1
+            hint = _hint_for(part.text) or error.fault.hint
+            self.faults.append(Fault(part.line - 1 + min(error.fault.line or 1, last), error.fault.sentence, hint))
+        except EditError as error:
             # Not half of a document's changes: its templates are all left as they were.
-            message = f"document {document.number}: can't be changed here alone: {fault.message}."
-            self.faults.append(Fault(document.line + fault.line - 1, message, fault.hint))
+            message = f"document {part.number}: can't be edited: {error.message}."
+            self.faults.append(Fault(part.line + error.line - 1, message, error.hint))
         except _NotAsMeantError:
-            message = f"document {document.number}: is written in a way that can't be added to."
-            self.faults.append(Fault(document.line, message, "Change it by hand."))
+            message = f"document {part.number}: uses YAML that this command can't edit."
+            self.faults.append(Fault(part.line, message, "Edit it by hand."))
         else:
             return new
-        return document.text
+        return part.text
 
     def _additions(self, loaded: object, number: int, line_of: Callable[[KeyPath], int]) -> Iterator[Addition]:
         """Judge a document's templates, and yield what is to be added, told from the document's top."""
@@ -183,10 +189,10 @@ class _NotAsMeantError(Exception):
 
 def _check(text: str, meant: object) -> None:
     try:
-        said = values.only_document(text)
-    except YamlFault as fault:
-        raise _NotAsMeantError from fault
-    if said is None or said.value != meant:
+        found = only_document(text)
+    except YamlError as error:
+        raise _NotAsMeantError from error
+    if found is None or found.value != meant:
         raise _NotAsMeantError
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from multiarch.errors import KeyPath, Problem
 from multiarch.stack.origin import Place, dotted
-from multiarch.stack.yaml_source import Document
+from multiarch.stack.yaml_source import YamlFile
 
 NAMESPACE = "multiarch-eks"
 DEFAULTS = "defaults"
@@ -49,7 +49,7 @@ class Layer:
     problems: list[Problem] = field(default_factory=list)
 
 
-def stack_layer(document: Document) -> Layer:
+def stack_layer(document: YamlFile) -> Layer:
     """Read a stack file's ``config``. What is wrong goes to the layer's problems, an ``environment`` as a warning."""
     layer = Layer(document.file)
     _take_faults(document, layer)
@@ -70,7 +70,7 @@ def stack_layer(document: Document) -> Layer:
     return layer
 
 
-def project_layer(document: Document) -> Layer:
+def project_layer(document: YamlFile) -> Layer:
     """Read ``config`` of ``Pulumi.yaml``: ``{value: …}``, ``{default: …}`` and plain scalars or lists."""
     layer = Layer(document.file)
     _take_faults(document, layer)
@@ -131,15 +131,15 @@ def _project_entries(config: Any) -> Iterator[_Entry]:  # noqa: ANN401
             yield _Entry(key, declared["default"], ("default",))
 
 
-def _take_faults(document: Document, layer: Layer) -> None:
+def _take_faults(document: YamlFile, layer: Layer) -> None:
     for fault in document.faults:
         file, line = document.file, fault.line
         layer.problems.append(
-            Problem(fault.rule, fault.message, fault.hint, file=file, line=line, key=_shown_key(fault.path) or None)
+            Problem(fault.rule, fault.sentence, fault.hint, file=file, line=line, key=_shown_key(fault.path) or None)
         )
 
 
-def _take_config(document: Document, layer: Layer, entries: Iterator[_Entry]) -> None:
+def _take_config(document: YamlFile, layer: Layer, entries: Iterator[_Entry]) -> None:
     config = document.value.get("config")
     if "config" in document.value:
         layer.top = Place(document.file, document.lines["config",])
@@ -189,7 +189,7 @@ def _split(key: str) -> tuple[str, str]:
     return (namespace, name.removeprefix("config:")) if colon else (NAMESPACE, key)
 
 
-def _refuse_secrets(document: Document, layer: Layer, value: Any, path: KeyPath) -> None:  # noqa: ANN401
+def _refuse_secrets(document: YamlFile, layer: Layer, value: Any, path: KeyPath) -> None:  # noqa: ANN401
     if isinstance(value, Mapping):
         if value.keys() == {"secure"}:
             message = "An encrypted value stands here, and nothing that a stack says is a secret."
@@ -201,7 +201,7 @@ def _refuse_secrets(document: Document, layer: Layer, value: Any, path: KeyPath)
             _refuse_secrets(document, layer, inner, (*path, index))
 
 
-def _at(document: Document, path: KeyPath, rule: str, message: str, hint: str) -> Problem:
+def _at(document: YamlFile, path: KeyPath, rule: str, message: str, hint: str) -> Problem:
     line = next((document.lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in document.lines), None)
     return Problem(rule, message, hint, file=document.file, line=line, key=_shown_key(path))
 

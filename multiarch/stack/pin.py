@@ -22,7 +22,8 @@ from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
 from multiarch.stack.schema.nodes import Ami, AmiByArchitecture, MultiArchitectureGroup
 from multiarch.stack.yaml_source import parse
-from multiarch.yaml_text.edit import Setting, set_value, top_keys
+from multiarch.yaml_text.additions import Addition
+from multiarch.yaml_text.edit import set_value
 
 _SSM_BATCH = 10
 
@@ -145,16 +146,17 @@ def write_pins(text: str, changes: Sequence[Pin]) -> str:
     Raises MultiarchError when a value has no place of its own, as when an alias shares one mapping between two groups
     that need different images.
     """
-    keys = top_keys(text, "config")
+    keys = parse(text, "").value["config"]
     # As the engine reads them: NAMESPACE:key, key, or NAMESPACE:config:key.
     spelled = {key.rpartition(":")[2]: key for key in keys if ":" not in key or key.startswith(f"{NAMESPACE}:")}
     prefix = f"{NAMESPACE}:" if any(":" in key for key in spelled.values()) else ""
     done: dict[tuple[str, ...], str] = {}
     for pin in changes:
         head, *rest = pin.key.split(".")
-        setting = Setting(("config", spelled.get(head, f"{prefix}{head}"), *rest), pin.new, pin.note)
-        text = set_value(text, setting)
-        done[setting.path] = pin.new
+        path = ("config", spelled.get(head, f"{prefix}{head}"), *rest)
+        # A group's image goes below its instance types, which it belongs to.
+        text = set_value(text, Addition(path, pin.new, pin.note), below="instanceTypes")
+        done[path] = pin.new
     _verify(text, done)
     return text
 

@@ -1,52 +1,30 @@
-"""A YAML file as plain values, with the line of every key and list item.
-
-Pulumi reads these files with Go's yaml.v3, this project with YAML 1.2. Where the two disagree about a value, or YAML
-makes of it something nobody means (a date, an octal number), that is a fault here and not a surprise later.
-"""
+"""A file of a stack as plain values, with the line of every key and list item."""
 
 from __future__ import annotations
 
-import math
-import re
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-
 from multiarch.errors import KeyPath, Problem, StackError
+from multiarch.yaml_text.events import YamlError, YamlFault
+from multiarch.yaml_text.nodes import MappingNode, ScalarNode, SequenceNode, YamlNode, target_of
+from multiarch.yaml_text.reader import nodes
+from multiarch.yaml_text.scalars import pulumi
 
-_TAG = "tag:yaml.org,2002:"
 _BYTES_LIMIT = 1_000_000
 _VALUES_LIMIT = 50_000
-_JSON_EXPONENT = 1e21
-"""From here on Go writes a number into JSON with an exponent, and it stays a float."""
-_LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Something wrong with one value; ``path`` counts from the file's top, ``line`` from 1."""
-
-    rule: str
-    path: KeyPath
-    line: int
-    message: str
-    hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
+@dataclass(slots=True)
+class YamlFile:
     """One file. ``lines`` has every key and list item by its path; ``faults`` are in the order of the file."""
 
     file: str
-    value: Any
-    lines: dict[KeyPath, int]
-    faults: tuple[Fault, ...]
+    value: Any = None
+    lines: dict[KeyPath, int] = field(default_factory=dict)
+    faults: list[YamlFault] = field(default_factory=list)
 
 
 def shown(path: Path) -> str:
@@ -56,7 +34,7 @@ def shown(path: Path) -> str:
     return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else absolute.as_posix()
 
 
-def read(path: Path) -> Document:
+def read(path: Path) -> YamlFile:
     """Read the one document in ``path``.
 
     Raises StackError with one problem when :func:`read_text` does, when it is not YAML, or holds several documents.
@@ -92,170 +70,36 @@ def read_text(path: Path) -> str:
         raise _refuse("not-utf-8", file, line, "The file is not UTF-8.", "Save it as UTF-8.") from error
 
 
-def parse(text: str, file: str) -> Document:
+def parse(text: str, file: str) -> YamlFile:
     """Read the one document in ``text``; ``file`` is what problems call it. Raises as :func:`read`."""
-    builder = _Builder(file)
     try:
-        root = YAML(typ="safe", pure=True).compose(text)
-        value = None if root is None else builder.build(root, ())
-    except MarkedYAMLError as error:
-        raise _not_yaml(error, text, file) from error
-    except YAMLError as error:
-        position = getattr(error, "position", None)
-        line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
-        raise _refuse("not-yaml", file, line, "The file is not YAML: it holds a control character.") from error
-    except RecursionError as error:
-        raise _refuse("not-yaml", file, None, "The file is nested too deeply.") from error
-    return Document(file, value, builder.lines, tuple(sorted(builder.faults, key=lambda fault: fault.line)))
+        root = nodes(text, pulumi, most_values=_VALUES_LIMIT)
+    except YamlError as error:
+        fault = error.fault
+        raise _refuse(fault.rule, file, fault.line, fault.sentence, fault.hint) from error
+    read_file = YamlFile(file)
+    if root is not None:
+        read_file.value = _value(root, (), read_file)
+    read_file.faults.sort(key=lambda fault: fault.line or 0)
+    return read_file
 
 
 def _refuse(rule: str, file: str, line: int | None, message: str, hint: str = "") -> StackError:
     return StackError([Problem(rule=rule, message=message, hint=hint, file=file, line=line)])
 
 
-def _not_yaml(error: MarkedYAMLError, text: str, file: str) -> StackError:
-    mark = error.problem_mark or error.context_mark
-    line = None if mark is None else int(mark.line) + 1
-    what = " ".join(str(error.problem or error.context or "it can't be read").split())
-    if "single document" in str(error.context):
-        return _refuse("several-documents", file, line, "The file holds several YAML documents.", "Keep one.")
-    lines = text.splitlines()
-    written = lines[line - 1] if line is not None and line <= len(lines) else ""
-    if "\t" in written[: len(written) - len(written.lstrip())]:
-        return _refuse("not-yaml", file, line, "The line is indented with a tab.", "YAML indents with spaces.")
-    return _refuse("not-yaml", file, line, f"The file is not YAML: {what}.")
-
-
-@dataclass(slots=True)
-class _Builder:
-    """Turns composed nodes into values; aliases are expanded, merge keys (``<<``) applied."""
-
-    file: str
-    lines: dict[KeyPath, int] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
-    _open: list[int] = field(default_factory=list)
-    _values: int = 0
-
-    def build(self, node: Node, path: KeyPath) -> Any:  # noqa: ANN401  (whatever the file holds)
-        line = _line(node)
-        self._values += 1
-        if self._values > _VALUES_LIMIT:
-            message = f"The file's aliases make more than {_VALUES_LIMIT:,} values of it."
-            raise _refuse("too-many-values", self.file, line, message)
-        if id(node) in self._open:
-            raise _refuse("endless-alias", self.file, line, "An alias stands inside of what it names.")
-        if isinstance(node, ScalarNode):
-            return self._scalar(node, path)
-        if _tag(node) != ("seq" if isinstance(node, SequenceNode) else "map"):
-            self._unknown_tag(node, path)
-        self._open.append(id(node))
-        try:
-            if isinstance(node, SequenceNode):
-                return [self._item(item, (*path, index)) for index, item in enumerate(node.value)]
-            return self._mapping(node, path)
-        finally:
-            self._open.pop()
-
-    def _item(self, node: Node, path: KeyPath) -> Any:  # noqa: ANN401
-        self.lines[path] = _line(node)
-        return self.build(node, path)
-
-    def _mapping(self, node: Node, path: KeyPath) -> dict[str, Any]:
-        own: dict[str, tuple[Node, Node]] = {}
-        merged: dict[str, tuple[Node, Node]] = {}
-        for key, value in node.value:
-            if _tag(key) == "merge":
-                for merged_key, merged_value in self._merge(value, path):
-                    merged.setdefault(merged_key.value, (merged_key, merged_value))
-            elif self._is_text(key, path):
-                if key.value in own:
-                    first = _line(own[key.value][0])
-                    message = f"{key.value} stands here twice, first in line {first}."
-                    self._fault("duplicate-key", (*path, key.value), key, message, "Keep one of the two.")
-                    continue
-                own[key.value] = (key, value)
-        result: dict[str, Any] = {}
-        for name, (key, value) in (merged | own).items():
-            self.lines[(*path, name)] = _line(key)
-            result[name] = self.build(value, (*path, name))
-        return result
-
-    def _merge(self, node: Node, path: KeyPath) -> Iterator[tuple[ScalarNode, Node]]:
-        """Yield the pairs that ``<<: *alias`` or ``<<: [*one, *two]`` brings; earlier ones win, as YAML says."""
-        for source in node.value if isinstance(node, SequenceNode) else [node]:
-            if not isinstance(source, MappingNode):
-                self._fault("wrong-merge", (*path, "<<"), source, "<< takes the alias of a mapping.", "")
-            elif id(source) in self._open:
-                raise _refuse("endless-alias", self.file, _line(source), "An alias stands inside of what it names.")
-            else:
-                self._open.append(id(source))
-                for key, value in source.value:
-                    if _tag(key) == "merge":
-                        yield from self._merge(value, path)
-                    elif self._is_text(key, path):
-                        yield key, value
-                self._open.pop()
-
-    def _is_text(self, key: Node, path: KeyPath) -> bool:
-        if isinstance(key, ScalarNode) and _tag(key) in {"str", "value"}:
-            return True
-        if isinstance(key, ScalarNode):
-            written = key.value or "An empty key"
-            self._fault("key-not-text", path, key, f"{written} is no text, and keys are.", "Write the key in quotes.")
-        else:
-            self._fault("key-not-text", path, key, "A list or mapping stands where a key belongs.", "")
-        return False
-
-    def _scalar(self, node: ScalarNode, path: KeyPath) -> Any:  # noqa: ANN401
-        text, tag = str(node.value), _tag(node)
-        quotes = f'Write it in quotes: "{text}".'
-        match tag:
-            case "str" | "value":
-                return text
-            case "null":
-                return None
-            case "bool" if text.lower() in {"true", "false"}:
-                return text.lower() == "true"
-            case "int" if _LEADING_ZERO.fullmatch(text):
-                message = f"{text} begins with a zero, which makes it an octal number to Pulumi."
-                self._fault("octal-number", path, node, message, quotes)
-            case "int" | "float":
-                number = _number(text)
-                if number is not None:
-                    return number
-                self._fault("not-a-number", path, node, f"{text} is no number that Pulumi takes.", quotes)
-            case "timestamp":
-                self._fault("date", path, node, f"{text} is a date to YAML, and Pulumi rewrites dates.", quotes)
-            case _:
-                self._unknown_tag(node, path)
-        return text
-
-    def _unknown_tag(self, node: Node, path: KeyPath) -> None:
-        self._fault("unknown-tag", path, node, f"The tag {node.tag} means nothing here.", "Leave the tag out.")
-
-    def _fault(self, rule: str, path: KeyPath, node: Node, message: str, hint: str) -> None:
-        self.faults.append(Fault(rule, path, _line(node), message, hint))
-
-
-def _line(node: Node) -> int:
-    return int(node.start_mark.line) + 1
-
-
-def _tag(node: Node) -> str:
-    return str(node.tag).removeprefix(_TAG)
-
-
-def _number(text: str) -> int | float | None:
-    """Read a number as the engine hands it on: as JSON, where 1.0 is 1 and there is no infinity."""
-    plain = text.replace("_", "")
-    try:
-        return int(plain, 0)
-    except ValueError:
-        pass
-    try:
-        number = float(plain)
-    except ValueError:
-        return None
-    if not math.isfinite(number):
-        return None
-    return int(number) if number.is_integer() and abs(number) < _JSON_EXPONENT else number
+def _value(node: YamlNode, path: KeyPath, read_file: YamlFile) -> Any:  # noqa: ANN401  (whatever the file holds)
+    """The value of a node, whose lines and faults are added to ``read_file``; aliases are followed."""
+    node = target_of(node)
+    read_file.faults += (replace(fault, path=(*path, *fault.path)) for fault in node.faults)
+    if isinstance(node, MappingNode):
+        made = {}
+        for name, inner in node.values.items():
+            read_file.lines[(*path, str(name))] = inner.key_line or inner.line
+            made[name] = _value(inner, (*path, str(name)), read_file)
+        return made
+    if isinstance(node, SequenceNode):
+        for index, inner in enumerate(node.items):
+            read_file.lines[(*path, index)] = inner.line
+        return [_value(inner, (*path, index), read_file) for index, inner in enumerate(node.items)]
+    return node.value if isinstance(node, ScalarNode) else None

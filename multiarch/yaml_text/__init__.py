@@ -1,1 +1,1 @@
-"""YAML texts: what kubectl takes their values for, and where everything in them stands."""
+"""YAML texts: one reader (plain values, or nodes with positions) and one editor that keeps every other byte."""

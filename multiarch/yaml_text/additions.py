@@ -1,9 +1,9 @@
-"""Additions to a manifest: what JSON Patch (RFC 6902) calls ``add``, made without touching anything else."""
+"""Additions to a document: what JSON Patch (RFC 6902) calls ``add``, and what they make of plain values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from multiarch.errors import KeyPath
 
@@ -13,23 +13,25 @@ APPEND = "-"
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """``value`` is added at ``path``, whose last part is :data:`APPEND` or a key that is missing or holds null.
+    """``value``, which is JSON, is added at ``path``: appended to a list (:data:`APPEND`), or as the value of a key.
 
-    Everything before the last part of ``path`` is there, or was added before. ``value`` is JSON.
+    ``comment`` is written behind it where there is room for one.
     """
 
     path: KeyPath
     value: object
+    comment: str = ""
 
     def below(self, prefix: KeyPath) -> Addition:
-        """The same addition, told from further up."""
-        return Addition((*prefix, *self.path), self.value)
+        """The same addition, as seen from further up."""
+        return replace(self, path=(*prefix, *self.path))
 
 
 def add(target: Mapping[str, object], additions: Iterable[Addition]) -> Mapping[str, object]:
-    """Return ``target`` with additions made in their order; ``target`` itself and what is not on their way are kept.
+    """Return ``target`` with additions made in their order; ``target`` itself is not changed.
 
-    Raises ValueError for an addition that would replace something, or lead through something that is not there.
+    Raises ValueError for an addition that would replace something but null, or whose path leads through something that
+    is not there.
     """
     for addition in additions:
         target = _into_mapping(target, addition.path, addition.value)
@@ -42,7 +44,7 @@ def _into_mapping(target: Mapping[str, object], path: KeyPath, value: object) ->
     if rest:
         return {**target, key: _into(there, rest, value)}
     if there is not None:
-        raise ValueError(f"{key} is there already")
+        raise ValueError(f"{key} has a value already")
     return {**target, key: value}
 
 

@@ -1,4 +1,4 @@
-"""A stream of YAML documents cut into its documents, so that each is read, and changed, by itself."""
+"""A stream of YAML documents split into its documents, so that each is read, and edited, by itself."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _DIRECTIVES = re.compile(r"(?:(?:%[^\n]*|[ \t]*(?:#[^\n]*)?)(?:\r?\n|\Z))*")
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """One document's text, with the marker in front of it. ``line`` is the text's first line, from 1.
+class Part:
+    """The text of one document, with the marker in front of it; ``line`` is its first line, from 1.
 
-    ``number`` is the document's among those that loading the stream would give, from 1; 0 where there is none.
+    ``number`` is the document's among those that reading the stream gives, from 1; 0 for a part without a document.
     """
 
     text: str
@@ -23,10 +23,10 @@ class Document:
     number: int
 
 
-def split(text: str) -> Iterator[Document]:
-    """Cut a text; the parts together are the text, byte for byte.
+def split(text: str) -> Iterator[Part]:
+    """Split a text; the parts together are the text, byte for byte.
 
-    A line that begins with ``---`` or ``...`` is a marker wherever it stands: no scalar may hold one
+    A line that begins with ``---`` or ``...`` is a marker wherever it is: no scalar may contain one
     (https://yaml.org/spec/1.2.2/#rule-c-forbidden).
     """
     line, number = 1, 0
@@ -34,7 +34,7 @@ def split(text: str) -> Iterator[Document]:
         begins = part.startswith("---") or "\n---" in part[: _preface(part)]
         filled = begins or _NOTHING.fullmatch(part) is None
         number += filled
-        yield Document(part, line, number if filled else 0)
+        yield Part(part, line, number if filled else 0)
         line += part.count("\n")
 
 

@@ -1,119 +1,268 @@
-"""Setting single values in a YAML text and leaving every other byte alone: comments, order, quotes, blank lines."""
+"""The one editor of YAML: values are added or set, and every other byte stays: comments, order, quotes, line ends."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from multiarch.errors import MultiarchError
-from multiarch.yaml_text.ends import end_in_flow, line_after, newline_of, pair_end
-from multiarch.yaml_text.events import YamlFault
-from multiarch.yaml_text.tree import Alias, Mapping, Piece, Scalar, parse
+from multiarch.errors import KeyPath, MultiarchError
+from multiarch.yaml_text.additions import APPEND, Addition
+from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, target_of
+from multiarch.yaml_text.positions import end_before, end_in_flow, end_of, line_after, newline_of, pair_end
+from multiarch.yaml_text.reader import nodes
+from multiarch.yaml_text.scalars import pulumi
 
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
+_NOT_TEXT = frozenset(("true", "false", "yes", "no", "on", "off", "y", "n", "null"))
 _REST_OF_LINE = re.compile(r"[ \t]*([ \t]#[^\r\n]*)?(?=\r?\n|\Z)")
+_BLANK_LINE = re.compile(r"\n[ \t]*\r?\n")
 _BOM = "\ufeff"
 _STEP = 2
-_AFTER = "instanceTypes"
-"""A group's image is written below its instance types, which it belongs to; anything else goes to the end."""
+_IN_PLACE = (0, 0, 0)
+"""The order of an edit that has its place for itself."""
+
+
+class EditError(MultiarchError):
+    """A value can't be added or set without changing more than was asked. ``line`` counts from 1 within the text."""
+
+    def __init__(
+        self, message: str, line: int, *, hint: str = "Write it out at this place, or edit it by hand."
+    ) -> None:
+        """``message`` is a clause without a full stop."""
+        super().__init__(message, hint=hint)
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """A text to set at ``path`` (keys from the file's top), with a comment behind it or none."""
+class _Edit:
+    """``text`` in place of what is between ``start`` and ``end``; edits of one place go by ``order``."""
 
-    path: tuple[str, ...]
-    value: str
-    comment: str = ""
-
-
-def top_keys(text: str, section: str) -> list[str]:
-    """The keys below the top-level key ``section``, in the order of the file."""
-    piece = _child(_parsed(text.removeprefix(_BOM)), section)
-    return [key.text for key, _ in piece.pairs if isinstance(key, Scalar)] if isinstance(piece, Mapping) else []
+    start: int
+    end: int
+    order: tuple[int, int, int]
+    text: str
 
 
-def set_value(text: str, setting: Setting) -> str:
-    """Return ``text`` with the value set; mappings that are missing on the way are written too.
+def insert(text: str, root: YamlNode, additions: Iterable[Addition]) -> str:
+    """Return ``text`` with all additions made; ``root`` is what :func:`multiarch.yaml_text.reader.nodes` made of it.
 
-    A value that is there is replaced, with the comment behind it if a new one is given. Raises MultiarchError when
-    something other than a mapping stands in the way, and for YAML that libyaml does not take.
+    Raises EditError where an alias, an aliased anchor or a merge is on the path, because other places would change too.
+    """
+    return _edited(text, _Editor(text, root), additions)
+
+
+def set_value(text: str, addition: Addition, *, below: str = "") -> str:
+    """Return a text that Pulumi reads with one value added, or set in place of a single value that is there.
+
+    Missing mappings on the path are added. Aliases are followed: the value is set where the anchor is. A new key goes
+    below the key ``below``, or to the end of its mapping. Strings are written in quotes. Raises YamlError for a text
+    that is not one YAML document, EditError where the path leads through something other than a mapping, or through one
+    that is merged in.
     """
     mark = _BOM if text.startswith(_BOM) else ""
-    body = text.removeprefix(mark)
-    piece: Piece = _parsed(body)
-    for depth, key in enumerate(setting.path):
-        if not isinstance(piece, Mapping):
-            raise MultiarchError(f"{'.'.join(setting.path[:depth])} is no mapping, so nothing can be set in it.")
-        child = _child(piece, key)
-        if child is None:
-            insert = _in_flow if piece.flow else _in_block
-            return mark + insert(body, piece, setting, depth)
-        piece = child
-    if not isinstance(piece, Scalar):
-        raise MultiarchError(f"{'.'.join(setting.path)} is no single value, so it can't be replaced.")
-    return mark + _replaced(body, piece, setting)
+    body = text.removeprefix(_BOM)
+    root = nodes(body, pulumi)
+    if root is None:
+        raise EditError("the file is empty", 1, hint="")
+    return mark + _edited(body, _Editor(body, root, follow_aliases=True, quoted=True, below=below), [addition])
 
 
-def _parsed(text: str) -> Piece:
-    try:
-        return parse(text)
-    except YamlFault as fault:
-        # Stacks are read by another parser, of YAML 1.2, which takes a little more, such as ``{a: :b}``.
-        where = f"line {fault.line}: " if fault.line else ""
-        raise MultiarchError(f"{where}can't be changed here: {fault.fault}.", hint="Put texts in quotes.") from fault
+def _edited(text: str, editor: _Editor, additions: Iterable[Addition]) -> str:
+    edits = [edit for number, addition in enumerate(additions) for edit in editor.edits(addition, number)]
+    parts, done = [], 0
+    for edit in sorted(edits, key=lambda each: (each.start, each.order)):
+        parts += [text[done : edit.start], edit.text]
+        done = max(done, edit.end)
+    return "".join((*parts, text[done:]))
 
 
-def _child(piece: Piece, name: str) -> Piece | None:
-    """What a key leads to, through an alias to where it is written."""
-    pairs = piece.pairs if isinstance(piece, Mapping) else []
-    found = next((value for key, value in pairs if isinstance(key, Scalar) and key.text == name), None)
-    return found.target if isinstance(found, Alias) else found
+class _Editor:
+    """Turns additions to one text into edits."""
+
+    def __init__(
+        self, text: str, root: YamlNode, *, follow_aliases: bool = False, quoted: bool = False, below: str = ""
+    ) -> None:
+        self._text = text
+        self._root = root
+        self._follow_aliases = follow_aliases
+        self._quoted = quoted
+        self._below = below
+        self._added: Counter[int] = Counter()
+
+    def edits(self, addition: Addition, number: int) -> Iterator[_Edit]:
+        *way, last = addition.path
+        container, value = self._own(self._root), addition.value
+        for depth, key in enumerate(way):
+            found = self._inner(container, key, addition.path[:depth])
+            if found is None:
+                for name in reversed(addition.path[depth + 1 :]):
+                    value = {str(name): value}
+                last = key
+                break
+            container = self._own(found)
+        # What is added deeper down stands before what is added around it.
+        order = (-len(addition.path), 1, number)
+        if isinstance(container, SequenceNode) and last == APPEND:
+            yield self._in_sequence(container, value, order)
+        elif isinstance(container, MappingNode):
+            yield from self._in_mapping(container, str(last), value, addition, order)
+        else:
+            raise self._not_a_mapping(container, way)
+
+    def _own(self, node: YamlNode) -> YamlNode:
+        """What is at a node. Raises EditError where other places have the same."""
+        if self._follow_aliases:
+            return target_of(node)
+        if isinstance(node, AliasNode):
+            raise EditError(f"*{node.target.anchor} refers to a value that other places share", node.line)
+        if node.aliased:
+            raise EditError(f"other places share the value of &{node.anchor}", node.line)
+        return node
+
+    def _inner(self, container: YamlNode, key: str | int, way: KeyPath) -> YamlNode | None:
+        """What a key leads to; None for a key that is missing."""
+        if isinstance(container, SequenceNode) and isinstance(key, int):
+            return container.items[key]
+        if not isinstance(container, MappingNode):
+            raise self._not_a_mapping(container, way)
+        if found := container.pair(str(key)):
+            return found[1]
+        if str(key) in container.values:
+            raise EditError(f"{key} is merged in by <<", container.line)
+        return None
+
+    def _not_a_mapping(self, node: YamlNode, way: Iterable[str | int]) -> EditError:
+        return EditError(f"{'.'.join(map(str, way))} is not a mapping", node.line, hint="")
+
+    def _in_sequence(self, container: SequenceNode, value: object, order: tuple[int, int, int]) -> _Edit:
+        if container.flow:
+            return self._in_flow(container, self._flow(value), order)
+        at = line_after(self._text, end_of(self._text, container))
+        column = container.dash - (self._text.rfind("\n", 0, container.dash) + 1)
+        return self._lines(at, self._items([value], column, 0), order)
+
+    def _in_mapping(
+        self, container: MappingNode, key: str, value: object, addition: Addition, order: tuple[int, int, int]
+    ) -> Iterator[_Edit]:
+        found = container.pair(key)
+        if container.flow:
+            if found is None:
+                yield self._in_flow(container, f"{key}: {self._flow(value)}", order)
+            else:
+                yield self._in_place(found[1], self._flow(value), addition)
+            return
+        lines = self._pairs({key: value}, container.pairs[0][0].column, self._offset_of_lists(container))
+        if found and len(lines) == 1:
+            yield self._in_place(found[1], self._flow(value), addition)
+        elif found:
+            # Only the lines below the key: the key stays, with whatever comment is behind it.
+            yield self._in_place(found[1], "", addition)
+            at = line_after(self._text, pair_end(self._text, *found))
+            yield self._lines(at, lines[1:], (order[0], 0, order[2]))
+        else:
+            lines[-1] += f" # {addition.comment}" if addition.comment else ""
+            before = container.pair(self._below) or container.pairs[-1]
+            at = line_after(self._text, pair_end(self._text, *before))
+            yield self._lines(at, [*self._gap(container, before), *lines], order)
+
+    def _in_place(self, value: YamlNode, text: str, addition: Addition) -> _Edit:
+        """Put a text, or what comes in the lines below, in place of a single value."""
+        value = self._own(value)
+        if not isinstance(value, ScalarNode):
+            where = ".".join(map(str, addition.path))
+            raise EditError(f"{where} is not a single value, so it can't be replaced", value.line, hint="")
+        anchor, comment = f"&{value.anchor}" if value.anchor else "", ""
+        # A block's end is where the next key begins.
+        end = end_before(self._text, value.end) if value.style in {"|", ">"} else value.end
+        if not text:
+            # With the blanks in front: what is left of the line ends without any.
+            start = end if value.empty else end_before(self._text, value.start, " \t")
+            return _Edit(start, end, _IN_PLACE, f" {anchor}" if anchor else "")
+        # Within braces something may follow on the line, and a comment would swallow it.
+        if addition.comment and (rest := _REST_OF_LINE.match(self._text, end)):
+            end, comment = rest.end(), f" # {addition.comment}"
+        written = f"{anchor} {text}" if anchor else text
+        return _Edit(value.start, end, _IN_PLACE, f"{self._lead(value)}{written}{comment}")
+
+    def _lead(self, value: ScalarNode) -> str:
+        """What has to be between what is in front of a value and what comes in its place."""
+        before = self._text[value.start - 1]
+        if not value.empty or before in " \t":
+            return ""
+        return " " if before == ":" else ": "
+
+    def _gap(self, container: MappingNode, before: tuple[YamlNode, YamlNode]) -> list[str]:
+        """A blank line, if the pair that is before a new one has one before it."""
+        at = container.pairs.index(before)
+        if at == 0:
+            return []
+        between = self._text[pair_end(self._text, *container.pairs[at - 1]) : before[0].start]
+        return [""] if _BLANK_LINE.search(between) else []
+
+    def _in_flow(self, container: MappingNode | SequenceNode, text: str, order: tuple[int, int, int]) -> _Edit:
+        children = container.pairs if isinstance(container, MappingNode) else container.items
+        first = not children and not self._added[id(container)]
+        self._added[id(container)] += 1
+        at = end_in_flow(self._text, container)
+        return _Edit(at, at, order, text if first else f", {text}")
+
+    def _lines(self, at: int, lines: list[str], order: tuple[int, int, int]) -> _Edit:
+        newline = newline_of(self._text)
+        body = newline.join(lines)
+        unfinished = at > 0 and self._text[at - 1] != "\n"
+        return _Edit(at, at, order, f"{newline}{body}" if unfinished else f"{body}{newline}")
+
+    # How values are written.
+
+    def _offset_of_lists(self, container: MappingNode) -> int:
+        """As the mapping has it, or else the document; 0 where there is no list."""
+        found = _offset_of_lists(container)
+        if found is None:
+            found = _offset_of_lists(self._root)
+        return min(found or 0, _STEP)
+
+    def _pairs(self, value: Mapping[str, object], column: int, lists: int) -> list[str]:
+        lines: list[str] = []
+        for key, inner in value.items():
+            head = f"{' ' * column}{key}:"
+            if isinstance(inner, dict):
+                lines += [head, *self._pairs(inner, column + _STEP, lists)]
+            elif isinstance(inner, list) and any(isinstance(each, dict) for each in inner):
+                lines += [head, *self._items(inner, column + lists, lists)]
+            else:
+                lines.append(f"{head} {self._flow(inner)}")
+        return lines
+
+    def _items(self, items: list[object], column: int, lists: int) -> list[str]:
+        lines: list[str] = []
+        for item in items:
+            blanks = " " * column
+            inner = self._pairs(item, column + _STEP, lists) if isinstance(item, dict) else [f"  {self._flow(item)}"]
+            lines += [f"{blanks}- {inner[0].lstrip()}", *inner[1:]]
+        return lines
+
+    def _flow(self, value: object) -> str:
+        """Write a value on one line, ``{key: arch, values: [arm64]}``, strings in quotes where they need them."""
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{key}: {self._flow(inner)}" for key, inner in value.items()) + "}"
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._flow, value))}]"
+        plain = isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _NOT_TEXT
+        return str(value) if plain and not self._quoted else json.dumps(value, ensure_ascii=False)
 
 
-def _replaced(text: str, piece: Scalar, setting: Setting) -> str:
-    start, end = piece.start, piece.end
-    comment = ""
-    # Within braces something may follow on the line, and a comment would swallow it.
-    if setting.comment and (rest := _REST_OF_LINE.match(text, end)):
-        end, comment = rest.end(), f" # {setting.comment}"
-    return f"{text[:start]}{_lead(text, piece)}{json.dumps(setting.value)}{comment}{text[end:]}"
-
-
-def _lead(text: str, piece: Scalar) -> str:
-    """What has to stand between what is in front of a value and what comes in its place."""
-    if piece.anchor:
-        return f"&{piece.anchor} "
-    if not piece.empty or text[piece.start - 1] in " \t":
-        return ""
-    return " " if text[piece.start - 1] == ":" else ": "
-
-
-def _in_flow(text: str, piece: Mapping, setting: Setting, depth: int) -> str:
-    """Add to a mapping in braces; there is no room for a comment."""
-    missing = setting.path[depth:]
-    added = json.dumps(setting.value)
-    for key in reversed(missing[1:]):
-        added = f"{{{key}: {added}}}"
-    at = end_in_flow(text, piece)
-    return f"{text[:at]}{', ' if piece.pairs else ''}{missing[0]}: {added}{text[at:]}"
-
-
-def _in_block(text: str, piece: Mapping, setting: Setting, depth: int) -> str:
-    """Add lines to an indented mapping."""
-    indent = piece.pairs[0][0].column
-    comment = f" # {setting.comment}" if setting.comment else ""
-    missing = setting.path[depth:]
-    lines = [f"{' ' * (indent + _STEP * i)}{key}:" for i, key in enumerate(missing)]
-    lines[-1] += f" {json.dumps(setting.value)}{comment}"
-    at = line_after(text, pair_end(text, *(piece.child(_AFTER) or piece.pairs[-1])))
-    newline = newline_of(text)
-    unfinished = "" if text[at - 1] == "\n" else newline
-    gap = newline if depth == 1 and _airy(text, piece) else ""
-    return f"{text[:at]}{unfinished}{gap}{newline.join(lines)}{newline}{text[at:]}"
-
-
-def _airy(text: str, piece: Mapping) -> bool:
-    """Whether blank lines stand between this mapping's keys."""
-    first, last = piece.pairs[0][0].start, piece.pairs[-1][0].start
-    return re.search(r"\n[ \t]*\r?\n", text[first:last]) is not None
+def _offset_of_lists(container: YamlNode) -> int | None:
+    """How much further in than their key the first list below a node is; ``None`` where there is none."""
+    if isinstance(container, SequenceNode):
+        inner = container.items
+    elif isinstance(container, MappingNode) and not container.flow:
+        for key, value in container.pairs:
+            if isinstance(value, SequenceNode) and not value.flow and value.line > key.line:
+                return max(0, value.items[0].column - _STEP - key.column)
+        inner = [value for _, value in container.pairs]
+    else:
+        return None
+    return next((found for each in inner if (found := _offset_of_lists(each)) is not None), None)

@@ -1,78 +1,148 @@
-"""What a written value means to kubectl.
+"""What a written scalar means, by dialect.
 
-kubectl takes YAML 1.1 as Go's ``sigs.k8s.io/yaml`` has it: ``yes``, ``on`` and ``y`` are truth values, ``0755`` is an
-octal number, and a date or ``22:22`` is text.
+Each dialect is that of a Go library. kubectl reads YAML 1.1 with ``sigs.k8s.io/yaml``: ``yes``, ``on`` and ``y`` are
+booleans, ``0755`` is an octal number, a date or ``22:22`` is text. Pulumi reads stack files with ``gopkg.in/yaml.v3``:
+YAML 1.2, in which only ``true`` and ``false`` are booleans, but ``0755`` is octal and dates are rewritten. Both
+surprise people, so they are errors in a stack file.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable
 
-from yaml.events import ScalarEvent
+from multiarch.errors import KeyPath
 
-from multiarch.yaml_text.events import YamlFault
-
-MERGE = "<<"
-"""As a plain key: the mappings behind it are merged into the one it stands in."""
 _TAG = "tag:yaml.org,2002:"
 COLLECTION_TAGS = frozenset((None, "!", f"{_TAG}seq", f"{_TAG}map"))
-_TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
-_FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
-_WORDS: dict[str, object] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
-_WORDS |= dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
-_WORDS |= dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf"))
-_WORDS |= dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")) | dict.fromkeys(
-    (".nan", ".NaN", ".NAN"), float("nan")
-)
-_WHOLE = re.compile(r"[-+]?(0[bB][01_]+|0[oO]?[0-7_]+|0[xX][0-9a-fA-F_]+|[1-9][0-9_]*|0)")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_STRING_TAGS = frozenset((f"{_TAG}str", "!"))
+_KUBERNETES_STRING_TAGS = _STRING_TAGS | {f"{_TAG}binary", f"{_TAG}timestamp"}
+_NULL, _BOOL, _INT, _FLOAT = (f"{_TAG}{name}" for name in ("null", "bool", "int", "float"))
+_RESOLVED_TAGS = frozenset((_NULL, _BOOL, _INT, _FLOAT))
+
+_PULUMI_WORDS: dict[str, object] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
+_PULUMI_WORDS |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
+_INFINITE = dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf)
+_INFINITE |= dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf) | dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan)
+_KUBERNETES_WORDS = _PULUMI_WORDS | _INFINITE
+_KUBERNETES_WORDS |= dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON"), True)
+_KUBERNETES_WORDS |= dict.fromkeys(("n", "N", "no", "No", "NO", "off", "Off", "OFF"), False)
+
 _NUMBER_STARTS = frozenset("+-.0123456789")
-_LIKE_PLAIN = frozenset(f"{_TAG}{name}" for name in ("int", "float", "bool", "null"))
-_TEXTS = frozenset((f"{_TAG}str", f"{_TAG}binary", f"{_TAG}timestamp", "!"))
+_WHOLE = re.compile(r"[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|[1-9][0-9]*|0)")
+_DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?([Tt ].*)?", re.DOTALL)
+_WORD_SIZE = 2**64
+_JSON_EXPONENT = 1e21
+"""From here on Go writes a number into JSON with an exponent, and it stays a float."""
 
 
-def value_of(event: ScalarEvent) -> object:
-    """The value of one that libyaml read: text, a number, a truth value or None.
+class InvalidValueError(Exception):
+    """A value that is refused; the parts are those of a :class:`multiarch.yaml_text.events.YamlFault`."""
 
-    Raises YamlFault for a tag that kubectl does not know.
-    """
-    tag: str | None = event.tag
-    written: str = event.value
+    def __init__(self, rule: str, message: str, hint: str = "", path: KeyPath = ()) -> None:
+        """Keep the parts."""
+        super().__init__(message)
+        self.rule = rule
+        self.message = message
+        self.hint = hint
+        self.path = path
+
+
+Dialect = Callable[[str, str | None], object]
+"""The value of a scalar: its text, and its tag (None: a plain scalar). Raises InvalidValueError."""
+
+
+def kubernetes(written: str, tag: str | None = None) -> object:
+    """A scalar as kubectl reads it. Raises InvalidValueError for a tag that it does not know."""
     if tag is None:
-        return plain_value(written) if event.implicit[0] else written
-    if tag in _TEXTS:
+        if written in _KUBERNETES_WORDS:
+            return _KUBERNETES_WORDS[written]
+        if written[0] not in _NUMBER_STARTS:
+            return written
+        number = _number(written)
+        return written if number is None else number
+    if tag in _KUBERNETES_STRING_TAGS:
         return written
-    if tag in _LIKE_PLAIN:
-        found = plain_value(written)
-        return float(found) if isinstance(found, int) and tag == f"{_TAG}float" else found
-    raise unknown_tag(event)
+    if tag in _RESOLVED_TAGS:
+        found = kubernetes(written)
+        return float(found) if isinstance(found, int) and tag == _FLOAT else found
+    raise unknown_tag(tag)
 
 
-def unknown_tag(event: ScalarEvent) -> YamlFault:
-    """What to raise for a value, of any kind, with a tag that kubectl does not know."""
-    return YamlFault(f"the tag {event.tag} means nothing here", event.start_mark.line + 1)
+def pulumi(written: str, tag: str | None = None) -> object:
+    """A scalar as Pulumi's engine hands it on: as JSON, where 1.0 is 1.
+
+    Raises InvalidValueError for an unknown tag, and for what Pulumi reads as an octal number, as a date, or as a number
+    that JSON does not have.
+    """
+    if tag is None:
+        return _PULUMI_WORDS[written] if written in _PULUMI_WORDS else _pulumi_number(written)
+    if tag in _STRING_TAGS:
+        return written
+    if tag == f"{_TAG}timestamp":
+        raise _date(written)
+    if tag in _RESOLVED_TAGS:
+        found = pulumi(written)
+        if tag in {_INT, _FLOAT} and (isinstance(found, bool) or not isinstance(found, int | float)):
+            raise _not_a_number(written)
+        if tag == _NULL or tag != _BOOL or isinstance(found, bool):
+            return None if tag == _NULL else found
+    raise unknown_tag(tag)
 
 
-def plain_value(written: str) -> object:
-    """The value of what is written without quotes."""
-    if written in _WORDS:
-        return _WORDS[written]
+def unknown_tag(tag: str) -> InvalidValueError:
+    """What to raise for a value, of any kind, with a tag that means nothing to a dialect."""
+    return InvalidValueError("unknown-tag", f"unknown tag {tag.replace(_TAG, '!!')}")
+
+
+def _number(written: str) -> int | float | None:
+    """A number as Go's libraries read it; None for what is not one, and for one that is too large."""
+    plain = written.replace("_", "")
+    try:
+        if _WHOLE.fullmatch(plain):
+            bare = plain.lstrip("+-")
+            # Python wants 0o755 where Go takes 0755 too.
+            return int(plain, 8) if len(bare) > 1 and bare[0] == "0" and bare[1].isdigit() else int(plain, 0)
+    except ValueError:
+        return None
+    if _DECIMAL.fullmatch(plain) and math.isfinite(number := float(plain)):
+        return number
+    return None
+
+
+def _pulumi_number(written: str) -> object:
+    if written in _INFINITE:
+        raise _not_a_number(written)
     if written[0] not in _NUMBER_STARTS:
         return written
-    if _WHOLE.fullmatch(written):
-        return _whole(written)
-    if _FLOAT.fullmatch(written):
-        return float(written)
-    return written
-
-
-def _whole(written: str) -> object:
-    digits = written.replace("_", "")
-    bare = digits.lstrip("+-").lower()
-    # Python wants 0o755 where Go takes 0755 too.
-    octal = len(bare) > 1 and bare[0] == "0" and bare[1].isdigit()
-    try:
-        return int(digits, 8) if octal else int(digits, 0)
-    except ValueError:
-        # ``0x_`` has no digit, and there are numbers of more digits than Python reads: Go takes both for text.
+    if _LEADING_ZERO.fullmatch(written):
+        raise InvalidValueError("octal-number", f"{written} starts with 0: Pulumi reads it as octal", _quotes(written))
+    if _DATE.fullmatch(written):
+        raise _date(written)
+    number = _number(written)
+    if number is None:
+        if _DECIMAL.fullmatch(written):
+            raise _not_a_number(written)
         return written
+    if isinstance(number, int) and abs(number) < _WORD_SIZE:
+        return number
+    try:
+        number = float(number)
+    except OverflowError:
+        raise _not_a_number(written) from None
+    return int(number) if number.is_integer() and abs(number) < _JSON_EXPONENT else number
+
+
+def _not_a_number(written: str) -> InvalidValueError:
+    return InvalidValueError("not-a-number", f"{written} is not a number that Pulumi accepts", _quotes(written))
+
+
+def _date(written: str) -> InvalidValueError:
+    return InvalidValueError("date", f"{written} is a date in YAML, and Pulumi rewrites dates", _quotes(written))
+
+
+def _quotes(written: str) -> str:
+    return f'Put it in quotes: "{written}".'

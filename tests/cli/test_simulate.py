@@ -101,7 +101,7 @@ def test_files_add_up_and_may_be_json(run: type_of_run, clone: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: [", "pods.yaml:1, document 1 is no YAML: "),
+        ("a: [", "pods.yaml:1, document 1: not valid YAML: "),
         ("kind: Pod\nmetadata: {name: x}\nspec: {}\n", "pods.yaml:1, document 1, Pod default/x: spec.containers: "),
         ("just text\n", "str is no Kubernetes object."),
         (None, "pods.yaml can't be read: No such file or directory."),

@@ -73,7 +73,7 @@ def test_data_counts_before_a_path_and_nothing_secret_is_shown(tmp_path: Path) -
     [
         (None, "config can't be read: No such file or directory. `aws eks update-kubeconfig"),
         ("", "sets no current-context."),
-        ("a: [\n", "config:1 is no YAML: "),
+        ("a: [\n", "config:1: not valid YAML: "),
         ("[]", "is no kubeconfig."),
         ("contexts: {}", "contexts is no list."),
         ("contexts: [{name: a}, 5]", "an element of contexts is no name with its context."),

@@ -43,6 +43,19 @@ config:
   whole: 1.0
   quoted: "007"
   underscore: 1_000
+  binary: 0b101
+  octal: 0o17
+  fraction: 1_0.5
+  plus: +12
+  huge: 99999999999999999999999
+  largest: 18446744073709551615
+  clock: 22:22
+  month: 2026-01
+  letter: y
+  hexless: 0x_
+  equals: =
+  tagged: !!str 3
+  nonspecific: ! 3
   nothing:
   tilde: ~
   text: |
@@ -101,7 +114,7 @@ def test_every_value_is_the_engines(engine_values: tuple[Path, dict[str, object]
     stack = stack_layer(read(root / "config" / "stacks" / "Pulumi.shop-dev.yaml"))
     assert project.problems + stack.problems == []
     assert project.values | stack.values == values
-    assert len(values) == 27
+    assert len(values) == 40
 
 
 def test_a_tag_is_a_number_only_where_the_engine_says_so() -> None:

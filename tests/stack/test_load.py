@@ -35,7 +35,7 @@ def test_both_spellings_of_one_key_are_refused(project: Project) -> None:
 
 def test_duplicate_group_names_are_refused_with_both_lines(project: Project) -> None:
     (line,) = project.lines(f"{CONFIG}    web:\n      instanceTypes: [m7g.large]\n")
-    assert line.startswith("Pulumi.shop-dev.yaml:10 nodeGroups.web: web stands here twice, first in line 8.")
+    assert line.startswith("Pulumi.shop-dev.yaml:10 nodeGroups.web: Duplicate key web, first on line 8.")
 
 
 def test_other_namespaces_pass(project: Project) -> None:

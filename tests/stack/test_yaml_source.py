@@ -54,6 +54,16 @@ def test_anchors_aliases_and_merge_keys_work() -> None:
         ('"1.30"', "1.30"),
         ("!!str 3", "3"),
         ("=", "="),
+        ("1_0.5", 10.5),
+        ("0x_", "0x_"),
+        ("9" * 23, 1e23),
+        ("22:22", "22:22"),
+        ("2026-01", "2026-01"),
+        ("!!float 1", 1),
+        ("!!int '12'", 12),
+        ("! 3", "3"),
+        ("!!null x", None),
+        ("!!bool true", True),
     ],
 )
 def test_scalars_mean_what_they_mean_to_pulumi(written: str, value: object) -> None:
@@ -65,6 +75,12 @@ def test_scalars_mean_what_they_mean_to_pulumi(written: str, value: object) -> N
     ("written", "rule"),
     [
         ("2026-01-01", "date"),
+        ("2026-1-1", "date"),
+        ("2026-01-01 10:00:00", "date"),
+        ("!!timestamp 2026-01-01", "date"),
+        ("08", "octal-number"),
+        ("!!bool x", "unknown-tag"),
+        ("9" * 400, "not-a-number"),
         ("0471", "octal-number"),
         ("-012", "octal-number"),
         (".inf", "not-a-number"),
@@ -86,9 +102,9 @@ def test_a_value_that_pulumi_reads_otherwise_is_a_fault_with_its_line(written: s
 @pytest.mark.parametrize(
     ("text", "path", "message"),
     [
-        ("a: 1\nb: 2\na: 3\n", ("a",), "a stands here twice, first in line 1."),
-        ("b:\n  c: 1\n  c: 2\n", ("b", "c"), "c stands here twice, first in line 2."),
-        ("b: [{c: 1,\n c: 2}]\n", ("b", 0, "c"), "c stands here twice, first in line 1."),
+        ("a: 1\nb: 2\na: 3\n", ("a",), "duplicate key a, first on line 1"),
+        ("b:\n  c: 1\n  c: 2\n", ("b", "c"), "duplicate key c, first on line 2"),
+        ("b: [{c: 1,\n c: 2}]\n", ("b", 0, "c"), "duplicate key c, first on line 1"),
     ],
 )
 def test_a_key_that_stands_twice_is_a_fault_at_any_depth(text: str, path: tuple[str | int, ...], message: str) -> None:
@@ -106,16 +122,16 @@ def test_a_key_that_is_no_text_is_a_fault(key: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("a: 1\nb: [", 2, "not YAML"),
-        ("a: b: c", 1, "mapping values are not allowed here"),
+        ("a: 1\nb: [", 2, "Not valid YAML"),
+        ("a: b: c", 1, "mapping values are not allowed in this context"),
         ("a:\n\t- b", 2, "indented with a tab"),
-        ("a: 1\n--- b", 2, "several YAML documents"),
-        ("a: *b", 1, "undefined alias"),
-        ("a: 1\nb: &b [*b]", 2, "inside of what it names"),
-        ("a: &a {<<: *a}", 1, "inside of what it names"),
-        ("a: 1\nb: \x00", 2, "control character"),
-        ('a: "x', 1, "not YAML"),
-        ("%YAML 9.0\n---\na: b", 1, "not YAML"),
+        ("a: 1\n--- b", 2, "More than one YAML document"),
+        ("a: *b", 1, "*b has no anchor before it"),
+        ("a: 1\nb: &b [*b]", 2, "inside of the value that it refers to"),
+        ("a: &a {<<: *a}", 1, "inside of the value that it refers to"),
+        ("a: 1\nb: \x00", 2, "control characters are not allowed"),
+        ('a: "x', 1, "Not valid YAML"),
+        ("%YAML 9.0\n---\na: b", 1, "Not valid YAML"),
     ],
 )
 def test_a_text_that_is_no_yaml_is_refused_with_its_line(text: str, line: int, message: str) -> None:
@@ -135,7 +151,7 @@ def test_aliases_that_grow_without_end_are_refused() -> None:
 
 
 def test_nesting_without_end_is_refused() -> None:
-    with pytest.raises(StackError, match="nested too deeply"):
+    with pytest.raises(StackError, match="Nested deeper than 200 levels"):
         parse("[" * 1000, "F")
 
 

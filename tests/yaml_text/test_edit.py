@@ -12,7 +12,8 @@ from ruamel.yaml import YAML
 
 from multiarch.errors import MultiarchError
 from multiarch.stack.yaml_source import parse
-from multiarch.yaml_text.edit import Setting, set_value, top_keys
+from multiarch.yaml_text.additions import Addition
+from multiarch.yaml_text.edit import set_value
 
 TEXT = """\
 # a stack
@@ -47,7 +48,7 @@ salt: x
 
 def changes(path: str, value: str = "new", comment: str = "", text: str = TEXT) -> list[str]:
     """The lines that setting a value removes and adds."""
-    edited = set_value(text, Setting(("config", *path.split(".")), value, comment))
+    edited = set_value(text, Addition(("config", *path.split(".")), value, comment), below="instanceTypes")
     found = difflib.ndiff(text.splitlines(), edited.splitlines())
     return [line for line in found if line[0] in "+-"]
 
@@ -89,25 +90,25 @@ def test_a_comment_stays_when_no_new_one_is_given() -> None:
     assert changes("groups.pinned.ami.id") == ["-         id: ami-2 # of today", '+         id: "new" # of today']
 
 
-def test_a_group_gets_its_image_below_its_instance_types() -> None:
-    edited = set_value(TEXT, Setting(("config", "groups", "long", "x"), "new"))
+def test_a_new_key_goes_below_a_given_one() -> None:
+    edited = set_value(TEXT, Addition(("config", "groups", "long", "x"), "new"), below="instanceTypes")
     assert '        - y # yy\n      x: "new"\n      ami:' in edited
 
 
 def test_a_value_in_an_aliased_mapping_is_set_where_the_anchor_is() -> None:
     text = "config:\n  a: &a {k: x}\n  b: *a\n"
-    assert set_value(text, Setting(("config", "b", "k"), "new")) == 'config:\n  a: &a {k: "new"}\n  b: *a\n'
+    assert set_value(text, Addition(("config", "b", "k"), "new")) == 'config:\n  a: &a {k: "new"}\n  b: *a\n'
 
 
 def test_a_key_is_added_behind_an_alias() -> None:
     text = "config:\n  a: &a {k: x}\n  b:\n    c: *a # same\n  d: 1\n"
-    edited = set_value(text, Setting(("config", "b", "e"), "new"))
+    edited = set_value(text, Addition(("config", "b", "e"), "new"))
     assert edited == 'config:\n  a: &a {k: x}\n  b:\n    c: *a # same\n    e: "new"\n  d: 1\n'
 
 
 def test_a_key_is_added_behind_a_list_that_ends_with_an_alias() -> None:
     text = "config:\n  a: &a x\n  b:\n    instanceTypes:\n      - y\n      - *a # same\n      # of b\n\n    c: 1\n"
-    edited = set_value(text, Setting(("config", "b", "e"), "new"))
+    edited = set_value(text, Addition(("config", "b", "e"), "new"), below="instanceTypes")
     assert edited == text.replace("*a # same\n", '*a # same\n    e: "new"\n')
 
 
@@ -123,43 +124,50 @@ def test_a_key_is_added_behind_a_list_that_ends_with_an_alias() -> None:
     ],
 )
 def test_a_value_is_set_where_none_is_written_and_an_anchor_stays(before: str, after: str) -> None:
-    assert set_value(before, Setting(("config", "a"), "x")) == after
+    assert set_value(before, Addition(("config", "a"), "x")) == after
 
 
-def test_keys_are_what_is_written_also_where_kubectl_would_take_them_for_truth_values() -> None:
+def test_keys_are_what_pulumi_reads_also_where_kubectl_would_take_them_for_truth_values() -> None:
     text = "config:\n  on:\n    y: 1\n"
-    assert top_keys(text, "config") == ["on"]
-    assert set_value(text, Setting(("config", "on", "y"), "x")) == 'config:\n  on:\n    y: "x"\n'
+    assert set_value(text, Addition(("config", "on", "y"), "x")) == 'config:\n  on:\n    y: "x"\n'
 
 
 def test_line_ends_are_the_files_own() -> None:
-    setting = Setting(("config", "addons", "coredns", "version"), "new")
+    setting = Addition(("config", "addons", "coredns", "version"), "new")
     assert set_value(TEXT.replace("\n", "\r\n"), setting) == set_value(TEXT, setting).replace("\n", "\r\n")
 
 
 def test_a_byte_order_mark_stays() -> None:
-    setting = Setting(("config", "groups", "api", "minSize"), "new")
+    setting = Addition(("config", "groups", "api", "minSize"), "new")
     assert set_value(f"\ufeff{TEXT}", setting) == f"\ufeff{set_value(TEXT, setting)}"
 
 
 def test_a_file_without_a_last_line_end_can_be_added_to() -> None:
-    assert set_value("config:\n  a: 1", Setting(("config", "b"), "x")) == 'config:\n  a: 1\n  b: "x"\n'
+    assert set_value("config:\n  a: 1", Addition(("config", "b"), "x")) == 'config:\n  a: 1\n  b: "x"'
 
 
 @pytest.mark.parametrize("path", [("config", "team", "x"), ("config", "groups", "api")])
 def test_a_value_that_stands_in_the_way_is_not_overwritten(path: tuple[str, ...]) -> None:
-    with pytest.raises(MultiarchError, match=r"can't be replaced|nothing can be set"):
-        set_value(TEXT, Setting(path, "new"))
+    with pytest.raises(MultiarchError, match=r"can't be replaced|is not a mapping"):
+        set_value(TEXT, Addition(path, "new"))
 
 
-def test_yaml_that_only_the_reader_of_stacks_takes_is_refused_with_its_line() -> None:
-    with pytest.raises(MultiarchError, match=r"^line 2: can't be changed here: "):
-        set_value("config:\n  a: {b: :'}\n", Setting(("config", "c"), "new"))
+def test_a_text_that_is_not_yaml_is_refused_with_its_line() -> None:
+    with pytest.raises(MultiarchError, match=r"^line 2: not valid YAML: "):
+        set_value("config:\n  a: {b: '\n", Addition(("config", "c"), "new"))
+    with pytest.raises(MultiarchError, match=r"^the file is empty$"):
+        set_value("# nothing\n", Addition(("config", "c"), "new"))
 
 
-def test_the_keys_of_a_section_are_told_in_order() -> None:
-    assert top_keys(TEXT, "config") == ["team", "groups"]
-    assert top_keys(TEXT, "salt") == []
+def test_a_mapping_that_is_merged_in_is_not_hidden_by_a_new_one() -> None:
+    text = "a: &a {ami: {amd64: {id: x}, arm64: {}}}\nb:\n  <<: *a\n"
+    with pytest.raises(MultiarchError, match="ami is merged in by <<"):
+        set_value(text, Addition(("b", "ami", "arm64", "id"), "new"))
+
+
+def test_what_is_below_a_replaced_block_stays() -> None:
+    text = "a: |\n  one\n  two\n\nb: 1\n"
+    assert set_value(text, Addition(("a",), "x")) == 'a: "x"\n\nb: 1\n'
 
 
 _KEYS = st.sampled_from(["a", "b", "c", "instanceTypes", "ami"])
@@ -178,7 +186,7 @@ _VALUES = st.recursive(
 def test_the_value_is_set_and_all_others_stay(values: dict[str, object], path: list[str], flow: bool) -> None:  # noqa: FBT001
     text = dumped(values, flow=flow)
     try:
-        edited = set_value(text, Setting(tuple(path), "new"))
+        edited = set_value(text, Addition(tuple(path), "new"))
     except MultiarchError:
         return
     expected: object = values

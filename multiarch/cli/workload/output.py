@@ -117,7 +117,7 @@ def as_yaml(value: object) -> str:
     from ruamel.yaml import YAML
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
-    from multiarch.yaml_text.scalars import plain_value
+    from multiarch.yaml_text.scalars import kubernetes
 
     def prepared(part: object) -> object:
         if isinstance(part, Mapping):
@@ -127,7 +127,7 @@ def as_yaml(value: object) -> str:
         if isinstance(part, str) and "\n" in part:
             return LiteralScalarString(part)
         # ruamel writes YAML 1.2, in which yes is text; kubectl takes it for a truth value.
-        return DoubleQuotedScalarString(part) if isinstance(part, str) and plain_value(part) != part else part
+        return DoubleQuotedScalarString(part) if isinstance(part, str) and kubernetes(part) != part else part
 
     yaml = YAML()
     yaml.width = 10_000  # nothing is folded

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.yaml_text.events import YamlFault
-from multiarch.yaml_text.values import documents, only_document
+from multiarch.yaml_text.events import YamlError
+from multiarch.yaml_text.reader import documents, only_document
 
 SCALARS = st.one_of(
     st.none(),
@@ -44,7 +44,7 @@ def test_json_reads_as_json_does(value: object) -> None:
         ("~", None), ("", None), ("NULL", None),
         ("0755", 493), ("0o755", 493), ("0x1F", 31), ("-0x1f", -31), ("0b11", 3), ("1_000", 1000), ("+5", 5), ("0", 0),
         ("08", 8.0), ("1.", 1.0), (".5", 0.5), ("1e3", 1000.0), ("-.inf", -math.inf), ("1.2.3", "1.2.3"),
-        ("22:22", "22:22"), ("2026-11-21", "2026-11-21"), ("500m", "500m"), ("-", [None]), ("=", "="),
+        ("22:22", "22:22"), ("2026-11-21", "2026-11-21"), ("500m", "500m"), ("1_0.5", 10.5), ("-", [None]), ("=", "="),
         ("'on'", "on"), ('"0755"', "0755"), ("!!str 12", "12"), ("!!int '12'", 12), ("!!float 1", 1.0), ("! 12", "12"),
         ("|\n  a\n  b\n", "a\nb\n"), (">-\n  a\n  b\n", "a b"),
     ],
@@ -67,32 +67,32 @@ def test_anchors_and_merge_keys_are_followed() -> None:
 @pytest.mark.parametrize(
     ("text", "fault", "line"),
     [
-        ("a: 1\nb: 2\na: 3\n", "the key a stands there twice", 3),
-        ("a: 1\n\tb: 2\n", "found a tab character that violates indentation", 2),
-        ("a: [", "did not find expected node content", 1),
-        ("a: *b\n", "nothing has the anchor b", 1),
-        ("a: &a [*a]\n", "the alias a leads to what it stands in", 1),
-        ("a: !Ref b\n", "the tag !Ref means nothing here", 1),
-        ("a: !!set {b}\n", "the tag tag:yaml.org,2002:set means nothing here", 1),
-        ("? {a: 1}\n: b\n", "a key is a mapping or a list", 1),
-        ("a: 1\n<<: 5\n", "<< takes a mapping, or a list of them", 2),
-        ("---\na: 1\n---\nb: '\n", "found unexpected end of stream", 4),
-        ("a: \x01\n", "control characters are not allowed", 1),
-        (f"a:\n  {'[' * 300}", "it is nested deeper than 200 levels", 2),
-        (f"{'[' * 100_000}", "it is nested deeper than 200 levels", 1),
+        ("a: 1\nb: 2\na: 3\n", "duplicate key a", 3),
+        ("a: 1\n\tb: 2\n", "not valid YAML: indented with a tab", 2),
+        ("a: [", "not valid YAML: did not find expected node content", 1),
+        ("a: *b\n", "not valid YAML: *b has no anchor before it", 1),
+        ("a: &a [*a]\n", "*a is inside of the value that it refers to", 1),
+        ("a: !Ref b\n", "unknown tag !Ref", 1),
+        ("a: !!set {b}\n", "unknown tag !!set", 1),
+        ("? {a: 1}\n: b\n", "a list or a mapping can't be a key", 1),
+        ("a: 1\n<<: 5\n", "<< needs a mapping or a list of mappings", 2),
+        ("---\na: 1\n---\nb: '\n", "not valid YAML: found unexpected end of stream", 4),
+        ("a: \x01\n", "not valid YAML: control characters are not allowed", 1),
+        (f"a:\n  {'[' * 300}", "nested deeper than 200 levels", 2),
+        (f"{'[' * 100_000}", "nested deeper than 200 levels", 1),
     ],
 )
 def test_what_is_no_yaml_is_refused_with_its_line(text: str, fault: str, line: int) -> None:
-    with pytest.raises(YamlFault) as raised:
+    with pytest.raises(YamlError) as raised:
         list(documents(text))
-    assert (raised.value.fault, raised.value.line) == (fault, line)
+    assert (raised.value.fault.message, raised.value.fault.line) == (fault, line)
 
 
 def test_aliases_of_aliases_are_refused_before_they_fill_memory() -> None:
     names = [f"a{number}" for number in range(12)]
     lines = ["a0: &a0 [1]"]
     lines += [f"{name}: &{name} [{', '.join([f'*{last}'] * 10)}]" for last, name in pairwise(names)]
-    with pytest.raises(YamlFault, match="aliases make more than"):
+    with pytest.raises(YamlError, match="aliases expand to more than"):
         list(documents("\n".join(lines)))
 
 
@@ -112,8 +112,8 @@ def test_a_thousand_documents_take_less_than_two_seconds() -> None:
     assert time.process_time() - before < 2
 
 
-@pytest.mark.parametrize("written", ["0x_", "0b_", "9" * 5000])
-def test_what_looks_like_a_number_and_is_none_to_go_is_text(written: str) -> None:
+@pytest.mark.parametrize("written", ["0x_", "0b_", "9" * 5000, "1e999", "-0b2", "0o8"])
+def test_what_looks_like_a_number_but_is_not_one_in_go_is_text(written: str) -> None:
     assert only(f"a: {written}\n") == {"a": written}
 
 
@@ -122,6 +122,6 @@ def test_a_text_of_one_document_is_refused_a_second_one() -> None:
     found = only_document("\n---\na: 1\n")
     assert found is not None
     assert (found.value, found.line) == ({"a": 1}, 3)
-    with pytest.raises(YamlFault, match="a second document begins") as raised:
+    with pytest.raises(YamlError, match="more than one YAML document") as raised:
         only_document("a: 1\n---\n\nb: 2\n")
-    assert raised.value.line == 4
+    assert raised.value.fault.line == 4

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.events import MappingStartEvent, ScalarEvent, SequenceStartEvent
 
-from multiarch.yaml_text.ends import end_of, pair_end
-from multiarch.yaml_text.events import YamlFault
-from multiarch.yaml_text.tree import Alias, Mapping, Piece, Scalar, Sequence, line_of, parse
+from multiarch.yaml_text.events import YamlError
+from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, line_of
+from multiarch.yaml_text.positions import end_of, pair_end
+from multiarch.yaml_text.reader import nodes
 
 TEXTS = st.text(st.sampled_from("ab é𝄞:#'\"-{}[],&*!|>%@`?\n"), max_size=12)
 VALUES = st.recursive(
@@ -30,15 +31,21 @@ def dumped(value: object, *, flow: bool | None, style: str | None, line_end: str
     return text.replace("\n", line_end)
 
 
-def pieces(piece: Piece) -> Iterator[Piece]:
-    yield piece
-    if isinstance(piece, Mapping):
-        for pair in piece.pairs:
+def read(text: str) -> YamlNode:
+    found = nodes(text)
+    assert found is not None
+    return found
+
+
+def nodes_below(node: YamlNode) -> Iterator[YamlNode]:
+    yield node
+    if isinstance(node, MappingNode):
+        for pair in node.pairs:
             for each in pair:
-                yield from pieces(each)
-    elif isinstance(piece, Sequence):
-        for each in piece.items:
-            yield from pieces(each)
+                yield from nodes_below(each)
+    elif isinstance(node, SequenceNode):
+        for each in node.items:
+            yield from nodes_below(each)
 
 
 @settings(max_examples=200, deadline=None)
@@ -60,18 +67,18 @@ def test_every_value_begins_and_ends_where_ruamel_says(
         for event in YAML(typ="safe", pure=True).parse(text)
         if isinstance(event, ScalarEvent | MappingStartEvent | SequenceStartEvent)
     ]
-    ours = list(pieces(parse(text)))
+    ours = list(nodes_below(read(text)))
     assert len(ours) == len(theirs)
-    for piece, event in zip(ours, theirs, strict=True):
-        assert piece.start == event.start_mark.index
-        assert piece.line == event.start_mark.line + 1 == text.count("\n", 0, piece.start) + 1
-        assert piece.column == event.start_mark.column == piece.start - (text.rfind("\n", 0, piece.start) + 1)
-        if isinstance(piece, Scalar):
+    for node, event in zip(ours, theirs, strict=True):
+        assert node.start == event.start_mark.index
+        assert node.line == event.start_mark.line + 1 == text.count("\n", 0, node.start) + 1
+        assert node.column == event.start_mark.column == node.start - (text.rfind("\n", 0, node.start) + 1)
+        if isinstance(node, ScalarNode):
             # A block's end is where the next thing begins, and blank lines before that may belong to either.
-            block = piece.style in {"|", ">"}
-            ends = end_of(text, piece), len(text[: event.end_mark.index].rstrip()) if block else event.end_mark.index
-            assert piece.empty or "+" in text[piece.start : piece.start + 3] or ends[0] == ends[1]
-            assert piece.text == event.value
+            block = node.style in {"|", ">"}
+            ends = end_of(text, node), len(text[: event.end_mark.index].rstrip()) if block else event.end_mark.index
+            assert node.empty or "+" in text[node.start : node.start + 3] or ends[0] == ends[1]
+            assert node.text == event.value
 
 
 @pytest.mark.parametrize(
@@ -95,24 +102,24 @@ def test_every_value_begins_and_ends_where_ruamel_says(
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_the_end_of_a_pair_is_its_last_character_without_comments(text: str, ends_with: str, line_end: str) -> None:
     text, ends_with = (each.replace("\n", line_end) for each in (text, ends_with))
-    root = parse(text)
-    assert isinstance(root, Mapping)
+    root = read(text)
+    assert isinstance(root, MappingNode)
     assert text[: pair_end(text, *root.pairs[-1])].endswith(ends_with)
     assert pair_end(text, *root.pairs[-1]) == end_of(text, root)
 
 
 def test_a_list_is_as_far_in_as_its_dash_whatever_stands_in_front() -> None:
     text = "a: &x\n    - 1\nb: !!seq\n- 1\nc:\n  - - 1\nd: &y !!seq\n  - 1\n"
-    found = [piece for piece in pieces(parse(text)) if isinstance(piece, Sequence)]
-    assert [piece.dash - (text.rfind("\n", 0, piece.dash) + 1) for piece in found] == [4, 0, 2, 4, 2]
-    assert all(text[piece.dash] == "-" for piece in found)
+    found = [node for node in nodes_below(read(text)) if isinstance(node, SequenceNode)]
+    assert [node.dash - (text.rfind("\n", 0, node.dash) + 1) for node in found] == [4, 0, 2, 4, 2]
+    assert all(text[node.dash] == "-" for node in found)
 
 
 def test_an_alias_stands_where_it_is_written_and_its_target_knows() -> None:
-    root = parse("a: &x {k: 1}\nb: *x\nc: {}\n")
-    assert isinstance(root, Mapping)
+    root = read("a: &x {k: 1}\nb: *x\nc: {}\n")
+    assert isinstance(root, MappingNode)
     (_, first), (_, second), (_, third) = root.pairs
-    assert isinstance(second, Alias)
+    assert isinstance(second, AliasNode)
     assert (second.target, second.line, first.aliased, third.aliased) == (first, 2, True, False)
     assert [line_of(root, path) for path in (("b", "k"), ("c", "none"), ("d",), ())] == [1, 3, 1, 1]
 
@@ -120,16 +127,15 @@ def test_an_alias_stands_where_it_is_written_and_its_target_knows() -> None:
 @pytest.mark.parametrize(
     ("text", "said", "line"),
     [
-        ("a: 1\n---\nb: 2\n", "a second document begins", 2),
-        ("# only this\n", "there is no document", None),
-        ("a: *b\n", "*b has no anchor before it", 1),
-        ("a: &b [\n  *b]\n", "*b has no anchor before it", 2),
-        ("\ufeffa: 1\n", "a byte order mark stands in the middle of the text", 1),
-        ("[" * 300 + "]" * 300, "it is nested deeper than 200 levels", 1),
-        ("a: 1\nb: [\n", "did not find expected node content", 2),
+        ("a: 1\n---\nb: 2\n", "more than one YAML document", 2),
+        ("a: *b\n", "not valid YAML: *b has no anchor before it", 1),
+        ("a: &b [\n  *b]\n", "*b is inside of the value that it refers to", 2),
+        ("\ufeffa: 1\n", "not valid YAML: a byte order mark inside of the text", 1),
+        ("[" * 300 + "]" * 300, "nested deeper than 200 levels", 1),
+        ("a: 1\nb: [\n", "not valid YAML: did not find expected node content", 2),
     ],
 )
-def test_what_has_no_places_is_a_fault_with_its_line(text: str, said: str, line: int | None) -> None:
-    with pytest.raises(YamlFault) as raised:
-        parse(text)
-    assert (raised.value.fault, raised.value.line) == (said, line)
+def test_what_has_no_places_is_a_fault_with_its_line(text: str, said: str, line: int) -> None:
+    with pytest.raises(YamlError) as raised:
+        read(text)
+    assert (raised.value.fault.message, raised.value.fault.line) == (said, line)

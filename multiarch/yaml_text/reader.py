@@ -1,0 +1,314 @@
+"""The one reader of YAML: libyaml parses, and what its events mean is decided here, for every dialect.
+
+:func:`documents` gives plain values, :func:`nodes` the same as nodes that know their positions. They are
+two because nodes take four times the time and ten times the memory, which the 10,000 pods of a cluster do not leave;
+aliases, merges, duplicate keys, limits and errors are the same code. A duplicate key is refused, as by Pulumi, where
+kubectl takes the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from multiarch.yaml_text.events import Event, Parser, YamlError, YamlFault, parsing
+from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, target_of
+from multiarch.yaml_text.scalars import COLLECTION_TAGS, Dialect, InvalidValueError, kubernetes, unknown_tag
+
+MOST_LEVELS = 200
+"""How deep values may be nested: more is an attack or a mistake."""
+MOST_VALUES = 5_000_000
+"""How many values aliases may make of a document: more is an attack."""
+_MERGE = "<<"
+"""As a plain key: the mappings behind it are merged into the one it is in."""
+_COLLECTION_AS_KEY = "a list or a mapping can't be a key"
+_BOM = "\ufeff"
+_Made = Any
+"""What a reader makes of a value: the value itself, or its node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document. ``number`` and ``line`` count from 1; ``items`` are the lines of a list of objects' items."""
+
+    number: int
+    value: object
+    line: int
+    items: tuple[int, ...] = ()
+
+
+def documents(text: str) -> Iterator[Document]:
+    """Yield the documents as kubectl reads them, empty ones as None. Raises YamlError."""
+    number = 0
+    with parsing(text) as parser:
+        while not isinstance(event := parser.get_event(), StreamEndEvent):
+            if isinstance(event, DocumentStartEvent):
+                number += 1
+                yield _ValueReader(parser, kubernetes, MOST_VALUES).document(number)
+
+
+def only_document(text: str) -> Document | None:
+    """Read a text that holds one document or none, like :func:`documents`. Raises YamlError, also for a second one."""
+    found = documents(text)
+    first = next(found, None)
+    if first is not None and (second := next(found, None)) is not None:
+        raise _second_document(second.line)
+    return first
+
+
+def nodes(text: str, dialect: Dialect = kubernetes, *, most_values: int = MOST_VALUES) -> YamlNode | None:
+    """Read the one document in ``text`` as nodes; None where there is none.
+
+    A fault of a single value is kept with its node, and the value is then its text. Raises YamlError for what leaves no
+    document to read, and for a byte order mark in front, which libyaml does not count.
+    """
+    if text.startswith(_BOM):
+        raise YamlError(YamlFault("not-yaml", "not valid YAML: a byte order mark inside of the text", 1))
+    root: YamlNode | None = None
+    with parsing(text) as parser:
+        while not isinstance(event := parser.get_event(), StreamEndEvent):
+            if isinstance(event, DocumentStartEvent):
+                if root is not None:
+                    raise _second_document(event.start_mark.line + 1)
+                root = _NodeReader(parser, dialect, most_values, text).read(parser.get_event(), 0)
+    return root
+
+
+def _second_document(line: int) -> YamlError:
+    return YamlError(YamlFault("several-documents", "more than one YAML document", line))
+
+
+def _error(event: Event, rule: str, message: str) -> YamlError:
+    return YamlError(YamlFault(rule, message, event.start_mark.line + 1))
+
+
+class _ValueReader:
+    """Makes the values of one document. What an alias leads to is made once, and counted each time."""
+
+    def __init__(self, parser: Parser, dialect: Dialect, most_values: int) -> None:
+        self._next = parser.get_event
+        self._dialect = dialect
+        self._most_values = most_values
+        self._anchors: dict[str, tuple[_Made, int] | None] = {}
+        self._count = 0
+        self._item_lines: dict[int, list[int]] = {}
+
+    def document(self, number: int) -> Document:
+        """The document whose start was read last."""
+        event = self._next()
+        value = self.read(event, 0)
+        items = value.get("items") if isinstance(value, dict) else None
+        return Document(number, value, event.start_mark.line + 1, tuple(self._item_lines.get(id(items), ())))
+
+    def read(self, event: Event, level: int) -> _Made:
+        """Make what begins with ``event``."""
+        self._count += 1
+        if isinstance(event, AliasEvent):
+            return self._alias(event, self._anchored(event))
+        anchor, before = event.anchor, self._count
+        if anchor:
+            self._anchors[anchor] = None
+        if isinstance(event, ScalarEvent):
+            made = self._scalar(event)
+        elif level >= MOST_LEVELS:
+            raise _error(event, "not-yaml", f"nested deeper than {MOST_LEVELS} levels")
+        elif isinstance(event, SequenceStartEvent):
+            made = self._sequence(event, level)
+        else:
+            made = self._mapping(event, level)
+        if anchor:
+            self._anchors[anchor] = made, self._count - before + 1
+        return made
+
+    def _anchored(self, event: Event) -> _Made:
+        if event.anchor not in self._anchors:
+            raise _error(event, "not-yaml", f"not valid YAML: *{event.anchor} has no anchor before it")
+        found = self._anchors[event.anchor]
+        if found is None:
+            raise _error(event, "endless-alias", f"*{event.anchor} is inside of the value that it refers to")
+        self._grow(found[1], event)
+        return found[0]
+
+    def _grow(self, size: int, event: Event) -> None:
+        self._count += size
+        if self._count > self._most_values:
+            raise _error(event, "too-many-values", f"aliases expand to more than {self._most_values:,} values")
+
+    def _sequence(self, start: Event, level: int) -> _Made:
+        faults = self._tag_faults(start)
+        items: list[_Made] = []
+        # At this level it may be the items of a list of objects.
+        lines = self._item_lines.setdefault(id(items), []) if level == 1 else None
+        while not isinstance(event := self._next(), SequenceEndEvent):
+            if lines is not None:
+                lines.append(event.start_mark.line + 1)
+            items.append(self.read(event, level + 1))
+        return self._list(items, faults, start, event)
+
+    def _mapping(self, start: Event, level: int) -> _Made:
+        faults = self._tag_faults(start)
+        pairs: list[tuple[_Made, _Made]] = []
+        values: dict[object, _Made] = {}
+        merged: list[dict[object, _Made]] = []
+        while not isinstance(event := self._next(), MappingEndEvent):
+            key, behind = self.read(event, level + 1), self._next()
+            value = self.read(behind, level + 1)
+            pairs.append((key, value))
+            if isinstance(event, ScalarEvent) and event.value == _MERGE and event.implicit[0]:
+                merged += self._sources(value, behind, faults)
+                continue
+            try:
+                name = self._name(key)
+                if name in values:
+                    raise _repeated(name, self._line_of(values[name], pairs))
+            except InvalidValueError as error:
+                self._refuse(faults, event, error)
+            else:
+                values[name] = value
+        for source in merged:
+            for name, value in source.items():
+                values.setdefault(name, value)
+        return self._dict(values, pairs, faults, start, event)
+
+    def _sources(self, value: _Made, event: Event, faults: list[YamlFault]) -> list[dict[object, _Made]]:
+        """The mappings behind ``<<``; earlier ones win, and what is written beside them wins over all."""
+        found = [self._values_of(each) for each in self._items_of(value)]
+        sources = [each for each in found if each is not None]
+        if len(sources) < len(found):
+            message = "<< needs a mapping or a list of mappings"
+            self._refuse(faults, event, InvalidValueError("wrong-merge", message, path=(_MERGE,)))
+        self._grow(sum(len(each) for each in sources), event)
+        return sources
+
+    def _tag_faults(self, start: Event) -> list[YamlFault]:
+        faults: list[YamlFault] = []
+        if start.tag not in COLLECTION_TAGS:
+            self._refuse(faults, start, unknown_tag(start.tag))
+        return faults
+
+    def _scalar(self, event: Event) -> _Made:
+        tag: str | None = event.tag
+        if tag is None and not event.implicit[0]:
+            return event.value
+        try:
+            return self._dialect(event.value, tag)
+        except InvalidValueError as error:
+            raise YamlError(_fault(event, error)) from None
+
+    # What a reader of nodes does otherwise.
+
+    def _refuse(self, _faults: list[YamlFault], event: Event, error: InvalidValueError) -> None:
+        raise YamlError(_fault(event, error))
+
+    def _alias(self, _event: Event, target: _Made) -> _Made:
+        return target
+
+    def _list(self, items: list[_Made], *_written: Any) -> _Made:
+        return items
+
+    def _dict(self, values: dict[object, _Made], *_written: Any) -> _Made:
+        return values
+
+    def _name(self, key: _Made) -> object:
+        """A key's value. Raises InvalidValueError for what can't be a key."""
+        if isinstance(key, dict | list):
+            raise InvalidValueError("key-not-text", _COLLECTION_AS_KEY)
+        return key
+
+    def _line_of(self, _value: _Made, _pairs: list[tuple[_Made, _Made]]) -> int | None:
+        """The line of the key in front of a value, if it is known."""
+        return None
+
+    def _items_of(self, made: _Made) -> list[_Made]:
+        """A list's items; anything else by itself."""
+        return made if isinstance(made, list) else [made]
+
+    def _values_of(self, made: _Made) -> dict[object, _Made] | None:
+        return made if isinstance(made, dict) else None
+
+
+class _NodeReader(_ValueReader):
+    """Makes nodes, which keep their faults. Keys are texts."""
+
+    def __init__(self, parser: Parser, dialect: Dialect, most_values: int, text: str) -> None:
+        super().__init__(parser, dialect, most_values)
+        self._text = text
+
+    def _scalar(self, event: Event) -> ScalarNode:
+        value: object = event.value
+        faults: tuple[YamlFault, ...] = ()
+        try:
+            value = super()._scalar(event)
+        except YamlError as error:
+            faults = (error.fault,)
+        style = event.style or ""
+        return ScalarNode(*_position(event), event.anchor, faults=faults, value=value, text=event.value, style=style)
+
+    def _refuse(self, faults: list[YamlFault], event: Event, error: InvalidValueError) -> None:
+        faults.append(_fault(event, error))
+
+    def _alias(self, event: Event, target: YamlNode) -> AliasNode:
+        target.aliased = True
+        return AliasNode(*_position(event), target=target)
+
+    def _list(self, items: list[YamlNode], *written: Any) -> SequenceNode:
+        faults, start, end = written
+        at = start.start_mark.index, start.end_mark.index
+        # The event begins at the first dash or, with an anchor or a tag in front, ends at it or behind it.
+        dash = next((each for each in (at[0], at[1] - 1, at[1]) if self._text[each : each + 1] == "-"), at[0])
+        made = SequenceNode(*_position(start, end), start.anchor, faults=tuple(faults), flow=bool(start.flow_style))
+        made.items, made.dash = items, dash
+        return made
+
+    def _dict(self, values: dict[object, YamlNode], *written: Any) -> MappingNode:
+        pairs, faults, start, end = written
+        made = MappingNode(*_position(start, end), start.anchor, faults=tuple(faults), flow=bool(start.flow_style))
+        made.pairs, made.values = pairs, values
+        for key, value in pairs:
+            value.key_line = key.line
+        return made
+
+    def _name(self, key: YamlNode) -> str:
+        inner = target_of(key)
+        if not isinstance(inner, ScalarNode):
+            raise InvalidValueError("key-not-text", _COLLECTION_AS_KEY)
+        if inner.faults or not isinstance(inner.value, str):
+            message = f"key {inner.text} is not a string" if inner.text else "empty key"
+            raise InvalidValueError("key-not-text", message)
+        return inner.value
+
+    def _line_of(self, value: YamlNode, pairs: list[tuple[YamlNode, YamlNode]]) -> int:
+        return next(key.line for key, each in pairs if each is value)
+
+    def _items_of(self, made: YamlNode) -> list[YamlNode]:
+        inner = target_of(made)
+        return inner.items if isinstance(inner, SequenceNode) else [inner]
+
+    def _values_of(self, made: YamlNode) -> dict[object, YamlNode] | None:
+        inner = target_of(made)
+        return inner.values if isinstance(inner, MappingNode) else None
+
+
+def _position(start: Event, end: Event | None = None) -> tuple[int, int, int, int]:
+    mark = start.start_mark
+    return mark.index, (end or start).end_mark.index, mark.line + 1, mark.column
+
+
+def _fault(event: Event, error: InvalidValueError) -> YamlFault:
+    return YamlFault(error.rule, error.message, event.start_mark.line + 1, error.hint, error.path)
+
+
+def _repeated(name: object, first: int | None) -> InvalidValueError:
+    where = f", first on line {first}" if first else ""
+    return InvalidValueError("duplicate-key", f"duplicate key {name}{where}", path=(str(name),))
