@@ -1,4 +1,4 @@
-"""Which day it is: support dates decide whether a stack is accepted, so whoever plans one asks here."""
+"""Today's date: support dates decide whether a stack is accepted."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from multiarch.errors import MultiarchError
 
 
 def today() -> date:
-    """Today's date, or the one that ``SOURCE_DATE_EPOCH`` says (https://reproducible-builds.org/specs/source-date-epoch/).
+    """Today's date, or that of ``SOURCE_DATE_EPOCH`` (https://reproducible-builds.org/specs/source-date-epoch/).
 
-    Raises MultiarchError when the variable holds no number of seconds.
+    Raises MultiarchError if the variable is not a number of seconds.
     """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if not epoch:
@@ -20,5 +20,5 @@ def today() -> date:
         return datetime.fromtimestamp(int(epoch), tz=UTC).date()
     except (ValueError, OverflowError, OSError) as error:
         raise MultiarchError(
-            f"SOURCE_DATE_EPOCH is {epoch!r}.", hint="It is a number of seconds since 1970-01-01."
+            f"Invalid SOURCE_DATE_EPOCH {epoch!r}.", hint="Set it to seconds since 1970-01-01."
         ) from error

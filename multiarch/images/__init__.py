@@ -1,1 +1,1 @@
-"""Images: which architectures one has, by what its index, its manifests and its binaries say."""
+"""The architectures of an image, by its index, its manifests, its config and its binaries."""

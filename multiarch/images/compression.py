@@ -1,6 +1,6 @@
-"""Unpack a stream piece by piece, with a bound on what is in memory at a time: pure.
+"""Decompress a layer as a stream, with bounded memory: pure.
 
-What a layer is packed with is told from its first bytes, as runtimes do, not from its media type.
+As in container runtimes, the compression is detected by the first bytes, not by the media type.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ else:
     from backports import zstd
 
 PIECE = 256 * 1024
-"""The most bytes of unpacked content that are given out at a time."""
+"""The most bytes of decompressed content that are yielded at a time."""
 WINDOW_LOG = 25
-"""Base-2 logarithm of the largest zstd window: 32 MiB. Builders use 8 MiB at most unless they are told otherwise."""
+"""Base-2 logarithm of the largest zstd window: 32 MiB. Builders use 8 MiB at most by default."""
 _MAGIC_LENGTH = 6
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -29,25 +29,25 @@ _REFUSED = ((b"\xfd7zXZ\x00", "xz"), (b"BZh", "bzip2"))
 
 
 class LayerError(MultiarchError):
-    """A layer that can't be read. The message goes on after ``the layer DIGEST``: ``is cut off``."""
+    """A layer that can't be read. The message follows ``layer DIGEST: ``."""
 
 
 class _Codec(Protocol):
     def feed(self, data: bytes) -> Iterator[bytes]: ...
 
-    def whole(self) -> bool: ...
+    def complete(self) -> bool: ...
 
 
 class Unpacker:
-    """Unpacks one layer. ``feed`` it as it comes, then ``close`` it. Both raise LayerError."""
+    """Decompresses one layer. ``feed`` it the data, then ``close`` it. Both raise LayerError."""
 
     def __init__(self) -> None:
-        """Begin; what it is packed with shows with the first bytes."""
+        """Start; the first bytes tell the compression."""
         self._start = b""
         self._codec: _Codec | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The unpacked content of the next bytes, in pieces of at most :data:`PIECE` where it was packed."""
+        """The decompressed content of the next bytes, in chunks of at most :data:`PIECE`."""
         if self._codec is None:
             self._start += data
             if len(self._start) < _MAGIC_LENGTH:
@@ -57,17 +57,17 @@ class Unpacker:
         yield from self._codec.feed(data)
 
     def close(self) -> Iterator[bytes]:
-        """The rest, where there was too little to tell what it is."""
+        """The rest, if the layer is too short to detect its compression."""
         if self._codec is None:
             yield self._start
-        elif not self._codec.whole():
-            raise LayerError("is cut off: its compressed data does not end")
+        elif not self._codec.complete():
+            raise LayerError("truncated compressed data")
 
 
 def _codec(start: bytes) -> _Codec:
     for magic, name in _REFUSED:
         if start.startswith(magic):
-            raise LayerError(f"is packed with {name}, which is not among what image layers may be packed with")
+            raise LayerError(f"compressed with {name}, which image layers may not use")
     if start.startswith(_GZIP):
         return _Gzip()
     if start.startswith(_ZSTD) or (start[1:4] == _ZSTD_SKIPPABLE and start[0] & 0xF0 == 0x50):  # noqa: PLR2004 (magic)
@@ -79,58 +79,58 @@ class _Uncompressed:
     def feed(self, data: bytes) -> Iterator[bytes]:
         yield data
 
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         return True
 
 
 class _Gzip:
-    """Gzip, also of many members one after the other: lazy-pulling builders make one for each file."""
+    """Gzip with any number of members: builders for lazy pulling write one per file."""
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(wbits=31)
-        self._begun = False
+        self._started = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         full = False
         while data or full:
             if self._stream.eof:
-                self._stream, self._begun = zlib.decompressobj(wbits=31), False
-            self._begun = True
+                self._stream, self._started = zlib.decompressobj(wbits=31), False
+            self._started = True
             try:
                 piece = self._stream.decompress(data, PIECE)
             except zlib.error as error:
-                raise LayerError(f"is damaged: {error}") from error
+                raise LayerError(f"invalid gzip data: {error}") from error
             if piece:
                 yield piece
             data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
             full = len(piece) == PIECE and not self._stream.eof
 
-    def whole(self) -> bool:
-        return self._stream.eof or not self._begun
+    def complete(self) -> bool:
+        return self._stream.eof or not self._started
 
 
 class _Zstd:
-    """Zstandard, also of many frames: zstd:chunked makes one for each file, and skippable ones."""
+    """Zstandard with any number of frames, also skippable ones: zstd:chunked writes one per file."""
 
     def __init__(self) -> None:
         self._frame = self._new()
-        self._begun = False
+        self._started = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         while data or not (self._frame.needs_input or self._frame.eof):
             if self._frame.eof:
-                self._frame, self._begun = self._new(), False
-            self._begun = True
+                self._frame, self._started = self._new(), False
+            self._started = True
             try:
                 piece = self._frame.decompress(data, max_length=PIECE)
             except zstd.ZstdError as error:
-                raise LayerError(f"is damaged, or needs more than {1 << WINDOW_LOG - 20} MiB: {error}") from error
+                raise LayerError(f"invalid zstd data, or a window above {1 << WINDOW_LOG - 20} MiB: {error}") from error
             if piece:
                 yield piece
             data = self._frame.unused_data if self._frame.eof else b""
 
-    def whole(self) -> bool:
-        return self._frame.eof or not self._begun
+    def complete(self) -> bool:
+        return self._frame.eof or not self._started
 
     def _new(self) -> zstd.ZstdDecompressor:
         return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})

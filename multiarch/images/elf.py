@@ -1,4 +1,4 @@
-"""What a file is by its first bytes: an ELF file and for which processor, a script and its interpreter, or another."""
+"""What a file is, by its first bytes: an ELF file with its architecture, a script with its interpreter, or other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from multiarch.facts.architectures import Architecture, elf_for_no_processor, elf_machine, from_elf
 
 HEAD = 256
-"""Bytes of a file that are looked at: as many as the kernel reads to find a script's interpreter."""
+"""Bytes of a file that are read: as many as the kernel reads to find a script's interpreter."""
 _ELF_HEAD = 20
 _CLASSES = {1: 32, 2: 64}
 _ORDERS = {1: "<", 2: ">"}
@@ -35,12 +35,12 @@ class Elf:
 
     @property
     def architecture(self) -> Architecture | None:
-        """The architecture whose nodes run it, or None."""
+        """The architecture whose nodes can run it, or None."""
         return from_elf(self.machine, bits=self.bits, little_endian=self.little_endian)
 
     @property
     def is_for_a_processor(self) -> bool:
-        """Whether a node's processor is meant: BPF programs and GPU code go with any."""
+        """Whether it is CPU code: BPF programs and GPU code are not."""
         return not elf_for_no_processor(self.machine)
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Elf:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A file that begins with ``#!``: the interpreter's path, and its one argument or an empty text."""
+    """A file that starts with ``#!``: the interpreter's path, and its argument or an empty string."""
 
     interpreter: str
     argument: str
@@ -63,12 +63,12 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class OtherFile:
-    """Anything else, in words: ``neither an ELF file nor a script``."""
+    """Any other file, described: ``neither an ELF file nor a script``."""
 
     what: str
 
     def __str__(self) -> str:
-        """The words."""
+        """The description."""
         return self.what
 
 
@@ -76,7 +76,7 @@ Head = Elf | Script | OtherFile
 
 
 def head_of(start: bytes) -> Head:
-    """Say what a file is by its first bytes, :data:`HEAD` of them or the whole file.
+    """Tell what a file is by its first :data:`HEAD` bytes, or the whole file if it is shorter.
 
     Sources: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html and, for ``#!``,
     https://github.com/torvalds/linux/blob/master/fs/binfmt_script.c
@@ -91,14 +91,14 @@ def head_of(start: bytes) -> Head:
     return OtherFile("neither an ELF file nor a script" if start else "an empty file")
 
 
-# Thousands of files of an image share a few headers: one object each.
+# The thousands of files of an image have only a few different headers.
 @lru_cache(maxsize=256)
 def _elf(head: bytes) -> Elf | OtherFile:
     if len(head) < _ELF_HEAD:
-        return OtherFile("an ELF file that is cut off")
+        return OtherFile("a truncated ELF file")
     bits, order = _CLASSES.get(head[4]), _ORDERS.get(head[5])
     if bits is None or order is None:
-        return OtherFile("an ELF file with a damaged header")
+        return OtherFile("an ELF file with an invalid header")
     (machine,) = struct.unpack_from(f"{order}H", head, 18)
     return Elf(machine, bits, order == "<")
 
@@ -106,7 +106,7 @@ def _elf(head: bytes) -> Elf | OtherFile:
 def _script(head: bytes) -> Script | OtherFile:
     line, newline, _ = head[2:].partition(b"\n")
     interpreter, _, argument = line.replace(b"\t", b" ").strip(b" ").partition(b" ")
-    # A line that goes on past what the kernel reads may lack a part of its argument, never of the interpreter.
+    # A line longer than what the kernel reads may lose part of its argument, but not of the interpreter.
     if not interpreter or (not newline and len(head) == HEAD and not argument):
-        return OtherFile("a script without a whole first line")
+        return OtherFile("a script with an incomplete first line")
     return Script(interpreter.decode(errors="replace"), argument.strip(b" ").decode(errors="replace"))

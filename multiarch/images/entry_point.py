@@ -1,4 +1,4 @@
-"""What a container of an image starts with: the command of its config, followed from scripts to the binaries."""
+"""The command that a container starts, followed through scripts to the binaries."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from multiarch.images.file_tree import FileTree, Lookup
 from multiarch.images.layers import Program
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where containerd and Docker look for a command when an image sets no PATH."""
+"""The PATH of containerd and Docker if an image sets none."""
 INTERPRETERS = 5
-"""Scripts that are interpreted by scripts, as deep as the kernel goes."""
+"""How many scripts may interpret one another, as in the kernel."""
 _SHELLS = frozenset({"ash", "bash", "dash", "sh"})
 
 
 @dataclass(frozen=True, slots=True)
 class StartCommand:
-    """A config's words about how to start: the whole command, the folder it starts in, and where it is looked for."""
+    """How a config starts a container: the command, the working directory and the search path."""
 
     command: tuple[str, ...]
     folder: str
     search: str
 
     @property
-    def is_shell_text(self) -> bool:
-        """Whether it hands a text to a shell: what that text starts is not followed."""
+    def runs_shell_text(self) -> bool:
+        """Whether it runs ``sh -c TEXT``: what the text starts is not followed."""
         name = posixpath.basename(self.command[0]) if self.command else ""
         return name in _SHELLS and "-c" in self.command[1:2]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file on the way from the command to a binary; ``path`` is without links, ``head`` None if not to be told.
+    """One file between the command and a binary; ``path`` has no links, ``head`` is None if unknown.
 
     ``missing`` says why there is no file.
     """
@@ -45,15 +45,15 @@ class Step:
 
 
 def start_of(config: Mapping[str, object]) -> StartCommand:
-    """Read an image config's ``Entrypoint``, ``Cmd``, ``WorkingDir`` and ``Env``. What is not text counts as not said.
+    """Read an image config's ``Entrypoint``, ``Cmd``, ``WorkingDir`` and ``Env``. Invalid values count as unset.
 
     Source: https://github.com/opencontainers/image-spec/blob/main/config.md
     """
-    inner = config.get("config")
-    said: Mapping[str, object] = inner if isinstance(inner, Mapping) else {}
-    command = (*_texts(said.get("Entrypoint")), *_texts(said.get("Cmd")))
-    folder = said.get("WorkingDir")
-    paths = [value for name, _, value in (text.partition("=") for text in _texts(said.get("Env"))) if name == "PATH"]
+    found = config.get("config")
+    values: Mapping[str, object] = found if isinstance(found, Mapping) else {}
+    command = (*_texts(values.get("Entrypoint")), *_texts(values.get("Cmd")))
+    folder = values.get("WorkingDir")
+    paths = [value for name, _, value in (text.partition("=") for text in _texts(values.get("Env"))) if name == "PATH"]
     search = paths[-1] if paths else DEFAULT_PATH
     return StartCommand(command, f"/{folder}" if isinstance(folder, str) else "/", search)
 
@@ -81,17 +81,17 @@ def _followed(tree: FileTree, start: StartCommand) -> Iterator[Step]:
         if not following:
             return
         names = following
-    yield Step(names[0], OtherFile(f"behind more than {INTERPRETERS} scripts that interpret one another"))
+    yield Step(names[0], OtherFile(f"behind more than {INTERPRETERS} nested interpreters"))
 
 
 def _step(found: Lookup) -> Step:
     if isinstance(found.node, Program):
         return Step(found.path, found.node.head)
-    return Step(found.path, None, found.why or f"there is no {found.path}")
+    return Step(found.path, None, found.why or f"{found.path} not found")
 
 
 def _interpreters(script: Script) -> list[str]:
-    """A script's interpreter; where that is ``env``, also the command that it looks for."""
+    """A script's interpreter; if that is ``env``, also the command that it runs."""
     names = [script.interpreter]
     if posixpath.basename(script.interpreter) == "env":
         words = script.argument.split()

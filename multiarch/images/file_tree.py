@@ -1,7 +1,7 @@
-"""The layers of an image as one file tree, read from the top down: what is at a path, through links, and who hides it.
+"""The layers of an image as one file tree, from the top layer down.
 
-Layers are added one by one. As long as lower ones are missing, what depends on them is not answered but raises
-:class:`LowerLayerNeededError`, so that an entry point in the last layer costs one layer's download.
+Layers are added one by one. A path that depends on a layer not added yet raises :class:`LowerLayerNeededError`: an
+entry point in the top layer needs the download of one layer only.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from multiarch.images.layers import Layer, PlainNode, Program, SymbolicLink, TreeNode
 
 LINKS = 40
-"""Symbolic links that are followed on the way to a file, as in the kernel."""
+"""The most symbolic links in the path to a file, as in the kernel."""
 
 
 class LowerLayerNeededError(Exception):
-    """What is at a path depends on a layer that was not read yet."""
+    """What is at a path depends on a layer that was not added yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Where a path leads: the path without links, and what is there; ``None`` is nothing, and ``why`` says so."""
+    """The result of resolving a path: the path without links, and the node there, or None with ``why``."""
 
     path: str
     node: TreeNode | None
@@ -30,17 +30,17 @@ class Lookup:
 
 @dataclass(slots=True)
 class FileTree:
-    """Layers, the topmost first; ``complete`` when the lowest is among them."""
+    """Layers, the top one first; ``complete`` if the lowest one is included."""
 
     layers: list[Layer] = field(default_factory=list)
     complete: bool = False
 
     def hidden(self, path: str) -> bool:
-        """Whether something at ``path`` in the next lower layer can't be seen because of the layers read so far."""
+        """Whether the layers so far hide ``path`` of the next lower layer."""
         return any(layer.sets(path) or layer.hides(path) for layer in self.layers)
 
     def node(self, path: str) -> TreeNode | None:
-        """What is at a path that has no link in it. Raises LowerLayerNeededError."""
+        """The node at a path without links. Raises LowerLayerNeededError."""
         folder = False
         for layer in self.layers:
             node = layer.nodes.get(path)
@@ -54,7 +54,7 @@ class FileTree:
         return PlainNode.DIRECTORY if folder else None
 
     def find(self, path: str, *, start: str = "/") -> Lookup:
-        """Follow an absolute path, or one relative to ``start``, to where it leads. Raises LowerLayerNeededError."""
+        """Resolve an absolute path, or one relative to ``start``. Raises LowerLayerNeededError."""
         pending = deque(part for part in f"{start}/{path}".split("/") if part not in ("", "."))
         if path.startswith("/"):
             pending = deque(part for part in path.split("/") if part not in ("", "."))
@@ -74,7 +74,7 @@ class FileTree:
                     return Lookup(f"/{literal}", written)
                 links += 1
                 if links > LINKS:
-                    return Lookup(path, None, f"more than {LINKS} symbolic links are on its way")
+                    return Lookup(path, None, f"more than {LINKS} symbolic links in {path}")
                 if node.target.startswith("/"):
                     here = []
                 pending.extendleft(reversed([each for each in node.target.split("/") if each not in ("", ".")]))
@@ -83,14 +83,14 @@ class FileTree:
             here.append(part)
             if node is None or (pending and node is not PlainNode.DIRECTORY):
                 where = "/" + "/".join(here)
-                missing = f"there is no {where}" if pending else f"there is no executable {where}"
-                return Lookup(where, None, missing if node is None else f"{where} is no directory")
+                missing = f"{where} not found" if pending else f"no executable {where}"
+                return Lookup(where, None, missing if node is None else f"{where} is not a directory")
         return Lookup("/" + "/".join(here), node)
 
     def _written_through(self, path: str, link: str) -> TreeNode | None:
-        """What a layer at or above the one that sets ``link`` sets at ``path`` below it.
+        """The program that a layer at or above the one with ``link`` has at ``path``, below the link.
 
-        Unpacked, it goes to where the link leads; builders that do not look at the layers below make such paths.
+        Unpacked, it ends up where the link points; builders that ignore lower layers create such paths.
         """
         for layer in self.layers:
             node = layer.nodes.get(path)
@@ -101,9 +101,9 @@ class FileTree:
         return None
 
     def program(self, name: str, *, search: str, start: str) -> Lookup:
-        """Find a command as a runtime does: one with a slash is a path, others are looked for along ``search``.
+        """Find a command as a runtime does: a name with a slash is a path, others are searched in ``search``.
 
-        ``search`` is the value of ``PATH``; what is not executable is passed over. Raises LowerLayerNeededError.
+        ``search`` is the value of ``PATH``; files that are not executable are skipped. Raises LowerLayerNeededError.
         """
         if "/" in name:
             found = self.find(name, start=start)
@@ -114,4 +114,4 @@ class FileTree:
             found = self.find(f"{folder or '.'}/{name}", start=start)
             if isinstance(found.node, Program):
                 return found
-        return Lookup(name, None, f"no executable {name} is in any folder of PATH ({search})")
+        return Lookup(name, None, f"no executable {name} in PATH ({search})")

@@ -1,4 +1,4 @@
-"""Read what a reference leads to: an index with its entries, a single image, or something that is no image."""
+"""Read what a reference points at: an index with its entries, a single image, or something else."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from multiarch.registry.reference import Reference, digest_fault
 __all__ = ["inspect"]
 
 DEEPEST = 4
-"""Levels of indexes in indexes that are read. Nobody builds more than two."""
+"""Levels of nested indexes that are read. Builders make two at most."""
 MOST_READ = 64
-"""Manifests behind one index that are read because the index does not say what they are."""
+"""Manifests of one index that are read because the index does not say what they are."""
 MOST_ENTRIES = 4096
-"""Entries of one index that are looked at. A manifest of the size that registries accept has room for more."""
+"""Entries of one index that are read. The size limit of manifests allows more."""
 CONFIG_LIMIT = 4 * 1024 * 1024
-"""Bytes of a config that are read: what containerd accepts of a manifest, and configs are smaller."""
+"""The most bytes of a config; containerd has this limit for manifests, and configs are smaller."""
 
 
 async def inspect(registry: Registry, reference: Reference) -> Inspected:
-    """Read a reference. Entries of an index that declare their platform cost no request; others are read.
+    """Read a reference. Entries of an index that declare their platform need no request; others are read.
 
     Raises:
-        RegistryError: the manifest, or a single image's config, can't be had or is malformed. What can't be read
-            behind an index is an entry of kind ``unreadable`` with the reason as its note.
+        RegistryError: the manifest, or a single image's config, can't be read or is malformed. What can't be read
+            below an index is an entry of kind ``unreadable`` with the reason as its note.
     """
     return await inspect_manifest(registry, reference, await registry.manifest(reference))
 
 
 async def inspect_manifest(registry: Registry, reference: Reference, manifest: Manifest) -> Inspected:
-    """Read what stands behind a manifest that was fetched already. Raises as :func:`inspect` does."""
+    """Read what a fetched manifest points at. Raises as :func:`inspect` does."""
     content = manifest.json()
     kind, note = kind_of(manifest.media_type, content)
     if kind is ImageKind.INDEX:
@@ -62,7 +62,7 @@ async def inspect_manifest(registry: Registry, reference: Reference, manifest: M
 
 
 async def config_of(registry: Registry, reference: Reference, content: Mapping[str, object]) -> dict[str, object]:
-    """Fetch the config of an image's manifest. Raises RegistryError, MALFORMED where there is none or it is no JSON."""
+    """Fetch the config of an image's manifest. Raises RegistryError, MALFORMED if it is missing or not JSON."""
     descriptor = descriptor_of(content.get("config"))
     if descriptor is None:
         raise _malformed(reference, "the manifest has no valid config")
@@ -70,9 +70,9 @@ async def config_of(registry: Registry, reference: Reference, content: Mapping[s
     try:
         config = json.loads(blob)
     except (ValueError, RecursionError) as error:
-        raise _malformed(reference, f"the config {descriptor.digest} is no JSON") from error
+        raise _malformed(reference, f"the config {descriptor.digest} is not JSON") from error
     if not isinstance(config, dict):
-        raise _malformed(reference, f"the config {descriptor.digest} is no JSON object")
+        raise _malformed(reference, f"the config {descriptor.digest} is not a JSON object")
     return config
 
 
@@ -83,37 +83,37 @@ def _malformed(reference: Reference, detail: str) -> RegistryError:
 async def _config_platform(
     registry: Registry, reference: Reference, content: Mapping[str, object]
 ) -> tuple[Platform | None, str]:
-    """The platform that the config says, or None and why not."""
+    """The platform in the config, or None and the reason."""
     platform = platform_of(await config_of(registry, reference, content))
     if platform.architecture and not platform.is_unknown:
         return platform, ""
-    return None, "its config names no architecture"
+    return None, "its config has no architecture"
 
 
 @dataclass(slots=True)
 class _IndexReader:
-    """One index being read: what may still be fetched for it."""
+    """Reads one index; ``left`` is the number of manifests that may still be fetched."""
 
     registry: Registry
     reference: Reference
     left: int = field(default=MOST_READ)
 
     async def entries(self, content: Mapping[str, object], *, depth: int) -> tuple[Entry, ...]:
-        """The entries of one index, in its order; those that must be read are read at the same time."""
+        """The entries of one index, in its order; those that must be read are read concurrently."""
         rows = objects(content.get("manifests"))
         found = [_entry(row, at) for at, row in enumerate(rows[:MOST_ENTRIES])]
         behind = await asyncio.gather(*(self._read(entry, depth) for entry in found if entry.kind is EntryKind.INDEX))
         read = iter(behind)
         whole = [next(read) if entry.kind is EntryKind.INDEX else entry for entry in found]
         if len(rows) > MOST_ENTRIES:
-            note = f"{len(rows)} entries are in the index, and the first {MOST_ENTRIES} are looked at"
+            note = f"the index has {len(rows)} entries; only the first {MOST_ENTRIES} are read"
             whole.append(Entry(EntryKind.UNREADABLE, None, "", 0, "", note=note))
         return tuple(whole)
 
     async def _read(self, entry: Entry, depth: int) -> Entry:
-        """Fetch an entry's manifest and say what it is. Nothing is raised for one that can't be had."""
+        """Fetch an entry's manifest and tell what it is. One that can't be read becomes ``unreadable``."""
         if self.left <= 0:
-            note = f"more than {MOST_READ} entries of the index do not say what they are"
+            note = f"more than {MOST_READ} entries of the index do not declare their platform"
             return replace(entry, kind=EntryKind.UNREADABLE, note=note)
         self.left -= 1
         try:
@@ -127,7 +127,7 @@ class _IndexReader:
         kind, note = kind_of(entry.media_type, content)
         if kind is ImageKind.INDEX:
             if depth >= DEEPEST:
-                note = f"indexes in indexes are read {DEEPEST} levels deep, and this is one more"
+                note = f"more than {DEEPEST} levels of nested indexes"
                 return replace(entry, kind=EntryKind.UNREADABLE, note=note)
             return replace(entry, children=await self.entries(content, depth=depth + 1))
         if kind is not ImageKind.IMAGE:
@@ -138,13 +138,13 @@ class _IndexReader:
 
 
 def _entry(row: Mapping[str, object], at: int) -> Entry:
-    """One row of an index by its own words. Kind ``index`` is one that must be read to know what it is."""
-    said = row.get("platform")
-    platform = platform_of(said) if isinstance(said, Mapping) else None
+    """One row of an index, as declared. Kind ``index`` means that its manifest must be read."""
+    declared = row.get("platform")
+    platform = platform_of(declared) if isinstance(declared, Mapping) else None
     descriptor = descriptor_of(row)
     annotations = annotations_of(row)
     if descriptor is None or digest_fault(descriptor.digest):
-        note = f"entry {at + 1} of the index is no descriptor: it lacks a valid mediaType, digest or size"
+        note = f"entry {at + 1} of the index has no valid mediaType, digest or size"
         return Entry(EntryKind.UNREADABLE, platform, "", 0, "", annotations, note, declared=platform is not None)
     kind, note = kind_of(descriptor.media_type, {})
     artifact = row.get("artifactType")

@@ -1,4 +1,4 @@
-"""One layer of an image as it streams by: which paths it sets, which it removes, and what its programs are."""
+"""Read one layer as a stream: the paths it adds, the paths it removes, and what its programs are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPAQUE = ".wh..wh..opq"
 _AUFS = ".wh..wh."
 _EXECUTABLE = 0o111
 _LONGEST = 4095
-"""Bytes of a path or of a link's target that Linux takes: a runtime fails to unpack what has longer ones."""
+"""The most bytes of a path or link target on Linux: runtimes can't unpack longer ones."""
 _COUNTS_AS_ONE = 200
 _PACKED = (
     "application/vnd.oci.image.layer.",
@@ -26,10 +26,10 @@ _PACKED = (
 
 @dataclass(frozen=True, slots=True)
 class LayerLimits:
-    """Bounds for one image: bytes of all layers unpacked, and paths that are remembered at a time.
+    """Limits for one image: bytes of all layers uncompressed, and paths kept in memory.
 
-    A path takes about 200 bytes of memory, so that the default's are 100 MB; common images have some ten thousand. A
-    long one counts as several.
+    A path takes about 200 bytes, so the default is about 100 MB; common images have some ten thousand. A long path
+    counts as several.
     """
 
     unpacked: int = 64 * 1024**3
@@ -38,7 +38,7 @@ class LayerLimits:
 
 @dataclass(slots=True)
 class LayerBudget:
-    """What is left of the limits. ``unpack`` and ``remember`` raise LayerError when nothing is."""
+    """What was used of the limits. ``unpack`` and ``remember`` raise LayerError above them."""
 
     limits: LayerLimits = field(default_factory=LayerLimits)
     unpacked: int = 0
@@ -48,17 +48,17 @@ class LayerBudget:
         """Count bytes."""
         self.unpacked += count
         if self.unpacked > self.limits.unpacked:
-            raise LayerError(f"makes the image larger than {self.limits.unpacked} bytes unpacked, which is the limit")
+            raise LayerError(f"the image is larger than the limit of {self.limits.unpacked} bytes uncompressed")
 
     def remember(self, *texts: str) -> None:
-        """Count one path, whose texts are kept."""
+        """Count one path, given as the texts that are kept."""
         self.paths += 1 + sum(map(len, texts)) // _COUNTS_AS_ONE
         if self.paths > self.limits.paths:
-            raise LayerError(f"makes it more than {self.limits.paths} paths to remember, which is the limit")
+            raise LayerError(f"the image has more than the limit of {self.limits.paths} paths")
 
 
 class PlainNode(Enum):
-    """Nodes of which nothing but their being there matters."""
+    """Nodes whose content does not matter."""
 
     DIRECTORY = "directory"
     FILE = "file that is not executable"
@@ -67,14 +67,14 @@ class PlainNode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """An executable file, and what its first bytes are; ``None`` where they can't be told (a file with holes)."""
+    """An executable file and what its first bytes say; None if unknown (a sparse file)."""
 
     head: Head | None
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolicLink:
-    """A symbolic link's target as written; a hard link into another layer is one with an absolute target."""
+    """A symbolic link's target as written; a hard link into another layer becomes one with an absolute target."""
 
     target: str
 
@@ -84,10 +84,10 @@ TreeNode = PlainNode | Program | SymbolicLink
 
 @dataclass(slots=True)
 class Layer:
-    """What one layer does to the file tree. Paths have no slash at their ends; the root is the empty text.
+    """What one layer changes in the file tree. Paths have no slash at the start or end; the root is empty.
 
-    ``folders`` are the directories above its paths that it does not set itself; ``removed`` its whiteouts, ``opaque``
-    the directories whose content below it hides. ``elves`` are its ELF files, executable or not.
+    ``folders`` are the parent directories that it does not add itself; ``removed`` its whiteouts, ``opaque`` the
+    directories whose content in lower layers it hides. ``elves`` are its ELF files, executable or not.
     Source: https://github.com/opencontainers/image-spec/blob/main/layer.md#representing-changes
     """
 
@@ -99,7 +99,7 @@ class Layer:
     elves: dict[str, Elf] = field(default_factory=dict)
 
     def hides(self, path: str) -> bool:
-        """Whether nothing of lower layers can be seen at ``path``; what this layer sets there is not asked."""
+        """Whether this layer hides ``path`` of lower layers; what it adds there itself does not count."""
         if path in self.removed:
             return True
         above = path
@@ -112,25 +112,25 @@ class Layer:
         return False
 
     def sets(self, path: str) -> bool:
-        """Whether something stands at ``path`` because of this layer."""
+        """Whether this layer adds something at ``path``."""
         return path in self.nodes or path in self.folders
 
 
 def is_layer(media_type: str) -> bool:
-    """Whether ``media_type`` is one of the layers that runtimes unpack. Encrypted ones are not."""
+    """Whether ``media_type`` is a layer that runtimes can unpack; encrypted ones are not."""
     return media_type.startswith(_PACKED) and not media_type.endswith("+encrypted")
 
 
 async def read_layer(
     digest: str, chunks: AsyncIterator[bytes], budget: LayerBudget, *, lowest: bool = False, elves: bool = True
 ) -> Layer:
-    """Read a layer as it comes, keeping neither its content nor more than the limits allow.
+    """Read a layer as a stream; its content is not kept.
 
-    ``lowest`` is a layer that nothing lies below: files that are no programs hide nothing there and are not
-    remembered. ``elves`` collects its ELF files.
+    ``lowest`` is the bottom layer: its files that are not programs hide nothing and are not remembered. ``elves``
+    collects its ELF files.
 
     Raises:
-        LayerError: it is damaged, cut off, packed in a way that runtimes don't know, or beyond the limits.
+        LayerError: it is invalid, truncated, has an unsupported compression, or exceeds the limits.
     """
     builder = _Builder(Layer(digest), budget, lowest=lowest, elves=elves)
     unpacker, reader = Unpacker(), TarReader()
@@ -156,7 +156,7 @@ class _Builder:
 
     def _add(self, member: Member) -> None:
         if max(len(member.name), len(member.target)) > _LONGEST:
-            raise LayerError(f"has a path of more than {_LONGEST} bytes, which no runtime can unpack")
+            raise LayerError(f"a path has more than {_LONGEST} bytes, which runtimes can't unpack")
         path = _clean(member.name)
         folder, _, name = path.rpartition("/")
         if name.startswith(_WHITEOUT):
@@ -171,7 +171,7 @@ class _Builder:
                 self.budget.remember(path, member.target)
             self.layer.nodes[path] = node
         elif path in self.layer.nodes:
-            del self.layer.nodes[path]  # the second of two of the same name counts
+            del self.layer.nodes[path]  # of two members with the same name, the last one counts
         self._elf(path, member, node)
 
     def _node(self, member: Member) -> TreeNode:
@@ -212,7 +212,7 @@ class _Builder:
             hidden = name.removeprefix(_WHITEOUT)
             self.layer.removed.add(f"{folder}/{hidden}" if folder else hidden)
         else:
-            return  # what AUFS keeps for itself
+            return  # AUFS metadata
         self.budget.remember(folder, name)
 
     def _folders(self, folder: str) -> None:
@@ -224,5 +224,5 @@ class _Builder:
 
 
 def _clean(name: str) -> str:
-    """A member's path without dots and doubled slashes; one that would lead out of the root stays in it."""
+    """A member's path without dots and double slashes; a path out of the root stays in it."""
     return posixpath.normpath(f"/{name}").lstrip("/")

@@ -1,4 +1,4 @@
-"""What a manifest's JSON says it is: pure, and careful, because anybody may have pushed it."""
+"""What a manifest is, by its JSON: pure. The content is untrusted."""
 
 from __future__ import annotations
 
@@ -41,41 +41,38 @@ _LAYERS = (
 )
 
 
-SCHEMA1_NOTE = (
-    "Docker schema 1, which has no list of platforms, and which current runtimes no longer pull; push it again"
-)
+SCHEMA1_NOTE = "Docker schema 1, which has no platforms and which current runtimes do not pull; push the image again"
 
 
 def kind_of(media_type: str, content: Mapping[str, object]) -> tuple[ImageKind, str]:
-    """Say what a manifest of ``media_type`` is, and a note on what is no image.
+    """Tell what a manifest of ``media_type`` is, with a note if it is not an image.
 
-    ``content`` may be empty where only the type is known. A content that claims to be another thing than its type is
-    ``unrecognised``: what it is depends on who reads it, and containerd refuses it.
+    ``content`` may be empty if only the type is known. A content that contradicts its type is ``unrecognised``: clients
+    would read it differently, and containerd refuses it.
     """
-    said = content.get("mediaType")
-    written = said if isinstance(said, str) else ""
+    written = _text(content.get("mediaType"))
     if media_type in _SCHEMA1 or (content.get("schemaVersion") == 1 and "fsLayers" in content):
         return ImageKind.SCHEMA1, SCHEMA1_NOTE
     if media_type in _INDEXES:
         claims_other = written in _MANIFESTS or content.get("config") or content.get("layers")
-        note = f"it is served as an index ({media_type}) and says it is an image"
+        note = f"served as an index ({media_type}), but its content is an image"
         return (ImageKind.UNRECOGNISED, note) if claims_other else (ImageKind.INDEX, "")
     if media_type in _MANIFESTS:
         claims_other = written in _INDEXES or content.get("manifests")
-        note = f"it is served as an image ({media_type}) and says it is an index"
+        note = f"served as an image ({media_type}), but its content is an index"
         return (ImageKind.UNRECOGNISED, note) if claims_other else _of_manifest(content)
     if media_type == _OCI_ARTIFACT:
         return ImageKind.ARTIFACT, what_artifact(str(content.get("artifactType") or media_type))
     return (
         ImageKind.UNRECOGNISED,
-        f"neither an image nor an index: its media type is {printable(media_type) or 'not said'}",
+        f"neither an image nor an index: media type {printable(media_type) or 'missing'}",
     )
 
 
 def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:
-    """Tell images from what is only packed like one.
+    """Tell images from other artifacts.
 
-    Signatures are known by their layers: their config calls itself an image's.
+    Signatures are recognised by their layers: their config has an image's media type.
     Source: https://github.com/opencontainers/image-spec/blob/main/manifest.md#guidelines-for-artifact-usage
     """
     if not content:
@@ -88,16 +85,15 @@ def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:
         names = [artifact, config_type if config_type != _EMPTY else "", *layers, _EMPTY]
         return ImageKind.ARTIFACT, what_artifact(next(name for name in names if name))
     if layers and not any(layer.startswith(_LAYERS) for layer in layers):
-        return ImageKind.ARTIFACT, what_artifact(next((layer for layer in layers if layer), "not said"))
+        return ImageKind.ARTIFACT, what_artifact(next((layer for layer in layers if layer), "missing"))
     return ImageKind.IMAGE, ""
 
 
 def what_artifact(media_type: str) -> str:
-    """Say in words that something of ``media_type`` does not run."""
+    """Describe an artifact of ``media_type``."""
     known = _WELL_KNOWN.get(media_type)
-    return (
-        f"no image but {known} ({media_type})" if known else f"no image but an artifact of type {printable(media_type)}"
-    )
+    what = f"{known} ({media_type})" if known else f"an artifact of type {printable(media_type)}"
+    return f"not an image: {what}"
 
 
 def _text(value: object) -> str:
@@ -105,12 +101,12 @@ def _text(value: object) -> str:
 
 
 def objects(value: object) -> Sequence[Mapping[str, object]]:
-    """The elements of a JSON list; one that is no object counts as an empty one."""
+    """The objects in a JSON list; other elements count as empty objects."""
     return [each if isinstance(each, Mapping) else {} for each in value] if isinstance(value, list) else []
 
 
 def descriptor_of(value: object) -> Descriptor | None:
-    """Read a descriptor, or return None where a part of it is missing or of the wrong kind."""
+    """Read a descriptor, or return None if a part is missing or has the wrong type."""
     if not isinstance(value, Mapping):
         return None
     media_type, digest, size = value.get("mediaType"), value.get("digest"), value.get("size")
@@ -121,7 +117,7 @@ def descriptor_of(value: object) -> Descriptor | None:
 
 
 def annotations_of(value: Mapping[str, object]) -> dict[str, str]:
-    """The annotations that are text, sorted by name."""
+    """The annotations with string values, sorted by name."""
     found = value.get("annotations")
     if not isinstance(found, Mapping):
         return {}

@@ -1,4 +1,4 @@
-"""What an image is, in values: its platforms, the entries of its index, and the verdict per architecture."""
+"""Platforms, entries of an index, and the verdict per architecture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OTHER_SYSTEMS: Mapping[str, str] = {"macos": "darwin"}
 
 
 def printable(text: str, limit: int = 200) -> str:
-    """A text that somebody else wrote, for a terminal: other than printable characters escaped, cut if long."""
+    """Text from outside, safe for a terminal: unprintable characters escaped, cut if long."""
     shown = text if len(text) <= limit else f"{text[:limit]}…"
     if shown.isprintable():
         return shown
@@ -25,7 +25,7 @@ def printable(text: str, limit: int = 200) -> str:
 
 
 class Verdict(StrEnum):
-    """Whether an image runs on an architecture's nodes, as far as it can be told."""
+    """Whether an image runs on an architecture's nodes."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -33,7 +33,7 @@ class Verdict(StrEnum):
 
 
 class ImageKind(StrEnum):
-    """What a reference leads to."""
+    """What a reference points at."""
 
     INDEX = "index"
     IMAGE = "image"
@@ -43,7 +43,7 @@ class ImageKind(StrEnum):
 
 
 class EntryKind(StrEnum):
-    """What an entry of an index is. ``UNREADABLE`` is one that had to be read and could not be: its note says why."""
+    """What an entry of an index is. ``UNREADABLE``: its manifest could not be read; its note says why."""
 
     IMAGE = "image"
     INDEX = "index"
@@ -54,10 +54,10 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Operating system, architecture and variant, each in one spelling; ``raw`` keeps how it was written.
+    """Operating system, architecture and variant, normalised; ``raw`` keeps the original.
 
-    ``arm64`` has no variant ``v8`` and ``amd64`` none ``v1``, because they mean nothing more; 32-bit ``arm`` always
-    has one. Empty texts are what was not said. Make one with :func:`platform_of` or :func:`parse_platform`.
+    ``arm64`` has no variant ``v8`` and ``amd64`` no ``v1``, because these are the defaults; 32-bit ``arm`` always has
+    one. Unset parts are empty. Make one with :func:`platform_of` or :func:`parse_platform`.
     """
 
     os: str
@@ -67,28 +67,28 @@ class Platform:
     raw: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        """``linux/arm64``, ``linux/arm/v7``, ``windows/amd64``; a part that was not said is ``?``."""
+        """``linux/arm64``, ``linux/arm/v7``, ``windows/amd64``; an unset part is ``?``."""
         parts = [self.os or "?", self.architecture or "?", *([self.variant] if self.variant else [])]
         return "/".join(parts)
 
     @property
     def is_unknown(self) -> bool:
-        """Whether it says ``unknown``, as attestations do: a mark, not a platform."""
+        """Whether it is ``unknown``, the marker of attestations."""
         return "unknown" in (self.os, self.architecture)
 
     def runs_on(self, architecture: Architecture) -> bool:
-        """Whether every Linux node of ``architecture`` is meant. Without an ``os``, the node's own is."""
+        """Whether every Linux node of ``architecture`` can run it. Without an ``os``, the node's own counts."""
         return self.os in (LINUX, "") and self.architecture == architecture.value and not self.variant
 
     def needs_more_than(self, architecture: Architecture) -> bool:
-        """Whether it is ``architecture``'s, but for processors with more than its base: ``amd64/v3``, ``arm64/v9``."""
+        """Whether it needs more than the base of ``architecture``: ``amd64/v3``, ``arm64/v9``."""
         return self.os in (LINUX, "") and self.architecture == architecture.value and bool(self.variant)
 
 
 def platform_of(content: Mapping[str, object]) -> Platform:
     """Read a platform as descriptors and image configs have it: ``os``, ``architecture``, ``variant``, ``os.version``.
 
-    What is no text counts as not said. The spellings that mean the same are those that containerd takes for the same:
+    Values that are not strings count as unset. Names are normalised as in containerd:
     https://github.com/containerd/platforms/blob/main/database.go
     """
     system, name, variant, version = (
@@ -102,7 +102,7 @@ def platform_of(content: Mapping[str, object]) -> Platform:
 
 
 def parse_platform(text: str) -> Platform:
-    """Read ``OS/ARCHITECTURE`` or ``OS/ARCHITECTURE/VARIANT``, or the architecture alone, which is then Linux's.
+    """Parse ``OS/ARCHITECTURE``, ``OS/ARCHITECTURE/VARIANT`` or ``ARCHITECTURE`` (with Linux).
 
     Raises MultiarchError for anything else.
     """
@@ -110,17 +110,17 @@ def parse_platform(text: str) -> Platform:
     if len(parts) == 1:
         parts = [LINUX, *parts]
     if len(parts) not in (2, 3) or not all(part and part.isprintable() and " " not in part for part in parts):
-        raise MultiarchError(f"{text!r} is no platform.", hint="Write linux/arm64 or linux/amd64.")
+        raise MultiarchError(f"Invalid platform {text!r}.", hint="Write linux/arm64 or linux/amd64.")
     return platform_of(dict(zip(("os", "architecture", "variant"), parts, strict=False)))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of an index, or the manifest itself where there is no index.
+    """One entry of an index, or the manifest itself if there is no index.
 
-    ``platform`` is what the entry declares (``declared``), or else what the config of its manifest says; ``None``
-    where neither says one. ``size`` is the manifest's, in bytes. ``children`` are a nested index's own entries.
-    ``note`` says in words what is particular.
+    ``platform`` is what the entry declares (``declared``), or else what the config of its manifest says; None if
+    neither does. ``size`` is the manifest's, in bytes. ``children`` are a nested index's own entries. ``note`` is an
+    explanation.
     """
 
     kind: EntryKind
@@ -136,9 +136,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What a reference leads to. ``size`` is the manifest's or index's own, in bytes; ``note`` as with entries.
+    """What a reference points at. ``size`` is the manifest's or index's own, in bytes; ``note`` as for entries.
 
-    An image without an index has one entry, itself; what is not an image or index has none.
+    An image without an index has one entry, itself; an artifact has none.
     """
 
     reference: Reference
@@ -153,7 +153,7 @@ class Inspected:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict for one architecture, why, and the digest of the manifest that its nodes run, if one is known."""
+    """The verdict for one architecture, its reason, and the digest of the manifest that its nodes run, if known."""
 
     architecture: Architecture
     verdict: Verdict

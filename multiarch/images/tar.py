@@ -1,7 +1,7 @@
-"""Read a tar archive as it streams by: names, kinds and first bytes of its members, and nothing else of it.
+"""Read a tar archive as a stream: names, kinds and first bytes of its members.
 
-The standard library's reader pulls, keeps every member, and reads headers of any size into memory; this one is fed,
-keeps nothing and bounds what it reads. It takes what Go's reader takes, because that is what containerd unpacks with.
+Python's tarfile pulls from a blocking file, keeps every member and reads extended headers of any size into memory; this
+reader is fed, keeps nothing and has limits. It accepts what Go's reader accepts, because containerd unpacks with that.
 Sources: https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html#tag_20_92_13 and
 https://www.gnu.org/software/tar/manual/html_node/Standard.html
 """
@@ -17,7 +17,7 @@ from multiarch.images.elf import HEAD
 
 BLOCK = 512
 SPECIAL_LIMIT = 1024 * 1024
-"""The longest extended header, in bytes; Go has the same limit."""
+"""The most bytes of an extended header, as in Go."""
 _ZEROS = bytes(BLOCK)
 _CHECKSUM = slice(148, 156)
 _BASE_256 = 0x80
@@ -50,9 +50,9 @@ _KINDS: Mapping[bytes, MemberKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member: its name and a link's target as written, mode bits, a file's first bytes (at most ``HEAD``).
+    """One member: its name and link target as written, mode bits, a file's first bytes (at most ``HEAD``).
 
-    ``start`` is None for a file that is stored with holes: where its first bytes are is not looked for.
+    ``start`` is None for a sparse file: its first bytes are not searched.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Member:
 
 
 class TarReader:
-    """Takes an archive in pieces of any size. ``feed`` and ``close`` raise LayerError for what is no whole archive."""
+    """Reads an archive in chunks of any size. ``feed`` and ``close`` raise LayerError for an invalid archive."""
 
     def __init__(self) -> None:
         """Wait for the first header."""
@@ -74,13 +74,13 @@ class TarReader:
         self._padding = 0
         self._zero_seen = False
         self._ended = False
-        # What extended headers say of the next member: GNU's long names, and the last pax header.
+        # Extended headers of the next member: GNU's long names, and the last pax header.
         self._long: dict[str, str] = {}
         self._extended: dict[str, str] = {}
         self._pending: tuple[str, str, int] = ("", "", 0)
 
     def feed(self, data: bytes) -> Iterator[Member]:
-        """The members whose header and first bytes are there with ``data``."""
+        """The members whose header and first bytes are complete with ``data``."""
         view, at, end = memoryview(data), 0, len(data)
         while at < end and not self._ended:
             if self._skip:
@@ -99,11 +99,11 @@ class TarReader:
                     yield member
 
     def close(self) -> None:
-        """Say that there is no more. An archive may end without its mark, but not within a member."""
+        """End the archive. It may lack the end marker, but not end within a member."""
         if not self._ended and (
             self._skip or self._buffer or self._then != self._header or self._long or self._extended
         ):
-            raise LayerError("is cut off: its archive ends within a member")
+            raise LayerError("truncated tar archive")
 
     def _forget(self) -> None:
         self._long, self._extended = {}, {}
@@ -116,24 +116,24 @@ class TarReader:
             self._ended, self._zero_seen = self._zero_seen, True
             return None
         if self._zero_seen or not _checksum_fits(block):
-            raise LayerError("is no tar archive, or a damaged one: a header's checksum is wrong")
+            raise LayerError("invalid checksum in a tar header")
         flag, size = block[156:157], _number(block[124:136])
         if flag in b"xgLK":
             if size > SPECIAL_LIMIT:
-                raise LayerError(f"has an extended header of {size} bytes; {SPECIAL_LIMIT} are allowed")
+                raise LayerError(f"a tar extended header of {size} bytes exceeds the limit of {SPECIAL_LIMIT}")
             self._skip_after(size)
             return self._read(size, lambda content: self._special(flag, content))
         return self._member(block, flag, size)
 
     def _read(self, size: int, then: Callable[[bytes], Member | None]) -> Member | None:
-        """Go on with ``then`` once ``size`` bytes are there, which may be none."""
+        """Call ``then`` once ``size`` bytes were read; ``size`` may be 0."""
         if size == 0:
             return then(b"")
         self._wanted, self._then = size, then
         return None
 
     def _skip_after(self, size: int) -> None:
-        """Note what fills a content's last block."""
+        """Remember the padding of the content's last block."""
         self._padding = -size % BLOCK
 
     def _special(self, flag: bytes, content: bytes) -> None:
@@ -142,25 +142,25 @@ class TarReader:
         if flag in b"LK":
             self._long["path" if flag == b"L" else "linkpath"] = _text(content)
             return
-        # One header counts, so that no number of them fills the memory. One for all members is read past, as Go does,
-        # together with what was said of the next.
+        # Only the last header counts, so that many of them can't fill the memory. As in Go, a global header is ignored
+        # and drops the pending ones.
         self._extended = dict(_records(content))
         if flag == b"g":
             self._forget()
 
     def _member(self, block: bytes, flag: bytes, size: int) -> Member | None:
-        said = self._extended | self._long
+        records = self._extended | self._long
         self._forget()
         kind = _KINDS.get(flag, MemberKind.SPECIAL)
-        name = said.get("GNU.sparse.name") or said.get("path") or _name(block)
-        target = said.get("linkpath") or _text(block[157:257])
+        name = records.get("GNU.sparse.name") or records.get("path") or _name(block)
+        target = records.get("linkpath") or _text(block[157:257])
         mode = _number(block[100:108])
         if kind is MemberKind.FILE and flag == b"\0" and name.endswith("/"):
             kind = MemberKind.DIRECTORY
-        # What follows a link, a directory or a device is the next header, whatever size it says.
-        size = _decimal(said["size"]) if said.get("size") else size
+        # Links, directories and devices have no content, even if their header has a size.
+        size = _decimal(records["size"]) if records.get("size") else size
         size = size if kind is MemberKind.FILE or flag not in _KINDS else 0
-        holes = flag == b"S" or any(key.startswith("GNU.sparse.") for key in said)
+        holes = flag == b"S" or any(key.startswith("GNU.sparse.") for key in records)
         if flag == b"S" and block[482]:
             self._pending = (name, target, mode)
             return self._read(BLOCK, lambda more: self._sparse_map(more, size))
@@ -190,31 +190,31 @@ def _checksum_fits(block: bytes) -> bool:
     written = _number(block[_CHECKSUM])
     rest = block[: _CHECKSUM.start] + b" " * 8 + block[_CHECKSUM.stop :]
     total = sum(rest)
-    # Some old writers added up signed bytes.
+    # Some old writers summed signed bytes.
     return written == total or written == total - 256 * sum(byte >= _BASE_256 for byte in rest)
 
 
 def _number(field: bytes) -> int:
     if field[0] & _BASE_256:
         if field[0] & _NEGATIVE:
-            raise LayerError("has a member with a negative number in its header")
+            raise LayerError("negative number in a tar header")
         return int.from_bytes(bytes([field[0] & ~_BASE_256]) + field[1:])
     text = field.strip(b" \0").split(b"\0")[0].strip()
     try:
         return int(text or b"0", 8)
     except ValueError as error:
-        raise LayerError("is no tar archive, or a damaged one: a number in a header is none") from error
+        raise LayerError("invalid number in a tar header") from error
 
 
 def _decimal(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise LayerError(f"has a member whose size is {text[:20]!r}")
+        raise LayerError(f"invalid number {text[:20]!r} in a tar extended header")
     return int(text)
 
 
 def _name(block: bytes) -> str:
     name = _text(block[:100])
-    # GNU's own format has other things where POSIX has a prefix.
+    # GNU's format has other fields in place of the POSIX prefix.
     prefix = _text(block[345:500]) if block[257:263] == b"ustar\0" else ""
     return f"{prefix}/{name}" if prefix else name
 
@@ -232,6 +232,6 @@ def _records(content: bytes) -> Iterator[tuple[str, str]]:
         record = content[at + len(digits) + 1 : at + length]
         key, equals, value = record.partition(b"=")
         if length <= len(digits) or at + length > len(content) or not equals or not record.endswith(b"\n"):
-            raise LayerError("has a damaged extended header")
+            raise LayerError("invalid tar extended header")
         yield key.decode(errors="surrogateescape"), value[:-1].decode(errors="surrogateescape")
         at += length

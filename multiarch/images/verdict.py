@@ -1,8 +1,8 @@
-"""From what an index says to a verdict per architecture, by the rules that a node's runtime picks an image by.
+"""The verdict per architecture, by the rules that containerd selects an image with.
 
-EKS nodes run containerd. On each level of an index it keeps the entries whose platform it can run, with 32-bit ones
-behind, and those without a platform last; it takes the first, and no other. A single manifest is pulled wherever it is
-asked for, and fails when it starts. Source: ``Manifest`` in
+EKS nodes run containerd. At each level of an index it keeps the entries whose platform it can run, orders 32-bit ones
+later and those without a platform last, and uses only the first. A single manifest is pulled on any node, and fails to
+start on the wrong one. Source: ``Manifest`` in
 https://github.com/containerd/containerd/blob/main/core/images/image.go and ``platformVector`` in
 https://github.com/containerd/platforms/blob/main/compare.go
 """
@@ -27,20 +27,19 @@ _FALLBACKS: Mapping[Architecture, tuple[tuple[str, str], ...]] = MappingProxyTyp
         Architecture.ARM64: (("arm", "v8"), ("arm", "v7"), ("arm", "v6"), ("arm", "v5")),
     }
 )
-"""What containerd takes where there is nothing better: 32-bit, which not every processor and kernel runs."""
+"""32-bit platforms that containerd falls back to; not every processor and kernel runs them."""
 _LAST = 9
 _SHOWN = 8
 _NODES_NEED_MORE = {
-    Architecture.AMD64: "does not run on every amd64 instance, and containerd asks an index for linux/amd64 alone",
-    Architecture.ARM64: "does not run on every arm64 instance, and containerd asks an index for linux/arm64 alone",
+    Architecture.AMD64: "does not run on every amd64 instance; containerd only selects linux/amd64 from an index",
+    Architecture.ARM64: "does not run on every arm64 instance; containerd only selects linux/arm64 from an index",
 }
 
 
 def judge(inspected: Inspected, architecture: Architecture) -> Judgement:
-    """Say whether Linux nodes of ``architecture`` run the image, and why; pure.
+    """Judge whether Linux nodes of ``architecture`` run the image; pure.
 
-    ``unknown`` is everything that can't be told, and what is no image at all: an artifact is neither supported nor
-    unsupported.
+    ``unknown`` is what can't be determined, and everything that is not an image.
     """
     match inspected.kind:
         case ImageKind.IMAGE:
@@ -54,13 +53,13 @@ def judge(inspected: Inspected, architecture: Architecture) -> Judgement:
 async def verdicts(
     registry: Registry, reference: Reference, architectures: Sequence[Architecture]
 ) -> tuple[Judgement, ...]:
-    """Judge an image for each architecture, in the order given. What a registry refuses is ``unknown``, with why."""
+    """Judge an image for each architecture, in the order given. A registry's error makes it ``unknown``."""
     try:
         inspected = await inspect(registry, reference)
     except RegistryError as error:
-        # Whoever reads the reason knows the image.
-        said = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
-        reason = f"{said}. {error.hint}".rstrip()
+        # Without the image's name, which stands beside the reason.
+        text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
+        reason = f"{text}. {error.hint}".rstrip()
         return tuple(Judgement(architecture, Verdict.UNKNOWN, reason, None) for architecture in architectures)
     return tuple(judge(inspected, architecture) for architecture in architectures)
 
@@ -68,18 +67,16 @@ async def verdicts(
 def _of_single(entry: Entry, architecture: Architecture) -> Judgement:
     platform = entry.platform
     if platform is None or not platform.architecture:
-        reason = f"a single manifest, and {entry.note or 'its config names no architecture'}"
+        reason = f"single manifest, and {entry.note or 'its config has no architecture'}"
         return Judgement(architecture, Verdict.UNKNOWN, reason, None)
     if platform.runs_on(architecture):
-        return Judgement(
-            architecture, Verdict.SUPPORTED, f"a single manifest whose config says {platform}", entry.digest
-        )
+        return Judgement(architecture, Verdict.SUPPORTED, f"single manifest for {platform}", entry.digest)
     if platform.needs_more_than(architecture):
-        reason = f"a single manifest whose config says {platform}, which does not run on every {architecture} instance"
+        reason = f"single manifest for {platform}, which does not run on every {architecture} instance"
         return Judgement(architecture, Verdict.UNKNOWN, reason, entry.digest)
-    reason = f"a single manifest whose config says {platform}"
+    reason = f"single manifest for {platform}"
     if platform.os == LINUX:
-        reason += f"; {architecture} nodes pull it all the same, and it does not start there"
+        reason += f"; {architecture} nodes would pull it and fail to start it"
     return Judgement(architecture, Verdict.UNSUPPORTED, reason, None)
 
 
@@ -92,18 +89,18 @@ def _of_index(inspected: Inspected, architecture: Architecture) -> Judgement:
         return Judgement(architecture, Verdict.UNKNOWN, _passed_over(inspected, chosen, architecture), None)
     for entry in everything:
         if entry.kind is EntryKind.UNREADABLE and (entry.platform is None or entry.platform.runs_on(architecture)):
-            reason = f"no entry that could be read is linux/{architecture}, but {entry.digest} can't be: {entry.note}"
+            reason = f"no readable entry is linux/{architecture}, and {entry.digest} can't be read: {entry.note}"
             return Judgement(architecture, Verdict.UNKNOWN, reason, None)
     if (more := _platforms(everything, architecture)) is not None:
         return Judgement(architecture, Verdict.UNKNOWN, f"only {more}, which {_NODES_NEED_MORE[architecture]}", None)
     if everything and not _runnable(everything):
-        reason = "its index lists nothing that runs: " + _kinds(everything)
+        reason = "index has no runnable entry: " + _kinds(everything)
         return Judgement(architecture, Verdict.UNKNOWN, reason, None)
     return Judgement(architecture, Verdict.UNSUPPORTED, _lacking(everything, architecture), None)
 
 
 def _chosen(entries: Sequence[Entry], architecture: Architecture) -> Entry | None:
-    """The manifest that containerd ends at, whatever it is, or None where it finds none."""
+    """The entry that containerd selects, or None."""
     ranked = [(rank, at) for at, entry in enumerate(entries) if (rank := _rank(entry, architecture)) is not None]
     if not ranked:
         return None
@@ -112,7 +109,7 @@ def _chosen(entries: Sequence[Entry], architecture: Architecture) -> Entry | Non
 
 
 def _rank(entry: Entry, architecture: Architecture) -> int | None:
-    """The entry's place in containerd's order, by what the index declares; None where it is not taken at all."""
+    """The entry's rank in containerd's order, by what the index declares; None if it is never selected."""
     if not entry.declared or entry.platform is None:
         return _LAST
     if entry.platform.runs_on(architecture):
@@ -129,7 +126,7 @@ def _fits(entry: Entry, architecture: Architecture) -> bool:
 
 
 def _flat(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """All entries that are no nested index, at every depth."""
+    """The entries of all levels, without nested indexes."""
     for entry in entries:
         if entry.kind is EntryKind.INDEX:
             yield from _flat(entry.children)
@@ -139,20 +136,20 @@ def _flat(entries: Sequence[Entry]) -> Iterator[Entry]:
 
 def _why(inspected: Inspected, chosen: Entry, architecture: Architecture) -> str:
     if not chosen.declared:
-        return f"an entry of its index names no platform, and its config says {chosen.platform}"
-    nested = "" if chosen in inspected.entries else "an index in "
+        return f"index entry without platform; its config says {chosen.platform}"
+    nested = "" if chosen in inspected.entries else "nested "
     alike = [entry for entry in _flat(inspected.entries) if entry.declared and _fits(entry, architecture)]
-    text = f"{nested}its index has {chosen.platform}"
+    text = f"{nested}index has {chosen.platform}"
     if len({entry.digest for entry in alike}) > 1:
-        text += f" {len(alike)} times; the first is taken"
+        text += f" {len(alike)} times; the first is used"
     return text
 
 
 def _passed_over(inspected: Inspected, chosen: Entry | None, architecture: Architecture) -> str:
     fitting = next(entry for entry in _flat(inspected.entries) if _fits(entry, architecture))
-    where = fitting.digest if fitting.declared else f"{fitting.digest}, which names no platform in the index,"
+    where = fitting.digest if fitting.declared else f"{fitting.digest}, which has no platform in the index,"
     taken = "an entry" if chosen is None else f"{chosen.digest} ({_what(chosen)})"
-    return f"{where} is linux/{architecture}, but containerd tries one entry alone, and that is {taken}, before it"
+    return f"{where} is linux/{architecture}, but containerd only tries one entry, and {taken} comes first"
 
 
 def _what(entry: Entry) -> str:
@@ -162,7 +159,7 @@ def _what(entry: Entry) -> str:
 
 
 def _platforms(entries: Sequence[Entry], architecture: Architecture) -> str | None:
-    """The architecture's platforms that ask for more than its base, in words."""
+    """The platforms that need more than the architecture's base, as text."""
     found = [platform for platform in _runnable(entries) if platform.needs_more_than(architecture)]
     return _listed(found) if found else None
 
@@ -174,11 +171,11 @@ def _runnable(entries: Sequence[Entry]) -> list[Platform]:
 def _lacking(entries: Sequence[Entry], architecture: Architecture) -> str:
     platforms = _runnable(entries)
     if not platforms:
-        return "its index is empty"
-    text = f"its index has {_listed(platforms)}, and no linux/{architecture}"
+        return "index is empty"
+    text = f"index has {_listed(platforms)}, but not linux/{architecture}"
     names = {(platform.architecture, platform.variant) for platform in platforms if platform.os in (LINUX, "")}
     if narrow := [name for name in _FALLBACKS[architecture] if name in names]:
-        text += f"; containerd takes linux/{'/'.join(filter(None, narrow[0]))}, 32-bit, which is another architecture"
+        text += f"; containerd would try linux/{'/'.join(filter(None, narrow[0]))}, which is 32-bit"
     return text
 
 

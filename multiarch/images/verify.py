@@ -1,4 +1,4 @@
-"""Hold an image to what it says: the index against the config, and both against the binaries in the layers."""
+"""Verify an image: the index against the config, and both against the binaries in the layers."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from multiarch.registry.reference import Reference
 __all__ = ["Check", "Verification", "verify"]
 
 FOREIGN_KEPT = 10_000
-"""Files of another architecture that are listed; more are counted."""
+"""The most files of another architecture that are listed; all are counted."""
 PATH_SHOWN = 1000
-"""Characters of a path, or of a reason with paths in it, that are shown."""
+"""The most characters shown of a path, or of a reason with paths."""
 LAYERS = 1000
-"""Layers of one image that are read. Runtimes mount about a hundred."""
+"""The most layers of one image that are read. Runtimes mount about a hundred."""
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was held to the platform: ``supported`` when it is right, ``unsupported`` when it is not."""
+    """One comparison with the platform: ``supported`` if it matches, ``unsupported`` if not."""
 
     subject: str
     verdict: Verdict
@@ -52,9 +52,9 @@ class ForeignFile:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What ``--deep`` saw: ELF files in sight and hidden, and those of another architecture, sorted by path.
+    """The result of ``--deep``: counts of visible and hidden ELF files, and those of another architecture by path.
 
-    ``more`` foreign files are not listed.
+    ``more`` counts the foreign files that are not listed.
     """
 
     files: int
@@ -65,7 +65,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What came of it. ``digest`` is the manifest's that was read; None where the index has none to read."""
+    """The result. ``digest`` is that of the manifest that was read; None if the index has none."""
 
     reference: Reference
     platform: Platform
@@ -89,14 +89,14 @@ async def verify(
     limits: LayerLimits | None = None,
     progress: Progress = lambda _done, _all: None,
 ) -> Verification:
-    """Prove, or disprove, that what the reference has for a platform is that platform's.
+    """Check that an image is really for the platform that it declares.
 
-    Layers are read from the last to the first, as far as the entry point needs it; ``deep`` reads all of them and
-    lists every ELF file of another architecture. ``progress(done, all)`` gets bytes as the registry sends them.
+    Layers are read from the last to the first until the entry point is found; ``deep`` reads all of them and lists
+    every ELF file of another architecture. ``progress(done, all)`` gets bytes as the registry sends them.
 
     Raises:
         MultiarchError: the platform is not Linux on amd64 or arm64.
-        RegistryError: something can't be had from the registry.
+        RegistryError: a request to the registry fails.
     """
     architecture = _architecture(platform)
     inspected = await inspect(registry, reference)
@@ -107,9 +107,7 @@ async def verify(
     content = (await registry.manifest(at)).json()
     kind, note = kind_of(_media_type(inspected, digest), content)
     if kind is not ImageKind.IMAGE:
-        return Verification(
-            reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, f"it is {note}"))
-        )
+        return Verification(reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, note)))
     config = await config_of(registry, at, content)
     checks = [first, _of_config(config, platform)] if inspected.kind is ImageKind.INDEX else [first]
     reading = _LayerReader(registry, at, architecture, LayerBudget(limits or LayerLimits()), progress, deep=deep)
@@ -121,20 +119,20 @@ def _architecture(platform: Platform) -> Architecture:
     if platform.os == LINUX and platform.architecture in set(Architecture):
         return Architecture(platform.architecture)
     known = ", ".join(f"linux/{architecture}" for architecture in Architecture)
-    raise MultiarchError(f"{platform} can't be verified.", hint=f"Known are {known}, with a variant or without.")
+    raise MultiarchError(f"Can't verify {platform}.", hint=f"Use {known}, with or without a variant.")
 
 
 def _declared(inspected: Inspected, platform: Platform, architecture: Architecture) -> tuple[Check, str | None]:
-    """What the index, or the single manifest's config, says, and the manifest to read on at."""
+    """The check of the index, or of a single manifest's config, and the digest of the manifest to read."""
     subject = "index" if inspected.kind is ImageKind.INDEX else "config"
     exact = next((entry for entry in inspected.entries if entry.platform == platform), None)
     if platform.variant and exact is not None:
-        return Check(subject, Verdict.SUPPORTED, f"it says {platform}"), exact.digest
+        return Check(subject, Verdict.SUPPORTED, f"declares {platform}"), exact.digest
     if platform.variant:
-        return Check(subject, Verdict.UNSUPPORTED, f"it has no {platform}"), None
+        return Check(subject, Verdict.UNSUPPORTED, f"has no {platform}"), None
     judged = judge(inspected, architecture)
     if inspected.kind is ImageKind.IMAGE:
-        # Whatever the config says: what the binary is, is worth knowing.
+        # The binary is checked even if the config is wrong.
         return Check(subject, judged.verdict, judged.reason), inspected.digest
     return Check(subject, judged.verdict, judged.reason), judged.digest
 
@@ -149,19 +147,19 @@ def _media_type(inspected: Inspected, digest: str) -> str:
 
 
 def _of_config(config: Mapping[str, object], platform: Platform) -> Check:
-    said = platform_of(config)
-    # Of operating system and architecture: a config may leave out the variant that its index entry has.
-    if not said.architecture:
-        return Check("config", Verdict.UNKNOWN, "it names no architecture")
-    right = (said.os, said.architecture) == (platform.os, platform.architecture)
-    if right and said.variant in (platform.variant, ""):
-        return Check("config", Verdict.SUPPORTED, f"it says {said}")
-    return Check("config", Verdict.UNSUPPORTED, f"it says {said}, where the index says {platform}")
+    found = platform_of(config)
+    # A config may omit the variant that its index entry has.
+    if not found.architecture:
+        return Check("config", Verdict.UNKNOWN, "declares no architecture")
+    matches = (found.os, found.architecture) == (platform.os, platform.architecture)
+    if matches and found.variant in (platform.variant, ""):
+        return Check("config", Verdict.SUPPORTED, f"declares {found}")
+    return Check("config", Verdict.UNSUPPORTED, f"declares {found}, but the index declares {platform}")
 
 
 @dataclass(slots=True)
 class _LayerReader:
-    """The layers of one image, read from the top down."""
+    """Reads the layers of one image from the top down."""
 
     registry: Registry
     reference: Reference
@@ -176,13 +174,13 @@ class _LayerReader:
     more: int = 0
 
     async def checks(self, config: Mapping[str, object], content: Mapping[str, object]) -> list[Check]:
-        """Read as many layers as are needed, and say what was found."""
+        """Read as many layers as needed, and return the checks."""
         start = start_of(config)
         rows = objects(content.get("layers"))
         descriptors = [descriptor_of(row) for row in reversed(rows)]
         sizes = sum(each.size for each in descriptors if each is not None)
         found: tuple[Step, ...] | None = None
-        fault = "" if len(rows) <= LAYERS else f"it has {len(rows)} layers; {LAYERS} are read"
+        fault = "" if len(rows) <= LAYERS else f"the image has {len(rows)} layers; the limit is {LAYERS}"
         done = 0
         for at, descriptor in enumerate(descriptors):
             found = self._steps(start) if found is None else found
@@ -190,14 +188,14 @@ class _LayerReader:
                 break
             fault = await self._layer(descriptor, lowest=at == len(rows) - 1, done=done, total=sizes)
             done += 0 if descriptor is None else descriptor.size
-        # With a layer that can't be read, what lies below it stays unknown.
+        # Below a layer that can't be read, everything is unknown.
         self.tree.complete = not fault and len(self.tree.layers) == len(rows)
         found = self._steps(start) if found is None else found
         entry = _of_entry_point(start, found, self.architecture, fault)
         return [entry, self._of_scan(fault)] if self.deep else [entry]
 
     def scan(self) -> Scan:
-        """What was seen of ELF files."""
+        """The ELF files found."""
         return Scan(self.files, self.hidden, tuple(sorted(self.foreign)), self.more)
 
     def _steps(self, start: StartCommand) -> tuple[Step, ...] | None:
@@ -207,18 +205,16 @@ class _LayerReader:
             return None
 
     async def _layer(self, descriptor: Descriptor | None, *, lowest: bool, done: int, total: int) -> str:
-        """Read one more layer. Returns what is wrong with it, or an empty text."""
+        """Read one more layer. Returns its fault, or an empty string."""
         if descriptor is None:
-            return "a layer in the manifest is no descriptor"
+            return "the manifest has an invalid layer descriptor"
         if not is_layer(descriptor.media_type):
-            return (
-                f"the layer {descriptor.digest} has a media type that can't be read: {printable(descriptor.media_type)}"
-            )
+            return f"layer {descriptor.digest}: unsupported media type {printable(descriptor.media_type)}"
         try:
             async with aclosing(self._chunks(descriptor, done, total)) as chunks:
                 layer = await read_layer(descriptor.digest, chunks, self.budget, lowest=lowest, elves=self.deep)
         except LayerError as error:
-            return f"the layer {descriptor.digest} {error.message}"
+            return f"layer {descriptor.digest}: {error.message}"
         self._count(layer)
         self.tree.layers.append(layer)
         return ""
@@ -231,7 +227,7 @@ class _LayerReader:
                 yield chunk
 
     def _count(self, layer: Layer) -> None:
-        """Count a layer's ELF files; the layers above it are in the tree already."""
+        """Count a layer's ELF files; the tree holds the layers above it."""
         for path, elf in layer.elves.items():
             hidden = self.tree.hidden(path)
             self.hidden += hidden
@@ -246,7 +242,7 @@ class _LayerReader:
 
     def _of_scan(self, fault: str) -> Check:
         if fault:
-            return Check("layers", Verdict.UNKNOWN, f"not all could be read: {fault}")
+            return Check("layers", Verdict.UNKNOWN, f"not all layers could be read: {fault}")
         seen = sum(not each.hidden for each in self.foreign) + self.more
         if seen:
             reason = f"{seen} of {_elf_files(self.files)} {'is' if seen == 1 else 'are'} of another architecture"
@@ -259,21 +255,19 @@ def _of_entry_point(
 ) -> Check:
     subject = "entry point"
     if not start.command:
-        return Check(subject, Verdict.UNKNOWN, "the config names none: the pod's own command decides")
+        return Check(subject, Verdict.UNKNOWN, "the config has no command; the pod's command decides")
     if found is None:
         return Check(subject, Verdict.UNKNOWN, fault)
     wrong = [step for step in found if isinstance(step.head, Elf) and step.head.architecture is not architecture]
     if wrong:
-        return Check(
-            subject, Verdict.UNSUPPORTED, _shown(f"{wrong[0].path} is {wrong[0].head}{_by_way_of(found, wrong[0])}")
-        )
+        return Check(subject, Verdict.UNSUPPORTED, _shown(f"{wrong[0].path} is {wrong[0].head}{_via(found, wrong[0])}"))
     for step in found:
         if not isinstance(step.head, Elf | Script):
-            reason = step.missing or f"{step.path} is {step.head or 'a file with holes, which is not looked into'}"
-            return Check(subject, Verdict.UNKNOWN, _shown(f"{reason}{_by_way_of(found, step)}"))
-    reason = f"{found[-1].path} is {architecture}{_by_way_of(found, found[-1])}"
-    if start.is_shell_text:
-        reason += "; what the shell starts is not looked into"
+            reason = step.missing or f"{step.path} is {step.head or 'a sparse file, which is not checked'}"
+            return Check(subject, Verdict.UNKNOWN, _shown(f"{reason}{_via(found, step)}"))
+    reason = f"{found[-1].path} is {architecture}{_via(found, found[-1])}"
+    if start.runs_shell_text:
+        reason += "; what the shell starts is not checked"
     return Check(subject, Verdict.SUPPORTED, _shown(reason))
 
 
@@ -281,9 +275,9 @@ def _shown(reason: str) -> str:
     return printable(reason, PATH_SHOWN)
 
 
-def _by_way_of(found: tuple[Step, ...], step: Step) -> str:
+def _via(found: tuple[Step, ...], step: Step) -> str:
     before = [each.path for each in found[: found.index(step)]]
-    return f", by way of {', '.join(before)}" if before else ""
+    return f", via {', '.join(before)}" if before else ""
 
 
 def _elf_files(number: int) -> str:

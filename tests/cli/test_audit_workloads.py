@@ -159,7 +159,7 @@ def test_explain_says_the_command_and_the_blockers(run: type_of_run, manifest: P
     assert "shop Deployment/api: ready, prefers neither\n" in said
     assert "  multiarch workload patch" in said
     assert "  affinity: nodeSelector wants kubernetes.io/arch=amd64\n" in said
-    assert f"  image {root}:1.0: a single manifest whose config says linux/amd64; " in said
+    assert f"  image {root}:1.0: single manifest for linux/amd64; " in said
     assert "; used by container ledger\n" in said
 
 

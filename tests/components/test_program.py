@@ -64,7 +64,7 @@ def test_a_refused_stack_ends_with_every_problem_and_nothing_declared(capsys: py
 @pytest.mark.parametrize("epoch", ["soon", "9" * 30])
 def test_a_day_that_is_none_is_said_without_a_traceback(monkeypatch: pytest.MonkeyPatch, epoch: str) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
-    with pytest.raises(pulumi.RunError, match=r"SOURCE_DATE_EPOCH is '.*It is a number of seconds"):
+    with pytest.raises(pulumi.RunError, match=r"Invalid SOURCE_DATE_EPOCH '.*Set it to seconds"):
         run(WORDS)
 
 

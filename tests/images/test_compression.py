@@ -59,20 +59,20 @@ def test_a_bomb_comes_in_pieces_that_are_bounded() -> None:
 
 @pytest.mark.parametrize("packed", [gzip.compress(os.urandom(5000)), zstd.compress(os.urandom(5000))])
 def test_what_is_cut_off_or_damaged_is_said_so(packed: bytes) -> None:
-    with pytest.raises(LayerError, match="cut off"):
+    with pytest.raises(LayerError, match="truncated"):
         unpacked(packed[:-3], 1000)
-    with pytest.raises(LayerError, match="damaged"):
+    with pytest.raises(LayerError, match=r"invalid (gzip|zstd) data"):
         unpacked(packed[:8] + b"\xff\xff\xff\xff" + packed[12:], 1000)
 
 
 def test_data_behind_the_end_that_is_no_further_member_is_damage() -> None:
-    with pytest.raises(LayerError, match="damaged"):
+    with pytest.raises(LayerError, match="invalid gzip data"):
         unpacked(gzip.compress(b"a") + b"more", 1000)
 
 
 @pytest.mark.parametrize(("packed", "name"), [(lzma.compress(b"a"), "xz"), (bz2.compress(b"a"), "bzip2")])
 def test_what_no_runtime_unpacks_is_named(packed: bytes, name: str) -> None:
-    with pytest.raises(LayerError, match=f"packed with {name}"):
+    with pytest.raises(LayerError, match=f"compressed with {name}"):
         unpacked(packed, 1000)
 
 

@@ -47,7 +47,7 @@ def test_links_are_followed_within_the_root_and_over_layers() -> None:
 
 def test_links_in_a_circle_end() -> None:
     found = tree([Symlink("a", "b"), Symlink("b", "a")]).find("/a")
-    assert (found.node, found.why) == (None, f"more than {LINKS} symbolic links are on its way")
+    assert (found.node, found.why) == (None, f"more than {LINKS} symbolic links in /a")
 
 
 def test_a_whiteout_an_opaque_folder_and_a_replacement_hide() -> None:
@@ -73,14 +73,14 @@ def test_a_hard_link_into_a_lower_layer_leads_there() -> None:
 
 def test_a_path_through_a_file_is_none() -> None:
     found = tree([File("a", ELF)]).find("/a/b")
-    assert (found.node, found.why) == (None, "/a is no directory")
+    assert (found.node, found.why) == (None, "/a is not a directory")
 
 
 def test_a_command_is_looked_for_along_the_path_past_what_is_not_executable() -> None:
     made = tree([File("usr/local/bin/tool", b"", 0o644), Folder("usr/sbin/tool"), File("usr/bin/tool", ELF)])
     found = made.program("tool", search=DEFAULT_PATH, start="/")
     assert (found.path, found.node) == ("/usr/bin/tool", ARM64)
-    assert made.program("none", search="/bin", start="/").why == "no executable none is in any folder of PATH (/bin)"
+    assert made.program("none", search="/bin", start="/").why == "no executable none in PATH (/bin)"
 
 
 def test_a_command_with_a_slash_is_relative_to_the_working_directory() -> None:
@@ -114,7 +114,7 @@ def test_a_script_leads_to_its_interpreter_and_through_env_to_the_command() -> N
 
 def test_an_interpreter_that_is_not_there_is_said() -> None:
     made = tree([File("start", b"#!/bin/bash\n")])
-    assert steps(made, start("/start"))[-1] == Step("/bin", None, "there is no /bin")
+    assert steps(made, start("/start"))[-1] == Step("/bin", None, "/bin not found")
 
 
 def test_scripts_that_interpret_themselves_end() -> None:
@@ -136,7 +136,7 @@ def test_a_config_s_words_make_the_command() -> None:
     }
     read = start_of(config)
     assert read == StartCommand(("/bin/sh", "-c", "exec app"), "//srv", "/bin")
-    assert read.is_shell_text
+    assert read.runs_shell_text
     assert start_of({}) == StartCommand((), "/", DEFAULT_PATH)
     assert start_of({"config": {"Entrypoint": "sh", "Env": None, "WorkingDir": 4}}) == StartCommand(
         (), "/", DEFAULT_PATH

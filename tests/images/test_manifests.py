@@ -45,12 +45,12 @@ def test_a_config_s_type_that_is_no_text_is_no_image_s(wrong: object) -> None:
     for media_type in (OCI_MANIFEST, DOCKER_MANIFEST):
         kind, note = kind_of(media_type, {"config": {"mediaType": wrong}, "artifactType": wrong, "layers": [wrong]})
         assert kind is ImageKind.ARTIFACT
-        assert note.startswith("no image but an artifact of type application/vnd.oci.empty")
+        assert note.startswith("not an image: an artifact of type application/vnd.oci.empty")
 
 
 def test_layers_whose_types_are_no_text_are_no_layers() -> None:
     content = {"config": {"mediaType": CONFIG_TYPE}, "layers": [{"mediaType": ["x"]}]}
-    assert kind_of(OCI_MANIFEST, content) == (ImageKind.ARTIFACT, "no image but an artifact of type not said")
+    assert kind_of(OCI_MANIFEST, content) == (ImageKind.ARTIFACT, "not an image: an artifact of type missing")
 
 
 @pytest.mark.parametrize("media_type", [OCI_INDEX, DOCKER_LIST])
