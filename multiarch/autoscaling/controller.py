@@ -20,7 +20,7 @@ from multiarch.scheduling.tolerations import first_untolerated
 
 PATH: KeyPath = (*ROOT, "karpenter")
 REPLICAS = 2
-"""Controllers: one leads, on another node than the second."""
+"""Controller replicas, one of them the leader, on different nodes."""
 _LONGEST_QUEUE = 80
 _MOST_SUBNETS = 30
 # Tags that Karpenter writes itself; its CRD refuses them.
@@ -38,7 +38,7 @@ def plan_karpenter(
     *,
     cordoned: bool,
 ) -> KarpenterPlan:
-    """Derive Karpenter's plan, reporting every problem. ``cordoned``: a migration is taking Karpenter out."""
+    """Derive Karpenter's plan, reporting every problem. ``cordoned``: a migration is replacing Karpenter."""
     version = _version(spec, context, report)
     group = _controller_group(spec, groups, context, report)
     alias, family = plan_image(spec, context, report)
@@ -67,7 +67,7 @@ def plan_karpenter(
             ami_alias=alias,
             disk_size=spec.disk_size,
             imds_hop_limit=spec.imds_hop_limit,
-            # Karpenter knows nothing of prefixes and would count single addresses.
+            # Karpenter does not know about prefix delegation and would count single addresses.
             max_pods=POD_CEILING_SMALL if context.prefix_delegation else None,
             subnet_ids=context.subnet_ids,
         ),
@@ -78,7 +78,7 @@ def plan_karpenter(
 
 
 def queue_name(cluster: str) -> str:
-    """Name the interruption queue; SQS takes 80 characters, so a long cluster name is cut and told apart by a hash."""
+    """Name the interruption queue; SQS allows 80 characters, so a long cluster name is cut and gets a hash."""
     name = f"{cluster}-karpenter"
     if len(name) <= _LONGEST_QUEUE:
         return name
@@ -87,7 +87,7 @@ def queue_name(cluster: str) -> str:
 
 
 def _version(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -> str:
-    """Return the chart's version, refusing one that does not fit the cluster or this project's policies."""
+    """Return the chart's version, and report one that does not fit the cluster or this project's IAM policies."""
     version, path = spec.version or KARPENTER_CHART, (*PATH, "version")
     try:
         numbers, minimum = parse_chart_version(version), karpenter_minimum(context.version)
@@ -124,9 +124,9 @@ def _version(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -
 def _controller_group(
     spec: KarpenterSpec, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: Report
 ) -> str:
-    """Return the group that the controller runs on, or an empty name beside a reported problem.
+    """Return the group that the controller runs on, or an empty name after reporting a problem.
 
-    A stack without any node group is refused for that alone.
+    The caller reports a stack without node groups.
     """
     if not groups:
         return ""

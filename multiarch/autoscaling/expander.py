@@ -1,8 +1,8 @@
-"""The cluster autoscaler's priority expander: the map that it is given, and what it does with one.
+"""The cluster autoscaler's priority expander: its ConfigMap, and how it chooses.
 
-It matches names of Auto Scaling Groups, not of node groups. AWS makes them: a managed group's is
-``eks-NODEGROUP-UUID``, where NODEGROUP is our prefix with the suffix that makes it unique; a self-managed group's is
-its prefix with such a suffix. Source:
+It matches names of Auto Scaling Groups, not of node groups. AWS creates them: ``eks-NODEGROUP-UUID`` for a managed
+group, where NODEGROUP is our prefix with a unique suffix; for a self-managed group, its prefix with such a suffix.
+Source:
 https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/expander/priority/readme.md
 """
 
@@ -23,11 +23,11 @@ from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 CONFIG_MAP = "cluster-autoscaler-priority-expander"
 CONFIG_KEY = "priorities"
 PRIORITIES = (90, 70, 50, 30)
-"""By place in the order of capacities; teams have room for their own between them."""
+"""By position in the order of capacities, with room between them for priorities that teams set."""
 UNORDERED_PRIORITY = 10
-"""Of kinds that the order leaves out."""
+"""For capacities that the order leaves out."""
 CORDONED_PRIORITY = 1
-"""Of groups that a migration takes out: matched, so that they are still there when nothing else is."""
+"""For groups that a migration removes: they match, so that they are used when nothing else is left."""
 
 # The provider's suffix is a time and a counter, 26 digits; a stand-in may write it in hexadecimal.
 _SUFFIX = "[0-9a-f]+"
@@ -35,13 +35,13 @@ _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _SPECIAL = re.compile(r"[.^$*+?()\[\]{}|\\]")
 # RE2 refuses look-around, backreferences, conditionals, atomic groups, possessive quantifiers and comments.
 _NOT_RE2 = re.compile(r"\(\?(?:[=!>#(]|<[=!]|P=)|\\[1-9]|[*+?}]\+")
-# Of these Python knows nothing, or means something else.
+# Python does not know these, or reads them differently.
 _ONLY_RE2 = re.compile(r"\\[pPzQEC]|\[\[:|\(\?[a-zA-Z]*U|\(\?<[a-zA-Z]")
 _LITERAL = re.compile(r"\\[^a-zA-Z0-9]")
 
 
 class RegexError(MultiarchError):
-    """A regular expression that only the autoscaler's own library can read."""
+    """A regular expression that only RE2, the autoscaler's library, can read."""
 
 
 def group_regex(group: NodeGroupPlan) -> str:
@@ -65,7 +65,7 @@ def plan_priorities(
 ) -> tuple[Priority, ...]:
     """Return one line per group, highest first, then by name.
 
-    ``written`` overrides single groups by name; ``cordoned`` groups come last, whatever was written.
+    ``written`` overrides single groups by name; ``cordoned`` groups come last in any case.
     """
     last = set(cordoned)
     rows = []
@@ -88,7 +88,7 @@ def priorities_text(priorities: Sequence[Priority]) -> str:
 
 
 def config_map(priorities: Sequence[Priority], namespace: str) -> Mapping[str, object]:
-    """Return the ConfigMap as a manifest; it has to stand in the autoscaler's namespace."""
+    """Return the ConfigMap as a manifest; it belongs in the autoscaler's namespace."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -103,8 +103,8 @@ def choose(priorities_yaml: str | None, asg_names: Sequence[str]) -> tuple[str, 
     The highest priority with a matching expression wins; groups that match nothing are dropped, unless none matches;
     a map that is missing (None) or malformed filters nothing; negative priorities never win.
 
-    Raises RegexError for an expression outside the syntax that RE2 and Python share: what the autoscaler would do
-    can't be told here.
+    Raises RegexError for an expression outside the syntax that RE2 and Python share: the autoscaler's choice is
+    unknown then.
     """
     rules = _rules(priorities_yaml)
     best: dict[str, int] = {}
@@ -120,7 +120,7 @@ def choose(priorities_yaml: str | None, asg_names: Sequence[str]) -> tuple[str, 
 
 
 def _rules(priorities_yaml: str | None) -> list[tuple[int, list[re.Pattern[str]]]]:
-    """Read the map; empty where the autoscaler would do without."""
+    """Read the map; empty where the autoscaler would ignore it."""
     try:
         read = YAML(typ="safe", pure=True).load(io.StringIO(priorities_yaml or ""))
     except YAMLError:
@@ -132,7 +132,7 @@ def _rules(priorities_yaml: str | None) -> list[tuple[int, list[re.Pattern[str]]
         if isinstance(priority, bool) or not isinstance(priority, int) or not isinstance(regexes, list | None):
             return []
         compiled = [_compiled(regex) for regex in regexes or []]
-        # One expression that does not compile spoils the whole map.
+        # One expression that does not compile makes the whole map invalid.
         if None in compiled:
             return []
         rules.append((priority, [each for each in compiled if each is not None]))
@@ -140,14 +140,16 @@ def _rules(priorities_yaml: str | None) -> list[tuple[int, list[re.Pattern[str]]
 
 
 def _compiled(regex: object) -> re.Pattern[str] | None:
-    """Compile an expression as RE2 would; None for what RE2 refuses."""
+    """Compile an expression as RE2 would; None if RE2 refuses it."""
     if not isinstance(regex, str):
         return None
     syntax = _LITERAL.sub("", regex)
     if _NOT_RE2.search(syntax):
         return None
     if _ONLY_RE2.search(syntax):
-        raise RegexError(f"{regex!r} is written for RE2 alone.", hint="Use what RE2 and Python's re share.")
+        raise RegexError(
+            f"{regex!r} uses syntax that only RE2 reads.", hint="Use syntax that RE2 and Python's re share."
+        )
     try:
         return re.compile(regex, re.ASCII)
     except re.error:

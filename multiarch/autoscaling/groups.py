@@ -17,9 +17,9 @@ from multiarch.nodes.report import Report
 
 PATH: KeyPath = (*ROOT, "clusterAutoscaler")
 SCALE_UP_DELAY = 180
-"""Seconds that the autoscaler which is being left waits: the new one launches a node in about one minute."""
+"""Seconds that the autoscaler being replaced ignores new pods: the new one launches a node in about one minute."""
 LEAST_MAX_SIZE = 1
-"""What EKS takes as the largest size of a managed group: it can't be closed any further."""
+"""The smallest maxSize that EKS accepts for a managed group."""
 
 
 def plan_cluster_autoscaler(
@@ -34,8 +34,8 @@ def plan_cluster_autoscaler(
 ) -> ClusterAutoscalerPlan:
     """Derive the plan, reporting every problem.
 
-    ``cordoned``: a migration is taking this autoscaler out; ``kept`` names the group that stays, because the new
-    one's controller runs on it.
+    ``cordoned``: a migration is replacing this autoscaler; ``kept`` names the group that stays, because the new one's
+    controller runs on it.
     """
     _check_priorities(spec, groups, report)
     tags = [(group.name, autoscaler_tags(group, context.cluster)) for group in groups]
@@ -67,10 +67,10 @@ def plan_cluster_autoscaler(
 
 
 def _may_balance(groups: Sequence[NodeGroupPlan], priorities: Mapping[str, int]) -> bool:
-    """Whether all groups that the autoscaler takes for alike have one priority.
+    """Whether all groups that the autoscaler considers similar have the same priority.
 
-    It spreads what it adds over groups that are alike, whatever the expander chose: self-managed spot and on-demand
-    groups would share it, although spot comes first.
+    It spreads new nodes over similar groups in spite of the expander: self-managed spot and on-demand groups would
+    share them, although spot comes first.
     """
     return all(priorities[a.name] == priorities[b.name] for a, b in combinations(groups, 2) if _alike(a, b))
 

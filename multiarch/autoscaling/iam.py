@@ -1,4 +1,4 @@
-"""IAM policies of the autoscalers, as data: what each may do, and to what.
+"""IAM policies of the autoscalers, as data.
 
 Documents are plain mappings; :func:`text` writes them. Where an ARN is not known before an apply, the caller calls
 these functions once it is.
@@ -26,7 +26,7 @@ KARPENTER_POLICY_NAMES = (
     "zonal-shift",
     "resource-discovery",
 )
-"""Karpenter's six policies. One policy of all would pass IAM's 6,144 characters with a long cluster name."""
+"""Karpenter's six policies. As one policy they could exceed IAM's 6,144 characters with a long cluster name."""
 
 INTERRUPTION_EVENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -45,7 +45,7 @@ Source: https://karpenter.sh/v1.14/reference/cloudformation/#interruption-handli
 
 @dataclass(frozen=True, slots=True)
 class ArnScope:
-    """What ARNs are made of: ``partition`` such as ``aws`` or ``aws-cn``, ``account`` of twelve digits."""
+    """The parts of ARNs: ``partition`` such as ``aws`` or ``aws-cn``, ``account`` with twelve digits."""
 
     partition: str
     region: str
@@ -63,7 +63,7 @@ class ArnScope:
         return f"arn:{self.partition}:iam::{self.account}:instance-profile/*"
 
     def ec2(self, *kinds: str) -> list[str]:
-        """Every EC2 resource of these kinds in the region, whosever: who may touch which is what conditions say."""
+        """Every EC2 resource of these kinds in the region, of any account: conditions restrict them."""
         return [f"arn:{self.partition}:ec2:{self.region}:*:{kind}/*" for kind in kinds]
 
     def images(self) -> list[str]:
@@ -131,7 +131,7 @@ def karpenter_policies(scope: ArnScope, *, node_role_arn: str, queue_arn: str) -
 
 
 def interruption_queue_policy(queue_arn: str) -> Document:
-    """Who may use the interruption queue: EventBridge and SQS send to it, nobody without TLS."""
+    """The interruption queue's policy: EventBridge and SQS may send to it, and only over TLS."""
     return _document(
         {
             "Sid": "AllowEvents",
@@ -158,9 +158,9 @@ def event_pattern(name: str) -> Document:
 
 
 def _node_lifecycle(scope: ArnScope) -> Document:
-    """Launch, tag and end instances, but only those that carry the cluster's tags or are being given them."""
+    """Launch, tag and terminate instances, but only with the cluster's tags."""
     launch = ["ec2:CreateFleet", "ec2:RunInstances"]
-    # What an EC2NodeClass may select: launching into it changes nothing about it.
+    # What an EC2NodeClass may select: a launch does not change it.
     given = [*scope.images(), *scope.ec2("security-group", "subnet", "capacity-reservation", "placement-group")]
     made = scope.ec2("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")
     owned = _owned("aws:ResourceTag", scope)
@@ -202,7 +202,7 @@ def _node_lifecycle(scope: ArnScope) -> Document:
 
 
 def _iam_integration(scope: ArnScope, node_role_arn: str) -> Document:
-    """Make instance profiles of the node role, and touch only those that it made for this cluster and region."""
+    """Create instance profiles of the node role, and change only those of this cluster and region."""
     any_class = "karpenter.k8s.aws/ec2nodeclass"
     owned = _profile("aws:ResourceTag", scope)
     requested = _merged(
@@ -274,7 +274,7 @@ def _resource_discovery(scope: ArnScope) -> Document:
 
 
 def _owned(where: str, scope: ArnScope, *, named: bool = False) -> _Conditions:
-    """Tags of what Karpenter launches for a cluster; ``named`` adds the one that only requests carry."""
+    """Tags of what Karpenter launches for a cluster; ``named`` adds the tag that only requests have."""
     equals: dict[str, str | list[str]] = {f"{where}/kubernetes.io/cluster/{scope.cluster}": "owned"}
     if named:
         equals[f"{where}/eks:eks-cluster-name"] = scope.cluster
@@ -282,7 +282,7 @@ def _owned(where: str, scope: ArnScope, *, named: bool = False) -> _Conditions:
 
 
 def _profile(where: str, scope: ArnScope) -> _Conditions:
-    """Tags of the instance profiles that Karpenter makes: IAM knows no region, so the region is a tag too."""
+    """Tags of the instance profiles that Karpenter creates: IAM is global, so the region is a tag too."""
     return {
         "StringEquals": {
             f"{where}/kubernetes.io/cluster/{scope.cluster}": "owned",
@@ -292,7 +292,7 @@ def _profile(where: str, scope: ArnScope) -> _Conditions:
 
 
 def _merged(*conditions: _Conditions) -> _Conditions:
-    """Return all conditions together: a request has to meet each."""
+    """Return all conditions together: a request must meet each."""
     merged: dict[str, dict[str, str | list[str]]] = {}
     for each in conditions:
         for operator, values in each.items():

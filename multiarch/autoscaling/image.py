@@ -1,4 +1,4 @@
-"""Karpenter's image: aliases such as ``al2023@v20260715``, what they stand for, and where AWS publishes them.
+"""Karpenter's AMI aliases such as ``al2023@v20260715``: their families, and where AWS publishes the images.
 
 One alias resolves the images of both architectures and of all accelerators. Source: karpenter-provider-aws,
 ``pkg/providers/amifamily``, one file per family.
@@ -26,7 +26,7 @@ _ALIAS = re.compile(r"([a-z0-9]+)@(.+)", re.ASCII)
 
 
 def plan_image(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -> tuple[str, AmiFamily]:
-    """Return the alias of the nodes' image and its family, reporting one that can't be or that is not pinned."""
+    """Return the alias of the nodes' image and its family; report an invalid alias and one that is not pinned."""
     alias = spec.ami_alias or f"{context.ami_family.lower()}@{LATEST}"
     word, _, release = alias.partition("@")
     family = _FAMILIES.get(word, context.ami_family)
@@ -53,12 +53,12 @@ def plan_image(spec: KarpenterSpec, context: AutoscalingContext, report: Report)
 
 
 def is_pinned(alias: str | None) -> bool:
-    """Whether an alias names a release; one that is left out does not."""
+    """Whether an alias names a release; None does not."""
     return alias is not None and not alias.endswith(f"@{LATEST}")
 
 
 def unpinned(alias: str) -> str:
-    """``al2023@latest`` for ``al2023@v20260715``; what is no alias comes back as it is."""
+    """``al2023@latest`` for ``al2023@v20260715``; an invalid alias is returned unchanged."""
     return alias if _fault(alias) else f"{alias.partition('@')[0]}@{LATEST}"
 
 

@@ -15,17 +15,17 @@ _DISCOVERY_TAG = "karpenter.sh/discovery"
 
 
 def discovery_tags(cluster: str) -> Tags:
-    """Return the tags of the stack's own subnets and of the security group that Karpenter's nodes are to use."""
+    """Return the tags by which Karpenter finds the stack's subnets and its nodes' security group."""
     return ((_DISCOVERY_TAG, cluster),)
 
 
 def node_class_manifest(plan: NodeClassPlan, *, cluster: str, role: object, tags: Tags) -> Manifest:
-    """Return the EC2NodeClass. ``role`` is the node role's name, or what will become it; ``tags`` go onto instances.
+    """Return the EC2NodeClass. ``role`` is the node role's name, or an output of it; ``tags`` are for instances.
 
-    Subnets that are not the stack's own are named one by one: a tag on them has one value, and two stacks may use the
-    same. The security group is EKS's, one for each cluster.
+    Subnets of an existing network are listed by ID: a tag on them has one value, and two stacks may use the same
+    subnets. The security group is the one that EKS creates for each cluster.
 
-    Pods reach the metadata service only when ``imds_hop_limit`` lets them; a session token is needed always (IMDSv2).
+    Pods reach the metadata service only as far as ``imds_hop_limit`` allows; IMDSv2 is required.
     """
     tagged = [{"tags": dict(discovery_tags(cluster))}]
     spec: Manifest = {
@@ -97,7 +97,7 @@ def _budget(budget: Budget) -> dict[str, str]:
 
 
 def _volumes(plan: NodeClassPlan) -> list[Manifest]:
-    """Encrypted gp3: the team's size for the volume that holds images and pods, the image's own for another root."""
+    """Encrypted gp3 volumes: the configured size for images and pods, the image's size for a separate root volume."""
     disks = devices(AmiFamily(plan.ami_family))
     sizes = [(disks.root, disks.root_gib or plan.disk_size)]
     if disks.data is not None:

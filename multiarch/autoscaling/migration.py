@@ -1,4 +1,4 @@
-"""From one autoscaler to the other: what has to hold while both are there."""
+"""Migration from one autoscaler to the other: checks while both are installed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from multiarch.nodes.report import Report
 PATH: KeyPath = (*ROOT, "migrateFrom")
 
 
-def check_words(spec: AutoscalingSpec, report: Report) -> None:
-    """Refuse an autoscaler that is left for none or for itself."""
+def check_direction(spec: AutoscalingSpec, report: Report) -> None:
+    """Refuse a migration to no autoscaler or to the same one."""
     if spec.migrate_from is not None and spec.use is Autoscaler.NONE:
         report(
             "migration",
@@ -35,10 +35,9 @@ def check_words(spec: AutoscalingSpec, report: Report) -> None:
 def check_capacity(
     groups: Sequence[NodeGroupPlan], autoscaler: ClusterAutoscalerPlan, karpenter: KarpenterPlan, report: Report
 ) -> None:
-    """Report pods for which the new autoscaler could make no node; both plans are of one stack.
+    """Report architectures for which the new autoscaler could add no node.
 
-    The old autoscaler is the one whose groups or pools are cordoned. A stack without any node group is refused for
-    that alone.
+    The old autoscaler is the one whose groups or pools are cordoned. The caller reports a stack without node groups.
     """
     if not groups:
         return

@@ -1,4 +1,4 @@
-"""What the autoscalers are given, derived once: the frozen values that components and simulator read."""
+"""The autoscalers' plans: frozen values that components and simulation read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Autoscaler", "AutoscalingPlan", "ClusterAutoscalerPlan", "KarpenterP
 
 
 class Autoscaler(StrEnum):
-    """Who adds nodes."""
+    """The autoscaler that adds nodes."""
 
     NONE = "none"
     CLUSTER_AUTOSCALER = "cluster-autoscaler"
@@ -24,7 +24,7 @@ class Autoscaler(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Capacity:
-    """One kind of capacity, written ``arm64-spot``: what an order of preference is made of."""
+    """An architecture with a capacity type, written ``arm64-spot``: one entry of the order of preference."""
 
     architecture: Architecture
     capacity_type: CapacityType
@@ -38,8 +38,7 @@ class Capacity:
 class Priority:
     """One line of the priority expander's map: the higher ``priority`` wins.
 
-    ``regex`` (RE2, unanchored by itself, so it carries its own anchors) matches the Auto Scaling Group names of
-    ``group`` and of no other.
+    ``regex`` (RE2, with anchors) matches the names of ``group``'s Auto Scaling Group and of no other.
     """
 
     priority: int
@@ -49,7 +48,7 @@ class Priority:
 
 @dataclass(frozen=True, slots=True)
 class ScaleDown:
-    """When the cluster autoscaler takes a node away: minutes unneeded, minutes after a scale-up, per cent in use."""
+    """When the cluster autoscaler removes a node: minutes unneeded, minutes after a scale-up, percent in use."""
 
     unneeded_minutes: int
     delay_after_add_minutes: int
@@ -60,11 +59,10 @@ class ScaleDown:
 class ClusterAutoscalerPlan:
     """The cluster autoscaler. ``image_tag`` has the cluster's minor.
 
-    ``priorities`` are sorted, highest first; ``tags`` are per group (name), for its Auto Scaling Group. While a stack
-    leaves this autoscaler, ``cordoned`` names the groups that a migration takes out (lowest priority), and a pod has
-    to wait for ``scale_up_delay_seconds`` before this autoscaler looks at it (``--new-pod-scale-up-delay``), so that
-    the new one comes first; 0 otherwise. ``balance_similar`` says whether groups that are alike may share what is
-    added.
+    ``priorities`` are sorted, highest first; ``tags`` are those of each group's Auto Scaling Group, by group name.
+    While a stack migrates away from this autoscaler, ``cordoned`` names the groups that the migration removes (lowest
+    priority), and the autoscaler ignores new pods for ``scale_up_delay_seconds`` (``--new-pod-scale-up-delay``), so
+    that the new one comes first; 0 otherwise. ``balance_similar``: similar groups may share new nodes.
     """
 
     chart_version: str
@@ -103,9 +101,9 @@ class NodePoolPlan:
     ``key`` is its path in the stack file; ``node_class`` is its EC2NodeClass's name; ``kinds`` are the capacities it
     may buy, one but for a multi-architecture pool, and all of one capacity type; ``instance_types`` are the types of
     the table of facts that satisfy the requirements, sorted by name; ``cpu_limit`` is in vCPUs (0 while a migration
-    takes the pool out: Karpenter adds no node, and leaves those that are there), ``memory_limit`` is a Kubernetes
-    quantity; times are Go durations. Without ``termination_grace_period`` a node waits for its pods as long as it
-    takes.
+    removes the pool: Karpenter adds no nodes and keeps the existing ones), ``memory_limit`` is a Kubernetes
+    quantity; times are Go durations. Without ``termination_grace_period`` a node waits for its pods
+    without limit.
     """
 
     key: str
@@ -130,7 +128,7 @@ class NodePoolPlan:
 class NodeClassPlan:
     """The EC2NodeClass that all pools share. ``ami_alias`` resolves both architectures; ``disk_size`` in GiB.
 
-    ``subnet_ids`` are those of an existing network; with none, subnets are found by the stack's own tag.
+    ``subnet_ids`` are those of an existing network; without them, subnets are found by the stack's tag.
     """
 
     name: str
@@ -146,7 +144,7 @@ class NodeClassPlan:
 class KarpenterPlan:
     """Karpenter. ``controller_group`` is the managed node group that the controller runs on; ``queue`` a name.
 
-    ``cordoned``: a stack is leaving Karpenter, and its pools add no node.
+    ``cordoned``: a stack migrates away from Karpenter, and its pools add no nodes.
     """
 
     chart_version: str
@@ -162,8 +160,8 @@ class KarpenterPlan:
 class AutoscalingPlan:
     """Either autoscaler, both while a stack moves from one to the other, or neither.
 
-    ``use`` is where the stack is going; ``order`` the kinds of capacity, most wanted first; ``derived`` says for
-    ``stack explain`` what follows by which rule.
+    ``use`` is the autoscaler in use, the new one during a migration; ``order`` the capacities, the preferred ones
+    first; ``derived`` are the derived values with their rules, for ``stack explain``.
     """
 
     use: Autoscaler

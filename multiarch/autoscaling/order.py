@@ -1,4 +1,4 @@
-"""In which order capacity is wanted: architecture and capacity type together, most wanted first."""
+"""The order in which autoscalers prefer capacities, each an architecture with a capacity type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from multiarch.nodes.model import CapacityType
 
 
 def preferring(architecture: Architecture) -> tuple[Capacity, ...]:
-    """All kinds, the preferred architecture's first; of each architecture spot before on-demand."""
+    """All capacities: the preferred architecture first, and for each architecture spot before on-demand."""
     other = next(each for each in Architecture if each is not architecture)
     return tuple(
         Capacity(each, capacity_type)
@@ -24,14 +24,14 @@ DEFAULT_ORDER = preferring(Architecture.ARM64)
 
 
 def parse_capacity(text: str) -> Capacity:
-    """Read ``arm64-spot``. Raises ValueError for what is no kind."""
+    """Read ``arm64-spot``. Raises ValueError for any other text."""
     architecture, _, capacity_type = text.partition("-")
     return Capacity(Architecture(architecture), CapacityType(capacity_type))
 
 
 def rank(capacity: Capacity, order: Sequence[Capacity]) -> int:
-    """The place of a kind, 0 for the most wanted.
+    """The position of a capacity in the order, from 0.
 
-    Kinds that ``order`` leaves out share the place behind its last: they are still used, when nothing else is left.
+    Capacities that ``order`` leaves out share the position after its last: they are used when nothing else is left.
     """
     return order.index(capacity) if capacity in order else len(order)

@@ -1,4 +1,4 @@
-"""Who adds nodes, and in which order: both autoscalers' plans from one set of words."""
+"""The plans of both autoscalers, from the settings under ``autoscaling``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from multiarch.nodes.model import CapacityType, Derived, NodeGroupPlan
 from multiarch.nodes.report import Report
 
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
-"""The service-linked role that EC2 asks for at a launch of spot through its API. It is the account's, and no stack's.
+"""The service-linked role that EC2 needs for spot launches through its API. It belongs to the account.
 
 Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html
 """
@@ -33,12 +33,11 @@ def plan_autoscaling(
 ) -> AutoscalingPlan:
     """Derive the autoscalers' plans, reporting every problem.
 
-    ``groups`` are all of the stack's node groups: with one missing, what is said of them would be wrong. That there is
-    none is the caller's to report.
+    ``groups`` must be all node groups of the stack: the checks need every one. The caller reports a stack without any.
     """
     order = spec.order or preferring(spec.prefer)
     installed = {spec.use, spec.migrate_from} - {Autoscaler.NONE, None}
-    _check_words(spec, report)
+    _check_conflicts(spec, report)
     karpenter = autoscaler = None
     if Autoscaler.KARPENTER in installed:
         leaving = spec.use is not Autoscaler.KARPENTER
@@ -63,8 +62,8 @@ def plan_autoscaling(
     return AutoscalingPlan(spec.use, order, autoscaler, karpenter, derived)
 
 
-def _check_words(spec: AutoscalingSpec, report: Report) -> None:
-    """Words that exclude one another, and those that nobody reads."""
+def _check_conflicts(spec: AutoscalingSpec, report: Report) -> None:
+    """Refuse settings that exclude one another, and warn about settings without effect."""
     order = spec.order or ()
     if {"prefer", "order"} <= spec.written:
         report(
@@ -78,7 +77,7 @@ def _check_words(spec: AutoscalingSpec, report: Report) -> None:
         if capacity in order[:index]:
             path = (*ROOT, "order", index)
             report("order-twice", path, f"{capacity} is named twice.", value=str(capacity))
-    migration.check_words(spec, report)
+    migration.check_direction(spec, report)
     for each, key in _KEYS.items():
         if key in spec.written and each not in {spec.use, spec.migrate_from}:
             report(
@@ -90,7 +89,7 @@ def _check_words(spec: AutoscalingSpec, report: Report) -> None:
 
 
 def _check_room(groups: Sequence[NodeGroupPlan], report: Report) -> None:
-    """Warn where the cluster autoscaler could do nothing: no group may grow, nor shrink."""
+    """Warn where the cluster autoscaler has nothing to do: no group can grow or shrink."""
     if groups and all(group.sizes.minimum == group.sizes.maximum for group in groups):
         fixed = ", ".join(sorted(f"{group.name} ({group.sizes.maximum})" for group in groups))
         report(
@@ -108,7 +107,7 @@ def _check_order(
     pools: Sequence[NodePoolPlan],
     report: Report,
 ) -> None:
-    """Refuse a written preference for what the autoscaler in use can't add."""
+    """Refuse an order or preference for capacity that the autoscaler in use can't add."""
     if spec.use is Autoscaler.NONE:
         return
     if spec.use is Autoscaler.KARPENTER:
@@ -148,22 +147,20 @@ def _explained(
     karpenter: KarpenterPlan | None,
     groups: Sequence[NodeGroupPlan],
 ) -> Iterator[Derived]:
-    """Yield, for ``stack explain``, each priority and weight with the rule that it came from."""
+    """Yield each priority and weight with its rule, for ``stack explain``."""
     if spec.use is Autoscaler.NONE:
         return
-    rule = "written as autoscaling.order" if spec.order else f"{spec.prefer} first; of each architecture spot first"
+    rule = "set in autoscaling.order" if spec.order else f"{spec.prefer} first; spot before on-demand"
     yield Derived("order", " > ".join(map(str, order)), rule)
     capacities = {group.name: Capacity(group.architecture, group.capacity_type) for group in groups}
     if autoscaler:
-        yield Derived(
-            "image of the autoscaler", autoscaler.image_tag, "the cluster autoscaler's minor is the cluster's"
-        )
+        yield Derived("image of the autoscaler", autoscaler.image_tag, "same minor version as the cluster")
         written = dict(spec.cluster_autoscaler.priorities)
         for row in autoscaler.priorities:
             if row.group in autoscaler.cordoned:
-                rule = "being left: last of all"
+                rule = "autoscaler being replaced: lowest priority"
             elif row.group in written:
-                rule = "written as clusterAutoscaler.priorities"
+                rule = "set in clusterAutoscaler.priorities"
             else:
                 rule = _place(capacities[row.group], order)
             yield Derived(f"priority of {row.group}", str(row.priority), rule)
@@ -172,17 +169,19 @@ def _explained(
 
 
 def _explained_pools(spec: AutoscalingSpec, order: Sequence[Capacity], karpenter: KarpenterPlan) -> Iterator[Derived]:
-    yield Derived("controller", karpenter.controller_group, "a group that Karpenter does not manage")
+    yield Derived("controller", karpenter.controller_group, "a node group, which Karpenter does not manage")
     yield Derived("image of the nodes", karpenter.node_class.ami_alias, "one alias has images for both architectures")
     spot = any(capacity.capacity_type is CapacityType.SPOT for pool in karpenter.pools for capacity in pool.capacities)
     if spot and not karpenter.cordoned:
-        yield Derived("spot needs", SPOT_ROLE, "a role of the AWS account, made once; Karpenter can't make it")
+        yield Derived(
+            "spot needs", SPOT_ROLE, "service-linked role of the AWS account; create it once, Karpenter can't"
+        )
     weighted = {".".join(map(str, pool.path)) for pool in spec.karpenter.pools if pool.weight is not None}
     for pool in karpenter.pools:
         if spec.use is not Autoscaler.KARPENTER:
-            rule = "being left: the lowest weights, and no new nodes"
+            rule = "autoscaler being replaced: lowest weights, no new nodes"
         elif pool.key in weighted:
-            rule = "written"
+            rule = "set in the stack"
         else:
             rule = _place(min(pool.capacities, key=list(order).index), order)
         yield Derived(f"weight of {pool.name}", f"{pool.weight} ({len(pool.instance_types)} types)", rule)
@@ -190,5 +189,5 @@ def _explained_pools(spec: AutoscalingSpec, order: Sequence[Capacity], karpenter
 
 def _place(capacity: Capacity, order: Sequence[Capacity]) -> str:
     if capacity not in order:
-        return f"{capacity} is not in the order: after all that are"
-    return f"{capacity} is number {list(order).index(capacity) + 1} of the order"
+        return f"{capacity} is not in the order: last"
+    return f"{capacity} is number {list(order).index(capacity) + 1} in the order"

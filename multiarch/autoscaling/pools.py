@@ -30,7 +30,7 @@ _KEYS: Mapping[str, str] = MappingProxyType(
         selection.SIZE: "sizes",
     }
 )
-"""Where a requirement comes from."""
+"""The key in the stack file behind each requirement."""
 NODE_CLASS = "default"
 """The EC2NodeClass that all pools share."""
 _WORDS: Mapping[str, str] = MappingProxyType({"instanceTypes": "types"})
@@ -47,8 +47,8 @@ def plan_pools(
 ) -> tuple[NodePoolPlan, ...]:
     """Return the NodePools of all pools in the stack file, the highest weight first, reporting every problem.
 
-    Only capacities that the order names are bought. ``cordoned`` pools, which a migration takes out, get the lowest
-    weights and a limit of no vCPU.
+    Only capacities in the order are bought. ``cordoned`` pools, which a migration removes, get the lowest weights and a
+    limit of 0 vCPUs.
     """
     ordered = sorted(specs, key=lambda spec: spec.name)
     drafts = [draft for index, spec in enumerate(ordered) for draft in _drafts(spec, index, order)]
@@ -124,7 +124,7 @@ def _requirements(draft: PoolDraft) -> tuple[Requirement, ...]:
         wanted.append(
             _one_of(selection.SIZE, spec.sizes) if spec.sizes else _one_of(selection.HYPERVISOR, selection.VIRTUAL)
         )
-    # Behind the rest, so that spot and on-demand have the same reason where there is no type at all.
+    # Last, so that spot and on-demand have the same reason where no type is left.
     wanted.append(
         _one_of(labels.KARPENTER_CAPACITY_TYPE, [str(capacity.capacity_type) for capacity in draft.capacities])
     )
@@ -138,7 +138,7 @@ def _one_of(key: str, values: Iterable[str]) -> Requirement:
 
 
 def _taints(draft: PoolDraft, context: AutoscalingContext) -> tuple[Taint, ...]:
-    """The pool's own taints, and the stack's arm64 taint: in a pool of both architectures on all of its nodes."""
+    """The pool's taints, and the stack's arm64 taint; a pool of both architectures has it on all nodes."""
     spec = draft.spec
     carries = spec.arm64_taint and (Architecture.ARM64 in draft.architectures or spec.multi_architecture)
     own = checks.parse_taints(spec)
@@ -158,7 +158,7 @@ def _check_instance_types(
         key = ".".join(str(part) for part in spec.path)
         own = [plan for plan in plans if plan.key == key]
         excluding = {plan.name: selection.excluding(_bootable(family), plan.requirements) for plan in own}
-        # What nothing is called has been told by its own name.
+        # Names that no instance type has are reported one by one.
         reasons = dict.fromkeys(each for each in excluding.values() if each and not checks.names_nothing(each))
         for why in reasons:
             key = _KEYS.get(why.key) or _culprit(spec)

@@ -1,7 +1,7 @@
-"""Whether quiet hours ever end: a schedule whose beginnings are no further apart than each lasts has no pause.
+"""Whether quiet hours ever end: they do not where the schedule starts again before the duration is over.
 
-Karpenter holds a budget active when its schedule began within the duration that lies behind, and also when the
-schedule has no beginning at all: the time that stands for none is not after now.
+Karpenter treats a budget as active when its schedule last started within its duration, and also when the schedule
+never starts.
 Source: karpenter, ``pkg/apis/v1/nodepool.go`` (``Budget.IsActive``); the schedule's rules are those of
 https://pkg.go.dev/github.com/robfig/cron/v3.
 """
@@ -15,23 +15,23 @@ from itertools import pairwise
 from multiarch.autoscaling.syntax import FIELDS, MACROS, number_in
 
 _DAY = 24 * 60
-# All days of the week in all months, leap years among them: 28 years on, the calendar begins anew.
+# All days of the week in all months, leap years among them: 28 years on, the calendar repeats.
 _FIRST, _DAYS = date(2025, 1, 1), 28 * 365 + 7
 _UNIT = re.compile(r"([0-9]+)([hm])", re.ASCII)
 
 
 def longest_pause(schedule: str) -> int | None:
-    """Return the most minutes between two beginnings of a schedule that is well written; None if it never begins."""
+    """Return the most minutes between two starts of a valid schedule; None if it never starts."""
     minutes, hours, days, months, weekdays = map(_values, MACROS.get(schedule, schedule).split(" "), range(len(FIELDS)))
     times = sorted(hour * 60 + minute for hour in hours[0] for minute in minutes[0])
-    # Of the two kinds of day either will do, where both are named.
+    # Where both days of the month and days of the week are restricted, either matches.
     either = not days[1] and not weekdays[1]
 
-    def begins(day: date) -> bool:
+    def starts_on(day: date) -> bool:
         of_month, of_week = day.day in days[0], day.isoweekday() % 7 in weekdays[0]
         return day.month in months[0] and ((of_month or of_week) if either else (of_month and of_week))
 
-    on = [number for number in range(_DAYS) if begins(_FIRST + timedelta(days=number))]
+    on = [number for number in range(_DAYS) if starts_on(_FIRST + timedelta(days=number))]
     if not on:
         return None
     apart = max(later - earlier for earlier, later in pairwise([*on, on[0] + _DAYS]))
@@ -40,7 +40,7 @@ def longest_pause(schedule: str) -> int | None:
 
 
 def minutes_of(duration: str) -> int:
-    """Return the minutes of a duration of hours and minutes that is well written."""
+    """Return the minutes of a valid duration of hours and minutes."""
     return sum(int(amount) * (60 if unit == "h" else 1) for amount, unit in _UNIT.findall(duration))
 
 
@@ -51,8 +51,8 @@ def in_hours(minutes: int) -> str:
 
 
 def _values(field: str, place: int) -> tuple[frozenset[int], bool]:
-    """The numbers that a field names, and whether it is a star, which asks for nothing; ``*/2`` is none."""
-    _, lowest, highest, words = FIELDS[place]
+    """The numbers that a field matches, and whether it is ``*``, which matches all (``*/2`` does not)."""
+    _, lowest, highest, names = FIELDS[place]
     found: set[int] = set()
     star = False
     for part in field.lower().split(","):
@@ -63,8 +63,8 @@ def _values(field: str, place: int) -> tuple[frozenset[int], bool]:
             start, end = lowest, highest
             star = star or step == 1
         else:
-            start = number_in(first, lowest, words) or 0
+            start = number_in(first, lowest, names) or 0
             # 22/2 is 22-23/2.
-            end = (number_in(last, lowest, words) or 0) if dash else highest if written else start
+            end = (number_in(last, lowest, names) or 0) if dash else highest if written else start
         found.update(range(start, end + 1, step))
     return frozenset(found), star

@@ -1,8 +1,8 @@
 """Which instance types satisfy a NodePool's requirements.
 
 Karpenter gives each type labels and compares them with the requirements; so does this, for the labels that our pools
-use. Categories and generations come from a type's name, by Karpenter's own rule, since they are nothing but that;
-architectures never do. Source: karpenter-provider-aws, ``pkg/providers/instancetype/types.go``.
+use. Categories and generations come from a type's name, by Karpenter's rule; architectures never do.
+Source: karpenter-provider-aws, ``pkg/providers/instancetype/types.go``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GENERATION = f"{_AWS}instance-generation"
 SIZE = f"{_AWS}instance-size"
 HYPERVISOR = f"{_AWS}instance-hypervisor"
 VIRTUAL = ("nitro", "xen")
-"""Hypervisors: bare metal has none, whatever its size is called."""
+"""Hypervisors of virtual machines; bare metal has none."""
 
 # Letters, for the old high-memory types also their memory, then the generation: m of m7g, u of u-12tb1, inf of inf2.
 _NAME = re.compile(r"^([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.")
@@ -32,9 +32,9 @@ _NAME = re.compile(r"^([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.")
 
 @cache
 def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
-    """Return the labels of a type's nodes, those that our pools use; one may take several values.
+    """Return the labels of a type's nodes that our pools use, each with its possible values.
 
-    A label that Karpenter does not give is missing: names such as ``mac-m4.metal`` have no category.
+    Labels that Karpenter does not set are missing: names such as ``mac-m4.metal`` have no category.
     """
     hypervisor = "" if instance.bare_metal else "nitro" if instance.nitro else "xen"
     made = {
@@ -52,7 +52,7 @@ def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
 
 
 def satisfies(instance: InstanceType, requirement: Requirement) -> bool:
-    """Whether a node of this type can meet a requirement. Zones are not a type's own, so every type meets them.
+    """Whether a node of this type can meet a requirement. Zones do not depend on the type, so every type meets them.
 
     Raises ValueError for an operator that Kubernetes does not know.
     """
@@ -60,7 +60,7 @@ def satisfies(instance: InstanceType, requirement: Requirement) -> bool:
 
 
 def _test(requirement: Requirement) -> Callable[[frozenset[str]], bool]:
-    """What the values that a type's nodes can have for the label must be."""
+    """A test of the values that a type's nodes can have for the label."""
     named = frozenset(requirement.values)
     match requirement.operator:
         case "In":
@@ -96,7 +96,7 @@ def excluding(types: Iterable[InstanceType], requirements: Sequence[Requirement]
 
 
 def _satisfying(types: list[InstanceType], requirement: Requirement) -> list[InstanceType]:
-    """Those of many types that meet a requirement, which is read once."""
+    """The types that meet a requirement."""
     if requirement.key == ZONE:
         return types
     meets, key, none = _test(requirement), requirement.key, frozenset[str]()

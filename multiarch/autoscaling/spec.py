@@ -1,4 +1,4 @@
-"""What an autoscaling plan is derived from: the team's words, free of the file's shape."""
+"""What an autoscaling plan is derived from: the settings under ``autoscaling``, and what comes from the stack."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ROOT: KeyPath = ("autoscaling",)
 class AutoscalingContext:
     """What an autoscaler inherits from its stack.
 
-    ``region`` is None where the stack does not say it. ``zones`` holds the network's zone names, or is empty where
-    only their number is known. ``subnet_ids`` are the private subnets of an existing network, none of a new one.
-    ``tags`` are the stack's, the plan's own among them.
+    ``region`` is None where the stack does not set it. ``zones`` are the network's zone names, empty where only their
+    number is known. ``subnet_ids`` are the private subnets of an existing network, empty for a new one. ``tags`` are
+    the stack's, those that the plan adds included.
     """
 
     cluster: str
@@ -46,9 +46,9 @@ class ClusterAutoscalerSpec:
 
 @dataclass(frozen=True, slots=True)
 class PoolSpec:
-    """One wish for capacity. ``path`` is where it stands; empty selections mean: any.
+    """One pool under ``nodePools``. ``path`` is its place in the stack; an empty selection means any.
 
-    ``selected_by`` names the keys of a selection that were written, where they could contradict one another.
+    ``selected_by`` are the selection keys that the team set, for checks on contradictions.
     ``quiet_hours`` is schedule and duration.
     """
 
@@ -81,7 +81,7 @@ class PoolSpec:
 
 @dataclass(frozen=True, slots=True)
 class KarpenterSpec:
-    """``version`` None means the pinned chart, ``controller_group`` None the only group that can hold it."""
+    """``version`` None means the pinned chart, ``controller_group`` None the only group that can run the controller."""
 
     version: str | None
     controller_group: str | None
@@ -94,7 +94,7 @@ class KarpenterSpec:
 
 @dataclass(frozen=True, slots=True)
 class AutoscalingSpec:
-    """``order`` as written, or None; ``written`` holds the names of the keys that the team wrote under autoscaling."""
+    """``order`` as set, or None; ``written`` are the keys that the team set under ``autoscaling``."""
 
     use: Autoscaler
     migrate_from: Autoscaler | None

@@ -1,4 +1,4 @@
-"""The notations in a NodePool: schedules, durations, quantities, budgets. Each function says what is wrong, or None.
+"""Schedules, durations, quantities and budgets of a NodePool. Each function says what is wrong, or returns None.
 
 Patterns are no wider than those of the NodePool's CRD, so that what passes here passes the API server.
 """
@@ -29,7 +29,7 @@ MACROS = MappingProxyType(
         "@hourly": "0 * * * *",
     }
 )
-"""Cron's words, and the fields that each stands for."""
+"""Cron macros, and the schedule that each stands for."""
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
@@ -39,78 +39,78 @@ FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
     ("month", 1, 12, _MONTHS),
     ("day of the week", 0, 6, _DAYS),
 )
-"""What a schedule's fields are called, their least and largest numbers, and the words for them in their order."""
+"""Each field of a schedule: its name, its lowest and highest number, and the names of its values in order."""
 
 
 def schedule_fault(text: str) -> str | None:
-    """A cron schedule of five fields, or one of cron's words; Karpenter reads it in UTC."""
+    """Check a cron schedule of five fields, or a macro such as ``@daily``; Karpenter reads it in UTC."""
     if text in MACROS:
         return None
     fields = text.split(" ")
     if len(fields) != len(FIELDS):
-        return f"{text!r} is no cron schedule; it has {len(fields)} fields, and cron has {len(FIELDS)}"
-    for field, (name, lowest, highest, words) in zip(fields, FIELDS, strict=True):
+        return f"{text!r} is not a cron schedule: it has {len(fields)} fields instead of {len(FIELDS)}"
+    for field, (name, lowest, highest, names) in zip(fields, FIELDS, strict=True):
         for part in field.split(","):
-            if not _in_range(part.lower(), lowest, highest, words):
-                return f"{text!r} is no cron schedule; {part!r} is no {name} from {lowest} to {highest}"
+            if not _in_range(part.lower(), lowest, highest, names):
+                return f"{text!r} is not a cron schedule: {part!r} is not a valid {name} ({lowest} to {highest})"
     return None
 
 
-def _in_range(part: str, lowest: int, highest: int, words: tuple[str, ...]) -> bool:
-    """One item of a field: ``*``, a value or a range, each with an optional step."""
+def _in_range(part: str, lowest: int, highest: int, names: tuple[str, ...]) -> bool:
+    """Whether one item of a field is valid: ``*``, a value or a range, each with an optional step."""
     values, slash, step = part.partition("/")
     if slash and not (step.isdecimal() and int(step) > 0):
         return False
     if values == "*":
         return True
     first, dash, last = values.partition("-")
-    numbers = [number_in(each, lowest, words) for each in ((first, last) if dash else (first,))]
+    numbers = [number_in(each, lowest, names) for each in ((first, last) if dash else (first,))]
     if None in numbers:
         return False
     known = [number for number in numbers if number is not None]
     return all(lowest <= number <= highest for number in known) and known == sorted(known)
 
 
-def number_in(text: str, lowest: int, words: tuple[str, ...]) -> int | None:
-    """Read one value of a schedule's field, a number or one of ``words``; None if it is neither."""
-    if text in words:
-        return words.index(text) + lowest
+def number_in(text: str, lowest: int, names: tuple[str, ...]) -> int | None:
+    """Read one value of a schedule's field, a number or one of ``names``; None if it is neither."""
+    if text in names:
+        return names.index(text) + lowest
     return int(text) if text.isdecimal() and text.isascii() else None
 
 
 def quiet_duration_fault(text: str) -> str | None:
-    """How long quiet hours last: hours and minutes, no seconds."""
-    return None if _QUIET.fullmatch(text) else f"{text!r} is no duration of hours and minutes"
+    """Check a duration of quiet hours: hours and minutes, without seconds."""
+    return None if _QUIET.fullmatch(text) else f"{text!r} is not a duration of hours and minutes"
 
 
 def period_fault(text: str) -> str | None:
-    """A Go duration in s, m and h, or ``Never``."""
+    """Check a Go duration in s, m and h, or ``Never``."""
     return None if _PERIOD.fullmatch(text) else f"{text!r} is neither a duration nor Never"
 
 
 def lifetime_fault(text: str) -> str | None:
-    """A Go duration in s, m and h of an hour or more, or ``Never``: at its age a node is replaced, over and over."""
+    """Check a Go duration of an hour or more, or ``Never``: nodes of this age are replaced."""
     if (fault := period_fault(text)) or text == "Never":
         return fault
     if sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(text)) < _SHORTEST_LIFE:
-        return f"{text!r} is less than an hour; nodes would be replaced as soon as they are of use"
+        return f"{text!r} is less than an hour: nodes would be replaced soon after they start"
     return None
 
 
 def grace_fault(text: str) -> str | None:
-    """A Go duration in s, m and h, of more than nothing: at zero pods would be deleted without a word."""
-    return None if _GRACE.fullmatch(text) else f"{text!r} is no duration of more than nothing"
+    """Check a Go duration above zero: at zero pods would be deleted without notice."""
+    return None if _GRACE.fullmatch(text) else f"{text!r} is not a positive duration"
 
 
 def budget_fault(text: str) -> str | None:
-    """A number of nodes or per cent."""
-    return None if _BUDGET.fullmatch(text) else f"{text!r} is neither a number of nodes nor per cent"
+    """Check a number of nodes or a percentage."""
+    return None if _BUDGET.fullmatch(text) else f"{text!r} is neither a number of nodes nor a percentage"
 
 
 def memory_fault(text: str) -> str | None:
-    """A Kubernetes quantity of bytes that is more than nothing."""
+    """Check a Kubernetes quantity of bytes above zero."""
     if not _QUANTITY.fullmatch(text):
-        return f"{text!r} is no quantity of memory"
+        return f"{text!r} is not a quantity of memory"
     try:
         parse_quantity(text)
     except QuantityError as error:

@@ -1,7 +1,7 @@
-"""Tags on Auto Scaling Groups: how the cluster autoscaler finds a group, and what a node of it would be like.
+"""Tags of Auto Scaling Groups: how the cluster autoscaler finds a group, and which nodes it expects of it.
 
-While a group has no node, these tags are all that the autoscaler knows of its labels, taints and special resources;
-a key that is misspelled means that the group never grows from zero. Source:
+While a group has no nodes, these tags are all that the autoscaler knows about its labels, taints and special
+resources; with a mistyped key the group never grows from zero. Source:
 https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md
 """
 
@@ -16,18 +16,18 @@ from multiarch.nodes.report import Report
 
 _PREFIX = "k8s.io/cluster-autoscaler/"
 ENABLED_TAG = f"{_PREFIX}enabled"
-"""The autoscaler looks at groups that carry this tag; its value does not matter."""
+"""The autoscaler manages groups with this tag; its value does not matter."""
 LABEL_TAG = f"{_PREFIX}node-template/label/"
 TAINT_TAG = f"{_PREFIX}node-template/taint/"
 RESOURCE_TAG = f"{_PREFIX}node-template/resources/"
 _DEVICES = {Accelerator.NVIDIA: "nvidia.com/gpu", Accelerator.NEURON: "aws.amazon.com/neuron"}
-"""The resources that device plugins announce; a node only has them once the plugin runs."""
+"""The resources that device plugins announce; a node has them once the plugin runs."""
 _RESERVED_TAGS = 12
-"""What EKS, Auto Scaling and the plan put onto a group besides: names, owner, discovery by EKS."""
+"""The number of tags that EKS, Auto Scaling and the plan add: names, owner, discovery."""
 
 
 def cluster_tag(cluster: str) -> str:
-    """Return the key of the tag that says whose a group is; its value is ``owned``."""
+    """Return the key of the tag that assigns a group to a cluster; its value is ``owned``."""
     return f"{_PREFIX}{cluster}"
 
 
@@ -42,7 +42,7 @@ def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Tags:
 
 
 def check_tags(group: NodeGroupPlan, tags: Tags, own: int, report: Report) -> None:
-    """Report keys and values that AWS refuses, and more tags than a group takes; ``own`` is the stack's number."""
+    """Report keys and values that AWS refuses, and too many tags; ``own`` is the number of the stack's tags."""
     path: KeyPath = group.path
     for key, value in tags:
         where = _written(group, key, path)
@@ -74,13 +74,13 @@ def check_tags(group: NodeGroupPlan, tags: Tags, own: int, report: Report) -> No
 
 
 def _written(group: NodeGroupPlan, key: str, path: KeyPath) -> KeyPath:
-    """Where the label behind a tag stands; a taint's and the others' place is the group."""
+    """The stack path of the label behind a tag; for taints and other tags, that of the group."""
     label = key.removeprefix(LABEL_TAG)
     return (*path, "labels", label) if key.startswith(LABEL_TAG) and label in dict(group.labels) else path
 
 
 def _resources(group: NodeGroupPlan) -> list[tuple[str, str]]:
-    """What the autoscaler can't read from an instance type, and never more than every type of the group has."""
+    """Resources that the autoscaler can't derive from the instance type: at most what every type of the group has."""
     # Of the disk the kubelet keeps 10 per cent free for evictions, and EKS images reserve 1 GiB.
     resources = [("ephemeral-storage", f"{group.disk_size * 9 // 10 - 1}Gi")]
     device = _DEVICES.get(group.instance_types[0].accelerator)

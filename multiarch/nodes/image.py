@@ -1,6 +1,6 @@
-"""Which image a node group boots: its amiType and the release, checked against the instance types.
+"""The image of a node group: its amiType and release, checked against the instance types.
 
-The EKS API refuses an amiType of another architecture only when the group is created; here it is refused before.
+The EKS API refuses an amiType of another architecture only when the group is created; here it is refused earlier.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STACKS: KeyPath = ("amiFamily",)
 
 
 def bootstrap_case(spec: NodeGroupSpec) -> BootstrapCase:
-    """Who starts the kubelet: it follows from the kind of group and whether it has an AMI of its own."""
+    """Who starts the kubelet: it follows from the kind of group and whether it has a custom AMI."""
     if spec.kind is NodeGroupKind.SELF_MANAGED:
         return BootstrapCase.SELF_MANAGED
     return BootstrapCase.CUSTOM_AMI if spec.ami_id else BootstrapCase.EKS
@@ -34,7 +34,7 @@ def plan_ami_type(
     architecture: Architecture,
     report: Report,
 ) -> AmiType | None:
-    """The amiType that fits the instance types, or the written one if it does; None when a problem was reported."""
+    """The amiType for the instance types, or the one that the team set if it fits; None after a reported problem."""
     accelerators = sorted({instance.accelerator for instance in types})
     if len(accelerators) > 1:
         examples = ", ".join(f"{a}: {next(t.name for t in types if t.accelerator is a)}" for a in accelerators)
@@ -90,7 +90,7 @@ def _derived(
 
 
 def _written(spec: NodeGroupSpec, instance: InstanceType, architecture: Architecture, report: Report) -> AmiType | None:
-    """Check the amiType that the team wrote."""
+    """Check the amiType that the team set."""
     path = (*spec.path, "amiType")
     try:
         found = ami_type(spec.ami_type or "")
@@ -137,7 +137,7 @@ def _written(spec: NodeGroupSpec, instance: InstanceType, architecture: Architec
 
 
 def _suggest(found: AmiType, architecture: Architecture, accelerator: Accelerator) -> str:
-    """Name the amiType of the same family that would fit."""
+    """Suggest the amiType of the same family that fits."""
     try:
         fitting = choose_ami_type(found.family, architecture, accelerator, fips=found.fips)
     except UnknownFactError:
@@ -151,7 +151,7 @@ def check_amazon_linux_2(spec: NodeGroupSpec, context: ClusterContext, family: A
     """AL2 images exist up to Kubernetes 1.32 and get no updates since 2025-11-26."""
     if family is not AmiFamily.AL2:
         return
-    # A family that the stack chose is one fault, not one per group.
+    # A family that is set for the whole stack is reported once, not for each group.
     path = (*spec.path, "amiType" if spec.ami_type else "amiFamily") if spec.ami_type or spec.ami_family else _STACKS
     last = kubernetes.LAST_AL2_VERSION
     if not kubernetes.supports_al2(context.version):

@@ -1,4 +1,4 @@
-"""What a node group is, derived once: the frozen values that components, simulator, audits and verifier read."""
+"""A node group's plan: frozen values that components, simulation and audits read."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Tags = tuple[tuple[str, str], ...]
 
 
 class NodeGroupKind(StrEnum):
-    """Who runs the group: the EKS API, or an Auto Scaling Group of our own."""
+    """An EKS managed node group, or an Auto Scaling Group that the stack declares."""
 
     MANAGED = "managed"
     SELF_MANAGED = "self-managed"
 
 
 class CapacityType(StrEnum):
-    """How the capacity is bought, in our words; the EKS API says ``ON_DEMAND`` and ``SPOT``."""
+    """How capacity is bought, in Karpenter's spelling; the EKS API writes ``ON_DEMAND`` and ``SPOT``."""
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
@@ -44,13 +44,11 @@ class BootstrapCase(StrEnum):
     """
 
     EKS = "eks"
-    """Managed without a custom AMI: EKS merges user data into its own, taints go through the API."""
+    """Managed without a custom AMI: EKS merges the user data with its own, and sets taints through its API."""
     CUSTOM_AMI = "custom-ami"
-    """Managed with an AMI in the launch template: the user data owns the bootstrap, taints still go through the API
-    too.
-    """
+    """Managed with an AMI in the launch template: the user data runs the bootstrap; taints also go through the API."""
     SELF_MANAGED = "self-managed"
-    """An Auto Scaling Group: the user data owns the bootstrap, taints and labels are kubelet flags."""
+    """An Auto Scaling Group: the user data runs the bootstrap, taints and labels are kubelet flags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class AmiSource:
-    """Where the image comes from: an ID, a release, or, with neither, AWS's recommended image of the day.
+    """The image: an ID, a release, or, with neither, the image that AWS currently recommends.
 
     ``id`` and ``release`` exclude each other. ``ssm_parameter`` names the public parameter that holds the
     recommended image's ID.
@@ -76,13 +74,13 @@ class AmiSource:
 
     @property
     def pinned(self) -> bool:
-        """Whether a preview next month gives the same image."""
+        """Whether later previews give the same image."""
         return self.id is not None or self.release is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """How nodes are replaced: exactly one of the two limits is set."""
+    """How nodes are replaced; exactly one of the two limits is set."""
 
     max_unavailable: int | None
     max_unavailable_percentage: int | None
@@ -91,7 +89,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """One derived value of a node group for ``stack explain``: what, and by which rule from what."""
+    """A derived value and the rule behind it, for ``stack explain``."""
 
     key: str
     value: str
@@ -100,14 +98,14 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class NodeGroupPlan:
-    """A node group of one architecture. All parts agree about it, because it is derived once, from ``instance_types``.
+    """A node group of one architecture, which is derived once, from ``instance_types``.
 
-    ``path`` leads to it in the stack file (``nodeGroups``, ``api``), ``name`` is the group's name in the plan.
-    ``name_prefix`` is how the EKS node group's (``NAME-``) or the Auto Scaling Group's (``CLUSTER-NAME-``) name
-    begins, and ``launch_template_prefix`` (``CLUSTER-NAME-``) the launch template's: AWS names must differ between a
-    group and its replacement, which is made before the old one goes. ``disk_size`` is in GiB. ``pre_bootstrap`` is a
-    shell script or empty. ``max_pods`` is what the scheduler sees; ``max_pods_written`` tells whether the kubelet is
-    told so (written by the team, or not what the node would work out by itself).
+    ``path`` is its place in the stack file (``nodeGroups``, ``api``), ``name`` its name in the plan. ``name_prefix``
+    begins the name of the EKS node group (``NAME-``) or Auto Scaling Group (``CLUSTER-NAME-``), and
+    ``launch_template_prefix`` (``CLUSTER-NAME-``) that of the launch template: AWS adds a suffix, because a replacement
+    is created before the old group is deleted. ``disk_size`` is in GiB. ``pre_bootstrap`` is a shell script or empty.
+    ``max_pods`` is the kubelet's limit; ``max_pods_written`` says whether the user data has to set it (because the team
+    did, or because the node would compute another number).
     """
 
     path: tuple[str, ...]
@@ -136,12 +134,12 @@ class NodeGroupPlan:
 
     @property
     def key(self) -> str:
-        """Return the path as people read it: ``nodeGroups.api``."""
+        """The path as text: ``nodeGroups.api``."""
         return ".".join(self.path)
 
     @property
     def made_name(self) -> re.Pattern[str]:
-        """Matches the names that AWS makes of ``name_prefix``, with a suffix of digits or, by a stand-in, letters."""
+        """Matches ``name_prefix`` with AWS's suffix: digits, or hexadecimal digits from a stand-in for AWS."""
         return re.compile(re.escape(self.name_prefix) + "[0-9a-f]+")
 
     @property
@@ -152,7 +150,7 @@ class NodeGroupPlan:
 
 @dataclass(frozen=True, slots=True)
 class ClusterFacts:
-    """What user data needs of the cluster; known to the engine only once the control plane exists.
+    """What user data needs to know about the cluster; known only once the control plane exists.
 
     ``certificate_authority`` is base64 PEM, as EKS gives it; ``service_cidr`` the Services' IPv4 range.
     """

@@ -1,4 +1,4 @@
-"""A node group's plan from the team's words. Everything derived is derived here, once, and says by which rule."""
+"""A node group's plan: everything is derived here, once, each value with its rule."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import UserDataError, render
 
 _CERTIFICATE_CHARACTERS = 1500
-"""About the length of a cluster's certificate authority, in base64."""
+"""The approximate length of a cluster's certificate authority in base64."""
 
 
 def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report) -> NodeGroupPlan | None:
-    """Derive the plan of one group, reporting every problem; None when no architecture or image can be told.
+    """Derive the plan of one group, reporting every problem; None when architecture or image are unknown.
 
-    A plan that is returned beside reported errors is for further checks only: the stack is refused.
+    After a reported error the returned plan is only for further checks: the stack is refused.
     """
     types = checks.check_instance_types(spec, report)
     sizes = checks.check_sizes(spec, report)
@@ -32,7 +32,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
     if not types:
         return None
     architecture = types[0].architecture
-    # Both halves of a multi-architecture group carry the taint: pods that tolerate it may use either.
+    # Both halves of a multi-architecture group have the taint: pods that tolerate it can use either.
     carries = spec.arm64_taint and (architecture is Architecture.ARM64 or spec.half is not None)
     taints = checks.check_taints(spec, context, carries_arm64=carries, report=report)
     ami_type = image.plan_ami_type(spec, context, types, architecture, report)
@@ -43,7 +43,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
     bootstrap = Noting(report)
     checks.check_bootstrap(spec, case, ami_type.family, bootstrap)
     pods, written = _max_pods(spec, context, types, case, report)
-    # On AL2 EKS calls bootstrap.sh with a number of its own, prefixes considered, and user data can't overrule it.
+    # On AL2 EKS passes its number, with prefix delegation considered, to bootstrap.sh; user data can't override it.
     written = written and not (case is BootstrapCase.EKS and ami_type.family is AmiFamily.AL2)
     plan = NodeGroupPlan(
         path=spec.path,
@@ -76,7 +76,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
 
 
 def _check_user_data(plan: NodeGroupPlan, spec: NodeGroupSpec, report: Report) -> None:
-    """Write the user data as it will be, but for a cluster that is not there yet, and see whether EC2 would take it."""
+    """Render the user data for a placeholder cluster, and check that EC2 would accept it."""
     cluster = ClusterFacts(
         name=plan.launch_template_prefix,
         endpoint=f"https://{'0' * 32}.gr7.ap-southeast-1.eks.amazonaws.com",
@@ -108,13 +108,13 @@ def _update(spec: NodeGroupSpec, report: Report) -> Update:
 def _max_pods(
     spec: NodeGroupSpec, context: ClusterContext, types: Sequence[InstanceType], case: BootstrapCase, report: Report
 ) -> tuple[int, bool]:
-    """Pods per node, and whether the kubelet must be told: what the smallest of the types can address."""
-    # EKS itself caps what it bootstraps at 110 or 250 pods; a bootstrap of our own tells the kubelet its number.
+    """Max pods, by the instance type with the fewest addresses, and whether the user data has to set it."""
+    # EKS caps nodes that it bootstraps at 110 or 250 pods; other user data sets the number itself.
     count = recommended_max_pods if case is BootstrapCase.EKS else max_pods
     fewest = min(types, key=lambda t: count(t, prefix_delegation=context.prefix_delegation))
     possible = count(fewest, prefix_delegation=context.prefix_delegation)
     if spec.max_pods is None:
-        # Without prefix delegation EKS and every image work out the same number by themselves.
+        # Without prefix delegation EKS and every image compute the same number.
         return possible, context.prefix_delegation
     if spec.max_pods > possible:
         report(
@@ -128,33 +128,31 @@ def _max_pods(
 
 
 def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext) -> NodeGroupPlan:
-    """Add, for ``stack explain``, each derived value with the rule it came from."""
+    """Add each derived value with its rule, for ``stack explain``."""
     first = plan.instance_types[0]
     names = ", ".join(t.name for t in plan.instance_types)
     family = f"amiFamily {plan.family}{'' if spec.ami_family else ' (the stack’s)'}"
     rows = [
-        Derived("architecture", plan.architecture, f"EC2 DescribeInstanceTypes says so of {names}"),
+        Derived("architecture", plan.architecture, f"EC2 DescribeInstanceTypes, for {names}"),
         Derived(
             "amiType",
             plan.ami_type.name,
-            "written as amiType"
-            if spec.ami_type
-            else f"{family}, {plan.architecture}, accelerator {first.accelerator}",
+            "set as amiType" if spec.ami_type else f"{family}, {plan.architecture}, accelerator {first.accelerator}",
         ),
         Derived("ami", _image(plan.ami), _image_rule(plan, context)),
         Derived("bootstrap", plan.case, _case_rule(plan)),
         Derived("taints", ", ".join(map(str, plan.taints)) or "none", _taint_rule(plan, spec, context)),
         Derived("maxPods", str(plan.max_pods), _pods_rule(spec, context)),
-        Derived("desiredSize", str(plan.sizes.desired), "written" if spec.desired is not None else "minSize"),
+        Derived("desiredSize", str(plan.sizes.desired), "set in the stack" if spec.desired is not None else "minSize"),
         Derived(
             "name",
             f"{plan.name_prefix}…",
-            "AWS adds a suffix, so that a replacement can be made before the old group goes",
+            "AWS adds a suffix, so that a replacement can be created before the old group is deleted",
         ),
         Derived(
             "device",
             devices(plan.family).node_storage,
-            f"where {plan.family} keeps images and pods' files",
+            f"{plan.family} stores images and pod files on it",
         ),
     ]
     return replace(plan, derived=tuple(rows))
@@ -166,9 +164,9 @@ def _image(ami: AmiSource) -> str:
 
 def _image_rule(plan: NodeGroupPlan, context: ClusterContext) -> str:
     if plan.ami.id:
-        return "written as ami.id"
+        return "set as ami.id"
     if plan.ami.release:
-        return "written as ami.release"
+        return "set as ami.release"
     if plan.case is BootstrapCase.SELF_MANAGED:
         return f"not pinned: looked up in {plan.ami.ssm_parameter} at every run"
     return (
@@ -178,25 +176,25 @@ def _image_rule(plan: NodeGroupPlan, context: ClusterContext) -> str:
 
 def _case_rule(plan: NodeGroupPlan) -> str:
     return {
-        BootstrapCase.EKS: "managed without ami.id: EKS writes the bootstrap, labels and taints go through its API",
-        BootstrapCase.CUSTOM_AMI: "managed with ami.id: the user data owns the bootstrap; no amiType or version",
-        BootstrapCase.SELF_MANAGED: "self-managed: the user data owns the bootstrap; labels and taints are its flags",
+        BootstrapCase.EKS: "managed without ami.id: EKS runs the bootstrap; labels and taints go through its API",
+        BootstrapCase.CUSTOM_AMI: "managed with ami.id: user data runs the bootstrap; no amiType or version",
+        BootstrapCase.SELF_MANAGED: "self-managed: user data runs the bootstrap; labels and taints are kubelet flags",
     }[plan.case]
 
 
 def _taint_rule(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext) -> str:
     if context.arm64_taint in plan.taints and context.arm64_taint is not None:
         whose = "a half of a multi-architecture group" if spec.half is not None else "an arm64 group"
-        return f"the stack's arm64Taint, because this is {whose}{'; others as written' if spec.taints else ''}"
-    return "as written" if spec.taints else f"{plan.architecture} groups carry none by themselves"
+        return f"the stack's arm64Taint, because this is {whose}{'; others as set in the stack' if spec.taints else ''}"
+    return "set in the stack" if spec.taints else f"{plan.architecture} groups have no taints by default"
 
 
 def _pods_rule(spec: NodeGroupSpec, context: ClusterContext) -> str:
     if spec.max_pods is not None:
-        return "written"
+        return "set in the stack"
     formula = (
         "enis * (ipv4 per eni - 1) * 16 + 2, capped at 110 or 250"
         if context.prefix_delegation
         else "enis * (ipv4 per eni - 1) + 2"
     )
-    return f"{formula}, of the type that has the fewest"
+    return f"{formula}, for the type with the fewest"

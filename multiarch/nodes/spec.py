@@ -1,4 +1,4 @@
-"""What a node group's plan is derived from: the team's words, free of the file's shape."""
+"""What a node group's plan is derived from: the settings of the group, and what it inherits from the stack."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from multiarch.nodes.model import CapacityType, NodeGroupKind
 class ClusterContext:
     """What a node group inherits from its stack.
 
-    ``zones`` holds the network's zone names, or is empty where only their number is known.
+    ``zones`` are the network's zone names, empty where only their number is known.
     """
 
     name: str
@@ -31,8 +31,8 @@ class ClusterContext:
 class NodeGroupSpec:
     """One node group of one architecture, or one half of a multi-architecture group.
 
-    ``path`` is where the group stands in the stack, ``types_path`` and ``ami_path`` where its instance types and its
-    image do: a half's stand apart. ``half`` is the half's architecture, None for an ordinary group. ``desired`` None
+    ``path``, ``types_path`` and ``ami_path`` are the places of the group, its instance types and its image in the
+    stack; those of a half differ. ``half`` is the half's architecture, None for an ordinary group. ``desired`` None
     means min; ``mode`` None means derived.
     """
 

@@ -88,13 +88,11 @@ def test_every_priority_and_weight_is_explained() -> None:
     made = autoscaling(use="karpenter", migrateFrom="cluster-autoscaler")
     rows = {row.key: row for row in made.derived}
     assert len(rows) == len(made.derived), "two rows have one name"
-    assert rows["priority of web-arm"].rule == "being left: last of all"
-    assert rows["priority of web"].rule == "amd64-on-demand is number 4 of the order"
+    assert rows["priority of web-arm"].rule == "autoscaler being replaced: lowest priority"
+    assert rows["priority of web"].rule == "amd64-on-demand is number 4 in the order"
     assert rows["weight of general-arm64-spot"].value.startswith("90 (")
     written = autoscaling(use="cluster-autoscaler", clusterAutoscaler={"priorities": {"web": 95}})
-    assert {row.key: row for row in written.derived}[
-        "priority of web"
-    ].rule == "written as clusterAutoscaler.priorities"
+    assert {row.key: row for row in written.derived}["priority of web"].rule == "set in clusterAutoscaler.priorities"
 
 
 def test_the_accounts_role_for_spot_is_named_where_karpenter_asks_for_spot_itself() -> None:

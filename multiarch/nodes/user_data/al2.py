@@ -14,7 +14,7 @@ from multiarch.nodes.user_data.errors import UserDataError
 
 
 def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
-    """Write the user data; the rules for each case are in the package's text.
+    """Render the user data; the package's docstring has the rules for each case.
 
     Raises UserDataError for kubelet flags or max pods where EKS calls ``bootstrap.sh``: user data could only add
     them by starting the kubelet a second time.
@@ -28,11 +28,11 @@ def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
 
 
 def _merged_by_eks(group: NodeGroupPlan) -> str:
-    for key, wanted in (("kubeletExtraArgs", bool(group.kubelet_extra_args)), ("maxPods", group.max_pods_written)):
-        if wanted:
+    for key, written in (("kubeletExtraArgs", bool(group.kubelet_extra_args)), ("maxPods", group.max_pods_written)):
+        if written:
             raise UserDataError(
                 group,
-                f"can't get its {key}: on AL2 EKS calls bootstrap.sh itself, and user data can't add to that call.",
+                f"can't set {key}: on AL2 EKS calls bootstrap.sh itself, and user data can't add arguments.",
                 hint="Give ami.id, use kind: self-managed, or AL2023.",
             )
     parts = [mime.shell_script(script.runnable(group.pre_bootstrap))] if group.pre_bootstrap else []
@@ -40,13 +40,13 @@ def _merged_by_eks(group: NodeGroupPlan) -> str:
 
 
 def _call(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
-    """Call ``bootstrap.sh`` with everything it would otherwise ask the EKS API for."""
+    """Call ``bootstrap.sh`` with everything that it would otherwise request from the EKS API."""
     arguments = [
         (cluster.name,),
         ("--apiserver-endpoint", cluster.endpoint),
         ("--b64-cluster-ca", cluster.certificate_authority),
         ("--dns-cluster-ip", kubelet_flags.cluster_dns_ip(group, cluster)),
-        # The image's own table of max pods is as old as the image, and AL2 gets no new ones.
+        # The table of max pods in the image lacks newer types, and AL2 gets no new images.
         ("--use-max-pods", "false"),
         ("--kubelet-extra-args", _flags(group)),
     ]

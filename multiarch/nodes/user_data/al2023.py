@@ -1,8 +1,8 @@
 """User data for Amazon Linux 2023: a NodeConfig for nodeadm, and a script for cloud-init, in a MIME archive.
 
 ``nodeadm-config`` reads the NodeConfig before cloud-init begins, cloud-init then runs the script, and
-``nodeadm-run`` starts the kubelet after ``cloud-final``: a script runs before the kubelet wherever its part stands.
-It is not a condition, though: the kubelet also starts when the script has failed.
+``nodeadm-run`` starts the kubelet after ``cloud-final``: a script runs before the kubelet in any order of the parts.
+The kubelet also starts when the script has failed.
 
 Sources: amazon-eks-ami, ``nodeadm-config.service``, ``nodeadm-run.service`` and ``nodeadm/doc/api.md``.
 """
@@ -15,11 +15,11 @@ from multiarch.nodes.user_data.text import Value, yaml
 
 
 def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
-    """Write the user data; the rules for each case are in the package's text.
+    """Render the user data; the package's docstring has the rules for each case.
 
-    Where EKS adds a NodeConfig of its own, nodeadm merges the two: ``kubelet.config`` key by key, and ``kubelet.flags``
+    Where EKS adds its own NodeConfig, nodeadm merges the two: ``kubelet.config`` key by key, and ``kubelet.flags``
     one list after the other, so EKS's labels and taints stay (``internal/api/merge.go``). EKS's own has ``maxPods``
-    among the keys, and which of the two comes last is not documented; a flag overrules the configuration either way.
+    among the keys, and the order of the two is not documented; a flag overrides the configuration in any order.
     """
     parts = []
     if spec := _spec(group, cluster):

@@ -17,16 +17,16 @@ _KUBERNETES = "settings.kubernetes"
 
 
 def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
-    """Write the user data; the rules for each case are in the package's text.
+    """Render the user data; the package's docstring has the rules for each case.
 
-    EKS can merge TOML only without escaped quotes and without quoted keys in headers: what is merged here has neither.
+    EKS can only merge TOML without escaped quotes and without quoted keys in headers; what is merged here has neither.
     Raises UserDataError for a script or kubelet flags.
     """
     for key, written in (("preBootstrap", group.pre_bootstrap), ("kubeletExtraArgs", group.kubelet_extra_args)):
         if written:
             raise UserDataError(
                 group,
-                f"can't get its {key}: Bottlerocket runs no scripts and takes settings in place of kubelet flags.",
+                f"can't set {key}: Bottlerocket runs no scripts, and takes settings instead of kubelet flags.",
                 hint="Leave it out, or use AL2023.",
             )
     if group.case is BootstrapCase.EKS:
@@ -50,7 +50,7 @@ def _tables(group: NodeGroupPlan, cluster: ClusterFacts) -> list[str]:
         for taint in sorted(group.taints):
             taints.setdefault(taint.key, []).append(f"{taint.value}:{taint.effect}")
         tables.append(toml_table(f"{_KUBERNETES}.node-taints", taints))
-    # The way in is SSM's session, through the control container; the admin container, a root shell, stays off.
+    # People log in with SSM sessions, through the control container; the admin container, a root shell, stays off.
     return [
         *tables,
         toml_table("settings.host-containers.admin", {"enabled": False}),

@@ -1,4 +1,4 @@
-"""What the kubelet is told on its command line, for the families that have one: AL2 and AL2023."""
+"""Kubelet flags, for the families that have them: AL2 and AL2023."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data.errors import UserDataError
 
 _FLAG = re.compile(r"--[a-z][a-z0-9-]*(=.*)?", re.DOTALL)
-# systemd splits the line at white space and reads quotes and backslashes in a way of its own.
+# systemd splits the line at white space and interprets quotes and backslashes.
 _UNSAFE = re.compile(r"[^\x21-\x7e]|[\"'\\]")
 _OWN = {"--node-labels": "labels", "--register-with-taints": "taints", "--max-pods": "maxPods"}
 _DNS_OFFSET = 10
 
 
 def restricted_label(key: str) -> str | None:
-    """Why a group may not carry a label with this key, or None if it may.
+    """Why a group can't have a label with this key, or None if it can.
 
-    The kubelet does not start with a key of Kubernetes' own domains that is not on its list, and EKS refuses it. The
-    keys on that list are what the kubelet and the cloud provider report about the node (architecture, zone, instance
-    type …): the flag would overrule the report, and a node could claim an architecture it has not. For taints neither
-    holds. Sources: kubelet, ``pkg/apis/well_known_labels.go`` and ``ValidateKubeletFlags``; facts in ``limits``.
+    The kubelet does not start with a key in Kubernetes' domains that is not on its list, and EKS refuses it. The keys
+    on that list are reported by the kubelet and the cloud provider (architecture, zone, instance type …): a flag would
+    on that list are reported by the kubelet and the cloud provider (architecture, zone, instance type …): a flag would
+    override them, and a node could claim a wrong architecture. Taints have neither restriction.
+    Sources: kubelet, ``pkg/apis/well_known_labels.go`` and ``ValidateKubeletFlags``; facts in ``limits``.
     """
     if key in NODE_REPORTED_LABELS:
-        return f"{key!r} is what the node reports about itself, and a label would overrule it"
+        return f"{key!r} is reported by the node itself, and a label would override it"
     return why_not_node_label(key)
 
 
 def kubelet_flag_fault(flag: str) -> str | None:
-    """Why ``flag`` cannot be one of ``kubeletExtraArgs``, or None if it can.
+    """Why ``flag`` can't be one of ``kubeletExtraArgs``, or None if it can.
 
-    Flags travel through an environment variable of a systemd unit, on AL2 (``bootstrap.sh``) and AL2023 (nodeadm's
-    ``internal/kubelet/environment.go``) alike: white space ends a flag there, quotes and backslashes are read.
+    Flags pass through an environment variable of a systemd unit, on AL2 (``bootstrap.sh``) and AL2023 (nodeadm's
+    ``internal/kubelet/environment.go``): white space ends a flag there, quotes and backslashes are interpreted.
     """
     if not _FLAG.fullmatch(flag):
-        return f"{flag!r} is no flag: write --name=value"
+        return f"{flag!r} is not a flag: write --name=value"
     if found := _UNSAFE.search(flag):
-        return f"{flag!r} holds {found.group()!r}, which systemd does not hand on to the kubelet"
+        return f"{flag!r} contains {found.group()!r}, which systemd does not pass to the kubelet"
     name = flag.partition("=")[0]
     if name in _OWN:
-        return f"{name} is written by the plan: use the key {_OWN[name]}"
+        return f"{name} is set by the plan: use the key {_OWN[name]}"
     return None
 
 
 def label_and_taint_flags(group: NodeGroupPlan) -> tuple[str, ...]:
-    """``--node-labels`` and ``--register-with-taints``, each only when there are some, sorted."""
+    """``--node-labels`` and ``--register-with-taints``, sorted; each only if not empty."""
     flags = []
     if group.labels:
         flags.append("--node-labels=" + ",".join(f"{key}={value}" for key, value in sorted(group.labels)))
@@ -56,21 +57,23 @@ def label_and_taint_flags(group: NodeGroupPlan) -> tuple[str, ...]:
 
 
 def extra_flags(group: NodeGroupPlan) -> tuple[str, ...]:
-    """The team's own flags in their order. Raises UserDataError for one with a :func:`kubelet_flag_fault`."""
+    """The team's flags in their order. Raises UserDataError for one with a :func:`kubelet_flag_fault`."""
     for flag in group.kubelet_extra_args:
         if fault := kubelet_flag_fault(flag):
-            raise UserDataError(group, f"can't get its kubeletExtraArgs: {fault}.")
+            raise UserDataError(group, f"can't set kubeletExtraArgs: {fault}.")
     return group.kubelet_extra_args
 
 
 def cluster_dns_ip(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
-    """The address of the cluster's DNS: the tenth of the Services' range, ``10.100.0.10`` for ``10.100.0.0/16``.
+    """The cluster's DNS address: the tenth of the Services' range, ``10.100.0.10`` for ``10.100.0.0/16``.
 
-    Raises UserDataError when ``service_cidr`` is no IPv4 range with that address.
+    Raises UserDataError when ``service_cidr`` is not an IPv4 range with that address.
     Source: EKS user guide, "Customize managed nodes with launch templates", ``--dns-cluster-ip``.
     """
     try:
         return str(ipaddress.IPv4Network(cluster.service_cidr)[_DNS_OFFSET])
     except (ValueError, IndexError) as error:
-        message = f"can't find the cluster's DNS: {cluster.service_cidr!r} is no IPv4 range of Services ({error})."
+        message = (
+            f"can't use {cluster.service_cidr!r} as IPv4 range of Services for the cluster's DNS address: {error}."
+        )
         raise UserDataError(group, message) from error

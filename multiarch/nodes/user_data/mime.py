@@ -17,7 +17,7 @@ _BOUNDARY = "==MULTIARCH=="
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part: its headers without the final empty line, and its content as it stands in the archive."""
+    """One part: its headers without the final empty line, and its content as in the archive."""
 
     headers: tuple[str, ...]
     content: str
@@ -37,7 +37,7 @@ def shell_script(script: str) -> Part:
 
 
 def multipart(parts: Sequence[Part]) -> str:
-    """Join parts into an archive; the empty string for no parts. The boundary occurs in none of them."""
+    """Join parts into an archive; the empty string for no parts. The boundary does not occur in any of them."""
     if not parts:
         return ""
     boundary, number = _BOUNDARY, 0
@@ -46,6 +46,6 @@ def multipart(parts: Sequence[Part]) -> str:
         boundary = f"==MULTIARCH-{number}=="
     lines = ["MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{boundary}"', ""]
     for part in parts:
-        # The line feed before a boundary belongs to it, so the content keeps its own last one.
+        # The line feed before a boundary belongs to the boundary, so the content keeps its last one.
         lines += [f"--{boundary}", *part.headers, "", part.content]
     return "\n".join([*lines, f"--{boundary}--", ""])

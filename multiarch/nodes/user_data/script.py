@@ -1,4 +1,4 @@
-"""A team's ``preBootstrap`` script, made ready to run."""
+"""A team's ``preBootstrap`` script, prepared to run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def runnable(script: str) -> str:
 
 
 def run_in_place(script: str) -> str:
-    """Bash lines that run ``script`` as a process of its own, so that its ``exit`` or ``cd`` stays its own.
+    """Bash lines that run ``script`` in a separate process, so that its ``exit`` or ``cd`` does not affect the rest.
 
-    The interpreter reads the file, which therefore needs no place where files may be executed: hardened images mount
-    ``/tmp`` without that right.
+    The interpreter reads the file, so that the file need not be executable: hardened images mount ``/tmp`` with
+    ``noexec``.
     """
     script = runnable(script)
-    # As the kernel reads it: the interpreter up to the first white space, all the rest one argument.
+    # As the kernel reads it: the interpreter up to the first white space, the rest as one argument.
     interpreter = script.partition("\n")[0].removeprefix("#!").split(maxsplit=1) or ["/bin/bash"]
     command = " ".join(shlex.quote(word.strip()) for word in interpreter)
     content, reader = (script, "cat") if is_plain(script) else (_encoded(script), "base64 --decode")

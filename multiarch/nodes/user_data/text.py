@@ -1,4 +1,4 @@
-"""Writing strings into TOML and YAML so that every parser reads back what went in."""
+"""Strings in TOML and YAML, written so that every parser reads back the same value."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _BMP = 0xFFFF
 
 
 def quoted(text: str) -> str:
-    r"""Write ``text`` in double quotes, ASCII alone.
+    r"""Write ``text`` in double quotes, with ASCII characters only.
 
-    The notation is what TOML's basic strings and YAML's double-quoted scalars have in common: ``\"``, ``\\``,
+    The notation is common to TOML's basic strings and YAML's double-quoted scalars: ``\"``, ``\\``,
     ``\uXXXX``, ``\UXXXXXXXX``. (JSON differs beyond U+FFFF: YAML does not join surrogate pairs.)
     Sources: TOML 1.0 "String"; YAML 1.2.2 section 5.7.
     """
@@ -33,16 +33,16 @@ def _escaped(character: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether ``text`` is printable ASCII with tabs and line feeds: it can stand in user data as it is.
+    """Whether ``text`` is printable ASCII with tabs and line feeds, which user data can hold unencoded.
 
-    Anything else goes through base64. cloud-init decodes other text of a MIME part as if it were Latin-1, and
-    takes a script for a MIME message when "MIME-Version:" stands near its beginning.
+    Other text is encoded in base64: cloud-init would decode it as Latin-1, and reads a script with "MIME-Version:" near
+    its beginning as a MIME message.
     """
     return _PLAIN.fullmatch(text) is not None and "mime-version:" not in text.lower()
 
 
 def toml_key(key: str) -> str:
-    """Write a TOML key, in quotes where it must be: a point would begin a table."""
+    """Write a TOML key, in quotes where needed: a dot would start a table."""
     return key if _BARE_KEY.fullmatch(key) else quoted(key)
 
 
@@ -81,4 +81,4 @@ def _yaml_scalar(value: Value) -> str:
         return quoted(value)
     if isinstance(value, int):
         return str(value).lower()  # True is an int whose YAML is true
-    raise TypeError(f"{type(value).__name__} is no scalar")
+    raise TypeError(f"{type(value).__name__} is not a scalar")

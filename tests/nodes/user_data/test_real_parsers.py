@@ -229,11 +229,11 @@ def test_a_label_that_the_kubelet_takes_is_free(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["kubernetes.io/arch", "beta.kubernetes.io/arch", "topology.kubernetes.io/zone"])
-def test_a_label_that_would_overrule_what_the_node_reports_is_restricted_though_the_kubelet_takes_it(key: str) -> None:
+def test_a_label_that_would_override_what_the_node_reports_is_restricted_though_the_kubelet_takes_it(key: str) -> None:
     assert reading.kubelet([f"--node-labels={key}=amd64"]).labels == {key: "amd64"}
     reason = restricted_label(key)
     assert reason is not None
-    assert "overrule" in reason
+    assert "override" in reason
 
 
 def test_labels_of_eks_are_its_own() -> None:
