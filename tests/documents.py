@@ -62,12 +62,12 @@ def all_keys() -> str:
     parts = []
     for title, name in _sections("StackWords", ""):
         rows = [
-            (f"`{key}`", _takes(schema), _default(name, key, schema), _meaning(key, schema))
+            (f"`{key}`", _meaning(key, schema), _takes(schema), _default(name, key, schema))
             for key, schema in _definition(name)["properties"].items()
             if name != _PAIR or schema != _definition(_SINGLE)["properties"].get(key)
         ]
-        note = "The keys of `nodeGroups.NAME` without `amiType`; these two are others.\n\n" if name == _PAIR else ""
-        parts.append(f"## {title}\n\n{note}{_table(('Key', 'Takes', 'Default', 'Meaning'), rows)}")
+        note = "The keys of `nodeGroups.NAME` without `amiType`, except for these:\n\n" if name == _PAIR else ""
+        parts.append(f"## {title}\n\n{note}{_table(('Key', 'Meaning', 'Takes', 'Default'), rows)}")
     return "\n" + "\n".join(parts) + "\n"
 
 
