@@ -54,7 +54,7 @@ def _commands() -> Iterator[tuple[tuple[str, ...], str | None]]:
         for name, inner in command.commands.items() if group else ():
             yield from walk(inner, (*words, name))
 
-    yield from walk(typer.main.get_command(application), ("multiarch",))
+    yield from walk(typer.main.get_command(application()), ("multiarch",))
 
 
 def all_keys() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 
 from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
@@ -75,7 +74,7 @@ def parse_taints(spec: PoolSpec) -> list[Taint]:
 
 def names_nothing(requirement: Requirement) -> bool:
     """Whether a requirement names only what no instance type has, which :func:`check_pool` reports."""
-    known = {value for each in instance_types().values() for value in selection.labels(each).get(requirement.key, ())}
+    known = {value for each in instance_types().values() for value in selection.values(each, requirement.key)}
     return requirement.operator == "In" and not known & set(requirement.values)
 
 
@@ -128,16 +127,17 @@ def _check_selection(spec: PoolSpec, report: Report) -> None:
         except UnknownFactError as error:
             path = (*spec.path, "instanceTypes", index)
             report("unknown-instance-type", path, error.message, hint=error.hint, value=name)
-    table = [(each, selection.labels(each)) for each in instance_types().values()]
     for key, label, names in (
         ("families", selection.FAMILY, spec.families),
         ("categories", selection.CATEGORY, spec.categories),
         ("sizes", selection.SIZE, spec.sizes),
     ):
-        known = sorted({value for _, labels in table for value in labels.get(label, ())})
+        known = {value for each in instance_types().values() for value in selection.values(each, label)}
         for index, name in enumerate(names):
             if name not in known:
-                near = get_close_matches(name, known, n=3)
+                from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
+
+                near = get_close_matches(name, sorted(known), n=3)
                 hint = f"Did you mean {' or '.join(near)}?" if near else "See `multiarch facts`."
                 report(
                     "unknown-selection",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 
 from multiarch.autoscaling import pool_checks as checks
@@ -145,9 +146,10 @@ def _taints(draft: PoolDraft, context: AutoscalingContext) -> tuple[Taint, ...]:
     return tuple(sorted({*own, *([context.arm64_taint] if carries and context.arm64_taint else [])}))
 
 
-def _bootable(family: AmiFamily) -> list[InstanceType]:
+@cache
+def _bootable(family: AmiFamily) -> tuple[InstanceType, ...]:
     """All types on which an image of the family starts; on the others a node would never join."""
-    return [each for each in instance_types().values() if why_not_on(family, each) is None]
+    return tuple(each for each in instance_types().values() if why_not_on(family, each) is None)
 
 
 def _check_instance_types(
@@ -157,7 +159,8 @@ def _check_instance_types(
     for spec in specs:
         key = ".".join(str(part) for part in spec.path)
         own = [plan for plan in plans if plan.key == key]
-        excluding = {plan.name: selection.excluding(_bootable(family), plan.requirements) for plan in own}
+        empty = [plan for plan in own if not plan.instance_types]
+        excluding = {plan.name: selection.excluding(_bootable(family), plan.requirements) for plan in empty}
         # Names that no instance type has are reported one by one.
         reasons = dict.fromkeys(each for each in excluding.values() if each and not checks.names_nothing(each))
         for why in reasons:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from operator import gt, lt
 from types import MappingProxyType
 
@@ -30,25 +29,33 @@ VIRTUAL = ("nitro", "xen")
 _NAME = re.compile(r"^([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.")
 
 
-@cache
+_VALUES: Mapping[str, Callable[[InstanceType], Iterable[str]]] = MappingProxyType(
+    {
+        ARCHITECTURE: lambda instance: (str(instance.architecture),),
+        OPERATING_SYSTEM: lambda _: ("linux",),
+        INSTANCE_TYPE: lambda instance: (instance.name,),
+        KARPENTER_CAPACITY_TYPE: lambda instance: ("on-demand", "spot") if instance.spot else ("on-demand",),
+        FAMILY: lambda instance: (instance.family,),
+        SIZE: lambda instance: (instance.size,),
+        HYPERVISOR: lambda instance: ("" if instance.bare_metal else "nitro" if instance.nitro else "xen",),
+        CATEGORY: lambda instance: (name[1],) if (name := _NAME.match(instance.name)) else (),
+        GENERATION: lambda instance: (name[2],) if (name := _NAME.match(instance.name)) else (),
+    }
+)
+_NONE: frozenset[str] = frozenset()
+
+
+def values(instance: InstanceType, key: str) -> frozenset[str]:
+    """Return the values that nodes of a type can have for a label of :func:`labels`; none for any other label."""
+    return frozenset(_VALUES[key](instance)) if key in _VALUES else _NONE
+
+
 def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
     """Return the labels of a type's nodes that our pools use, each with its possible values.
 
     Labels that Karpenter does not set are missing: names such as ``mac-m4.metal`` have no category.
     """
-    hypervisor = "" if instance.bare_metal else "nitro" if instance.nitro else "xen"
-    made = {
-        ARCHITECTURE: {str(instance.architecture)},
-        OPERATING_SYSTEM: {"linux"},
-        INSTANCE_TYPE: {instance.name},
-        KARPENTER_CAPACITY_TYPE: {"on-demand", "spot"} if instance.spot else {"on-demand"},
-        FAMILY: {instance.family},
-        SIZE: {instance.size},
-        HYPERVISOR: {hypervisor},
-    }
-    if name := _NAME.match(instance.name):
-        made |= {CATEGORY: {name[1]}, GENERATION: {name[2]}}
-    return MappingProxyType({key: frozenset(values) for key, values in made.items()})
+    return {key: found for key in _VALUES if (found := values(instance, key))}
 
 
 def satisfies(instance: InstanceType, requirement: Requirement) -> bool:
@@ -56,7 +63,7 @@ def satisfies(instance: InstanceType, requirement: Requirement) -> bool:
 
     Raises ValueError for an operator that Kubernetes does not know.
     """
-    return requirement.key == ZONE or _test(requirement)(labels(instance).get(requirement.key, frozenset()))
+    return requirement.key == ZONE or _test(requirement)(values(instance, requirement.key))
 
 
 def _test(requirement: Requirement) -> Callable[[frozenset[str]], bool]:
@@ -99,8 +106,8 @@ def _satisfying(types: list[InstanceType], requirement: Requirement) -> list[Ins
     """The types that meet a requirement."""
     if requirement.key == ZONE:
         return types
-    meets, key, none = _test(requirement), requirement.key, frozenset[str]()
-    return [each for each in types if meets(labels(each).get(key, none))]
+    meets = _test(requirement)
+    return [each for each in types if meets(values(each, requirement.key))]
 
 
 def describe(requirement: Requirement) -> str:

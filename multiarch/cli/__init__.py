@@ -36,7 +36,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        application(None if arguments is None else list(arguments), prog_name="multiarch")
+        words = sys.argv[1:] if arguments is None else list(arguments)
+        application(next((word for word in words if not word.startswith("-")), None))(words, prog_name="multiarch")
     except SystemExit as done:
         # The application says 1 of a closed pipe, which would be findings.
         if isinstance(done.__context__, BrokenPipeError):

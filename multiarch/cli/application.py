@@ -1,34 +1,48 @@
-"""All commands in one application."""
+"""All commands in one application, each noun imported when it is used."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
 
 from multiarch import __version__
-from multiarch.cli import facts
-from multiarch.cli.audit.commands import commands as audit
-from multiarch.cli.image.commands import commands as image
-from multiarch.cli.simulate.command import simulate
-from multiarch.cli.stack.commands import commands as stack
-from multiarch.cli.workload.commands import commands as workload
 
-# Without rich markup help texts are plain text, the same on every terminal and in the README.
-application = typer.Typer(
-    name="multiarch",
-    help="EKS with amd64 and arm64 (Graviton) node groups, from a few lines of YAML per team.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+_NOUNS: Mapping[str, str] = MappingProxyType(
+    {
+        "stack": "multiarch.cli.stack.commands",
+        "facts": "multiarch.cli.facts",
+        "image": "multiarch.cli.image.commands",
+        "simulate": "multiarch.cli.simulate.command",
+        "workload": "multiarch.cli.workload.commands",
+        "audit": "multiarch.cli.audit.commands",
+    }
 )
-application.add_typer(stack, name="stack")
-application.add_typer(facts.commands, name="facts")
-application.add_typer(image, name="image")
-application.command("simulate")(simulate)
-application.add_typer(workload, name="workload")
-application.add_typer(audit, name="audit")
+"""The module of each noun: its ``commands``, or the command of the noun's own name."""
+
+
+def application(noun: str | None = None) -> typer.Typer:
+    """Return the application with the commands of ``noun``, or with all of them where no noun is called that."""
+    # Without rich markup help texts are plain text, the same on every terminal and in the README.
+    made = typer.Typer(
+        name="multiarch",
+        help="EKS with amd64 and arm64 (Graviton) node groups, from a few lines of YAML per team.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_options)
+    for name in (noun,) if noun is not None and noun in _NOUNS else tuple(_NOUNS):
+        module = import_module(_NOUNS[name])
+        if commands := getattr(module, "commands", None):
+            made.add_typer(commands, name=name)
+        else:
+            made.command(name)(getattr(module, name))
+    return made
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001  (typer calls it with the flag)
@@ -37,7 +51,6 @@ def _show_version(value: bool) -> None:  # noqa: FBT001  (typer calls it with th
         raise typer.Exit
 
 
-@application.callback()
 def _options(
     *,
     version: Annotated[

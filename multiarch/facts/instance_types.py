@@ -63,6 +63,10 @@ class InstanceType:
     spot: bool
     eks: bool
 
+    def __hash__(self) -> int:
+        """Hash the name alone: tables hold a thousand types, and each has its own."""
+        return hash(self.name)
+
     @property
     def family(self) -> str:
         """The part before the point: ``m7g`` of ``m7g.large``, ``p6-b200`` of ``p6-b200.48xlarge``."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
-from difflib import get_close_matches
 from typing import Any
 
 from multiarch.errors import KeyPath, Problem
@@ -97,6 +95,8 @@ def as_text(value: Any) -> Any:  # noqa: ANN401  (whatever the file holds)
 
 
 def _float_text(value: float) -> str:
+    from decimal import Decimal  # noqa: PLC0415  (of all values, few are such numbers)
+
     low, high = _JSON_POSITIONAL
     if low <= abs(value) < high:
         return format(Decimal(repr(value)), "f")
@@ -176,6 +176,8 @@ def _meant(namespace: str, name: str) -> str | None:
 
     Pulumi passes keys of any namespace through, so that a slip of the pen would count for nothing in silence.
     """
+    from difflib import get_close_matches  # noqa: PLC0415  (few keys are of another namespace)
+
     if get_close_matches(namespace.lower().replace("_", "-"), [NAMESPACE], cutoff=_NEARLY):
         return f"{NAMESPACE}:{name}"
     if namespace.lower() == "aws" and get_close_matches(name.lower(), ["region"], cutoff=_NEARLY):

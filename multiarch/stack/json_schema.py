@@ -13,6 +13,7 @@ from typing import Any
 
 from multiarch.stack.engine_config import NAMESPACE
 from multiarch.stack.schema.stack import StackWords
+from multiarch.stack.schema_paths import descriptions, models
 
 SCHEMA_FILE = Path("config", "stack.schema.json")
 _STACK = "StackWords"
@@ -27,6 +28,10 @@ def stack_file_schema() -> dict[str, Any]:
     """The schema of a stack file, as JSON values."""
     words = StackWords.model_json_schema()
     definitions = words.pop("$defs")
+    for model in models():
+        described = definitions.get(model.__name__, words)["properties"]
+        for key, text in descriptions(model).items():
+            described[key] = dict(sorted({**described[key], "description": text}.items()))
     properties = words["properties"]
     for schema in properties.values():
         _accept_flags_as_text(schema)

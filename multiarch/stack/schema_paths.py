@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -18,6 +20,41 @@ _STRUCTURED = (dict, list)
 def fields(model: type[Words]) -> dict[str, FieldInfo]:
     """The model's fields by the key that a team writes."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def descriptions(model: type[Words]) -> dict[str, str]:
+    """What the docstrings below a model's fields say, base classes' included, by the key that a team writes."""
+    import ast  # noqa: PLC0415  (only needed for the JSON Schema, and once a key is missing)
+    import inspect  # noqa: PLC0415
+
+    found: dict[str, str] = {}
+    for owner in (each for each in reversed(model.__mro__) if _is_model(each)):
+        classes = ast.parse(inspect.getsource(sys.modules[owner.__module__])).body
+        body = next(
+            (each.body for each in classes if isinstance(each, ast.ClassDef) and each.name == owner.__name__), []
+        )
+        for field, text in pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, ast.Expr):
+                found[field.target.id] = inspect.cleandoc(ast.literal_eval(text.value))
+    fields_ = model.model_fields
+    return {field.alias or name: field.description or found.get(name, "") for name, field in fields_.items()}
+
+
+def models() -> Iterator[type[Words]]:
+    """Every model of the schema, each once, the stack's first."""
+    seen: dict[type[Words], None] = {}
+
+    def walk(annotation: Any) -> None:  # noqa: ANN401
+        for option in _options(annotation):
+            if _is_model(option) and option not in seen:
+                seen[option] = None
+                for field in option.model_fields.values():
+                    walk(field.annotation)
+            elif get_origin(option) is dict:
+                walk(get_args(option)[1])
+
+    walk(StackWords)
+    yield from seen
 
 
 def model_at(path: KeyPath) -> type[Words] | None:

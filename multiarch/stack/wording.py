@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from pydantic_core import ErrorDetails
 from multiarch.errors import KeyPath, Problem
 from multiarch.facts.autoscalers import KARPENTER_CHART
 from multiarch.stack.origin import Origin
-from multiarch.stack.schema_paths import elsewhere, fields, model_at
+from multiarch.stack.schema_paths import descriptions, elsewhere, fields, model_at
 
 _EXPECTED = {
     "bool_type": "true or false",
@@ -135,8 +134,8 @@ def _of_value(path: KeyPath, kind: str, error: ErrorDetails, origin: Origin) -> 
 
 def _missing(path: KeyPath, origin: Origin) -> Problem:
     model = model_at(path[:-1])
-    field = fields(model).get(str(path[-1])) if model else None
-    meaning = " ".join((field.description or "").replace("``", "").split()) if field else ""
+    meaning = descriptions(model).get(str(path[-1]), "") if model else ""
+    meaning = " ".join(meaning.replace("``", "").split())
     return origin.problem("missing-key", path, f"{path[-1]} is missing.", hint=meaning)
 
 
@@ -197,7 +196,9 @@ def nearest(written: str, known: Sequence[str]) -> str | None:
     bare = re.sub(r"[-_ ]", "", written).lower()
     if bare in plain:
         return plain[bare]
-    close = difflib.get_close_matches(bare, plain, n=1, cutoff=0.7)
+    from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
+
+    close = get_close_matches(bare, plain, n=1, cutoff=0.7)
     return plain[close[0]] if close else None
 
 

@@ -58,7 +58,7 @@ def _fields() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for row in add_ons().values():
         model = _WITH_KEYS_OF_THEIR_OWN.get(row.name, Addon)
-        found[to_snake(row.key)] = (model, Field(default=model(), description=row.description))
+        found[to_snake(row.key)] = (model, Field(default_factory=model.model_construct, description=row.description))
     return found
 
 

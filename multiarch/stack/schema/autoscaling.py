@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.stack.schema.base import TaintText, Words
+from multiarch.stack.schema.base import TaintText, Words, section
 
 KindName = Literal["arm64-spot", "arm64-on-demand", "amd64-spot", "amd64-on-demand"]
 
@@ -118,7 +118,7 @@ class Autoscaling(Words):
     """
     migrate_from: Literal["cluster-autoscaler", "karpenter"] | None = None
     """The autoscaler that is being left: both are installed, the old one's capacity is the last to be chosen."""
-    cluster_autoscaler: ClusterAutoscaler = ClusterAutoscaler()
+    cluster_autoscaler: ClusterAutoscaler = section(ClusterAutoscaler)
     """The cluster autoscaler's settings."""
-    karpenter: Karpenter = Karpenter()
+    karpenter: Karpenter = section(Karpenter)
     """Karpenter's settings."""

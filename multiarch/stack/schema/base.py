@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 
 class Words(BaseModel):
-    """Base of all models: camelCase keys, strict types, unknown keys refused, frozen."""
+    """Base of all models: camelCase keys, strict types, unknown keys refused, frozen.
+
+    A docstring below a field is its description (:func:`multiarch.stack.schema_paths.descriptions`). Pydantic would
+    read all of them at every start, which takes longer than the checks of a stack. Models are built at first use.
+    """
 
     model_config = ConfigDict(
         alias_generator=to_camel,
+        defer_build=True,
         extra="forbid",
         frozen=True,
         strict=True,
-        use_attribute_docstrings=True,
         validate_by_alias=True,
     )
+
+
+def section(model: type[Words]) -> Any:  # noqa: ANN401  (the default of a field, as of pydantic's Field)
+    """Return the default of a section that may be left out: all of its own defaults."""
+    return Field(default_factory=model.model_construct)
 
 
 def _flag(value: object) -> object:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from multiarch.facts.ami_families import NODE_FAMILIES
-from multiarch.stack.schema.base import TaintText, Words
+from multiarch.stack.schema.base import TaintText, Words, section
 
 if TYPE_CHECKING:
     AmiFamilyName = str
@@ -75,13 +75,13 @@ class NodeGroupWords(Words):
     """Taints as kubectl writes them, ``key=value:NoSchedule``; the arm64 taint comes by itself."""
     arm64_taint: bool = True
     """Carry the stack's ``arm64Taint`` (arm64 groups, and both halves of a multi-architecture group)."""
-    bootstrap: Bootstrap = Bootstrap()
+    bootstrap: Bootstrap = section(Bootstrap)
     """What happens before and when the kubelet starts."""
     max_pods: Annotated[int, Field(ge=4, le=737)] | None = None
     """Pods per node. Default: what the VPC CNI can address on the smallest of the group's instance types."""
     imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1
     """Hops to the instance metadata service: 1 keeps pods away from the node's role. IMDSv2 is always required."""
-    update_strategy: UpdateStrategy = UpdateStrategy()
+    update_strategy: UpdateStrategy = section(UpdateStrategy)
     """How nodes are replaced."""
     zones: list[str] | None = None
     """Only these availability zones (names) of the network's. Default: all."""
@@ -96,7 +96,7 @@ class NodeGroup(NodeGroupWords):
     """The EKS API's amiType, where the derived one is not wanted, such as ``BOTTLEROCKET_ARM_64_FIPS``. It is
     checked against the instance types.
     """
-    ami: Ami = Ami()
+    ami: Ami = section(Ami)
     """Which image release, exactly."""
 
 
@@ -112,9 +112,9 @@ class InstanceTypesByArchitecture(Words):
 class AmiByArchitecture(Words):
     """Image releases for each half of a multi-architecture group."""
 
-    amd64: Ami = Ami()
+    amd64: Ami = section(Ami)
     """The amd64 half's image."""
-    arm64: Ami = Ami()
+    arm64: Ami = section(Ami)
     """The arm64 half's image."""
 
 
@@ -127,5 +127,5 @@ class MultiArchitectureGroup(NodeGroupWords):
 
     instance_types: InstanceTypesByArchitecture
     """EC2 instance types for each architecture."""
-    ami: AmiByArchitecture = AmiByArchitecture()
+    ami: AmiByArchitecture = section(AmiByArchitecture)
     """Which image releases, exactly."""

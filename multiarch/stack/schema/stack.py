@@ -8,7 +8,7 @@ from pydantic import Field
 
 from multiarch.stack.schema.addons import Addons
 from multiarch.stack.schema.autoscaling import Autoscaling
-from multiarch.stack.schema.base import TopLevelFlag, Words
+from multiarch.stack.schema.base import TopLevelFlag, Words, section
 from multiarch.stack.schema.cluster import Access, Logging, SecretsEncryption, Session
 from multiarch.stack.schema.network import ApiEndpoint, Network
 from multiarch.stack.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
@@ -31,17 +31,17 @@ class StackWords(Words):
     """The EKS cluster's name. Default: the stack's name."""
     kubernetes_version: str = "1.35"
     """The Kubernetes minor version, in quotes: unquoted, 1.30 is the number 1.3."""
-    network: Network = Network()
+    network: Network = section(Network)
     """A new or an existing VPC."""
-    api_endpoint: ApiEndpoint = ApiEndpoint()
+    api_endpoint: ApiEndpoint = section(ApiEndpoint)
     """Who can reach the Kubernetes API server; private by default."""
-    secrets_encryption: SecretsEncryption = SecretsEncryption()
+    secrets_encryption: SecretsEncryption = section(SecretsEncryption)
     """Envelope encryption of Secrets."""
-    logging: Logging = Logging()
+    logging: Logging = section(Logging)
     """Control plane logs."""
-    access: Access = Access()
+    access: Access = section(Access)
     """Who is admin, who reads."""
-    addons: Addons = Addons()
+    addons: Addons = section(Addons)
     """EKS add-ons."""
     ami_family: AmiFamilyName = "AL2023"
     """The operating system of groups that do not name their own."""
@@ -53,9 +53,9 @@ class StackWords(Words):
     """Node groups by name."""
     multi_architecture_groups: dict[str, MultiArchitectureGroup] = {}
     """Pairs of node groups whose pods may use either architecture, by name."""
-    session: Session = Session()
+    session: Session = section(Session)
     """SSM Session Manager preferences."""
-    autoscaling: Autoscaling = Autoscaling()
+    autoscaling: Autoscaling = section(Autoscaling)
     """Who adds nodes, and which are wanted first."""
     deletion_protection: TopLevelFlag | None = None
     """Refuse to delete the cluster until this is false. Default: true in production (prod, production, live), false
