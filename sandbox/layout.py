@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
 from multiarch.errors import MultiarchError, StackError
 from multiarch.stack import yaml_source
 
@@ -150,11 +147,9 @@ def read_yaml(file: Path) -> dict[str, Any]:
         SandboxUsageError: it cannot be read, or holds something else.
     """
     try:
-        content = YAML(typ="safe", pure=True).load(yaml_source.read_text(file))
+        content = yaml_source.read(file).value
     except StackError as error:
         raise SandboxUsageError(str(error)) from error
-    except YAMLError as error:
-        raise SandboxUsageError(f"{file} cannot be read: {error}") from error
     if content is None:
         return {}
     if not isinstance(content, dict):

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
 from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
-from ruamel.yaml import YAML
 
 from sandbox import backend, inventory, server, state
 from sandbox.layout import Layout
@@ -51,7 +51,7 @@ def releases(manifests: Path) -> list[str]:
     """Name, chart and version of each Helm release that the kubernetes stand-in has recorded, sorted by file."""
     lines = []
     for file in sorted(manifests.glob("multiarch-sandbox_helmrelease_*.yaml")):
-        told = YAML(typ="safe", pure=True).load(file)
+        told = yaml.safe_load(file.read_text(encoding="utf-8"))
         where = f"{told['metadata']['namespace']}/{told['metadata']['name']}"
         lines.append(f"{where}: {told['spec']['chart']} {told['spec'].get('version', '')}")
     return lines

@@ -6,17 +6,13 @@ import base64
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
-
-from ruamel.yaml import YAML
-from ruamel.yaml.nodes import ScalarNode
-from ruamel.yaml.representer import SafeRepresenter
 
 from components.rendering.marked_values import SUFFIX, Json, Properties
 from components.rendering.recording import Recorded
 from multiarch.errors import OutsideError
+from multiarch.yaml_text.dump import dump
 
 MARKER = "resources.json"
 """Every rendering has it; a folder without it is somebody else's."""
@@ -83,8 +79,10 @@ def _files_of(resource: Recorded) -> dict[str, str]:
 def _in_the_cluster(name: str, inputs: Properties, type_: str) -> dict[str, str]:
     """An object as a manifest; of a Helm release its values, as ``helm template --values`` takes them."""
     if type_ == _RELEASE:
-        return {f"helm/{name}.yaml": f"# {inputs['chart']} {inputs['version']}\n{_yaml(inputs['values'])}"}
-    return {f"kubernetes/{inputs['kind']}-{name}.yaml": _yaml(inputs)}
+        return {
+            f"helm/{name}.yaml": f"# {inputs['chart']} {inputs['version']}\n{dump(inputs['values'], sort_keys=True)}"
+        }
+    return {f"kubernetes/{inputs['kind']}-{name}.yaml": dump(inputs, sort_keys=True)}
 
 
 def _template(name: str, inputs: Properties) -> dict[str, str]:
@@ -118,30 +116,6 @@ def _role_policies(resources: Sequence[Recorded]) -> dict[str, str]:
 
 def _json(value: Json) -> str:
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-class _Representer(SafeRepresenter):
-    """Texts of several lines as such, and not as one long line with escapes in it."""
-
-    def represent_str(self, data: str) -> ScalarNode:
-        """Represent one text."""
-        node: ScalarNode = super().represent_str(data)
-        if "\n" in data:
-            node.style = "|"
-        return node
-
-
-_Representer.add_representer(str, _Representer.represent_str)
-
-
-def _yaml(value: Json) -> str:
-    # The pure writer: the C one lays long lines out differently.
-    yaml = YAML(typ="safe", pure=True)
-    yaml.Representer = _Representer
-    yaml.default_flow_style = False
-    text = StringIO()
-    yaml.dump(value, text)
-    return text.getvalue()
 
 
 def replace(target: Path, files: Mapping[str, str]) -> None:

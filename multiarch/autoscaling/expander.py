@@ -8,17 +8,15 @@ https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/expander
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from multiarch.autoscaling.model import Capacity, Priority
 from multiarch.autoscaling.order import rank
 from multiarch.errors import MultiarchError
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
+from multiarch.yaml_text.events import YamlError
+from multiarch.yaml_text.reader import only_document
 
 CONFIG_MAP = "cluster-autoscaler-priority-expander"
 CONFIG_KEY = "priorities"
@@ -122,13 +120,13 @@ def choose(priorities_yaml: str | None, asg_names: Sequence[str]) -> tuple[str, 
 def _rules(priorities_yaml: str | None) -> list[tuple[int, list[re.Pattern[str]]]]:
     """Read the map; empty where the autoscaler would ignore it."""
     try:
-        read = YAML(typ="safe", pure=True).load(io.StringIO(priorities_yaml or ""))
-    except YAMLError:
+        document = only_document(priorities_yaml or "")
+    except YamlError:
         return []
-    if not isinstance(read, dict):
+    if document is None or not isinstance(document.value, dict):
         return []
     rules = []
-    for priority, regexes in read.items():
+    for priority, regexes in document.value.items():
         if isinstance(priority, bool) or not isinstance(priority, int) or not isinstance(regexes, list | None):
             return []
         compiled = [_compiled(regex) for regex in regexes or []]

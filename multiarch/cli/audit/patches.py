@@ -92,8 +92,8 @@ def _put(made: Path, folder: Path) -> None:
 
 
 def _files(audit: WorkloadAudit, *, kustomize: bool) -> dict[str, str]:
-    from multiarch.cli.workload.output import as_yaml
     from multiarch.patching.patches import kustomize_component
+    from multiarch.yaml_text.dump import dump
 
     files: dict[str, str] = {}
     objects: list[tuple[Mapping[str, object], str]] = []
@@ -103,12 +103,12 @@ def _files(audit: WorkloadAudit, *, kustomize: bool) -> dict[str, str]:
         name = file_name(row)
         objects.append((row.patch.written, name))
         files[name] = f"{_MARK}: lets {row.workload.kind} {row.workload.name} tolerate {audit.taint}.\n"
-        files[name] += as_yaml(row.patch.body)
+        files[name] += dump(row.patch.body)
     if kustomize:
         component = kustomize_component(objects)
         # In place of the patches themselves stand the files that they are in.
         component["patches"] = [_in_file(entry) for entry in _entries(component)]
-        files[KUSTOMIZATION] = f"{_MARK}: name this folder under `components:`.\n{as_yaml(component)}"
+        files[KUSTOMIZATION] = f"{_MARK}: name this folder under `components:`.\n{dump(component)}"
     return files
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -67,6 +66,7 @@ def finish(judged: Sequence[Judged], modes: Modes) -> None:
 def print_patches(judged: Sequence[Judged], change: SchedulingChange, form: Format) -> None:
     """Print one patch for each object that would change. Raises MultiarchError for an object that can't have one."""
     from multiarch.patching.patches import json_patch, kustomize_component, strategic_merge_patch, target_of
+    from multiarch.yaml_text.dump import dump
 
     changed = [outcome for _, outcome in outcomes(judged) if outcome.transformed.changed]
     if form == "json-patch":
@@ -82,9 +82,9 @@ def print_patches(judged: Sequence[Judged], change: SchedulingChange, form: Form
     objects = {id(each.template.written): each.template.written for each in changed}
     patches = [(written, strategic_merge_patch(written, change)) for written in objects.values()]
     if form == "kustomize":
-        typer.echo(as_yaml(kustomize_component((written, as_yaml(patch)) for written, patch in patches)), nl=False)
+        typer.echo(dump(kustomize_component((written, dump(patch)) for written, patch in patches)), nl=False)
         return
-    typer.echo(_joined([as_yaml(patch) for _, patch in patches]), nl=False)
+    typer.echo(_joined([dump(patch) for _, patch in patches]), nl=False)
 
 
 def _write(changed: Sequence[Judged]) -> None:
@@ -110,30 +110,6 @@ def _joined(texts: Sequence[str]) -> str:
             whole += "\n"
         whole += text if not whole or text.startswith("---") else f"---\n{text}"
     return whole
-
-
-def as_yaml(value: object) -> str:
-    """A document of mappings, lists and plain values, nothing folded, texts of several lines as blocks."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
-
-    from multiarch.yaml_text.scalars import kubernetes
-
-    def prepared(part: object) -> object:
-        if isinstance(part, Mapping):
-            return {key: prepared(inner) for key, inner in part.items()}
-        if isinstance(part, list):
-            return [prepared(inner) for inner in part]
-        if isinstance(part, str) and "\n" in part:
-            return LiteralScalarString(part)
-        # ruamel writes YAML 1.2, in which yes is text; kubectl takes it for a truth value.
-        return DoubleQuotedScalarString(part) if isinstance(part, str) and kubernetes(part) != part else part
-
-    yaml = YAML()
-    yaml.width = 10_000  # nothing is folded
-    stream = io.StringIO()
-    yaml.dump(prepared(value), stream)
-    return stream.getvalue()
 
 
 def _as_json(judged: Sequence[Judged], *, written: bool) -> dict[str, object]:

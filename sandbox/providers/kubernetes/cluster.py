@@ -17,7 +17,7 @@ from typing import Final
 from urllib.parse import quote
 
 import urllib3
-from ruamel.yaml import YAML
+import yaml
 
 from sandbox.providers import StandInError, loopback_url
 from sandbox.providers.kubernetes.objects import ordered
@@ -32,7 +32,7 @@ class Cluster:
 
     def __init__(self, kubeconfig: Path) -> None:
         """Read the current context: server, CA or insecure, client certificate or token."""
-        config = YAML(typ="safe", pure=True).load(kubeconfig.read_text(encoding="utf-8"))
+        config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
         context = _named(config, "contexts", config["current-context"])["context"]
         cluster = _named(config, "clusters", context["cluster"])["cluster"]
         user = _named(config, "users", context["user"])["user"]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from io import StringIO
 from pathlib import Path
 
-from ruamel.yaml import YAML
-
+from multiarch.yaml_text.dump import dump
 from sandbox.providers.kubernetes.objects import ordered
 from sandbox.providers.values import Record
 
@@ -51,9 +49,4 @@ class Manifests:
 
 def text(obj: Record) -> str:
     """An object as YAML with sorted keys: the same object gives the same bytes."""
-    yaml = YAML(typ="safe", pure=True)
-    yaml.default_flow_style = False
-    yaml.width = 1000
-    stream = StringIO()
-    yaml.dump(ordered(obj), stream)
-    return stream.getvalue()
+    return dump(ordered(obj), sort_keys=True)

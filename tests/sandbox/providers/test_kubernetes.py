@@ -70,10 +70,10 @@ def test_the_folder_follows_create_update_and_delete(folder: Path) -> None:
     file = folder / "core_configmap_shop_settings.yaml"
     assert identifier == "shop/settings"
     assert file.read_text() == (
-        "apiVersion: v1\ndata:\n  a: '1'\n  b: '2'\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: shop\n"
+        'apiVersion: v1\ndata:\n  a: "1"\n  b: "2"\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: shop\n'
     )
     state = stand.update(CONFIG_MAP, identifier, state, {**state["__inputs"], "data": {"a": "9"}})
-    assert "a: '9'" in file.read_text()
+    assert 'a: "9"' in file.read_text()
     assert stand.read(CONFIG_MAP, identifier, state) == identifier
     stand.delete(CONFIG_MAP, identifier, state)
     assert list(folder.iterdir()) == []

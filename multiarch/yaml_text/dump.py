@@ -1,0 +1,46 @@
+"""Plain values written as YAML, so that kubectl and every YAML 1.2 parser read the same."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+from multiarch.yaml_text.scalars import kubernetes
+
+_NEVER_FOLDED = 100_000
+_NEEDS_ESCAPES = re.compile("[\x85\u2028\u2029\ufeff]")
+"""Line ends to some parsers, and the byte order mark."""
+
+
+# The pure dumper: libyaml's lays long lines out differently.
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc] # PyYAML has no types
+    """Strings of several lines as blocks, not as one long line with escapes in it."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
+        """Write a value that is there twice twice."""
+        return True
+
+    def represent_str(self, data: str) -> Any:  # noqa: ANN401
+        """Represent one string, in quotes where kubectl would read something else."""
+        style = "|" if "\n" in data else None
+        if _NEEDS_ESCAPES.search(data) or kubernetes(data) != data:
+            style = '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
+
+def dump(value: object, *, sort_keys: bool = False) -> str:
+    """Write one document of mappings, lists and plain values in block style, no line folded."""
+    written: str = yaml.dump(
+        value,
+        Dumper=_Dumper,
+        default_flow_style=False,
+        sort_keys=sort_keys,
+        allow_unicode=True,
+        width=_NEVER_FOLDED,
+    )
+    return written
