@@ -1,7 +1,7 @@
 """``multiarch audit images`` of 1,000 images and of 10,000 pods, against crane in a loop, on a registry 20 ms away.
 
-Peers, each asking for the same 1,000 manifests of the same registry in the same run: ``crane manifest`` one after the
-other, and with ``xargs -P 16``. They only fetch; we also judge. Limits: a cold audit at least 30 and 4 times as fast;
+Compared with ``crane manifest`` of the same 1,000 images in the same run, one after the other and with ``xargs -P 16``;
+those only fetch, the audit also judges. Limits: a cold audit at least 30 and 4 times as fast;
 a warm one under 1 s; 10,000 pods under 5 s of processor time and 300 MB.
 """
 
@@ -34,7 +34,7 @@ MEMORY_LIMIT_MB = 300
 
 
 def _push(registry: Server) -> list[str]:
-    """Push an index of its own for each image, every third without arm64; return repository and tag of each."""
+    """Push an index for each image, every third without arm64; return their ``repository:tag``."""
     names = []
     for number in range(IMAGES):
         repository = f"team-{number % REPOSITORIES}/app"
@@ -69,19 +69,19 @@ def _push(registry: Server) -> list[str]:
 
 @contextmanager
 def _far_away(registry: Server) -> Iterator[str]:
-    """The registry's address behind the latency."""
+    """The registry's address with the latency."""
     port = registry.host.rpartition(":")[2]
     command = [sys.executable, str(Path(__file__).with_name("latency.py")), port, str(ROUND_TRIP_MS)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as proxy:
         try:
-            said = proxy.stdout.readline() if proxy.stdout else ""
-            yield f"127.0.0.1:{int(said)}"
+            port = proxy.stdout.readline() if proxy.stdout else ""
+            yield f"127.0.0.1:{int(port)}"
         finally:
             proxy.terminate()
 
 
 def _pods(images: list[str], file: Path) -> None:
-    """As ``kubectl get pods -o json`` prints them."""
+    """Write pods as ``kubectl get pods -o json`` does."""
     items = [
         {
             "kind": "Pod",
@@ -113,14 +113,14 @@ def _audit(environ: Mapping[str, str], *arguments: str) -> Run:
     return run([str(BIN / "multiarch"), "audit", "images", *arguments, "--output", "json"], env=environ)
 
 
-def _factor(name: str, peer: Run, ours: Run, wanted: float) -> None:
-    """Print how much longer a peer takes; the ratio is what is wanted to what is so, up to 1.00 is within."""
+def _factor(name: str, peer: Run, ours: Run, required: float) -> None:
+    """Print how much longer crane takes, as a ratio of the required factor: up to 1.00 is within the limit."""
     times = peer.wall / ours.wall
-    print(f"{name}: {peer.wall:.2f} s, {times:.1f} times as long, wanted {wanted:g}, ratio {wanted / times:.2f}")
+    print(f"{name}: {peer.wall:.2f} s, {times:.1f} times as long, required {required:g}, ratio {required / times:.2f}")
 
 
 def main() -> None:
-    """Print each figure against its peer or limit."""
+    """Print each figure with its limit."""
     crane = build.ensure("crane")
     with tempfile.TemporaryDirectory() as text, server.running() as registry:
         folder = Path(text)

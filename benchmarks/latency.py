@@ -1,8 +1,7 @@
-"""A TCP proxy that makes another server on this machine as far away as one says: ``PORT MILLISECONDS`` as arguments.
+"""A TCP proxy that adds latency to a local server. Arguments: ``PORT MILLISECONDS``.
 
-Each piece of data waits half the round trip, in both directions, and a connection waits a whole one before its first.
-Prints its own port, then forwards until it is stopped. It runs in a process of its own, so that what it costs is not
-counted as the client's.
+Each chunk of data is delayed by half the round trip, and each new connection by a whole one. Prints its own port, then
+forwards until it is stopped. It is a separate process, so that its cost is not counted as the client's.
 """
 
 from __future__ import annotations
@@ -11,28 +10,28 @@ import asyncio
 import contextlib
 import sys
 
-_PIECE = 65536
+_CHUNK = 65536
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay: float) -> None:
-    """Forward, each piece ``delay`` seconds after it came; a queue keeps pieces from waiting for one another."""
-    pieces: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+    """Forward each chunk ``delay`` seconds after it arrived; a queue keeps chunks from delaying one another."""
+    chunks: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
     async def write() -> None:
         while True:
-            due, piece = await pieces.get()
+            due, chunk = await chunks.get()
             await asyncio.sleep(due - loop.time())
-            if not piece:
+            if not chunk:
                 return
-            writer.write(piece)
+            writer.write(chunk)
             await writer.drain()
 
     writing = asyncio.create_task(write())
     with contextlib.suppress(ConnectionError):
-        while piece := await reader.read(_PIECE):
-            pieces.put_nowait((loop.time() + delay, piece))
-    pieces.put_nowait((loop.time() + delay, b""))
+        while chunk := await reader.read(_CHUNK):
+            chunks.put_nowait((loop.time() + delay, chunk))
+    chunks.put_nowait((loop.time() + delay, b""))
     with contextlib.suppress(ConnectionError):
         await writing
     writer.close()

@@ -1,6 +1,6 @@
 """``multiarch stack render`` of 25, 50 and 100 generated stacks on two processes.
 
-Limits: 20 s of wall time for 100; linear growth: 100 stacks take at most 4 x 1.25 times as long as 25.
+Limits: 20 s of wall time for 100 stacks, and linear growth: at most 4 x 1.25 times as long as 25.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ config:
 
 
 def _project(folder: Path, count: int) -> list[str]:
-    """Write a project with ``count`` stacks that differ from one another; return their names."""
+    """Write a project with ``count`` different stacks; return their names."""
     stacks = folder / "config" / "stacks"
     stacks.mkdir(parents=True)
     for name in ("Pulumi.yaml", "components", "multiarch"):
@@ -40,14 +40,14 @@ def _project(folder: Path, count: int) -> list[str]:
     names = []
     for number in range(count):
         environment = ("dev", "prod")[number % 2]
-        words = STACK.format(
+        content = STACK.format(
             number=number,
             environment=environment,
             zones=2 + number % 2,
             kind=("managed", "self-managed")[number % 3 == 0],
         )
         names.append(f"team{number}-{environment}")
-        (stacks / f"Pulumi.{names[-1]}.yaml").write_text(words, encoding="utf-8")
+        (stacks / f"Pulumi.{names[-1]}.yaml").write_text(content, encoding="utf-8")
     return names
 
 

@@ -1,4 +1,4 @@
-"""Run a command and measure it as the operating system does: wall time, processor time, peak memory."""
+"""Run a command and measure wall time, processor time and peak memory."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Run:
 
 
 def run(command: Sequence[str], *, env: Mapping[str, str] | None = None) -> Run:
-    """Run ``command`` to its end. Exits the benchmark with the command's output when it fails."""
+    """Run ``command``. Exits the benchmark with the command's output if it fails."""
     began = time.perf_counter()
     with subprocess.Popen(
         command, cwd=ROOT, env=dict(env or os.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
         output = process.stdout.read() if process.stdout else b""
-        # wait4 gives this child's own usage; resource.getrusage would add up all children so far.
+        # wait4 reports this child's usage; resource.getrusage adds up all children so far.
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.perf_counter() - began
@@ -47,12 +47,12 @@ def median(runs: Sequence[Run], of: Callable[[Run], float]) -> float:
 
 
 def alternate(first: Callable[[], Run], second: Callable[[], Run], times: int) -> tuple[list[Run], list[Run]]:
-    """Run two commands in turn after one warm-up each, so that a busy moment of the machine hits both."""
+    """Run two commands alternately after one warm-up each, so that load on the machine affects both."""
     first(), second()
     pairs = [(first(), second()) for _ in range(times)]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
 def show(name: str, value: float, limit: float, unit: str) -> None:
-    """Print one figure as a ratio to its limit: up to 1.00 is within."""
+    """Print one figure as a ratio of its limit: up to 1.00 is within the limit."""
     print(f"{name}: {value:.2f} {unit}, limit {limit:g} {unit}, ratio {value / limit:.2f}", flush=True)

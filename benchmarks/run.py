@@ -1,6 +1,6 @@
 """Run all benchmarks, one after the other, and print their figures. ``make bench`` calls this.
 
-Each figure is a ratio to a limit or to a peer measured in the same run; nothing here is a test.
+Each figure is a ratio of a limit, or of another program measured in the same run. These are not tests.
 """
 
 from __future__ import annotations

@@ -37,29 +37,29 @@ def _group(name: str, types: str, capacity: str, size: str) -> str:
 
 
 def _stack(folder: Path, autoscaler: str) -> Path:
-    """A stack of 20 node groups or, with one group for its controller, of 20 NodePools: five wishes, four kinds."""
-    words = STACK.replace("team: bench\n", f"team: bench\n  multiarch-eks:environment: {autoscaler}\n")
+    """A stack of 20 node groups, or of one group for Karpenter and 20 NodePools (five specs, four NodePools each)."""
+    content = STACK.replace("team: bench\n", f"team: bench\n  multiarch-eks:environment: {autoscaler}\n")
     if autoscaler == "karpenter":
-        words += _group("base", "m7i.large", "on-demand", "minSize: 2")
-        wishes = "".join(
+        content += _group("base", "m7i.large", "on-demand", "minSize: 2")
+        pools = "".join(
             f"        w{number}: {{minGeneration: {number + 4}, sizes: [large, xlarge, 2xlarge]}}\n"
             for number in range(5)
         )
-        words += "  multiarch-eks:autoscaling:\n    use: karpenter\n    karpenter:\n      nodePools:\n" + wishes
+        content += "  multiarch-eks:autoscaling:\n    use: karpenter\n    karpenter:\n      nodePools:\n" + pools
     else:
         for number, size in enumerate(("large", "xlarge", "2xlarge", "4xlarge", "8xlarge")):
             for family in ("m7g", "m7i"):
                 for capacity in ("spot", "on-demand"):
                     name = f"g{number}-{family}-{capacity}"
-                    words += _group(name, f"{family}.{size}", capacity, "minSize: 1, maxSize: 1000")
-        words += "  multiarch-eks:autoscaling: {use: cluster-autoscaler}\n"
+                    content += _group(name, f"{family}.{size}", capacity, "minSize: 1, maxSize: 1000")
+        content += "  multiarch-eks:autoscaling: {use: cluster-autoscaler}\n"
     file = folder / f"Pulumi.bench-{autoscaler}.yaml"
-    file.write_text(words, encoding="utf-8")
+    file.write_text(content, encoding="utf-8")
     return file
 
 
 def _spec(number: int) -> dict[str, object]:
-    """One workload in three tolerates arm64's taint, one in five is spread over zones."""
+    """Two of three workloads tolerate the arm64 taint, one in five is spread over zones."""
     requests = {"cpu": f"{100 + 50 * (number % 20)}m", "memory": f"{128 * (1 + number % 16)}Mi"}
     spec: dict[str, object] = {"containers": [{"name": "a", "image": "a", "resources": {"requests": requests}}]}
     if number % 3:
@@ -77,7 +77,7 @@ def _spec(number: int) -> dict[str, object]:
 
 
 def _pods(folder: Path, count: int) -> Path:
-    """As ``kubectl get pods -o json`` prints them: one object per pod, of a hundred workloads."""
+    """Write pods as ``kubectl get pods -o json`` does: one object per pod, of a hundred workloads."""
     items = [
         {
             "kind": "Pod",

@@ -1,6 +1,6 @@
 """``multiarch stack render`` against ``pulumi preview`` of the same stack in the sandbox, both cold, in turn.
 
-Limits: half of the preview's wall time; 150 MB. The preview is the engine's alone, without the sandbox's own start.
+Limits: half of the preview's wall time; 150 MB. The time to start the sandbox is not part of the preview.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ RATIO_LIMIT = 0.5
 MEMORY_LIMIT_MB = 150
 
 
-def _sandbox(*words: str) -> str:
-    command = [str(BIN / "python"), "-m", "sandbox", *words]
+def _sandbox(*arguments: str) -> str:
+    command = [str(BIN / "python"), "-m", "sandbox", *arguments]
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
 def _environment() -> dict[str, str]:
-    """What ``python -m sandbox env`` exports, as a shell understands it."""
+    """The environment variables that ``python -m sandbox env`` exports."""
     script = f"{_sandbox('env', STACK)}\nenv -0"
     found = subprocess.run(["sh", "-c", script], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return dict(line.split("=", 1) for line in found.split("\0") if "=" in line)
 
 
 def main() -> None:
-    """Bring the stack up, measure, print, and take the sandbox down again if it was not up before."""
+    """Start the sandbox, measure, print, and stop it again if it was not running before."""
     was_up = (ROOT / ".sandbox").exists()
     _sandbox("up", STACK)
     try:
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def compare(env: dict[str, str], folder: Path) -> None:
-    """Run both in turn and print the figures."""
+    """Run both alternately and print the figures."""
 
     def render() -> Run:
         return run([str(BIN / "multiarch"), "stack", "render", STACK, "--directory", str(folder)])

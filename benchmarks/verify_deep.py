@@ -1,6 +1,6 @@
 """``multiarch image verify --deep`` of a 500 MB image of incompressible files, from a real registry on this machine.
 
-Limit: 100 MB of memory. Printed with it: how much more a larger image takes, and the speed.
+Limit: 100 MB of memory. Also prints how much more a larger image takes, and the speed.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ MEMORY_LIMIT_MB = 100
 MB = 1000 * 1000
 SIZES_MB = (50, 500)
 LAYERS = 2
-"""Few, so that one layer alone is larger than the limit."""
+"""Few, so that each layer is larger than the memory limit."""
 FILE_SIZE = 250_000
 SMALL_FILES = 10_000
-"""Small files of each layer, as in images of interpreted languages: every one is a path to remember."""
+"""Small files per layer, as in images of interpreted languages: each is a path to keep in memory."""
 ARM64 = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 3, 183)
 
 
 def _members(size: int, layer: int) -> Iterator[tuple[str, int, bytes]]:
-    """Programs of noise behind a real header, and small files; names, modes and contents."""
+    """Random programs with a real ELF header, and small files: name, mode and content of each."""
     noise = random.Random(layer)  # noqa: S311 (the same image every time)
     for number in range(size // FILE_SIZE):
         yield f"opt/layer{layer}/bin/program{number}", 0o755, ARM64 + noise.randbytes(FILE_SIZE - len(ARM64))
@@ -47,7 +47,7 @@ def _members(size: int, layer: int) -> Iterator[tuple[str, int, bytes]]:
 
 
 def _layer(file: Path, size: int, layer: int) -> None:
-    # Noise does not compress: level 1 makes the same size as level 9, sooner.
+    # Random data does not compress: level 1 gives the same size as level 9, faster.
     with gzip.open(file, "wb", compresslevel=1) as packed, tarfile.open(fileobj=packed, mode="w|") as tar:
         for name, mode, content in _members(size, layer):
             info = tarfile.TarInfo(name)
@@ -58,34 +58,34 @@ def _layer(file: Path, size: int, layer: int) -> None:
 def _push_file(registry: Server, repository: str, file: Path) -> dict[str, object]:
     """Push a layer from its file, and return its descriptor.
 
-    Never whole in memory: a child's peak, as Linux tells it, is not below that of the process that started it.
+    The layer is never read into memory: on Linux, a child's peak is at least that of its parent when it started.
     """
     with file.open("rb") as content:
         digest = f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}"
         _, headers, _ = registry.request("POST", f"/v2/{repository}/blobs/uploads/", expect=202)
-        place = urlsplit(headers["Location"])
+        upload = urlsplit(headers["Location"])
         content.seek(0)
         connection = http.client.HTTPConnection(registry.host, timeout=300)
-        path = f"{place.path}?{place.query}&digest={digest}"
+        path = f"{upload.path}?{upload.query}&digest={digest}"
         connection.request("PUT", path, content, {"Content-Length": str(file.stat().st_size)})
         answer = connection.getresponse()
         connection.close()
     if answer.status != HTTPStatus.CREATED:
-        sys.exit(f"the registry answers {answer.status} to a layer")
+        sys.exit(f"the registry answered {answer.status} to a layer")
     media_type = "application/vnd.oci.image.layer.v1.tar+gzip"
     return {"mediaType": media_type, "digest": digest, "size": file.stat().st_size}
 
 
 def _push(registry: Server, size_mb: int, folder: Path) -> str:
     repository = f"bench/image-{size_mb}"
-    said = {
+    config_content = {
         "os": "linux",
         "architecture": "arm64",
         "config": {"Entrypoint": ["/opt/layer0/bin/program0"]},
         "rootfs": {"type": "layers", "diff_ids": []},
     }
     config_type = "application/vnd.oci.image.config.v1+json"
-    config = registry.push_blob(repository, json.dumps(said).encode(), config_type)
+    config = registry.push_blob(repository, json.dumps(config_content).encode(), config_type)
     rows = []
     for number in range(LAYERS):
         file = folder / "layer.tar.gz"
@@ -108,7 +108,7 @@ def _verify(name: str, folder: Path) -> Run:
 
 
 def main() -> None:
-    """Print the peak memory against the limit. A finding, or any failure, ends the benchmark."""
+    """Print the peak memory and its limit. A finding or a failure ends the benchmark."""
     with tempfile.TemporaryDirectory() as text, server.running(storage=Path(text) / "registry") as registry:
         folder = Path(text)
         runs = {size: _verify(_push(registry, size, folder), folder) for size in SIZES_MB}

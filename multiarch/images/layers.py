@@ -10,6 +10,7 @@ from enum import Enum
 from multiarch.images.compression import LayerError, Unpacker
 from multiarch.images.elf import Elf, Head, head_of
 from multiarch.images.tar import Member, MemberKind, TarReader
+from multiarch.registry.model import LAYER_PREFIXES
 
 _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"
@@ -18,10 +19,6 @@ _EXECUTABLE = 0o111
 _LONGEST = 4095
 """The most bytes of a path or link target on Linux: runtimes can't unpack longer ones."""
 _COUNTS_AS_ONE = 200
-_PACKED = (
-    "application/vnd.oci.image.layer.",
-    "application/vnd.docker.image.rootfs.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +115,7 @@ class Layer:
 
 def is_layer(media_type: str) -> bool:
     """Whether ``media_type`` is a layer that runtimes can unpack; encrypted ones are not."""
-    return media_type.startswith(_PACKED) and not media_type.endswith("+encrypted")
+    return media_type.startswith(LAYER_PREFIXES) and not media_type.endswith("+encrypted")
 
 
 async def read_layer(

@@ -8,6 +8,7 @@ from multiarch.images.model import ImageKind, printable
 from multiarch.registry.model import (
     DOCKER_LIST,
     DOCKER_MANIFEST,
+    LAYER_PREFIXES,
     OCI_INDEX,
     OCI_MANIFEST,
     SCHEMA1,
@@ -35,12 +36,6 @@ _WELL_KNOWN = {
     "application/spdx+json": "a bill of materials",
     "application/vnd.cyclonedx+json": "a bill of materials",
 }
-_LAYERS = (
-    "application/vnd.oci.image.layer.",
-    "application/vnd.docker.image.rootfs.",
-)
-
-
 SCHEMA1_NOTE = "Docker schema 1, which has no platforms and which current runtimes do not pull; push the image again"
 
 
@@ -84,7 +79,7 @@ def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:
     if config_type not in IMAGE_CONFIGS:
         names = [artifact, config_type if config_type != _EMPTY else "", *layers, _EMPTY]
         return ImageKind.ARTIFACT, what_artifact(next(name for name in names if name))
-    if layers and not any(layer.startswith(_LAYERS) for layer in layers):
+    if layers and not any(layer.startswith(LAYER_PREFIXES) for layer in layers):
         return ImageKind.ARTIFACT, what_artifact(next((layer for layer in layers if layer), "missing"))
     return ImageKind.IMAGE, ""
 

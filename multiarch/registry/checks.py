@@ -89,8 +89,8 @@ def _media_type(response: aiohttp.ClientResponse, body: bytes) -> str:
         content = json.loads(body)
     except (ValueError, RecursionError):
         return given
-    said = content.get("mediaType") if isinstance(content, dict) else None
-    return said if isinstance(said, str) and said.isprintable() else given
+    own = content.get("mediaType") if isinstance(content, dict) else None
+    return own if isinstance(own, str) and own.isprintable() else given
 
 
 def tag_names(operation: Operation, body: bytes) -> set[str]:

@@ -78,8 +78,8 @@ def _tls(error: OSError) -> tuple[RegistryReason, str]:
     reason = (error.reason or "") if isinstance(error, ssl.SSLError) else ""
     if reason in _NOT_TLS:
         return RegistryReason.REFUSED_HTTP, "{host} does not speak TLS"
-    said = reason.lower().replace("_", " ") or "the handshake failed"
-    return RegistryReason.UNREACHABLE, f"{{host}}: TLS: {_escaped(said)}"
+    text = reason.lower().replace("_", " ") or "the handshake failed"
+    return RegistryReason.UNREACHABLE, f"{{host}}: TLS: {_escaped(text)}"
 
 
 def _certificate_fault(error: Exception) -> str:

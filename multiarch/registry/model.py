@@ -17,6 +17,9 @@ DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 SCHEMA1 = "application/vnd.docker.distribution.manifest.v1+json"
 SCHEMA1_SIGNED = "application/vnd.docker.distribution.manifest.v1+prettyjws"
 
+LAYER_PREFIXES = ("application/vnd.oci.image.layer.", "application/vnd.docker.image.rootfs.")
+"""What the media types of image layers start with."""
+
 MANIFEST_TYPES = (OCI_INDEX, OCI_MANIFEST, DOCKER_LIST, DOCKER_MANIFEST, SCHEMA1_SIGNED, SCHEMA1)
 """The media types to accept. Schema 1 is only accepted so that it can be reported."""
 
