@@ -1,4 +1,4 @@
-"""How people get in: a kubeconfig without a token, and the shell line that opens a session on a node."""
+"""Access for people: a kubeconfig without a token, and the shell command that opens a session on a node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from multiarch.nodes.model import ClusterFacts
 
 
 def kubeconfig(cluster: ClusterFacts, region: str) -> str:
-    """A kubeconfig as JSON (which is YAML) whose credential plugin asks the AWS CLI for a token when it is needed.
+    """A kubeconfig as JSON (which is YAML) whose credential plugin requests a token from the AWS CLI.
 
     Source: EKS user guide, "Connect kubectl to an EKS cluster by creating a kubeconfig file".
     """
@@ -41,7 +41,7 @@ def kubeconfig(cluster: ClusterFacts, region: str) -> str:
 
 
 def session_command(*, cluster: str, group: str, region: str, document: str) -> str:
-    """A line for a POSIX shell: find a running node of the group by its tags and open a session on it."""
+    """A POSIX shell command that finds a running node of the group by its tags and opens a session on it."""
     find = [
         *("aws", "ec2", "describe-instances", "--region", region, "--filters"),
         f"Name=tag:{CLUSTER_TAG},Values={cluster}",

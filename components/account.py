@@ -1,4 +1,4 @@
-"""Where the stack runs: account, partition and region, as the AWS provider sees them."""
+"""The account, partition and region of the stack, as the AWS provider knows them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Account:
 
 
 def look_up(parent: pulumi.Resource) -> Account:
-    """Ask the provider that ``parent`` would use."""
+    """Read them from the provider of ``parent``."""
     opts = pulumi.InvokeOptions(parent=parent)
     partition = aws.get_partition_output(opts=opts)
     return Account(

@@ -1,4 +1,4 @@
-"""EKS add-ons: those that nodes need before they are ready, and those that need nodes; the default StorageClass."""
+"""EKS add-ons: those that nodes need to become ready, and those that need nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from multiarch.stack.model import AddonPlan
 
 @dataclass(frozen=True, slots=True)
 class AddonsArgs:
-    """``plans`` are installed together, after ``ready`` and before whatever depends on the add-ons."""
+    """``plans`` are installed together, after ``ready``."""
 
     plans: Sequence[AddonPlan]
     cluster: str
@@ -52,8 +52,8 @@ class Addons(Component):
             addon_version=plan.version,
             configuration_values=plan.configuration or None,
             pod_identity_associations=associations,
-            # What the plan says is what runs. PRESERVE would keep changes made by hand, a toleration taken away among
-            # them, and a preview would not show them.
+            # The plan decides. PRESERVE would keep manual changes, such as a removed toleration, and a preview would
+            # not show them.
             resolve_conflicts_on_create="OVERWRITE",
             resolve_conflicts_on_update="OVERWRITE",
             tags=self.tags(plan.name),
@@ -63,7 +63,7 @@ class Addons(Component):
     def _pod_identity(
         self, plan: AddonPlan, args: AddonsArgs
     ) -> tuple[list[eks.AddonPodIdentityAssociationArgs] | None, list[pulumi.Resource]]:
-        """Declare the controller's role, if it needs one; the list holds what has to be there before the add-on."""
+        """Declare the controller's role, if it needs one; the list holds what must exist before the add-on."""
         if plan.service_account is None or plan.managed_policy is None:
             return None, []
         role = pod_identity.declare_role(

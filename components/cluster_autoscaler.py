@@ -1,4 +1,4 @@
-"""The cluster autoscaler: its Helm release, and the role by which it changes this cluster's groups and no others."""
+"""The cluster autoscaler: its Helm release, and the role that lets it change only this cluster's groups."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ UNLIKE_LABELS = (
     "eks.amazonaws.com/sourceLaunchTemplateId",
     "eks.amazonaws.com/sourceLaunchTemplateVersion",
 )
-"""What EKS labels nodes of managed groups with, and differs between groups that are alike in all else."""
-# The image's own user without rights.
+"""Labels that EKS sets on nodes of managed groups, and that differ between similar groups."""
+# The unprivileged user of the image.
 _NOBODY = 65532
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterAutoscalerArgs:
-    """``provider`` reaches the Kubernetes API; ``ready`` is what the autoscaler runs on and what it looks at."""
+    """``provider`` reaches the Kubernetes API; ``ready`` is what the autoscaler runs on and manages."""
 
     plan: ClusterAutoscalerPlan
     cluster: str
@@ -62,7 +62,7 @@ class ClusterAutoscaler(Component):
         self.register_outputs({"chartVersion": args.plan.chart_version})
 
     def _identity(self, args: ClusterAutoscalerArgs) -> list[pulumi.Resource]:
-        """Declare what the pods' credentials come from: it has to be there before they start."""
+        """Declare the role of the pods, which must exist before they start."""
         role = pod_identity.declare_role(
             self,
             NAME,
@@ -88,7 +88,7 @@ def values(
 ) -> Manifest:
     """Return the chart's values.
 
-    Arguments are strings: the chart writes ``--KEY=VALUE``, and YAML's own types would be written in Go's way.
+    Arguments are strings: the chart writes ``--KEY=VALUE``, and would format other YAML types as Go does.
     Source: https://github.com/kubernetes/autoscaler/tree/master/charts/cluster-autoscaler
     """
     down = plan.scale_down
@@ -99,7 +99,7 @@ def values(
         "autoDiscovery": {"clusterName": cluster},
         "image": {"tag": plan.image_tag},
         "extraArgs": {
-            # The chart writes the priorities' ConfigMap only where one element is exactly ``priority``.
+            # The chart writes the priorities' ConfigMap only if one element is exactly ``priority``.
             "expander": "priority,least-waste",
             "balance-similar-node-groups": str(plan.balance_similar).lower(),
             # The chart cuts a key at its first underscore, so that one argument can be given several times.
@@ -107,7 +107,7 @@ def values(
             "scale-down-unneeded-time": f"{down.unneeded_minutes}m",
             "scale-down-delay-after-add": f"{down.delay_after_add_minutes}m",
             "scale-down-utilization-threshold": f"{down.utilization_percent / 100:.2f}",
-            # While it is being left, the new autoscaler comes first.
+            # During a migration the new autoscaler comes first.
             **({"new-pod-scale-up-delay": f"{delay}s"} if (delay := plan.scale_up_delay_seconds) else {}),
         },
         "expanderPriorities": priorities_text(plan.priorities),
@@ -118,12 +118,12 @@ def values(
 
 
 def _pods(arm64_taint: Taint | None) -> dict[str, object]:
-    """How its pods run: two, of which one leads; on any node, whatever its architecture; without any right."""
+    """How its pods run: two replicas, one of them the leader, on any architecture, without privileges."""
     return {
         "replicaCount": 2,
         "podDisruptionBudget": {"maxUnavailable": 1},
         "priorityClassName": "system-cluster-critical",
-        # The node's resolver: coredns may be waiting for a node that only the autoscaler can add.
+        # The node's resolver: coredns may wait for a node that only the autoscaler can add.
         "dnsPolicy": "Default",
         "tolerations": kubernetes_api.system_tolerations([arm64_taint] if arm64_taint else []),
         "topologySpreadConstraints": [
@@ -145,6 +145,6 @@ def _pods(arm64_taint: Taint | None) -> dict[str, object]:
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         },
-        # Memory as much as is asked for, so that a full node does not take it away.
+        # The memory limit equals the request, so that a full node does not evict the pod.
         "resources": {"requests": {"cpu": "100m", "memory": "600Mi"}, "limits": {"memory": "600Mi"}},
     }

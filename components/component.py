@@ -1,4 +1,4 @@
-"""What all components share: type tokens, parents, tags, and aliases for names that changed."""
+"""What all components share: type tokens, parents, tags, and aliases for renamed resources."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pulumi
 from multiarch.nodes.model import Tags
 
 FORMER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-"""Logical names that resources had in earlier versions, so that a rename in the code replaces nothing.
+"""Logical names of resources in earlier versions, so that a rename in the code replaces nothing.
 
-A key is ``KIND/NAME``: the component's kind and the new logical name of one of its children, or of the component
-itself as ``KIND/.``. ``KIND/*`` speaks for all children of that kind. A former name may hold ``{name}``, which stands
-for the new one. To rename, for example, the network's ``vpc`` to ``main-vpc``, change the name where it is declared and
-add ``"Network/main-vpc": ("vpc",)`` here; an entry can go once every stack has been updated with it. A changed *type or
-parent* needs a ``pulumi.Alias`` of its own at the place of the change. Children of a renamed component need no entry.
+A key is ``KIND/NAME``: the component's kind and the new logical name of one of its children, ``KIND/.`` for the
+component itself, or ``KIND/*`` for all its children. ``{name}`` in a former name stands for the new one. For example,
+to rename the network's ``vpc`` to ``main-vpc``, change the name where it is declared and add
+``"Network/main-vpc": ("vpc",)`` here; remove the entry once every stack has been updated. A changed *type or parent*
+needs a ``pulumi.Alias`` where it changes. Children of a renamed component need no entry.
 Source: https://www.pulumi.com/docs/iac/concepts/options/aliases/
 """
 
 
 def former_names(kind: str, child: str, name: str) -> list[pulumi.Alias]:
-    """Aliases for ``name``; ``child`` is the part of the key behind ``KIND/``: the name itself, or ``.``."""
+    """Aliases for ``name``; ``child`` is the part of the key after ``KIND/``: the name, or ``.``."""
     keys = (f"{kind}/{child}",) if child == "." else (f"{kind}/{child}", f"{kind}/*")
     return [pulumi.Alias(name=old.format(name=name)) for key in keys for old in FORMER_NAMES.get(key, ())]
 
@@ -30,8 +30,8 @@ def former_names(kind: str, child: str, name: str) -> list[pulumi.Alias]:
 class Component(pulumi.ComponentResource):
     """Base of all components.
 
-    ``kind`` ends the type token ``multiarch-eks:components:KIND``. ``cluster`` is the cluster's name: it begins the
-    ``Name`` tag of every resource. ``tags`` are the plan's and go onto every taggable resource.
+    ``kind`` is the last part of the type token ``multiarch-eks:components:KIND``. ``cluster`` is the cluster's name,
+    the first part of every ``Name`` tag. ``tags`` are the plan's, for every taggable resource.
     """
 
     def __init__(
@@ -57,8 +57,7 @@ class Component(pulumi.ComponentResource):
     ) -> pulumi.ResourceOptions:
         """Options of the child called ``name``: this component is the parent, former names are aliases.
 
-        ``delete_within`` is how long its deletion may take, such as ``30m``, where that is more than the provider's
-        own limit.
+        ``delete_within`` is a longer limit for its deletion than the provider's, such as ``30m``.
         """
         return pulumi.ResourceOptions(
             parent=self,
@@ -75,9 +74,8 @@ class Component(pulumi.ComponentResource):
         return dict(sorted({**dict(self._tags), "Name": f"{self._cluster}-{name}", **extra}.items()))
 
     def prefix(self, name: str, longest: int) -> str:
-        """Begin a physical name: ``CLUSTER-name-``, the cluster's part cut so that the whole fits into ``longest``.
+        """The prefix of a physical name, ``CLUSTER-name-``, with the cluster's part cut to fit into ``longest``.
 
-        AWS gets a prefix and adds a unique suffix, so that a replacement can be made before the old resource goes; what
-        is cut off is for people's eyes only.
+        AWS adds a unique suffix, so that a replacement can be created before the old resource is deleted.
         """
         return f"{self._cluster[: longest - len(name) - 2]}-{name}-"

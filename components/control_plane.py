@@ -23,7 +23,7 @@ READER_POLICY = "AmazonEKSViewPolicy"
 
 @dataclass(frozen=True, slots=True)
 class ControlPlaneArgs:
-    """``key_arn`` encrypts the logs, and Secrets too where the plan names no key of the team's."""
+    """``key_arn`` encrypts the logs, and Secrets too where the plan names no other key."""
 
     plan: ClusterPlan
     tags: Tags
@@ -36,8 +36,8 @@ class ControlPlaneArgs:
 class ControlPlane(Component):
     """An EKS cluster without nodes and add-ons.
 
-    ``name`` is the cluster's, known only once it exists; ``facts`` is what user data needs; ``security_group_id`` is
-    the group that EKS makes for the cluster and its nodes.
+    ``name`` is known once the cluster exists; ``facts`` is what user data needs; ``security_group_id`` is the group
+    that EKS creates for the cluster and its nodes.
     """
 
     name: pulumi.Output[str]
@@ -48,7 +48,7 @@ class ControlPlane(Component):
     oidc_provider_arn: pulumi.Output[str]
 
     def __init__(self, name: str, args: ControlPlaneArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare the cluster and what has to be there before it."""
+        """Declare the cluster and what must exist before it."""
         super().__init__("ControlPlane", name, cluster=args.plan.name, tags=args.tags, opts=opts)
         plan = args.plan
         role, before = self._service_role(args.account)
@@ -70,7 +70,7 @@ class ControlPlane(Component):
         )
 
     def _service_role(self, account: Account) -> tuple[iam.Role, list[pulumi.Resource]]:
-        """Declare the role that EKS takes on, with the one policy that a cluster without Auto Mode needs.
+        """Declare the role that EKS assumes, with the only policy that a cluster without Auto Mode needs.
 
         Source: EKS user guide, "Amazon EKS cluster IAM role".
         """
@@ -89,7 +89,7 @@ class ControlPlane(Component):
         return role, [attachment]
 
     def _log_group(self, plan: ClusterPlan, key_arn: pulumi.Input[str]) -> cloudwatch.LogGroup:
-        # EKS makes this group itself if it is not there, without encryption and for ever, and leaves it behind.
+        # Otherwise EKS creates this group, without encryption or retention, and leaves it behind.
         return cloudwatch.LogGroup(
             "control-plane",
             name=control_plane_log_group(plan.name),
@@ -123,8 +123,8 @@ class ControlPlane(Component):
             enabled_cluster_log_types=list(plan.log_types),
             encryption_config_key_arn=own_key if plan.encrypt_secrets else None,
             deletion_protection=plan.deletion_protection,
-            # Nodes and add-ons are declared elsewhere, with versions and tolerations of the plan's. EKS's own cluster
-            # security group is enough; the component would add two more, open to one another.
+            # Nodes and add-ons are declared elsewhere, with the plan's versions and tolerations. The cluster security
+            # group of EKS is enough; the component would add two more, open to each other.
             skip_default_node_group=True,
             create_instance_role=False,
             skip_default_security_groups=True,
@@ -144,24 +144,24 @@ def control_plane_log_group(cluster: str) -> str:
 
 
 def _security_group(made: eks.Cluster) -> pulumi.Output[str]:
-    """ID of the security group that EKS makes for a cluster and its nodes."""
-    return made.vpc_config.apply(lambda config: _told("cluster security group", config.cluster_security_group_id))
+    """ID of the security group that EKS creates for a cluster and its nodes."""
+    return made.vpc_config.apply(lambda config: _required("cluster security group", config.cluster_security_group_id))
 
 
 def _certificate_authority(made: eks.Cluster) -> pulumi.Output[str]:
     """The certificate authority, PEM in base64."""
-    return made.certificate_authority.apply(lambda authority: _told("certificate authority", authority.data))
+    return made.certificate_authority.apply(lambda authority: _required("certificate authority", authority.data))
 
 
-def _told(what: str, value: str | None) -> str:
-    """Insist on what EKS tells of every active cluster: nodes with an empty one would never join."""
+def _required(what: str, value: str | None) -> str:
+    """Refuse an empty value: nodes with one would not join."""
     if not value:
-        raise OutsideError(f"EKS says nothing of the cluster's {what}.", hint="Run pulumi refresh, and try again.")
+        raise OutsideError(f"EKS returned no {what} for the cluster.", hint="Run pulumi refresh, and try again.")
     return value
 
 
 def _access_entries(plan: ClusterPlan, account: Account, tags: dict[str, str]) -> dict[str, pulumi_eks.AccessEntryArgs]:
-    """One entry per principal, by a key that does not change when others come or go."""
+    """One entry per principal, with a key that does not depend on the other principals."""
     entries: dict[str, pulumi_eks.AccessEntryArgs] = {}
     for principal in sorted({*plan.admins, *plan.readers}):
         names = [
@@ -183,5 +183,5 @@ def _access_entries(plan: ClusterPlan, account: Account, tags: dict[str, str]) -
 
 
 def _entry_key(principal: str) -> str:
-    """``ROLE-1a2b3c4d``: readable, and different for two roles of the same name in two accounts or paths."""
+    """``ROLE-1a2b3c4d``: readable, and different for roles with the same name in other accounts or paths."""
     return f"{principal.rpartition('/')[2]}-{hashlib.sha256(principal.encode()).hexdigest()[:8]}"

@@ -1,4 +1,4 @@
-"""The stack's own KMS key: for Kubernetes Secrets, unless the team brings a key, and for log groups."""
+"""The stack's KMS key: for log groups, and for Kubernetes Secrets unless the team sets another key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from multiarch.nodes.model import Tags
 
 @dataclass(frozen=True, slots=True)
 class EncryptionArgs:
-    """``log_groups`` are names; ``keep_long`` gives a deleted key 30 days to be taken back instead of 7."""
+    """``log_groups`` are names; with ``keep_long`` a deleted key can be restored for 30 days instead of 7."""
 
     cluster: str
     tags: Tags
@@ -26,7 +26,7 @@ class EncryptionArgs:
 
 
 class Encryption(Component):
-    """A KMS key that is rotated every year, with an alias. ``key_arn`` is its ARN."""
+    """A KMS key with yearly rotation and an alias. ``key_arn`` is its ARN."""
 
     key_arn: pulumi.Output[str]
 

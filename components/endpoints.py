@@ -1,4 +1,4 @@
-"""VPC endpoints: AWS's services without a way over the internet."""
+"""VPC endpoints: access to AWS services without the internet."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from multiarch.nodes.model import Tags
 
 HTTPS = 443
 _SEVERAL = {"ecr": ("ecr.api", "ecr.dkr")}
-# S3 as a gateway costs nothing, and image layers come from S3.
+# A gateway endpoint for S3 is free, and image layers come from S3.
 _GATEWAYS = frozenset({"s3"})
-# Outside the partition aws these services' endpoints are named by the partition's own domain, the others' are not:
+# In China the endpoints of these services are named by the partition's domain, the others' are not:
 # https://docs.amazonaws.cn/en_us/vpc/latest/privatelink/aws-services-privatelink-support.html
 _OWN_DOMAIN_IN_CHINA = frozenset({"autoscaling", "ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "sqs", "sts"})
 
@@ -55,8 +55,8 @@ class Endpoints(Component):
         self.register_outputs({"services": services})
 
     def _security_group(self, args: EndpointsArgs) -> ec2.SecurityGroup:
-        # Rules stand in the group itself, so that one added by hand elsewhere is taken out again. No rule for the
-        # way out: an endpoint only answers.
+        # Rules are part of the group, so that a manually added rule is removed. No egress rule: an endpoint only
+        # answers.
         return ec2.SecurityGroup(
             "endpoints",
             name_prefix=self.prefix("endpoints", 100),
@@ -80,7 +80,7 @@ class Endpoints(Component):
             service,
             vpc_id=args.vpc_id,
             vpc_endpoint_type="Gateway",
-            # S3's gateway has the same name in all partitions' regions.
+            # S3's gateway has the same name in all partitions.
             service_name=pulumi.Output.concat("com.amazonaws.", args.account.region, f".{service}"),
             route_table_ids=list(args.route_table_ids),
             tags=self.tags(service),
@@ -105,6 +105,6 @@ class Endpoints(Component):
 
 
 def _name_prefix(service: str, partition: Sequence[str]) -> str:
-    """Begin an interface endpoint's name; ``partition`` is its name and its reversed domain."""
+    """The prefix of an interface endpoint's name; ``partition`` is its name and its reversed domain."""
     name, own_domain = partition
     return own_domain if name == "aws-cn" and service in _OWN_DOMAIN_IN_CHINA else "com.amazonaws"

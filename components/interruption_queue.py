@@ -1,4 +1,4 @@
-"""The queue from which Karpenter learns that an instance is about to go, and the rules that fill it."""
+"""The queue from which Karpenter learns of interruptions, and the EventBridge rules that fill it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from components.component import Component
 from multiarch.autoscaling.iam import INTERRUPTION_EVENTS, event_pattern, interruption_queue_policy, text
 from multiarch.nodes.model import Tags
 
-# Seconds: a spot instance is gone two minutes after its warning, so what is older than this is of no use.
+# Seconds: a spot instance ends two minutes after its warning, so older messages are useless.
 _RETENTION = 300
 
 
 @dataclass(frozen=True, slots=True)
 class InterruptionQueueArgs:
-    """``queue`` is the queue's own name, which Karpenter is given."""
+    """``queue`` is the queue's name, which Karpenter uses."""
 
     cluster: str
     tags: Tags
@@ -27,7 +27,7 @@ class InterruptionQueueArgs:
 
 
 class InterruptionQueue(Component):
-    """An SQS queue, encrypted, that only EventBridge and SQS may fill. ``resources`` is all of it."""
+    """An encrypted SQS queue to which only EventBridge and SQS may send. ``resources`` are all its resources."""
 
     name: pulumi.Output[str]
     arn: pulumi.Output[str]
@@ -44,7 +44,7 @@ class InterruptionQueue(Component):
             tags=self.tags("interruption"),
             opts=self.child("interruption"),
         )
-        # Known before the queue is there, so that a preview shows whom the policy lets in.
+        # Known before the queue exists, so that a preview shows its policy.
         self.arn = args.account.arn("sqs", args.queue)
         self.name = queue.name
         policy = sqs.QueuePolicy(

@@ -1,4 +1,4 @@
-"""Karpenter: CRDs, controller, and what they need in AWS; node class and pools come in a component of their own."""
+"""Karpenter: CRDs, controller, and what they need in AWS; EC2NodeClass and NodePools are in another component."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ REGISTRY = "oci://public.ecr.aws/karpenter"
 
 @dataclass(frozen=True, slots=True)
 class KarpenterArgs:
-    """What Karpenter is, and where.
+    """``controller_group`` is the managed node group that the controller runs on.
 
-    ``controller_group`` is the managed node group that the controller runs on. ``discovery`` are the tags by which
-    the stack's own subnets are found; the security group gets them here. ``ready`` is what the controller's pods need;
-    ``successor`` the autoscaler that takes over, where the stack leaves Karpenter.
+    ``discovery`` are the tags by which Karpenter finds the stack's subnets; the security group gets them here.
+    ``ready`` is what the controller's pods need; ``successor`` is the autoscaler that replaces Karpenter, or None.
     """
 
     plan: KarpenterPlan
@@ -53,8 +52,8 @@ class KarpenterArgs:
 class Karpenter(Component):
     """Karpenter and the capacity that it may buy.
 
-    Comes up as CRDs → controller → EC2NodeClass → NodePools, and goes in the reverse order: Karpenter itself has to
-    end its nodes, and objects with its finalizers would keep their CRDs for ever once it is gone.
+    Created as CRDs → controller → EC2NodeClass → NodePools, and deleted in the reverse order: Karpenter must terminate
+    its nodes, and without it objects with its finalizers would block the deletion of their CRDs.
     """
 
     def __init__(self, name: str, args: KarpenterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -109,8 +108,8 @@ class Karpenter(Component):
     def _charts(self, args: KarpenterArgs, queue: InterruptionQueue, role: KarpenterRole) -> pulumi.CustomResource:
         """Declare both releases.
 
-        CRDs have a chart of their own, because Helm never updates what lies in a chart's folder ``crds``. Both have
-        one version, and an upgrade brings the CRDs first, so that no controller meets objects older than itself.
+        CRDs have a separate chart, because Helm never updates a chart's folder ``crds``. Both charts have the same
+        version, and the CRDs are upgraded first, so that the controller never meets older CRDs.
         Source: https://karpenter.sh/docs/upgrading/upgrade-guide/#crd-upgrades
         """
         version = args.plan.chart_version
@@ -135,7 +134,7 @@ class Karpenter(Component):
         )
 
     def _discovery(self, args: KarpenterArgs) -> list[pulumi.Resource]:
-        """Tag the security group that EKS made; nothing else about it is ours."""
+        """Tag the security group that EKS created, which the stack does not manage otherwise."""
         return [
             ec2.Tag(
                 f"cluster-security-group-{key}",
@@ -156,11 +155,11 @@ def values(
     taints: Sequence[Taint],
     service_monitor: bool,
 ) -> Manifest:
-    """Return the controller chart's values; what it has right by itself is not repeated.
+    """Return the controller chart's values where they differ from its defaults.
 
-    ``queue`` is the interruption queue's name (not its ARN or URL): with a wrong key or value Karpenter would start,
-    and handle no interruption. ``node_group`` is the EKS name of the group that the controller runs on, ``taints``
-    what its pods have to tolerate. Source: the chart's values.yaml.
+    ``queue`` is the interruption queue's name (not its ARN or URL): with a wrong key or value Karpenter would start and
+    ignore interruptions. ``node_group`` is the EKS name of the group that the controller runs on, ``taints`` are those
+    that its pods must tolerate. Source: the chart's values.yaml.
     """
     spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
     return {
@@ -173,7 +172,7 @@ def values(
         "replicas": 2,
         "podDisruptionBudget": {"name": NAME, "maxUnavailable": 1},
         "priorityClassName": "system-cluster-critical",
-        # The node's resolver: coredns may be waiting for a node that only Karpenter can add.
+        # The node's resolver: coredns may wait for a node that only Karpenter can add.
         "dnsPolicy": "Default",
         "tolerations": kubernetes_api.system_tolerations(taints),
         "affinity": _affinity(node_group),
@@ -182,13 +181,13 @@ def values(
             {**spread, "topologyKey": "topology.kubernetes.io/zone"},
             {**spread, "topologyKey": "kubernetes.io/hostname"},
         ],
-        # Memory as much as is asked for, so that a full node does not take it away.
+        # The memory limit equals the request, so that a full node does not evict the pod.
         "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
     }
 
 
 def _affinity(node_group: pulumi.Input[str]) -> Manifest:
-    """Keep the controller off the nodes that it manages, and on the group that is there for it."""
+    """Keep the controller on its node group, and off the nodes that it manages."""
     own = [
         {"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"},
         {"key": "eks.amazonaws.com/nodegroup", "operator": "In", "values": [node_group]},
@@ -197,6 +196,6 @@ def _affinity(node_group: pulumi.Input[str]) -> Manifest:
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": own}]}
         },
-        # The chart's own rule would leave the second pod waiting for ever while the group has one node.
+        # The chart's default would leave the second pod pending while the group has one node.
         "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []},
     }

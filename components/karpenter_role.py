@@ -1,4 +1,4 @@
-"""The role of Karpenter's controller, with its six policies kept apart."""
+"""The role of Karpenter's controller, with six separate policies."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class KarpenterRole(Component):
     def _policy(self, name: str, document: pulumi.Output[str], role: iam.Role) -> iam.RolePolicyAttachment:
         """Declare one policy, and attach it.
 
-        Managed policies, because IAM allows 6,144 characters for each, and 10,240 for all that stand in a role.
+        Managed policies, because IAM allows 6,144 characters for each, but 10,240 for all inline policies of a role.
         Source: IAM user guide, "IAM and AWS STS quotas".
         """
         full = f"karpenter-{name}"

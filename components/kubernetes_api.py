@@ -1,6 +1,6 @@
-"""What is declared inside the cluster: objects and Helm releases, without the SDK's typed classes.
+"""Objects and Helm releases in the cluster, declared without the SDK's typed classes.
 
-The SDK's classes load the types of whole API groups, several megabytes for a handful of properties; the engine is sent
+The SDK's classes load the types of whole API groups, several megabytes for a handful of properties; the engine gets
 the same type and properties either way (a test compares them).
 """
 
@@ -16,9 +16,9 @@ from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
 
 NAMESPACE = "kube-system"
 _RELEASE = "kubernetes:helm.sh/v3:Release"
-# Seconds: images are pulled onto nodes that may have just started.
+# Seconds: nodes that just started pull images first.
 _TIMEOUT = 600
-# Helm keeps every revision as a Secret; ten are enough to go back.
+# Helm keeps every revision as a Secret; ten are enough for a rollback.
 _HISTORY = 10
 
 Manifest = Mapping[str, object]
@@ -28,7 +28,7 @@ Manifest = Mapping[str, object]
 class Chart:
     """A pinned chart. ``location`` is an ``oci://`` address, or a name in ``repository``, an ``https://`` address.
 
-    ``skip_crds`` leaves out what the chart has in its folder ``crds``, which Helm installs and never updates.
+    ``skip_crds`` leaves out the chart's folder ``crds``, which Helm installs and never updates.
     """
 
     location: str
@@ -38,18 +38,18 @@ class Chart:
 
 
 def declare_object(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
-    """Declare one object; ``manifest`` says ``apiVersion`` and ``kind``, its values may be outputs."""
+    """Declare one object; ``manifest`` has ``apiVersion`` and ``kind``, and its values may be outputs."""
     token = f"kubernetes:{manifest['apiVersion']}:{manifest['kind']}"
     return pulumi.CustomResource(token, name, props=dict(manifest), opts=opts)
 
 
 def declare_release(name: str, chart: Chart, values: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
-    """Declare a Helm release in ``kube-system``; the engine waits until what it installs is ready.
+    """Declare a Helm release in ``kube-system``; the engine waits until its objects are ready.
 
-    ``name`` is the release's too: nothing is replaced because a suffix changed.
+    ``name`` is also the release's name, without a suffix that could change.
     """
     props: dict[str, object] = {
-        # The provider tells by it that properties have the shape of its current release.
+        # Tells the provider that the properties have the form of its current version.
         "compat": "true",
         "chart": chart.location,
         "version": chart.version,
@@ -67,6 +67,6 @@ def declare_release(name: str, chart: Chart, values: Manifest, opts: pulumi.Reso
 
 
 def system_tolerations(taints: Iterable[Taint]) -> list[Mapping[str, str | int]]:
-    """What a controller tolerates that a cluster can't do without: nodes kept for such, and ``taints``, each once."""
+    """Tolerations of a critical controller: ``CriticalAddonsOnly`` and ``taints``, each once."""
     wanted = [CRITICAL_ADDONS, *(toleration_for(taint) for taint in taints)]
     return [each.as_dict() for each in dict.fromkeys(wanted)]

@@ -11,7 +11,7 @@ from multiarch.facts.ami_families import devices
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.user_data import render
 
-# The provider's and the engine's default tags stop at the template; these reach what is launched from it.
+# Default tags of the provider and engine apply to the template; these apply to what is launched from it.
 TAGGED_BY_LAUNCH = ("instance", "network-interface", "volume")
 
 
@@ -33,11 +33,11 @@ def declare(
         group.name,
         name_prefix=group.launch_template_prefix,
         description=f"{group.architecture} nodes of {group.name}",
-        # Only for people who launch from it by hand: both kinds of groups are given the version by number.
+        # Only for manual launches: both kinds of groups use a version number.
         update_default_version=True,
         image_id=_image(group, opts),
-        # A managed group names its types itself, and the API wants them in one place only; an Auto Scaling Group's
-        # overrides go before this one.
+        # A managed group has its own list of types, and the API refuses both; an Auto Scaling Group's overrides take
+        # precedence over this one.
         instance_type=group.instance_types[0].name if group.kind is NodeGroupKind.SELF_MANAGED else None,
         user_data=facts.apply(lambda cluster: encoded_user_data(group, cluster)),
         block_device_mappings=_disks(group),
@@ -45,7 +45,7 @@ def declare(
             http_endpoint="enabled",
             http_tokens="required",
             http_put_response_hop_limit=group.imds_hop_limit,
-            # Keys such as kubernetes.io/cluster/NAME are not allowed as metadata: instances would not start.
+            # Tag keys such as kubernetes.io/cluster/NAME are not allowed in metadata: instances would not start.
             instance_metadata_tags="disabled",
         ),
         iam_instance_profile=ec2.LaunchTemplateIamInstanceProfileArgs(arn=instance_profile_arn)
@@ -61,24 +61,24 @@ def declare(
 
 
 def encoded_user_data(group: NodeGroupPlan, cluster: ClusterFacts) -> str | None:
-    """User data in base64, as EC2's API wants it; None when the group needs none."""
+    """User data in base64, as EC2's API requires; None when the group needs none."""
     text = render(group, cluster)
     return base64.b64encode(text.encode()).decode() if text else None
 
 
 def _image(group: NodeGroupPlan, opts: pulumi.ResourceOptions) -> pulumi.Input[str] | None:
-    """The AMI: one that is written; for a self-managed group else today's recommended; None leaves it to EKS."""
+    """The configured AMI; else for a self-managed group the recommended one; None leaves the choice to EKS."""
     if group.ami.id is not None:
         return group.ami.id
     if group.case is not BootstrapCase.SELF_MANAGED:
         return None
     invoke = pulumi.InvokeOptions(parent=opts.parent)
-    # The parameters are public; ``value`` would make a secret of them.
+    # The parameters are public; ``value`` would be marked as a secret.
     return ssm.get_parameter_output(name=group.ami.ssm_parameter, opts=invoke).insecure_value
 
 
 def _disks(group: NodeGroupPlan) -> list[ec2.LaunchTemplateBlockDeviceMappingArgs]:
-    """The group's disk, and the system's own where the family keeps the two apart."""
+    """The group's disk, and a separate system disk for families that have one."""
     layout = devices(group.family)
     sizes = {layout.root: layout.root_gib, layout.node_storage: group.disk_size}
     return [

@@ -17,7 +17,7 @@ from multiarch.errors import Problem, StackError
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
 
-# EKS puts no control plane interface into these; they belong to regions with more zones than that.
+# EKS can't use these zones for the control plane; their regions have enough others.
 # Source: EKS user guide, "Amazon EKS networking requirements for VPC and subnets".
 ZONE_IDS_WITHOUT_EKS = ("cac1-az3", "use1-az3", "usw1-az2")
 
@@ -28,7 +28,7 @@ ANYWHERE = "0.0.0.0/0"
 class NetworkArgs:
     """``cluster`` is the cluster's name: subnets are tagged with it, so that load balancers find them.
 
-    ``node_tags`` go onto the private subnets of a new network, so that whoever launches nodes finds these.
+    ``node_tags`` are for the private subnets of a new network, so that Karpenter finds them.
     """
 
     cluster: str
@@ -41,8 +41,8 @@ class NetworkArgs:
 class Network(Component):
     """A VPC with its subnets.
 
-    ``ready`` holds what nodes need to reach AWS (routes, NAT gateways, endpoints): node groups depend on it, so that
-    they come after it and go before it. Nothing is declared of an existing network.
+    ``ready`` is what nodes need to reach AWS (routes, NAT gateways, endpoints): node groups depend on it, so that they
+    are created after it and deleted before it. Nothing is declared for an existing network.
     """
 
     vpc_id: pulumi.Output[str]
@@ -74,8 +74,10 @@ class Network(Component):
         if not group.zones:
             return self.private_subnet_ids
         if missing := sorted(set(group.zones) - set(self._named_zones)):
-            named = f"Named are {', '.join(self._named_zones)}." if self._named_zones else "It names none."
-            message = f"the network has no private subnet known to be in {', '.join(missing)}."
+            named = (
+                f"Its zones are {', '.join(self._named_zones)}." if self._named_zones else "Its zones have no names."
+            )
+            message = f"the network has no private subnet in {', '.join(missing)}."
             key = f"{group.key}.zones"
             raise StackError([Problem(rule="zone-without-subnet", key=key, message=message, hint=named)])
         named_subnets = zip(self._named_zones, self.private_subnet_ids, strict=True)
@@ -97,7 +99,7 @@ class Network(Component):
             opts=self.child("vpc"),
         )
         self.vpc_id = vpc.id
-        # AWS gives every VPC a group whose members may talk to one another; without rules nobody uses it by mistake.
+        # Every VPC has a default group whose members can reach each other; without rules it can't be used by mistake.
         ec2.DefaultSecurityGroup("default", vpc_id=vpc.id, tags=self.tags("default-closed"), opts=self.child("default"))
         gateway = ec2.InternetGateway(
             "internet", vpc_id=vpc.id, tags=self.tags("internet"), opts=self.child("internet")
@@ -105,34 +107,34 @@ class Network(Component):
         zones = self._zones(plan)
         public = self._subnets(args, [s for s in plan.subnets if s.public], zones)
         private = self._subnets(args, [s for s in plan.subnets if not s.public], zones)
-        table, ways = self._route_table("public", public)
-        ways.append(self._default_route("public", table, gateway=gateway))
-        nats = self._nats(plan.nat, public, ways)
+        table, routes = self._route_table("public", public)
+        routes.append(self._default_route("public", table, gateway=gateway))
+        nats = self._nats(plan.nat, public, routes)
         tables: list[ec2.RouteTable] = []
-        ready: list[pulumi.Resource] = [*ways, *nats]
+        ready: list[pulumi.Resource] = [*routes, *nats]
         for index, subnet in enumerate(private):
             name = f"private-{index}"
-            table, ways = self._route_table(name, [subnet])
+            table, routes = self._route_table(name, [subnet])
             if nats:
-                ways.append(self._default_route(name, table, nat=nats[min(index, len(nats) - 1)]))
+                routes.append(self._default_route(name, table, nat=nats[min(index, len(nats) - 1)]))
             tables.append(table)
-            ready += ways
+            ready += routes
         self._named_zones = plan.zones
         self.private_subnet_ids = [subnet.id for subnet in private]
         self.public_subnet_ids = [subnet.id for subnet in public]
         self.ready = (*ready, *self._endpoints(args, plan, vpc, private, tables))
 
     def _zones(self, plan: NewNetwork) -> list[pulumi.Output[str]]:
-        """Names of the zones: the plan's, or the region's first ones by name."""
+        """Names of the zones: the plan's, or the first ones of the region by name."""
         if plan.zones:
             return [pulumi.Output.from_input(zone) for zone in plan.zones]
         offered = aws.get_availability_zones_output(
-            # Local and Wavelength Zones have to be opted into, and EKS can't use them for its own interfaces.
+            # Local and Wavelength Zones need an opt-in, and EKS can't use them for the control plane.
             filters=[aws.GetAvailabilityZonesFilterArgs(name="opt-in-status", values=["opt-in-not-required"])],
             exclude_zone_ids=list(ZONE_IDS_WITHOUT_EKS),
             opts=pulumi.InvokeOptions(parent=self),
         ).names
-        # Sorted, because AWS promises no order, and a subnet that changes its zone is a new subnet.
+        # Sorted: AWS does not guarantee an order, and a subnet with another zone is a new subnet.
         return [offered.apply(partial(zone_at, index)) for index in range(plan.zone_count)]
 
     def _subnets(
@@ -144,7 +146,7 @@ class Network(Component):
                 vpc_id=self.vpc_id,
                 cidr_block=plan.cidr,
                 availability_zone=zones[plan.zone],
-                # Only NAT gateways and load balancers live in public subnets, and they bring their own addresses.
+                # Only NAT gateways and load balancers are in public subnets, and they have their own addresses.
                 map_public_ip_on_launch=False,
                 # Source: EKS user guide, "Subnet requirements for load balancers".
                 tags=self.tags(
@@ -161,15 +163,17 @@ class Network(Component):
         ]
 
     def _route_table(self, name: str, subnets: Sequence[ec2.Subnet]) -> tuple[ec2.RouteTable, list[pulumi.Resource]]:
-        """Declare a route table for some subnets; the list holds what ties them together."""
+        """Declare a route table for some subnets; the list holds its associations."""
         table = ec2.RouteTable(name, vpc_id=self.vpc_id, tags=self.tags(name), opts=self.child(name))
-        ties: list[pulumi.Resource] = []
+        associations: list[pulumi.Resource] = []
         for index, subnet in enumerate(subnets):
-            tie = name if len(subnets) == 1 else f"{name}-{index}"
-            ties.append(
-                ec2.RouteTableAssociation(tie, route_table_id=table.id, subnet_id=subnet.id, opts=self.child(tie))
+            association = name if len(subnets) == 1 else f"{name}-{index}"
+            associations.append(
+                ec2.RouteTableAssociation(
+                    association, route_table_id=table.id, subnet_id=subnet.id, opts=self.child(association)
+                )
             )
-        return table, ties
+        return table, associations
 
     def _default_route(
         self,
@@ -243,7 +247,7 @@ def zone_at(index: int, names: Sequence[str]) -> str:
                 rule="too-few-zones",
                 key="network.zones",
                 message=f"the region has {len(names)} availability zones for EKS.",
-                hint=f"Write zones: {len(names)} or less, or choose another region.",
+                hint=f"Set zones to {len(names)} or less, or choose another region.",
                 value=index + 1,
             )
         ]

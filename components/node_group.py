@@ -1,4 +1,4 @@
-"""A node group: an EKS managed one, or an Auto Scaling Group of the stack's own, each with its launch template."""
+"""A node group: an EKS managed node group, or a self-managed Auto Scaling Group, with its launch template."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ GROUP_TAG = "multiarch-eks/node-group"
 
 @dataclass(frozen=True, slots=True)
 class NodeGroupArgs:
-    """``ready`` holds what has to be there before the first node and until the last one is gone.
+    """``ready`` must exist before the first node and until the last one is gone.
 
-    ``autoscaler_tags`` are for the Auto Scaling Group alone: the cluster autoscaler finds the group by them, and
-    learns from them what a node would be like while there is none.
+    ``autoscaler_tags`` are for the Auto Scaling Group only: by them the cluster autoscaler finds the group, and knows
+    its nodes while there are none.
     """
 
     plan: NodeGroupPlan
@@ -45,8 +45,8 @@ class NodeGroupArgs:
 class NodeGroup(Component):
     """A node group of one architecture. ``group`` is the EKS node group or Auto Scaling Group itself.
 
-    ``auto_scaling_group`` is the Auto Scaling Group's name; of a managed group EKS makes it, None until it has.
-    ``resources`` are the group and the tags for the autoscaler that don't stand in it, for others to depend on.
+    ``auto_scaling_group`` is the Auto Scaling Group's name; for a managed group EKS creates it, and it is None until
+    then. ``resources`` are the group and separate tags for the autoscaler, for others to depend on.
     """
 
     plan: NodeGroupPlan
@@ -90,12 +90,12 @@ class NodeGroup(Component):
         Raises TypeError for a self-managed group, which EKS does not know.
         """
         if not isinstance(self.group, eks.NodeGroup):
-            raise TypeError(f"{self.plan.name} is no managed node group")
+            raise TypeError(f"{self.plan.name} is not a managed node group")
         return self.group.node_group_name
 
     def _managed(self, args: NodeGroupArgs, template: ec2.LaunchTemplate, found_by: dict[str, str]) -> eks.NodeGroup:
         plan = args.plan
-        # With an image of its own in the launch template the API refuses these three.
+        # With an AMI in the launch template the API refuses these three.
         eks_image = plan.case is BootstrapCase.EKS
         return eks.NodeGroup(
             plan.name,
@@ -126,7 +126,7 @@ class NodeGroup(Component):
             opts=self.child(
                 plan.name,
                 depends_on=(*args.ready, *args.role.ready),
-                # After creation the number of nodes is an autoscaler's business.
+                # After creation an autoscaler controls the number of nodes.
                 ignore_changes=["scalingConfig.desiredSize"],
             ),
         )
@@ -144,11 +144,11 @@ class NodeGroup(Component):
             max_size=plan.sizes.maximum,
             vpc_zone_identifiers=list(args.subnet_ids),
             health_check_type="EC2",
-            # Replaces a spot instance when EC2 warns that it may be taken back, not only once it is gone.
+            # Replaces a spot instance when EC2 recommends it, not only after the interruption.
             capacity_rebalance=spot,
             mixed_instances_policy=_instances(plan, template),
             instance_refresh=autoscaling.GroupInstanceRefreshArgs(
-                # A change of the launch template's version starts it; no other trigger is wanted.
+                # A new version of the launch template starts it; no other trigger is needed.
                 strategy="Rolling",
                 preferences=autoscaling.GroupInstanceRefreshPreferencesArgs(
                     min_healthy_percentage=min_healthy_percentage(plan)
@@ -159,7 +159,7 @@ class NodeGroup(Component):
                 for key, value in self.tags(plan.name, marks).items()
             ]
             + [
-                # Of no use on an instance, which has room for 50 tags.
+                # Not needed on instances, which allow 50 tags.
                 autoscaling.GroupTagArgs(key=key, value=value, propagate_at_launch=False)
                 for key, value in args.autoscaler_tags
             ],
@@ -167,11 +167,11 @@ class NodeGroup(Component):
         )
 
     def _autoscaler_tags(self, args: NodeGroupArgs) -> list[autoscaling.Tag]:
-        """Tag the Auto Scaling Group that EKS made: a managed group's own tags don't reach it.
+        """Tag the Auto Scaling Group that EKS created: the tags of a managed group are not copied to it.
 
         Source: EKS user guide, "Simplify node lifecycle with managed node groups".
         """
-        name = self.auto_scaling_group.apply(_made)
+        name = self.auto_scaling_group.apply(_required)
         return [
             autoscaling.Tag(
                 f"{args.plan.name}-{key}",
@@ -184,10 +184,10 @@ class NodeGroup(Component):
 
 
 def min_healthy_percentage(plan: NodeGroupPlan) -> int:
-    """How much of the group stays in service during an instance refresh, in percent.
+    """The percentage of the group that stays in service during an instance refresh.
 
-    A number of nodes is counted against the largest size, so that at no size more nodes than that are replaced at
-    once; at 100 the refresh takes one node at a time. Source: EC2 Auto Scaling user guide, "Understand the default
+    A number of nodes is converted with the maximum size, so that no smaller size replaces more nodes at once; at 100
+    the refresh takes one node at a time. Source: EC2 Auto Scaling user guide, "Understand the default
     values for an instance refresh".
     """
     if plan.update.max_unavailable_percentage is not None:
@@ -196,7 +196,7 @@ def min_healthy_percentage(plan: NodeGroupPlan) -> int:
 
 
 def _instances(plan: NodeGroupPlan, template: ec2.LaunchTemplate) -> autoscaling.GroupMixedInstancesPolicyArgs:
-    """Which types, in order of preference, and how they are bought."""
+    """The instance types in order of preference, and how they are bought."""
     spot = plan.capacity_type is CapacityType.SPOT
     return autoscaling.GroupMixedInstancesPolicyArgs(
         launch_template=autoscaling.GroupMixedInstancesPolicyLaunchTemplateArgs(
@@ -218,17 +218,17 @@ def _instances(plan: NodeGroupPlan, template: ec2.LaunchTemplate) -> autoscaling
 
 
 def _first_auto_scaling_group(resources: object) -> str | None:
-    """The name of the one Auto Scaling Group behind a managed group, out of its ``resources``."""
+    """The name of a managed group's Auto Scaling Group, from its ``resources``."""
     for entry in resources if isinstance(resources, list) else []:
         for group in getattr(entry, "autoscaling_groups", None) or []:
             return str(group.name)
     return None
 
 
-def _made(auto_scaling_group: str | None) -> str:
-    """Insist on what EKS tells of every active group: without its tags the autoscaler would never see it."""
+def _required(auto_scaling_group: str | None) -> str:
+    """Refuse a missing name: without its tags the autoscaler would not find the group."""
     if not auto_scaling_group:
         raise OutsideError(
-            "EKS names no Auto Scaling Group of a node group.", hint="Run pulumi refresh, and try again."
+            "EKS returned no Auto Scaling Group for a node group.", hint="Run pulumi refresh, and try again."
         )
     return auto_scaling_group

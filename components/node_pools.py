@@ -1,4 +1,4 @@
-"""What Karpenter may launch: one EC2NodeClass, and the NodePools in the order that the plan gives them."""
+"""What Karpenter may launch: one EC2NodeClass, and the NodePools of the plan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manif
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.nodes.model import Tags
 
-# A node goes when its pods have left, and these may have disruption budgets of their own.
+# A node is deleted once its pods are evicted, and they may have disruption budgets.
 DRAIN_WITHIN = "30m"
 
 
@@ -22,9 +22,9 @@ DRAIN_WITHIN = "30m"
 class NodePoolsArgs:
     """``role`` is the name of the role that nodes run under.
 
-    ``ready`` is what has to be there before the first node is launched and until the last one is gone: controller,
-    rights, and the tags by which subnets and security group are found. ``closed_after`` is what has to be there before
-    a migration closes the pools: without it nobody would add a node meanwhile.
+    ``ready`` must exist before the first node is launched and until the last one is gone: controller, permissions, and
+    the tags by which Karpenter finds subnets and the security group. ``closed_after`` must exist before a migration
+    closes the pools, so that one autoscaler can always add nodes.
     """
 
     node_class: NodeClassPlan
@@ -38,14 +38,14 @@ class NodePoolsArgs:
 
 
 class NodePools(Component):
-    """An EC2NodeClass and its NodePools. The pools go first: the class waits until no node of it is left."""
+    """An EC2NodeClass and its NodePools. The pools are deleted first: the class waits until it has no nodes."""
 
     def __init__(self, name: str, args: NodePoolsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare class and pools."""
         super().__init__("NodePools", name, cluster=args.cluster, tags=args.tags, opts=opts)
         node_class = kubernetes_api.declare_object(
             args.node_class.name,
-            # Karpenter adds tags of its own: NodePool, NodeClaim, and the node's name as ``Name``.
+            # Karpenter adds further tags: NodePool, NodeClaim, and the node's name as ``Name``.
             node_class_manifest(
                 args.node_class,
                 cluster=args.cluster,

@@ -1,4 +1,4 @@
-"""The role that nodes run under: join the cluster, pull images, answer SSM Session Manager; nothing else."""
+"""The role of nodes: join the cluster, pull images, use SSM Session Manager; nothing else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from components.account import Account
 from components.component import Component
 from multiarch.nodes.model import NodeGroupKind, Tags
 
-# Source: EKS user guide, "Amazon EKS node IAM role"; the last one is how people reach a node, as there is no SSH.
+# Source: EKS user guide, "Amazon EKS node IAM role"; the last one is for access to nodes, which have no SSH.
 MANAGED_POLICIES = (
     "AmazonEKSWorkerNodePolicy",
     "AmazonEKS_CNI_Policy",
@@ -25,7 +25,7 @@ MANAGED_POLICIES = (
 class NodeRoleArgs:
     """``kind`` is that of the groups, or None for nodes that Karpenter launches.
 
-    ``session_log_group`` is the log group that SSM sessions are written to, or None.
+    ``session_log_group`` is the log group of SSM sessions, or None.
     """
 
     cluster: str
@@ -37,11 +37,11 @@ class NodeRoleArgs:
 
 
 class NodeRole(Component):
-    """A role for all nodes that come up in one way.
+    """A role for all managed groups, all self-managed groups, or all nodes of Karpenter.
 
-    The ways don't share a role: EKS makes the access entry of a managed group's role itself, and takes it away with
-    the last managed group; others' have to be declared. ``instance_profile_arn`` is set for self-managed groups;
-    Karpenter makes profiles itself. ``ready`` holds what a node needs before it starts and until it is gone.
+    They don't share a role: EKS creates the access entry of a managed group's role itself, and deletes it with the last
+    managed group; the others must be declared. ``instance_profile_arn`` is set for self-managed groups; Karpenter
+    creates profiles itself. ``ready`` is what a node needs before it starts and until it is gone.
     """
 
     role_arn: pulumi.Output[str]
@@ -50,7 +50,7 @@ class NodeRole(Component):
     ready: tuple[pulumi.Resource, ...]
 
     def __init__(self, name: str, args: NodeRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare the role and its policies; where EKS does not, also access entry and instance profile."""
+        """Declare the role and its policies, and access entry and instance profile where EKS does not create them."""
         super().__init__("NodeRole", name, cluster=args.cluster, tags=args.tags, opts=opts)
         which = f"in {args.kind} groups" if args.kind else "that Karpenter launches"
         role = iam.Role(

@@ -1,12 +1,12 @@
-"""The whole platform of one stack, in the order in which it comes up; it goes down in the reverse order.
+"""The platform of one stack, in the order of its creation; it is deleted in the reverse order.
 
 network, key, log groups → cluster → vpc-cni, kube-proxy, Pod Identity agent → node groups → coredns, EBS CSI driver
 → StorageClass, cluster autoscaler, Karpenter (CRDs → controller → EC2NodeClass → NodePools)
 
-Add-ons whose pods run on nodes, the StorageClass and the autoscalers go before the nodes, so that nothing waits for a
-pod that can't be placed; Karpenter's nodes go while its controller is there to end them and to clear the finalizers
-that its CRDs would wait for; node groups go while their roles, routes and the pods' network are still there, so that
-nodes can leave; the log group goes after the cluster, which would make it again.
+Add-ons whose pods run on nodes, the StorageClass and the autoscalers are deleted before the nodes, so that no deletion
+waits for a pod without a node; Karpenter's nodes are deleted while its controller can terminate them and remove the
+finalizers that its CRDs would wait for; node groups while their roles, routes and pod network still exist, so that
+nodes can drain; the log group after the cluster, which would create it again.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ __all__ = ["Platform", "PlatformArgs"]
 
 @dataclass(frozen=True, slots=True)
 class PlatformArgs:
-    """The plan says everything."""
+    """The plan of the stack."""
 
     plan: Plan
 
 
 class NodeGroupOutput(TypedDict):
-    """What the stack's output says about one node group. ``amiType`` is ``CUSTOM`` with an image of the team's own."""
+    """The stack's output about one node group. ``amiType`` is ``CUSTOM`` with a custom AMI."""
 
     architecture: str
     kind: str
@@ -60,7 +60,7 @@ class NodeGroupOutput(TypedDict):
 
 
 class Platform(Component):
-    """A network, an EKS cluster, its node groups and add-ons, and the way in."""
+    """A network, an EKS cluster with node groups and add-ons, and access to both."""
 
     control_plane: ControlPlane
     kubeconfig: pulumi.Output[str]
@@ -120,13 +120,13 @@ class Platform(Component):
         self.register_outputs({"kubeconfig": self.kubeconfig})
 
     def exports(self) -> dict[str, pulumi.Input[object]]:
-        """What the stack exports, by name. None of it is secret: the kubeconfig holds no token."""
+        """The stack's outputs, by name. None is secret: the kubeconfig holds no token."""
         return {
             "cluster": {"name": self.control_plane.name, "version": self.control_plane.version},
             "kubeconfig": self.kubeconfig,
             "nodeGroups": self.node_groups,
             "sessions": self.sessions,
-            # Without file and line: those move when somebody writes a comment, and nothing of the stack has changed.
+            # Without file and line, which change with every comment in the file.
             "warnings": [str(replace(warning, file=None, line=None)) for warning in self._plan.warnings],
         }
 
@@ -160,13 +160,13 @@ class Platform(Component):
                 account=account,
                 ready=ready,
             ),
-            # Deletion protection of EKS alone would let a destroy take the nodes before it is refused. These are what
-            # goes before the nodes, and they change in place.
+            # With only EKS's deletion protection a destroy would delete the nodes before it is refused. These add-ons
+            # are deleted before the nodes, and are updated in place.
             opts=self.child(name, protect=plan.cluster.deletion_protection and not before_nodes),
         )
 
     def _roles(self, account: Account) -> dict[NodeGroupKind, NodeRole]:
-        """One role for each kind of node group that the plan has."""
+        """One role for each kind of node group in the plan."""
         plan = self._plan
         kinds = sorted({group.kind for group in plan.node_groups})
         return {
@@ -210,7 +210,7 @@ class Platform(Component):
     def _in_the_cluster(
         self, account: Account, groups: Mapping[str, NodeGroup], ready: Sequence[pulumi.Resource]
     ) -> None:
-        """Declare what the Kubernetes API is needed for; ``ready`` are nodes and add-ons."""
+        """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons."""
         plan = self._plan
         autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
         if not (plan.storage_class or autoscaler or karpenter):
@@ -240,7 +240,7 @@ class Platform(Component):
         provider: pulumi.ProviderResource,
         ready: Sequence[pulumi.Resource],
     ) -> pulumi.Resource:
-        """Declare the cluster autoscaler; the result is its release."""
+        """Declare the cluster autoscaler and return its release."""
         plan = self._plan
         declared = ClusterAutoscaler(
             "cluster-autoscaler",
@@ -290,12 +290,12 @@ class Platform(Component):
         )
 
     def _discovery(self) -> Tags:
-        """Return the tags by which Karpenter finds subnets and security groups; none without Karpenter."""
+        """The tags by which Karpenter finds subnets and security groups; none without Karpenter."""
         return discovery_tags(self._plan.cluster.name) if self._plan.autoscaling.karpenter else ()
 
 
 def _session(cluster: str, group: str, known: Sequence[str]) -> str:
-    """The shell line for one group; ``known`` is the session document's name and the region."""
+    """The shell command for one group; ``known`` is the session document's name and the region."""
     document, region = known
     return access.session_command(cluster=cluster, group=group, document=document, region=region)
 

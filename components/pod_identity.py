@@ -1,4 +1,4 @@
-"""Roles that pods run under, by EKS Pod Identity: one role for one service account of one cluster."""
+"""Roles of pods, by EKS Pod Identity: one role for one service account of one cluster."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def associate(
     service_account: str,
     rights: Sequence[pulumi.Resource],
 ) -> eks.PodIdentityAssociation:
-    """Give the pods the role. ``rights`` are its policies, so that no pod has credentials that allow nothing yet."""
+    """Give the pods the role. ``rights`` are its policies, which must exist before a pod gets credentials."""
     return eks.PodIdentityAssociation(
         name,
         cluster_name=cluster_name,

@@ -1,4 +1,4 @@
-"""IAM and KMS policy documents: each grants what one part needs and nothing else."""
+"""IAM and KMS policy documents, each with the least permissions for one purpose."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def document(statements: Sequence[Statement]) -> pulumi.Output[str]:
 
 
 def assumed_by_service(service: pulumi.Input[str], sid: str) -> pulumi.Output[str]:
-    """Trust in one AWS service, such as ``ec2.amazonaws.com``."""
+    """Trust policy for an AWS service, such as ``ec2.amazonaws.com``."""
     return document([{"Sid": sid, "Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}])
 
 
 def assumed_by_pods(*, cluster: str, namespace: str, service_account: str) -> pulumi.Output[str]:
-    """Trust in EKS Pod Identity, for one service account of one cluster alone.
+    """Trust policy for EKS Pod Identity, for one service account of one cluster.
 
-    Pod Identity puts cluster, namespace and service account into the request as session tags, which is why
-    ``sts:TagSession`` is needed. Source: EKS user guide, "Create IAM role with trust policy required by EKS Pod
+    Pod Identity adds cluster, namespace and service account to the request as session tags, which needs
+    ``sts:TagSession``. Source: EKS user guide, "Create IAM role with trust policy required by EKS Pod
     Identity".
     """
     wanted = {
@@ -49,10 +49,10 @@ def assumed_by_pods(*, cluster: str, namespace: str, service_account: str) -> pu
 
 
 def key_policy(account: Account, log_groups: Sequence[pulumi.Input[str]]) -> pulumi.Output[str]:
-    """Who may use the stack's KMS key: whoever IAM allows to, and CloudWatch Logs for these log groups (ARNs) alone.
+    """The stack's KMS key policy: IAM decides, and CloudWatch Logs may use the key for these log groups (ARNs) only.
 
-    The first statement gives no rights by itself: it lets the account's IAM policies decide, without it nobody could
-    ever change the key again. EKS needs none of its own, it uses a grant of the principal that creates the cluster.
+    The first statement grants nothing by itself: it enables the account's IAM policies, without which the key could
+    never be changed again. EKS needs no statement: it uses a grant of the principal that creates the cluster.
     Source: CloudWatch Logs user guide, "Encrypt log data in CloudWatch Logs using AWS KMS".
     """
     root = pulumi.Output.concat("arn:", account.partition, ":iam::", account.id, ":root")
@@ -75,7 +75,7 @@ def key_policy(account: Account, log_groups: Sequence[pulumi.Input[str]]) -> pul
 
 
 def session_logs(account: Account, log_group: str) -> pulumi.Output[str]:
-    """What the SSM agent on a node needs to write sessions into one log group.
+    """What the SSM agent on a node needs to log sessions to one log group.
 
     ``DescribeLogGroups`` can't be limited to one group: the agent lists to see whether the group is encrypted.
     Source: Systems Manager user guide, "Create a custom IAM role for Session Manager".

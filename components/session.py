@@ -1,4 +1,4 @@
-"""How people reach a node: SSM Session Manager, with preferences of the stack's own and a log of what was done."""
+"""Access to nodes: SSM Session Manager, with the stack's preferences and a log of sessions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SessionArgs:
 class Session(Component):
     """A session document and, where sessions are logged, their log group.
 
-    ``document_name`` goes into ``aws ssm start-session --document-name``. ``ready`` is what nodes write to.
+    ``document_name`` is for ``aws ssm start-session --document-name``. ``ready`` is what nodes write to.
     """
 
     document_name: pulumi.Output[str]
@@ -64,7 +64,7 @@ class Session(Component):
 
 
 def preferences(plan: SessionPlan, cluster: str) -> str:
-    """The session document's content as JSON with sorted keys; empty strings are how the schema says "not set".
+    """The session document's content as JSON with sorted keys; an empty string means "not set".
 
     Source: Systems Manager user guide, "Session document schema".
     """

@@ -27,8 +27,7 @@ class DefaultStorageClassArgs:
 class DefaultStorageClass(Component):
     """StorageClass ``gp3``, the default of the cluster.
 
-    A volume is made where its pod was scheduled (``WaitForFirstConsumer``), so that zone and architecture of the node
-    are settled first.
+    A volume is created where its pod was scheduled (``WaitForFirstConsumer``), after the node's zone is known.
     """
 
     def __init__(self, name: str, args: DefaultStorageClassArgs, opts: pulumi.ResourceOptions | None = None) -> None:

@@ -18,8 +18,6 @@ from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 from multiarch.yaml_text.events import YamlError
 from multiarch.yaml_text.reader import only_document
 
-CONFIG_MAP = "cluster-autoscaler-priority-expander"
-CONFIG_KEY = "priorities"
 PRIORITIES = (90, 70, 50, 30)
 """By position in the order of capacities, with room between them for priorities that teams set."""
 UNORDERED_PRIORITY = 10
@@ -83,16 +81,6 @@ def priorities_text(priorities: Sequence[Priority]) -> str:
         quoted = sorted(row.regex.replace("'", "''") for row in priorities if row.priority == priority)
         lines += [f"  - '{regex}'" for regex in quoted]
     return "".join(f"{line}\n" for line in lines)
-
-
-def config_map(priorities: Sequence[Priority], namespace: str) -> Mapping[str, object]:
-    """Return the ConfigMap as a manifest; it belongs in the autoscaler's namespace."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": CONFIG_MAP, "namespace": namespace},
-        "data": {CONFIG_KEY: priorities_text(priorities)},
-    }
 
 
 def choose(priorities_yaml: str | None, asg_names: Sequence[str]) -> tuple[str, ...]:

@@ -19,10 +19,6 @@ def preferring(architecture: Architecture) -> tuple[Capacity, ...]:
     )
 
 
-DEFAULT_ORDER = preferring(Architecture.ARM64)
-"""arm64-spot, arm64-on-demand, amd64-spot, amd64-on-demand."""
-
-
 def parse_capacity(text: str) -> Capacity:
     """Read ``arm64-spot``. Raises ValueError for any other text."""
     architecture, _, capacity_type = text.partition("-")

@@ -14,13 +14,12 @@ from multiarch.autoscaling.expander import (
     CORDONED_PRIORITY,
     RegexError,
     choose,
-    config_map,
     group_regex,
     plan_priorities,
     priorities_text,
 )
 from multiarch.autoscaling.model import Capacity, Priority
-from multiarch.autoscaling.order import DEFAULT_ORDER, parse_capacity
+from multiarch.autoscaling.order import parse_capacity, preferring
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from tests.nodes.builders import node_group
@@ -93,6 +92,7 @@ def test_the_expander_keeps_exactly_the_groups_of_the_most_wanted_kind(
     assert choose(priorities_text(priorities), names) == wanted
 
 
+DEFAULT_ORDER = preferring(Architecture.ARM64)
 API = group("api", "shop-dev", NodeGroupKind.MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64)
 A = group("a", "shop-dev", NodeGroupKind.MANAGED, CapacityType.ON_DEMAND, Architecture.ARM64)
 B = group("b", "shop-dev", NodeGroupKind.MANAGED, CapacityType.ON_DEMAND, Architecture.AMD64)
@@ -170,12 +170,6 @@ def test_the_map_is_yaml_of_priorities_and_expressions_the_highest_first() -> No
     text = priorities_text(rows)
     assert YAML(typ="safe", pure=True).load(text) == {90: ["^a$"], 10: ["^b$", "^it's$"]}
     assert text.index("90:") < text.index("10:")
-    assert config_map(rows, "kube-system") == {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "cluster-autoscaler-priority-expander", "namespace": "kube-system"},
-        "data": {"priorities": text},
-    }
 
 
 def test_written_priorities_replace_derived_ones_and_cordoned_groups_come_last() -> None:

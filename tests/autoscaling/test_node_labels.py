@@ -12,7 +12,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type
 from multiarch.nodes.model import BootstrapCase, CapacityType
 from tests.components.autoscaled import KARPENTER
-from tests.nodes.builders import Wishes, node_group
+from tests.nodes.builders import GroupOptions, node_group
 
 KUBERNETES = {
     "beta.kubernetes.io/arch": "arm64",
@@ -27,7 +27,7 @@ KUBERNETES = {
     "topology.kubernetes.io/zone": "eu-west-1a",
 }
 """What the kubelet and AWS's cloud provider set, on every node."""
-OWN = Wishes(labels=(("example.com/tier", "batch"),))
+OWN = GroupOptions(labels=(("example.com/tier", "batch"),))
 
 
 def of_group(case: BootstrapCase, **more: str) -> NodeLabels:

@@ -9,7 +9,7 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type
 from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind
-from tests.nodes.builders import Wishes, node_group
+from tests.nodes.builders import GroupOptions, node_group
 from tests.stack.words import plan
 
 # Spelled out here, letter by letter: a mistyped key means that a group at zero never grows.
@@ -19,11 +19,11 @@ CAPACITY = "k8s.io/cluster-autoscaler/node-template/label/eks.amazonaws.com/capa
 STORAGE = "k8s.io/cluster-autoscaler/node-template/resources/ephemeral-storage"
 GPU = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"
 NEURON = "k8s.io/cluster-autoscaler/node-template/resources/aws.amazon.com/neuron"
-WISHES = Wishes(labels=(("example.com/tier", "batch"),), taints=("arch=arm64:NoSchedule", "empty:NoExecute"))
+OPTIONS = GroupOptions(labels=(("example.com/tier", "batch"),), taints=("arch=arm64:NoSchedule", "empty:NoExecute"))
 
 
 def test_a_managed_group_tells_labels_taints_disk_and_capacity_type() -> None:
-    group = node_group(AmiFamily.AL2023, BootstrapCase.EKS, Architecture.ARM64, WISHES)
+    group = node_group(AmiFamily.AL2023, BootstrapCase.EKS, Architecture.ARM64, OPTIONS)
     assert dict(autoscaler_tags(replace(group, capacity_type=CapacityType.SPOT), "shop-dev")) == {
         "k8s.io/cluster-autoscaler/enabled": "true",
         "k8s.io/cluster-autoscaler/shop-dev": "owned",
@@ -36,7 +36,7 @@ def test_a_managed_group_tells_labels_taints_disk_and_capacity_type() -> None:
 
 
 def test_a_self_managed_group_has_no_label_of_eks() -> None:
-    group = node_group(AmiFamily.AL2023, BootstrapCase.SELF_MANAGED, Architecture.ARM64, WISHES)
+    group = node_group(AmiFamily.AL2023, BootstrapCase.SELF_MANAGED, Architecture.ARM64, OPTIONS)
     assert group.kind is NodeGroupKind.SELF_MANAGED
     assert CAPACITY not in dict(autoscaler_tags(group, "shop-dev"))
 

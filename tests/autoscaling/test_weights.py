@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.autoscaling.model import Capacity
-from multiarch.autoscaling.order import DEFAULT_ORDER, parse_capacity, preferring, rank
+from multiarch.autoscaling.order import parse_capacity, preferring, rank
 from multiarch.autoscaling.weights import MAX_POOLS, PoolDraft, cordon, weigh
 from multiarch.facts.architectures import Architecture
 from multiarch.stack.autoscaling import autoscaling_spec
 from multiarch.stack.schema.autoscaling import Autoscaling
 
+DEFAULT_ORDER = preferring(Architecture.ARM64)
 SPEC = autoscaling_spec(Autoscaling()).karpenter.pools[0]
 
 

@@ -20,7 +20,8 @@ from multiarch.autoscaling.model import (
     Requirement,
     ScaleDown,
 )
-from multiarch.autoscaling.order import DEFAULT_ORDER, parse_capacity
+from multiarch.autoscaling.order import parse_capacity, preferring
+from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type
 from multiarch.facts.taints import parse_taint
 from tests.components.declared import World
@@ -117,7 +118,7 @@ def autoscaling(*, cluster_autoscaler: bool = False, karpenter: bool = False) ->
     use = Autoscaler.CLUSTER_AUTOSCALER if cluster_autoscaler else Autoscaler.NONE
     return AutoscalingPlan(
         use=Autoscaler.KARPENTER if karpenter else use,
-        order=DEFAULT_ORDER,
+        order=preferring(Architecture.ARM64),
         cluster_autoscaler=CLUSTER_AUTOSCALER if cluster_autoscaler else None,
         karpenter=KARPENTER if karpenter else None,
     )

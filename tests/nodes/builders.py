@@ -30,7 +30,7 @@ INSTANCE_TYPES = MappingProxyType({Architecture.AMD64: "m7i.large", Architecture
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class GroupOptions:
     """What a test wants of a node group; all the rest follows from family, case and architecture."""
 
     labels: tuple[tuple[str, str], ...] = ()
@@ -44,10 +44,10 @@ def node_group(
     family: AmiFamily = AmiFamily.AL2023,
     case: BootstrapCase = BootstrapCase.SELF_MANAGED,
     architecture: Architecture = Architecture.ARM64,
-    wishes: Wishes | None = None,
+    options: GroupOptions | None = None,
 ) -> NodeGroupPlan:
-    """A plan of one group, ``batch``, on one instance type. Max pods count as written when ``wishes`` has them."""
-    wishes = wishes or Wishes()
+    """A plan of one group, ``batch``, on one instance type. Max pods count as written when ``options`` has them."""
+    options = options or GroupOptions()
     image = choose_ami_type(family, architecture, Accelerator.NONE)
     return NodeGroupPlan(
         path=("nodeGroups", "batch"),
@@ -66,23 +66,23 @@ def node_group(
         ),
         capacity_type=CapacityType.ON_DEMAND,
         sizes=Sizes(1, 1, 3),
-        labels=tuple(sorted(wishes.labels)),
-        taints=tuple(sorted(t if isinstance(t, Taint) else parse_taint(t) for t in wishes.taints)),
-        max_pods=29 if wishes.max_pods is None else wishes.max_pods,
-        max_pods_written=wishes.max_pods is not None,
+        labels=tuple(sorted(options.labels)),
+        taints=tuple(sorted(t if isinstance(t, Taint) else parse_taint(t) for t in options.taints)),
+        max_pods=29 if options.max_pods is None else options.max_pods,
+        max_pods_written=options.max_pods is not None,
         disk_size=50,
         imds_hop_limit=1,
         update=Update(1, None, force=False),
         zones=(),
-        pre_bootstrap=wishes.pre_bootstrap,
-        kubelet_extra_args=wishes.kubelet_extra_args,
+        pre_bootstrap=options.pre_bootstrap,
+        kubelet_extra_args=options.kubelet_extra_args,
         derived=(),
     )
 
 
-def usual_wishes(family: AmiFamily, case: BootstrapCase, architecture: Architecture) -> Wishes:
+def usual_options(family: AmiFamily, case: BootstrapCase, architecture: Architecture) -> GroupOptions:
     """As much as a family can do in a case: labels, the arm64 taint, max pods, a script and a flag."""
-    wishes = Wishes(
+    options = GroupOptions(
         labels=(("team", "checkout"), ("example.com/tier", "batch")),
         taints=("arch=arm64:NoSchedule",) if architecture is Architecture.ARM64 else (),
         max_pods=58,
@@ -90,7 +90,7 @@ def usual_wishes(family: AmiFamily, case: BootstrapCase, architecture: Architect
         kubelet_extra_args=("--image-gc-high-threshold=70",),
     )
     if family is AmiFamily.BOTTLEROCKET:
-        return replace(wishes, pre_bootstrap="", kubelet_extra_args=())
+        return replace(options, pre_bootstrap="", kubelet_extra_args=())
     if family is AmiFamily.AL2 and case is BootstrapCase.EKS:
-        return replace(wishes, max_pods=None, kubelet_extra_args=())
-    return wishes
+        return replace(options, max_pods=None, kubelet_extra_args=())
+    return options

@@ -213,7 +213,7 @@ def test_a_fault_after_the_cluster_is_known_ends_the_run_and_is_told_once(
         return {**known(*args), "certificateAuthority": {"data": ""}}
 
     monkeypatch.setattr(marked_values, "cluster", without_authority)
-    with pytest.raises(OutsideError, match="nothing of the cluster's certificate authority"):
+    with pytest.raises(OutsideError, match="EKS returned no certificate authority"):
         declare(plan())
     gc.collect()
     assert not [record for record in caplog.records if record.name == "asyncio"]

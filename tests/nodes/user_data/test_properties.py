@@ -15,7 +15,7 @@ from multiarch.facts.taints import Effect, Taint
 from multiarch.nodes.model import BootstrapCase, ClusterFacts
 from multiarch.nodes.user_data import kubelet_flag_fault, render, restricted_label
 from multiarch.nodes.user_data.script import runnable
-from tests.nodes.builders import Wishes, node_group
+from tests.nodes.builders import GroupOptions, node_group
 from tests.nodes.user_data import reading
 
 names = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,20}[A-Za-z0-9])?", fullmatch=True)
@@ -38,8 +38,8 @@ clusters = st.builds(ClusterFacts, printable, printable, printable, st.just("10.
 bounded = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def wishes(labels: dict[str, str], taints: list[Taint], script: str = "", flags: tuple[str, ...] = ()) -> Wishes:
-    return Wishes(tuple(labels.items()), tuple(taints), None, script, flags)
+def options(labels: dict[str, str], taints: list[Taint], script: str = "", flags: tuple[str, ...] = ()) -> GroupOptions:
+    return GroupOptions(tuple(labels.items()), tuple(taints), None, script, flags)
 
 
 def as_read(taints: list[Taint]) -> list[dict[str, str]]:
@@ -55,7 +55,7 @@ def test_the_strategies_write_what_the_schema_takes(key: str, value: str) -> Non
 @given(script=scripts, family=st.sampled_from([AmiFamily.AL2, AmiFamily.AL2023]))
 def test_any_script_comes_through_the_archive(script: str, family: AmiFamily) -> None:
     text = render(
-        node_group(family, BootstrapCase.EKS, wishes=Wishes(pre_bootstrap=script)), ClusterFacts("", "", "", "")
+        node_group(family, BootstrapCase.EKS, options=GroupOptions(pre_bootstrap=script)), ClusterFacts("", "", "", "")
     )
     assert text.isascii()
     assert reading.mime_parts(text) == [(reading.SCRIPT, runnable(script))]
@@ -66,8 +66,8 @@ def test_any_script_comes_through_the_archive(script: str, family: AmiFamily) ->
 def test_a_script_beside_a_node_config_disturbs_neither(
     script: str, labels: dict[str, str], taints: list[Taint]
 ) -> None:
-    group = node_group(wishes=wishes(labels, taints, script))
-    alone = node_group(wishes=wishes(labels, taints))
+    group = node_group(options=options(labels, taints, script))
+    alone = node_group(options=options(labels, taints))
     cluster = ClusterFacts("c", "https://x", "eA==", "10.100.0.0/16")
     text = render(group, cluster)
     assert reading.part(text, reading.SCRIPT) == runnable(script)
@@ -78,7 +78,7 @@ def test_a_script_beside_a_node_config_disturbs_neither(
 def test_bottlerocket_reads_any_labels_taints_and_cluster(
     labels: dict[str, str], taints: list[Taint], cluster: ClusterFacts
 ) -> None:
-    group = node_group(AmiFamily.BOTTLEROCKET, wishes=wishes(labels, taints))
+    group = node_group(AmiFamily.BOTTLEROCKET, options=options(labels, taints))
     kubernetes = reading.settings(render(group, cluster))["kubernetes"]
     assert kubernetes.get("node-labels", {}) == labels
     read = {(key, one) for key, several in kubernetes.get("node-taints", {}).items() for one in several}
@@ -94,7 +94,7 @@ def test_bash_hands_anything_to_bootstrap_sh_and_the_kubelet_reads_it(
     assume(not any(map(kubelet_flag_fault, flags)))
     # The script is data here: an interpreter that only copies it shows what would be run.
     copied = "#!/usr/bin/env -S cp --target-directory=copies\n" + script
-    group = node_group(AmiFamily.AL2, wishes=wishes(labels, taints, copied, tuple(flags)))
+    group = node_group(AmiFamily.AL2, options=options(labels, taints, copied, tuple(flags)))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "copies").mkdir()
@@ -115,7 +115,7 @@ def test_nodeadms_types_and_the_kubelet_read_anything(
 ) -> None:
     assume(not any(map(kubelet_flag_fault, flags)))
     cluster = ClusterFacts(name, "https://x.example", "eA==", "10.100.0.0/16")
-    group = replace(node_group(wishes=wishes(labels, taints, "", tuple(flags))), max_pods_written=True)
+    group = replace(node_group(options=options(labels, taints, "", tuple(flags))), max_pods_written=True)
     spec = reading.node_config(reading.part(render(group, cluster), reading.NODE_CONFIG))["spec"]
     assert spec["cluster"]["name"] == name
     read = spec["kubelet"].get("flags") or []

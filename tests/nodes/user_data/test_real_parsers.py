@@ -13,7 +13,7 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
 from multiarch.nodes.user_data import render, restricted_label
-from tests.nodes.builders import CLUSTER, Wishes, node_group, usual_wishes
+from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_options
 from tests.nodes.user_data import reading
 
 OWNED = (BootstrapCase.CUSTOM_AMI, BootstrapCase.SELF_MANAGED)
@@ -26,7 +26,7 @@ MANY_TAINTS = (
 
 
 def usual(family: AmiFamily, case: BootstrapCase, architecture: Architecture) -> NodeGroupPlan:
-    return node_group(family, case, architecture, usual_wishes(family, case, architecture))
+    return node_group(family, case, architecture, usual_options(family, case, architecture))
 
 
 def taints_of(group: NodeGroupPlan) -> list[dict[str, str]]:
@@ -58,18 +58,20 @@ def test_al2_tells_max_pods_also_when_nobody_wrote_them(tmp_path: Path) -> None:
 
 def test_a_per_cent_sign_reaches_the_kubelet_on_al2_through_systemds_unit(tmp_path: Path) -> None:
     flag = "--eviction-hard=memory.available<5%,nodefs.available<10%"
-    text = render(node_group(AmiFamily.AL2, wishes=Wishes(kubelet_extra_args=(flag,))), CLUSTER)
+    text = render(node_group(AmiFamily.AL2, options=GroupOptions(kubelet_extra_args=(flag,))), CLUSTER)
     flags = reading.as_systemd(reading.run_al2(text, tmp_path)["--kubelet-extra-args"])
     assert flag in flags
     reading.kubelet(flags)
 
 
 def test_the_script_before_the_bootstrap_runs_first_and_its_failure_keeps_the_node_out(tmp_path: Path) -> None:
-    good = render(node_group(AmiFamily.AL2, wishes=Wishes(pre_bootstrap="test ! -e record.json\ntouch ran\n")), CLUSTER)
+    good = render(
+        node_group(AmiFamily.AL2, options=GroupOptions(pre_bootstrap="test ! -e record.json\ntouch ran\n")), CLUSTER
+    )
     reading.run_al2(good, tmp_path)
     assert (tmp_path / "ran").exists()
     (tmp_path / "record.json").unlink()
-    bad = render(node_group(AmiFamily.AL2, wishes=Wishes(pre_bootstrap="false\ntrue\n")), CLUSTER)
+    bad = render(node_group(AmiFamily.AL2, options=GroupOptions(pre_bootstrap="false\ntrue\n")), CLUSTER)
     with pytest.raises(subprocess.CalledProcessError):
         reading.run_al2(bad, tmp_path)
     assert not (tmp_path / "record.json").exists()
@@ -89,7 +91,7 @@ def test_the_script_before_the_bootstrap_runs_first_and_its_failure_keeps_the_no
     ],
 )
 def test_no_script_keeps_the_bootstrap_from_its_call(script: str, tmp_path: Path) -> None:
-    text = render(node_group(AmiFamily.AL2, wishes=Wishes(pre_bootstrap=script)), CLUSTER)
+    text = render(node_group(AmiFamily.AL2, options=GroupOptions(pre_bootstrap=script)), CLUSTER)
     assert reading.run_al2(text, tmp_path)[""] == CLUSTER.name
     left = {file.name for file in tmp_path.iterdir()}
     assert left == {"record.json", "recorder", "user-data"}
@@ -135,7 +137,7 @@ def test_a_node_config_with_an_unknown_field_is_refused(right: str, wrong: str) 
 
 @pytest.mark.parametrize("case", OWNED)
 def test_al2023_leaves_max_pods_to_nodeadm_when_nobody_wrote_them(case: BootstrapCase) -> None:
-    group = node_group(AmiFamily.AL2023, case, wishes=Wishes(labels=(("team", "x"),)))
+    group = node_group(AmiFamily.AL2023, case, options=GroupOptions(labels=(("team", "x"),)))
     spec = reading.node_config(reading.part(render(group, CLUSTER), reading.NODE_CONFIG))["spec"]
     assert spec["kubelet"] == {"flags": ["--node-labels=team=x"]}
 
@@ -143,14 +145,14 @@ def test_al2023_leaves_max_pods_to_nodeadm_when_nobody_wrote_them(case: Bootstra
 @pytest.mark.parametrize("text", ["echo ==MULTIARCH==\n", "--==MULTIARCH==--\n--==MULTIARCH-1==\n"])
 def test_the_boundary_of_the_archive_gives_way_to_the_script(text: str) -> None:
     script = f"#!/bin/sh\n{text}"
-    group = node_group(wishes=Wishes(pre_bootstrap=script))
+    group = node_group(options=GroupOptions(pre_bootstrap=script))
     assert [kind for kind, _ in reading.mime_parts(render(group, CLUSTER))] == [reading.NODE_CONFIG, reading.SCRIPT]
     assert reading.part(render(group, CLUSTER), reading.SCRIPT) == script
 
 
 @pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.AL2023])
 def test_eks_can_merge_a_script_alone(family: AmiFamily) -> None:
-    group = node_group(family, BootstrapCase.EKS, wishes=Wishes(pre_bootstrap="#!/bin/sh\necho hello\n"))
+    group = node_group(family, BootstrapCase.EKS, options=GroupOptions(pre_bootstrap="#!/bin/sh\necho hello\n"))
     assert reading.mime_parts(render(group, CLUSTER)) == [(reading.SCRIPT, "#!/bin/sh\necho hello\n")]
 
 
@@ -174,7 +176,7 @@ def test_bottlerocket_reads_the_plans_values(case: BootstrapCase, architecture: 
 
 
 def test_bottlerocket_gathers_the_effects_of_one_taint_key() -> None:
-    text = render(node_group(AmiFamily.BOTTLEROCKET, wishes=Wishes(taints=MANY_TAINTS)), CLUSTER)
+    text = render(node_group(AmiFamily.BOTTLEROCKET, options=GroupOptions(taints=MANY_TAINTS)), CLUSTER)
     assert reading.settings(text)["kubernetes"]["node-taints"] == {
         "arch": ["arm64:NoExecute", "arm64:NoSchedule"],
         "kubernetes.io/arch": ["arm64:NoSchedule"],
@@ -193,7 +195,7 @@ def test_eks_can_merge_what_bottlerocket_gets(architecture: Architecture) -> Non
 
 @pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.AL2023])
 def test_the_kubelet_takes_a_taint_with_kubernetes_own_key(family: AmiFamily, tmp_path: Path) -> None:
-    group = node_group(family, wishes=Wishes(taints=MANY_TAINTS))
+    group = node_group(family, options=GroupOptions(taints=MANY_TAINTS))
     text = render(group, CLUSTER)
     if family is AmiFamily.AL2:
         flags = reading.as_systemd(reading.run_al2(text, tmp_path)["--kubelet-extra-args"])

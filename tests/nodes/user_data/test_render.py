@@ -14,7 +14,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import BootstrapCase
 from multiarch.nodes.user_data import UserDataError, kubelet_flag_fault, render
-from tests.nodes.builders import CLUSTER, Wishes, node_group, usual_wishes
+from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_options
 
 GOLDEN = Path(__file__).parent / "golden"
 ALL = list(product(NODE_FAMILIES, BootstrapCase, Architecture))
@@ -30,7 +30,7 @@ def golden(family: AmiFamily, case: BootstrapCase, architecture: Architecture) -
 def test_user_data_is_the_golden_file(
     family: AmiFamily, case: BootstrapCase, architecture: Architecture, *, update_golden: bool
 ) -> None:
-    text = render(node_group(family, case, architecture, usual_wishes(family, case, architecture)), CLUSTER)
+    text = render(node_group(family, case, architecture, usual_options(family, case, architecture)), CLUSTER)
     file = golden(family, case, architecture)
     if update_golden:
         file.write_text(text)
@@ -43,14 +43,14 @@ def test_every_golden_file_belongs_to_a_case() -> None:
 
 @pytest.mark.parametrize("family", NODE_FAMILIES)
 def test_a_group_that_eks_bootstraps_and_that_wants_nothing_has_no_user_data(family: AmiFamily) -> None:
-    wishes = Wishes(labels=(("team", "x"),), taints=("arch=arm64:NoSchedule",))
-    assert render(node_group(family, BootstrapCase.EKS, wishes=wishes), CLUSTER) == ""
+    options = GroupOptions(labels=(("team", "x"),), taints=("arch=arm64:NoSchedule",))
+    assert render(node_group(family, BootstrapCase.EKS, options=options), CLUSTER) == ""
 
 
 @pytest.mark.parametrize(("family", "architecture"), list(product(NODE_FAMILIES, Architecture)))
 def test_labels_and_taints_are_not_repeated_where_eks_sets_them(family: AmiFamily, architecture: Architecture) -> None:
     case = BootstrapCase.EKS
-    text = render(node_group(family, case, architecture, usual_wishes(family, case, architecture)), CLUSTER)
+    text = render(node_group(family, case, architecture, usual_options(family, case, architecture)), CLUSTER)
     assert text
     for absent in ("taint", "label", "NoSchedule", "example.com/tier", CLUSTER.name, CLUSTER.endpoint):
         assert absent not in text
@@ -60,8 +60,8 @@ def test_labels_and_taints_are_not_repeated_where_eks_sets_them(family: AmiFamil
 def test_the_order_of_labels_and_taints_does_not_matter(
     family: AmiFamily, case: BootstrapCase, architecture: Architecture
 ) -> None:
-    group = node_group(family, case, architecture, usual_wishes(family, case, architecture))
-    group = replace(group, taints=(*group.taints, *node_group(wishes=Wishes(taints=("a=b:NoExecute",))).taints))
+    group = node_group(family, case, architecture, usual_options(family, case, architecture))
+    group = replace(group, taints=(*group.taints, *node_group(options=GroupOptions(taints=("a=b:NoExecute",))).taints))
     backwards = replace(group, labels=group.labels[::-1], taints=group.taints[::-1])
     assert render(backwards, CLUSTER) == render(group, CLUSTER)
 
@@ -69,18 +69,18 @@ def test_the_order_of_labels_and_taints_does_not_matter(
 @pytest.mark.parametrize("case", OWNED)
 def test_managed_and_self_managed_nodes_that_bootstrap_themselves_do_it_alike(case: BootstrapCase) -> None:
     for family, architecture in product(NODE_FAMILIES, Architecture):
-        wishes = usual_wishes(family, case, architecture)
-        other = node_group(family, BootstrapCase.SELF_MANAGED, architecture, wishes)
-        assert render(node_group(family, case, architecture, wishes), CLUSTER) == render(other, CLUSTER)
+        options = usual_options(family, case, architecture)
+        other = node_group(family, BootstrapCase.SELF_MANAGED, architecture, options)
+        assert render(node_group(family, case, architecture, options), CLUSTER) == render(other, CLUSTER)
 
 
 @pytest.mark.parametrize(
-    ("wishes", "key"),
-    [(Wishes(kubelet_extra_args=("--v=4",)), "kubeletExtraArgs"), (Wishes(max_pods=20), "maxPods")],
+    ("options", "key"),
+    [(GroupOptions(kubelet_extra_args=("--v=4",)), "kubeletExtraArgs"), (GroupOptions(max_pods=20), "maxPods")],
 )
-def test_kubelet_flags_on_al2_are_refused_where_eks_calls_bootstrap_sh(wishes: Wishes, key: str) -> None:
+def test_kubelet_flags_on_al2_are_refused_where_eks_calls_bootstrap_sh(options: GroupOptions, key: str) -> None:
     with pytest.raises(UserDataError, match=rf"'batch' can't set {key}: on AL2 EKS calls bootstrap\.sh") as caught:
-        render(node_group(AmiFamily.AL2, BootstrapCase.EKS, wishes=wishes), CLUSTER)
+        render(node_group(AmiFamily.AL2, BootstrapCase.EKS, options=options), CLUSTER)
     assert "ami.id" in caught.value.hint
     assert caught.value.group == "batch"
     assert isinstance(caught.value, MultiarchError)
@@ -88,15 +88,15 @@ def test_kubelet_flags_on_al2_are_refused_where_eks_calls_bootstrap_sh(wishes: W
 
 @pytest.mark.parametrize("case", BootstrapCase)
 @pytest.mark.parametrize(
-    ("wishes", "key"),
+    ("options", "key"),
     [
-        (Wishes(kubelet_extra_args=("--v=4",)), "kubeletExtraArgs"),
-        (Wishes(pre_bootstrap="true\n"), "preBootstrap"),
+        (GroupOptions(kubelet_extra_args=("--v=4",)), "kubeletExtraArgs"),
+        (GroupOptions(pre_bootstrap="true\n"), "preBootstrap"),
     ],
 )
-def test_bottlerocket_refuses_scripts_and_flags(case: BootstrapCase, wishes: Wishes, key: str) -> None:
+def test_bottlerocket_refuses_scripts_and_flags(case: BootstrapCase, options: GroupOptions, key: str) -> None:
     with pytest.raises(UserDataError, match=rf"{key}: Bottlerocket runs no scripts"):
-        render(node_group(AmiFamily.BOTTLEROCKET, case, wishes=wishes), CLUSTER)
+        render(node_group(AmiFamily.BOTTLEROCKET, case, options=options), CLUSTER)
 
 
 @pytest.mark.parametrize("name", ["WINDOWS_CORE_2025_x86_64", "CUSTOM"])
@@ -113,7 +113,9 @@ def test_only_amazon_linux_runs_scripts() -> None:
 @pytest.mark.parametrize("case", BootstrapCase)
 def test_user_data_up_to_ec2s_limit_is_written_and_one_byte_more_is_refused(case: BootstrapCase) -> None:
     def sized(length: int) -> str:
-        return render(node_group(case=case, wishes=Wishes(pre_bootstrap="#!/bin/sh\n" + "#" * length + "\n")), CLUSTER)
+        return render(
+            node_group(case=case, options=GroupOptions(pre_bootstrap="#!/bin/sh\n" + "#" * length + "\n")), CLUSTER
+        )
 
     fits = MAX_USER_DATA_BYTES - len(sized(0).encode())
     assert len(sized(fits).encode()) == MAX_USER_DATA_BYTES
@@ -139,7 +141,7 @@ def test_the_clusters_dns_has_the_tenth_address_of_the_services_range(cidr: str)
 )
 def test_ordinary_kubelet_flags_are_taken(flag: str) -> None:
     assert kubelet_flag_fault(flag) is None
-    assert flag in render(node_group(wishes=Wishes(kubelet_extra_args=(flag,))), CLUSTER)
+    assert flag in render(node_group(options=GroupOptions(kubelet_extra_args=(flag,))), CLUSTER)
 
 
 @pytest.mark.parametrize(
@@ -168,4 +170,4 @@ def test_a_flag_that_would_not_reach_the_kubelet_as_written_is_refused(
     assert fault is not None
     assert reason in fault
     with pytest.raises(UserDataError, match="kubeletExtraArgs"):
-        render(node_group(family, wishes=Wishes(kubelet_extra_args=("--v=2", flag))), CLUSTER)
+        render(node_group(family, options=GroupOptions(kubelet_extra_args=("--v=2", flag))), CLUSTER)
