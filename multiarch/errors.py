@@ -1,4 +1,4 @@
-"""Every error that multiarch raises on purpose, one class per kind of fault.
+"""The errors of multiarch, one class per kind of fault.
 
 Errors carry fields; the CLI decides how they look and which exit code they get
 (2: usage or configuration, 3: something outside failed).
@@ -14,7 +14,7 @@ from multiarch.rules import RULES, Severity
 __all__ = ["MultiarchError", "OutsideError", "Problem", "StackError", "UnknownFactError"]
 
 KeyPath = tuple[str | int, ...]
-"""Keys and list indexes from 0, from some mapping on: ``("nodeGroups", "api", "instanceTypes", 0)``."""
+"""Keys and list indexes (from 0) below a mapping: ``("nodeGroups", "api", "instanceTypes", 0)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Problem:
         object.__setattr__(self, "hint", self.hint or row.way_out)
 
     def __str__(self) -> str:
-        """``file:line key: message hint``, leaving out what is not known."""
+        """``file:line key: message hint``, without the parts that are unknown."""
         place = "" if self.file is None else self.file if self.line is None else f"{self.file}:{self.line}"
         head = " ".join(part for part in (place, self.key) if part)
         text = f"{self.message} {self.hint}".rstrip()
@@ -51,41 +51,41 @@ class Problem:
 
 
 class MultiarchError(Exception):
-    """Base of all errors raised on purpose. ``hint`` says the way out."""
+    """Base class of multiarch's errors. ``hint`` says what to do."""
 
     exit_code = 2
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        """Keep ``message`` and ``hint`` apart, so that the CLI can style them."""
+        """Keep ``message`` and ``hint`` apart for the CLI."""
         super().__init__(message)
         self.message = message
         self.hint = hint
 
     def __str__(self) -> str:
-        """Message and hint as one line."""
+        """Message and hint on one line."""
         return f"{self.message} {self.hint}".rstrip()
 
 
 class UnknownFactError(MultiarchError):
-    """A name that no table of facts holds: an instance type, an AMI type, a Kubernetes version."""
+    """A name that is in no table of facts: an instance type, an AMI type, a Kubernetes version."""
 
     def __init__(self, kind: str, value: str, *, hint: str = "") -> None:
-        """``kind`` is what was looked up, in words: ``instance type``."""
-        super().__init__(f"{value!r} is no known {kind}.", hint=hint)
+        """``kind`` is what was looked up: ``instance type``."""
+        super().__init__(f"Unknown {kind}: {value!r}.", hint=hint)
         self.kind = kind
         self.value = value
 
 
 class StackError(MultiarchError):
-    """A stack that is refused: one or more problems, each with its place."""
+    """A refused stack: its problems, each with its position."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        """``problems`` holds at least one problem of severity error; warnings may stand beside it."""
+        """``problems`` has at least one error; there may be warnings too."""
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
 class OutsideError(MultiarchError):
-    """Something outside failed: AWS, a cluster, a registry, a missing program (exit code 3)."""
+    """Something external failed: AWS, a cluster, a registry, a missing program (exit code 3)."""
 
     exit_code = 3

@@ -133,4 +133,4 @@ def daemons_of(add_on: str) -> tuple[AddOnDaemon, ...]:
         return _DAEMONS[add_on]
     except KeyError:
         hint = f"Known are {', '.join(sorted(_DAEMONS))}."
-        raise UnknownFactError("EKS add-on's DaemonSets", add_on, hint=hint) from None
+        raise UnknownFactError("DaemonSets of EKS add-on", add_on, hint=hint) from None

@@ -21,7 +21,7 @@ SsmAttribute = Literal["image_id", "release_version"]
 
 
 class AmiFamily(StrEnum):
-    """An operating system with its own bootstrap. Windows is here to be recognised; no node group uses it."""
+    """An operating system with its own bootstrap. Windows is only recognised; no node group uses it."""
 
     AL2 = "AL2"
     AL2023 = "AL2023"
@@ -107,7 +107,7 @@ _FAMILIES: Mapping[AmiFamily, FamilyFacts] = MappingProxyType(
     }
 )
 NODE_FAMILIES = tuple(family for family, facts in _FAMILIES.items() if facts.devices)
-"""The families that node groups and Karpenter's nodes can have."""
+"""The families of node groups and of Karpenter's nodes."""
 
 
 def family_facts(family: AmiFamily) -> FamilyFacts:
@@ -147,7 +147,7 @@ class AmiType:
     also: tuple[Accelerator, ...] = ()
 
     def serves(self, accelerator: Accelerator) -> bool:
-        """Whether the image carries what an instance with this accelerator (or none) needs."""
+        """Whether the image has the drivers for this accelerator (or needs none)."""
         return accelerator is self.accelerator or accelerator in self.also
 
     def ssm_parameter(self, kubernetes_version: str, attribute: SsmAttribute) -> str:
@@ -158,7 +158,7 @@ class AmiType:
         """
         facts = _FAMILIES.get(self.family)
         if facts is None or self.architecture is None:
-            raise UnknownFactError("published AMI type", self.name, hint="A custom image is named by its AMI id.")
+            raise UnknownFactError("published AMI type", self.name, hint="Set ami.id for a custom image.")
         published = facts.release_parameter if attribute == "release_version" else attribute
         if published is None:
             raise UnknownFactError(
@@ -181,7 +181,7 @@ def _rows() -> tuple[AmiType, ...]:
     al2, al2023, rocket, windows = AmiFamily.AL2, AmiFamily.AL2023, AmiFamily.BOTTLEROCKET, AmiFamily.WINDOWS
     return (
         AmiType("AL2_x86_64", al2, amd64),
-        # AL2's accelerated image carries the NVIDIA and the Neuron drivers.
+        # AL2's accelerated image has the NVIDIA and the Neuron drivers.
         AmiType("AL2_x86_64_GPU", al2, amd64, nvidia, variant="-gpu", also=(neuron,)),
         AmiType("AL2_ARM_64", al2, arm64, variant="-arm64"),
         AmiType("AL2023_x86_64_STANDARD", al2023, amd64, variant="standard"),
@@ -250,7 +250,7 @@ def choose_ami_type(
         for row in ami_types().values()
         if (row.family, row.architecture, row.fips) == (family, architecture, fips) and row.serves(accelerator)
     ]
-    # An image made for the accelerator goes before one that merely carries its drivers too.
+    # Prefer an image made for the accelerator to one that also has its drivers.
     found.sort(key=lambda row: row.accelerator is not accelerator)
     if not found:
         raise UnknownFactError("image", wanted, hint=_no_image(architecture, accelerator, fips=fips))
@@ -280,7 +280,7 @@ def _no_image(architecture: Architecture, accelerator: Accelerator, *, fips: boo
 
 
 def why_not_on(family: AmiFamily, instance: InstanceType) -> str | None:
-    """Why a family's images of the right architecture still do not boot on a type, or ``None``.
+    """Why a family's images do not boot on a type of the same architecture, or ``None``.
 
     Source: AL2023 user guide, "System requirements": ARMv8.2 with the cryptography extension, so no A1.
     """

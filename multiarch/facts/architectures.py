@@ -1,4 +1,4 @@
-"""The two architectures, in Kubernetes' words, and the one place where other spellings are translated.
+"""The two architectures by Kubernetes' names, and translations of all other spellings.
 
 Kubernetes says ``amd64`` and ``arm64`` (label ``kubernetes.io/arch``, Go's GOARCH); EC2, AMIs and
 Amazon's SSM parameters say ``x86_64`` and ``arm64``; the kernel says ``x86_64`` and ``aarch64``. Image
@@ -84,7 +84,9 @@ def from_ec2(supported: Sequence[str]) -> Architecture:
         if only is not None:
             return only
     raise UnknownFactError(
-        "EC2 architecture", ", ".join(supported), hint="Known are x86_64 (with or without i386) and arm64, each alone."
+        "EC2 architecture",
+        ", ".join(supported),
+        hint="Known are x86_64 (with or without i386) and arm64, but not both.",
     )
 
 
@@ -100,7 +102,7 @@ def from_uname(machine: str) -> Architecture:
 
 
 def names_architecture(text: str) -> bool:
-    """Whether a text, such as a taint's value, is a name of one of the two: Kubernetes', the kernel's, or Graviton."""
+    """Whether a text, such as a taint's value, names an architecture: Kubernetes' or the kernel's name, or Graviton."""
     return text.lower() in _UNAME or text.lower() == "graviton"
 
 
@@ -110,7 +112,7 @@ def to_ami(architecture: Architecture) -> str:
 
 
 def image_platform(name: str, variant: str) -> tuple[str, str]:
-    """Spell an image's architecture and variant in one way: Go's name, and no variant where it means nothing more.
+    """Normalise an image's architecture and variant: Go's name, and no variant if it is the default.
 
     ``arm64`` with variant ``v8`` and ``amd64`` with ``v1`` are those without one; 32-bit ``arm`` always has one, ``v7``
     unless another is said. What is not known stays, in lower case.
@@ -126,7 +128,7 @@ def image_platform(name: str, variant: str) -> tuple[str, str]:
 
 
 def from_elf(machine: int, *, bits: int, little_endian: bool) -> Architecture | None:
-    """Translate an ELF header's ``e_machine``, ``EI_CLASS`` and ``EI_DATA``, or return None for all others' files.
+    """Translate an ELF header's ``e_machine``, ``EI_CLASS`` and ``EI_DATA``, or return None for other architectures.
 
     Both architectures are 64-bit and little-endian; x32 and ILP32 have their machine, but other kernels' ABIs.
     Source: https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html
@@ -140,5 +142,5 @@ def elf_machine(machine: int) -> str:
 
 
 def elf_for_no_processor(machine: int) -> bool:
-    """Whether ``e_machine`` is what no processor of a node runs: programs for the kernel's BPF, or for GPUs."""
+    """Whether ``e_machine`` is not CPU code: BPF programs, or code for GPUs."""
     return machine in _ELF_NO_PROCESSORS

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from multiarch.errors import UnknownFactError
 from multiarch.facts.architectures import Architecture
 
-# A type that a table lacks may exist: it is newer, or not offered in the region that was asked.
+# A type missing from the table may exist: newer, or not offered in the queried region.
 _REFRESH = "If it is new, run `multiarch facts refresh`."
 DATA_FILE = Path(__file__).parent / "data" / "instance_types.csv"
 
@@ -69,12 +69,12 @@ class InstanceType:
 
     @property
     def family(self) -> str:
-        """The part before the point: ``m7g`` of ``m7g.large``, ``p6-b200`` of ``p6-b200.48xlarge``."""
+        """The part before the dot: ``m7g`` of ``m7g.large``, ``p6-b200`` of ``p6-b200.48xlarge``."""
         return self.name.partition(".")[0]
 
     @property
     def size(self) -> str:
-        """The part after the point: ``large`` of ``m7g.large``."""
+        """The part after the dot: ``large`` of ``m7g.large``."""
         return self.name.partition(".")[2]
 
 
@@ -151,7 +151,7 @@ def instance_type(name: str) -> InstanceType:
 def _hint(name: str, table: Mapping[str, InstanceType]) -> str:
     """Say what is wrong with ``name``: its spelling, or that the table lacks its size or its family.
 
-    That EC2 has no such type is not said: nobody here knows.
+    It may still exist in EC2: the table can be older.
     """
     plain = name.strip().lower()
     if plain in table:
@@ -174,7 +174,7 @@ def _size_hint(family: str, size: str, sizes: Sequence[str]) -> str:
 def _family_hint(family: str, size: str, table: Mapping[str, InstanceType]) -> str:
     if not family:
         return "A type is FAMILY.SIZE, such as m7g.large."
-    if not size:  # the point is missing: m7glarge
+    if not size:  # no dot: m7glarge
         meant = _nearest(family, list(table), most=3, cutoff=0.8)
         if meant:
             return f"A type is FAMILY.SIZE. Did you mean {_either(meant)}?"
@@ -203,7 +203,7 @@ def _either(names: Iterable[str]) -> str:
 
 
 def why_not_eks(instance: InstanceType) -> str | None:
-    """Why no EKS node can run on this type, or ``None`` if one can."""
+    """Why EKS nodes can't run on this type, or ``None``."""
     if instance.eks:
         return None
     return f"{instance.name} is a mac host: only macOS boots on it, and the EKS node images are Linux or Windows"

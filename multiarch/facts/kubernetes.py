@@ -1,4 +1,4 @@
-"""Kubernetes minors on EKS: until when each is supported, and what hangs on the minor.
+"""Kubernetes minors on EKS: until when each is supported, and what depends on it.
 
 Source: EKS user guide, "Understand the Kubernetes version lifecycle on EKS" (release calendar): 14 months
 of standard support, then 12 of extended support at a higher price per cluster hour, then EKS upgrades by itself.
@@ -17,11 +17,11 @@ from multiarch.errors import UnknownFactError
 Tier = Literal["standard", "extended", "unsupported", "unconfirmed"]
 
 DEFAULT_VERSION = "1.35"
-"""What a new stack gets: the newest minor whose calendar is confirmed."""
+"""The default of new stacks: the newest minor with confirmed dates."""
 LAST_AL2_VERSION = "1.32"
 """The last minor for which Amazon Linux 2 images exist."""
 AL2_IMAGES_END = date(2025, 11, 26)
-"""Since this day AWS publishes no new Amazon Linux 2 EKS images, for any minor."""
+"""From this day on AWS publishes no new Amazon Linux 2 EKS images, for any minor."""
 AL2_END = date(2026, 6, 30)
 """End of life of Amazon Linux 2 itself."""
 
@@ -37,7 +37,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class SupportStatus:
-    """Where a minor stands on one day.
+    """A minor's support on one day.
 
     ``ends`` is the end of ``tier``; for ``unsupported`` it is the day support ended; ``None`` for ``unconfirmed``.
     """
@@ -104,7 +104,7 @@ def _hint(version: str) -> str:
         return f"Write '{version}0' in quotes: unquoted, YAML reads {version}0 as the number {version}. {known}"
     plain = re.match(r"v?(1\.[0-9]+)", version.strip(), re.ASCII)
     if plain and plain[1] in _BY_VERSION:
-        return f"Write '{plain[1]}': EKS takes the minor alone."
+        return f"Write '{plain[1]}': EKS takes only the minor."
     return known
 
 

@@ -1,4 +1,4 @@
-"""Labels that nodes carry without anybody writing them: the keys that Kubernetes, EKS and Karpenter use.
+"""Labels that Kubernetes, EKS and Karpenter set on nodes.
 
 Sources: Kubernetes, "Well-Known Labels, Annotations and Taints"; EKS user guide, "Simplify node lifecycle with managed
 node groups"; karpenter, ``pkg/apis/v1/labels.go``; karpenter-provider-aws, ``pkg/apis/v1/labels.go``.

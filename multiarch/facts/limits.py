@@ -1,4 +1,4 @@
-"""AWS's and Kubernetes' limits on names and counts, and a check that says in words what is wrong.
+"""AWS's and Kubernetes' limits on names and counts, and a check that says what is wrong.
 
 Lengths are in characters. Where botocore's service model states a limit, a test compares the two.
 """
@@ -45,7 +45,7 @@ class NameKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NameRule:
-    """Length in characters, and the form: ``pattern`` must match the whole, ``form`` says it in words.
+    """Length in characters, and the form: ``pattern`` must match the whole text, ``form`` describes it.
 
     ``reserved`` are beginnings that AWS keeps for itself, compared without regard to case.
     """
@@ -155,7 +155,7 @@ Source: kubelet, ``pkg/apis/well_known_labels.go``.
 
 
 def why_not_node_label(key: str) -> str | None:
-    """Why a node cannot give itself a label with this key, or ``None`` if it can.
+    """Why a node can't set a label with this key on itself, or ``None``.
 
     A kubelet does not start when ``--node-labels`` holds a key of Kubernetes' own domains outside a short list; EKS
     keeps its own domain for itself. Both hold for managed and self-managed groups, for every AMI family.
@@ -166,7 +166,7 @@ def why_not_node_label(key: str) -> str | None:
         return f"{key!r} is in {_EKS_DOMAIN}, which EKS keeps for its own labels"
     if not _within(domain, _KUBERNETES_DOMAINS) or key in NODE_REPORTED_LABELS or _within(domain, _KUBELET_DOMAINS):
         return None
-    return f"{key!r} is in a domain of Kubernetes, and the kubelet does not start with such a label"
+    return f"{key!r} is in a Kubernetes domain, and the kubelet does not start with such a label"
 
 
 def why_not_managed_taint(key: str) -> str | None:
@@ -178,7 +178,7 @@ def why_not_managed_taint(key: str) -> str | None:
     """
     domain = key.partition("/")[0] if "/" in key else ""
     if _within(domain, (*_KUBERNETES_DOMAINS, _EKS_DOMAIN)):
-        return f"{key!r} is in a domain that EKS does not take for taints of managed node groups"
+        return f"{key!r} is in a domain that EKS refuses for taints of managed node groups"
     return None
 
 

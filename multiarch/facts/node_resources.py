@@ -1,4 +1,4 @@
-"""What of an instance pods can have: its capacity, less what the kubelet keeps for the system and for evictions.
+"""What pods can use of an instance: its capacity, less what the kubelet reserves for the system and for evictions.
 
 Sources: amazon-eks-ami, nodeadm's and ``bootstrap.sh``'s kube-reserved and eviction settings; karpenter-provider-aws
 1.14, ``pkg/providers/instancetype/types.go``, which computes the same for instances that it has not seen yet.
@@ -45,8 +45,8 @@ def allocatable(instance: InstanceType, *, pods: int, disk_gib: int, reserve_for
     """What an empty node gives to pods, by Kubernetes' resource names: millicores, bytes, numbers.
 
     ``pods`` is the kubelet's max pods, ``disk_gib`` the volume for images and pods. Memory is reserved for
-    ``reserve_for`` pods, by default as many as the instance's interfaces have addresses for: so do the Amazon Linux
-    images, whatever max pods is. A tenth of the disk is kept free for evictions.
+    ``reserve_for`` pods, by default as many as the instance's interfaces have addresses for: as the Amazon Linux
+    images do, for any max pods. A tenth of the disk is kept free for evictions.
     """
     reserve = max_pods(instance) if reserve_for is None else reserve_for
     given = {

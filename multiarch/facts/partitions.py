@@ -1,7 +1,7 @@
 """AWS's partitions: which regions belong to which, and how names are written there.
 
-Source: botocore's ``partitions.json`` (regions' patterns, DNS suffixes); a test compares. A region of a geography that
-AWS opens anew is refused until its row here knows it: a guessed partition would give wrong ARNs.
+Source: botocore's ``partitions.json`` (regions' patterns, DNS suffixes); a test compares. A region of a new
+geography is refused until it is added here: a guessed partition would give wrong ARNs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _REGION = re.compile(r"(?P<geography>[a-z]+(?:-[a-z]+)?)-[a-z]+-[0-9]+")
 
 
 def partition_of(region: str) -> Partition | None:
-    """The partition whose regions are named like ``region``, or None.
+    """The partition whose regions have names like ``region``, or None.
 
     Only the form counts: whether there is such a region is not known here.
     """

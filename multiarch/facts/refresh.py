@@ -63,7 +63,7 @@ _ACCELERATED = ("dl", "f1", "f2", "g2", "g3", "g4", "g5", "g6", "g7", "g8", "gr"
 def refresh(client: Ec2Client) -> list[InstanceType]:
     """Ask EC2 for every type its region offers, all pages, sorted by name.
 
-    Raises :class:`UnknownFactError` for an architecture nobody knows, :class:`OutsideError` for an answer that is
+    Raises :class:`UnknownFactError` for an unknown architecture, :class:`OutsideError` for an answer that is
     incomplete; botocore's own errors pass through.
     """
     pages = client.get_paginator("describe_instance_types").paginate()
@@ -113,7 +113,7 @@ def _default_card_interfaces(network: Mapping[str, Any]) -> int:
 
 
 def _accelerator(name: str, description: Mapping[str, Any]) -> tuple[Accelerator, int]:
-    """Find the accelerator wherever EC2 put it; never take an accelerated family for a plain one."""
+    """Find the accelerator in any of EC2's fields; never take an accelerated family for a plain one."""
     found = list(_devices(description))
     if not found:
         if name in _SILENT:

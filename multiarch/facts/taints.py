@@ -1,4 +1,4 @@
-"""Taints: parsed from kubectl's notation, written in each spelling that a consumer wants.
+"""Taints: parsed from kubectl's notation, and written as kubectl, the kubelet and the EKS API do.
 
 Kubernetes and the kubelet say ``NoSchedule``, the EKS API says ``NO_SCHEDULE``
 (https://docs.aws.amazon.com/eks/latest/APIReference/API_Taint.html).
@@ -24,7 +24,7 @@ class Effect(StrEnum):
 
 
 class TaintSyntaxError(MultiarchError):
-    """A taint that Kubernetes would refuse, with the way out in ``hint``."""
+    """A taint that Kubernetes would refuse; ``hint`` says what to write."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,7 +48,7 @@ class Taint:
 def parse_taint(text: str) -> Taint:
     """Read ``key=value:Effect`` or ``key:Effect``.
 
-    Raises TaintSyntaxError for anything the kubelet's ``--register-with-taints`` would refuse, among it the EKS
+    Raises TaintSyntaxError for anything the kubelet's ``--register-with-taints`` would refuse, including the EKS
     API's spelling of the effect.
     """
     key_and_value, colon, effect = text.rpartition(":")
@@ -62,7 +62,7 @@ def parse_taint(text: str) -> Taint:
             if meant and "_" in effect
             else f"Write {key_and_value}:{meant or Effect.NO_SCHEDULE}; effects are {', '.join(Effect)}."
         )
-        raise TaintSyntaxError(f"{effect!r} is no taint effect.", hint=hint)
+        raise TaintSyntaxError(f"Unknown taint effect {effect!r}.", hint=hint)
     key, _, value = key_and_value.partition("=")
     if fault := check_name(NameKind.TAINT_KEY, key) or check_name(NameKind.TAINT_VALUE, value):
         raise TaintSyntaxError(f"{fault}.", hint="Write it as in arch=arm64:NoSchedule.")

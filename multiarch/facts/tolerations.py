@@ -82,7 +82,7 @@ class Toleration:
 
 
 CRITICAL_ADDONS = Toleration("CriticalAddonsOnly", TolerationOperator.EXISTS)
-"""What pods that a cluster needs tolerate: nodes that are kept for them have this taint."""
+"""Tolerated by critical add-ons: nodes reserved for them have this taint."""
 
 
 def toleration_for(taint: Taint) -> Toleration:

@@ -172,7 +172,7 @@ def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: KeyPath, repor
 
 
 def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: Report) -> None:
-    """Who starts the kubelet, and that nobody else does."""
+    """Check that only the bootstrap starts the kubelet."""
     path = (*spec.path, "bootstrap")
     derived = "eks" if case is BootstrapCase.EKS else "user-data"
     if spec.mode is not None and spec.mode != derived:

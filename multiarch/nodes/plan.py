@@ -10,7 +10,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, max_pods, recommended_max_pods
 from multiarch.nodes import checks, image
 from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, NodeGroupKind, NodeGroupPlan, Update
-from multiarch.nodes.report import Noting, Report
+from multiarch.nodes.report import Report, TrackingReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import UserDataError, render
 
@@ -40,7 +40,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
         return None
     image.check_amazon_linux_2(spec, context, ami_type.family, report)
     ami = image.plan_ami(spec, context, ami_type, report)
-    bootstrap = Noting(report)
+    bootstrap = TrackingReport(report)
     checks.check_bootstrap(spec, case, ami_type.family, bootstrap)
     pods, written = _max_pods(spec, context, types, case, report)
     # On AL2 EKS passes its number, with prefix delegation considered, to bootstrap.sh; user data can't override it.
@@ -70,7 +70,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
         kubelet_extra_args=spec.kubelet_extra_args,
         derived=(),
     )
-    if not bootstrap.faulty:
+    if not bootstrap.has_errors:
         _check_user_data(plan, spec, report)
     return _explained(plan, spec, context)
 

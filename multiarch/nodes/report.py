@@ -1,4 +1,4 @@
-"""How the pure layers say that something is wrong: a callable that knows where each value was written."""
+"""How the pure layers report problems: a callable that knows the position of each value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from multiarch.rules import Severity
 
 
 class Report(ABC):
-    """Takes problems; planning goes on, so that all are found at once."""
+    """Receives problems; planning continues, so that all are found at once."""
 
     def __call__(
         self,
@@ -20,7 +20,7 @@ class Report(ABC):
         hint: str = "",
         value: object = None,
     ) -> None:
-        """Record one. ``path`` is where in the stack, ``rule`` a name of :data:`multiarch.rules.RULES`."""
+        """Report a problem. ``path`` is its place in the stack, ``rule`` a name of :data:`multiarch.rules.RULES`."""
         self.take(path, Problem(rule=rule, message=message, hint=hint, value=value))
 
     @abstractmethod
@@ -28,15 +28,15 @@ class Report(ABC):
         """Record a problem at ``path``; file, line and key are not in it yet."""
 
 
-class Noting(Report):
-    """Passes problems on, and notes whether one of them was an error: what hangs on the value need not be checked."""
+class TrackingReport(Report):
+    """Passes problems on, and records whether one was an error, so that dependent values need no check."""
 
     def __init__(self, report: Report) -> None:
         """``report`` is where the problems go."""
         self._report = report
-        self.faulty = False
+        self.has_errors = False
 
     def take(self, path: KeyPath, problem: Problem) -> None:
         """Pass one problem on."""
-        self.faulty = self.faulty or problem.severity is Severity.ERROR
+        self.has_errors = self.has_errors or problem.severity is Severity.ERROR
         self._report.take(path, problem)

@@ -16,7 +16,7 @@ def test_every_add_on_has_its_daemon_sets_or_none() -> None:
         "kube-proxy": ["kube-proxy"],
         "vpc-cni": ["aws-node"],
     }
-    with pytest.raises(UnknownFactError, match="is no known EKS add-on's DaemonSets"):
+    with pytest.raises(UnknownFactError, match="Unknown DaemonSets of EKS add-on"):
         daemons_of("adot")
 
 
