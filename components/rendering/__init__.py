@@ -51,7 +51,7 @@ class RenderedStack:
 
 
 def render(plan: Plan, directory: Path) -> RenderedStack:
-    """Declare the plan against mocks and write the result to ``directory/STACK``, in place of an earlier one.
+    """Declare the plan against mocks and write the result to ``directory/STACK``, replacing an earlier one.
 
     Neither engine nor credentials are needed, and nothing is sent anywhere. The same plan gives the same bytes.
     Raises StackError for what only shows when the components run, OutsideError when the folder can't be written or
@@ -71,7 +71,7 @@ def render(plan: Plan, directory: Path) -> RenderedStack:
 
 
 def declare(plan: Plan) -> Declared:
-    """Run the components for a plan in a context of their own, so that one run leaves nothing to the next."""
+    """Run the components for a plan in a separate context, so that a run does not affect the next."""
     collects = gc.isenabled()
     # A run makes some hundred thousand objects that refer to one another and are soon done with. Collecting meanwhile
     # would go through the SDK's modules again and again, for a third of the time; one look at the young ones will do.
@@ -86,12 +86,12 @@ def declare(plan: Plan) -> Declared:
 
 def _declare(plan: Plan) -> Declared:
     recorder = Recorder(Where.of(plan.region))
-    # Pulumi keeps its settings in context variables: these are set in the copied context alone.
+    # Pulumi keeps its settings in context variables: these are set only in the copied context.
     Settings(
         project=PROJECT,
         stack=plan.stack,
         monitor=recorder,
-        # A preview: what AWS alone knows stays unknown, and nothing is computed from it.
+        # A preview: what only AWS knows stays unknown, and nothing is computed from it.
         dry_run=True,
         organization="organization",
         root_directory=".",
@@ -110,7 +110,7 @@ async def _program(plan: Plan) -> None:
 
 
 async def _settle() -> None:
-    """Wait for everything at once, or for the first fault, which the SDK then raises.
+    """Wait for all tasks, or for the first error, which the SDK then raises.
 
     The SDK waits for all that is open after each thing that is done, which takes time by the square of the resources.
     """

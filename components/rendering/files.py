@@ -1,4 +1,4 @@
-"""The files of a rendering: one per thing that people review, and the whole tree as JSON."""
+"""The files of a rendering: one for each part that people review, and all resources as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from multiarch.errors import OutsideError
 from multiarch.yaml_text.dump import dump
 
 MARKER = "resources.json"
-"""Every rendering has it; a folder without it is somebody else's."""
+"""Every rendering has this file; a folder without it is not a rendering."""
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 _GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})
 _ROLE = "aws:iam/role:Role"
@@ -33,11 +33,11 @@ _DOCUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "aws:ssm/document:Document": ("sessions/{name}.json", "content"),
     }
 )
-"""Types that are one JSON document: where it is written, and which property holds it."""
+"""Types that are one JSON document: its file, and the property that holds it."""
 
 
 def contents(resources: Sequence[Recorded], outputs: Mapping[str, Json]) -> dict[str, str]:
-    """Text by path below the stack's folder, with ``/``; every text ends in a newline."""
+    """Text by path below the stack's folder, with ``/``; every text ends with a newline."""
     files = {
         MARKER: _json([_entry(resource) for resource in resources]),
         "outputs.json": _json({name: value for name, value in outputs.items() if name != "kubeconfig"}),
@@ -61,7 +61,7 @@ def _entry(resource: Recorded) -> dict[str, Json]:
 
 
 def _files_of(resource: Recorded) -> dict[str, str]:
-    """What one resource has to show by itself."""
+    """The files of one resource."""
     name, inputs = resource.name, resource.inputs
     if resource.type == _TEMPLATE:
         return _template(name, inputs)
@@ -77,7 +77,7 @@ def _files_of(resource: Recorded) -> dict[str, str]:
 
 
 def _in_the_cluster(name: str, inputs: Properties, type_: str) -> dict[str, str]:
-    """An object as a manifest; of a Helm release its values, as ``helm template --values`` takes them."""
+    """An object as a manifest; for a Helm release its values, as ``helm template --values`` reads them."""
     if type_ == _RELEASE:
         return {
             f"helm/{name}.yaml": f"# {inputs['chart']} {inputs['version']}\n{dump(inputs['values'], sort_keys=True)}"
@@ -94,14 +94,14 @@ def _template(name: str, inputs: Properties) -> dict[str, str]:
 
 
 def _suffix(user_data: str) -> str:
-    """Tell user data's format by its first line: a shell script, a MIME document, or Bottlerocket's TOML."""
+    """Detect user data's format by its first line: a shell script, a MIME document, or Bottlerocket's TOML."""
     if user_data.startswith("#!"):
         return "sh"
     return "mime" if user_data.startswith(("MIME-Version:", "Content-Type:")) else "toml"
 
 
 def _role_policies(resources: Sequence[Recorded]) -> dict[str, str]:
-    """Inline policies one by one, and a list of the managed ones, by the role's logical name."""
+    """Each inline policy, and a list of the managed policies, by the role's logical name."""
     roles = {f"{role.inputs['namePrefix']}{SUFFIX}": role.name for role in resources if role.type == _ROLE}
     files: dict[str, str] = {}
     managed: dict[str, list[str]] = {}
@@ -119,15 +119,16 @@ def _json(value: Json) -> str:
 
 
 def replace(target: Path, files: Mapping[str, str]) -> None:
-    """Write the files into ``target``, and take an earlier rendering away, the whole folder at once.
+    """Write the files to ``target``, replacing the whole folder of an earlier rendering at once.
 
     A run that is interrupted leaves the earlier rendering or none, never half of one. Raises OutsideError when
-    ``target`` holds something that is no rendering, or can't be written.
+    ``target`` holds files that are not a rendering, or can't be written.
     """
     try:
         if target.exists() and not (target / MARKER).is_file() and any(target.iterdir()):
             raise OutsideError(
-                f"{target} holds files, and no {MARKER} among them.", hint="Render into another folder, or clear it."
+                f"{target} holds files but no {MARKER}, so it is not a rendering.",
+                hint="Render into another folder, or empty it.",
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as scratch:

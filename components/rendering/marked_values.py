@@ -1,4 +1,4 @@
-"""What a rendering shows where only AWS knows the value: the right shape, and a mark that nobody takes for real.
+"""What a rendering shows for values that only AWS knows: the right form, and marked so that they can't look real.
 
 An ID is ``<Subnet:private-0>``: the type and logical name of the resource that will have it. The account is
 111122223333, which AWS keeps for documentation, and the API server's host ends in ``.invalid`` (RFC 2606).
@@ -27,14 +27,14 @@ Properties = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Region and partition of a rendering. ``region`` is ``REGION`` where the stack does not say it."""
+    """Region and partition of a rendering. ``region`` is ``REGION`` where the stack does not set it."""
 
     region: str
     partition: Partition
 
     @classmethod
     def of(cls, region: str | None) -> Where:
-        """Take the partition from the region's name; without a region it is ``aws``.
+        """Derive the partition from the region's name; without a region it is ``aws``.
 
         Raises UnknownFactError for a region of no known partition.
         """
@@ -55,12 +55,12 @@ def type_name(type_: str) -> str:
 
 
 def resource_id(type_: str, name: str) -> str:
-    """The mark in place of an ID."""
+    """The placeholder for an ID."""
     return f"<{type_name(type_)}:{name}>"
 
 
 def outputs(type_: str, name: str, inputs: Properties, where: Where) -> dict[str, Json]:
-    """What AWS would add to a resource's inputs, as far as components or people look at it."""
+    """What AWS would add to a resource's inputs, as far as components or people use it."""
     mark = resource_id(type_, name)
     known: dict[str, Json] = {}
     if type_.startswith("aws:"):
@@ -87,7 +87,7 @@ def cluster(name: str, inputs: Properties, where: Where) -> dict[str, Json]:
 
 
 def call(token: str, args: Properties, where: Where) -> dict[str, Json]:
-    """Answer a look-up. Raises KeyError for one that no component makes."""
+    """Answer a look-up. Raises KeyError for one that no component uses."""
     return _CALLS[token](args, where)
 
 
@@ -120,7 +120,7 @@ _CALLS: Mapping[str, Callable[[Properties, Where], dict[str, Json]]] = MappingPr
         "aws:index/getAvailabilityZones:getAvailabilityZones": lambda _, where: {
             "names": [f"{where.region}{letter}" for letter in "abcdef"[:_ZONES_OFFERED]]
         },
-        # EC2's own way to write "look it up at launch".
+        # EC2's notation for a parameter that is resolved at launch.
         "aws:ssm/getParameter:getParameter": lambda args, _: {"insecureValue": f"resolve:ssm:{args.get('name')}"},
     }
 )

@@ -1,4 +1,4 @@
-"""The engine's place in a rendering: it records what is declared, and answers with marked values. It calls nobody."""
+"""Replaces the engine in a rendering: records what is declared, and answers with marked values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Recorded:
 
 
 class NoMocks(Mocks):
-    """Pulumi's mock monitor wants mocks; this one's answers come from :mod:`components.rendering.marked_values`."""
+    """Pulumi's mock monitor needs mocks; these are never called: answers come from ``marked_values``."""
 
     def call(self, args: MockCallArgs) -> tuple[dict[str, Json], list[tuple[str, str]] | None]:
         """Never called."""
@@ -54,14 +54,14 @@ class NoMocks(Mocks):
 
 
 class Recorder(MockMonitor):
-    """Pulumi's mock monitor, keeping what a request says beyond a resource's inputs: parent, dependencies, options.
+    """Pulumi's mock monitor, which also records parent, dependencies and options of resources.
 
     It answers with the inputs as they came, so nothing has to be decoded and encoded again: an event loop per worker
     thread, which the original makes for that, would stay behind after every rendering.
     """
 
     def __init__(self, where: Where) -> None:
-        """``where`` is what look-ups of region and partition tell."""
+        """``where`` answers look-ups of region and partition."""
         super().__init__(NoMocks())
         self._where = where
         self._lock = Lock()
@@ -70,11 +70,11 @@ class Recorder(MockMonitor):
         self.outputs: Properties = {}
 
     def recorded(self) -> tuple[Recorded, ...]:
-        """Everything declared, sorted by URN: requests come in no order of their own."""
+        """All declared resources, sorted by URN: the order of requests varies."""
         return tuple(self._recorded[urn] for urn in sorted(self._recorded))
 
     def make_urn(self, parent: str, type_: str, name: str) -> str:
-        """The URN that the engine would give: with the types of all parents but the stack."""
+        """The URN that the engine would assign, with the types of all parents except the stack."""
         above = parent.split("::")[2] if parent else STACK_TYPE
         chain = type_ if above == STACK_TYPE else f"{above}${type_}"
         return f"urn:pulumi:{get_stack()}::{get_project()}::{chain}::{name}"
@@ -102,7 +102,7 @@ class Recorder(MockMonitor):
         id_ = marked_values.resource_id(request.type, request.name) if request.custom else ""
         response = resource_pb2.RegisterResourceResponse(urn=urn, id=id_)
         if request.custom:
-            # A component's outputs are its own; a provider's are the inputs and what it adds.
+            # A component has only the outputs that it registers; a provider returns the inputs and what it adds.
             response.object.CopyFrom(request.object)
         response.object.update(marked_values.outputs(request.type, request.name, inputs, self._where))
         if request.type == _CLUSTER_TYPE:
@@ -138,7 +138,7 @@ class Recorder(MockMonitor):
 
 
 class DuplicateResourceError(Exception):
-    """Two resources of one type have the same name and parent; the engine would refuse the second."""
+    """Two resources of one type have the same name and parent, which the engine would refuse."""
 
 
 def properties(struct: object) -> dict[str, Json]:

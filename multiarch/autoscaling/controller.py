@@ -175,13 +175,13 @@ def _why_not(group: NodeGroupPlan, context: AutoscalingContext) -> str | None:
     if context.arm64_taint is not None:
         tolerated.append(toleration_for(context.arm64_taint))
     if group.kind is not NodeGroupKind.MANAGED:
-        return "is self-managed, and a change of its launch template would take all controllers at once"
+        return "is self-managed, and a launch template change would replace all controllers at once"
     if group.capacity_type is CapacityType.SPOT:
-        return "is spot capacity, which goes when it is needed most"
+        return "is spot capacity, which AWS can interrupt at any time"
     if group.sizes.desired == 0:
-        return "has no node at the start, and nobody would add one"
+        return "starts without nodes, and nothing would add one"
     if repelled := first_untolerated(tolerated, group.taints):
-        return f"carries {repelled}, which the controller does not tolerate"
+        return f"has the taint {repelled}, which the controller does not tolerate"
     return None
 
 

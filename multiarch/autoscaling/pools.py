@@ -34,7 +34,7 @@ _KEYS: Mapping[str, str] = MappingProxyType(
 """The key in the stack file behind each requirement."""
 NODE_CLASS = "default"
 """The EC2NodeClass that all pools share."""
-_WORDS: Mapping[str, str] = MappingProxyType({"instanceTypes": "types"})
+_NAMES: Mapping[str, str] = MappingProxyType({"instanceTypes": "types"})
 
 
 def plan_pools(
@@ -155,7 +155,7 @@ def _bootable(family: AmiFamily) -> tuple[InstanceType, ...]:
 def _check_instance_types(
     plans: Sequence[NodePoolPlan], specs: Sequence[PoolSpec], family: AmiFamily, report: Report
 ) -> None:
-    """Report pools that could never buy a node, each reason once, and types that no pool can use."""
+    """Report pools without any instance type, each reason once, and types that no pool can use."""
     for spec in specs:
         key = ".".join(str(part) for part in spec.path)
         own = [plan for plan in plans if plan.key == key]
@@ -183,7 +183,7 @@ def _check_instance_types(
 
 
 def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Report) -> None:
-    """Say of each type that was named and can't be bought why not."""
+    """Warn about named types that can't be bought, with the reason."""
     table = instance_types()
     for index, name in enumerate(spec.instance_types):
         if name in used or name not in table:
@@ -191,7 +191,7 @@ def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Rep
         found = table[name]
         reason = why_not_eks(found) or why_not_on(family, found)
         if reason is None:
-            sold = "on-demand alone" if not found.spot else "spot and on-demand"
+            sold = "on-demand only" if not found.spot else "spot and on-demand"
             reason = f"{name} is {found.architecture} and sold {sold}; no pool of {spec.name} is"
         report(
             "instance-type-unused",
@@ -202,7 +202,7 @@ def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Rep
 
 
 def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: Report) -> None:
-    """Report limits below what the smallest type has: such a pool is passed over, and no event says so."""
+    """Report limits below the smallest type: Karpenter skips such a pool without an event."""
     written = spec.memory_limit
     readable = written is not None and memory_fault(written) is None
     cpus = {plan.name: min(each.vcpus for each in plan.instance_types) for plan in own if plan.instance_types}
@@ -223,15 +223,15 @@ def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: Report) -
 
 
 def _way_out(why: Requirement, key: str, spec: PoolSpec, lacking: Sequence[Architecture]) -> str:
-    """Say what to change. ``lacking`` are the architectures of the pools that no type satisfies."""
+    """The hint. ``lacking`` are the architectures of the pools that no type satisfies."""
     if why.key == labels.KARPENTER_CAPACITY_TYPE:
-        return "Name others, or leave spot out of capacityTypes."
+        return "Name other types, or remove spot from capacityTypes."
     if why.key == selection.HYPERVISOR:
-        return "These are bare metal alone, which is bought where sizes names it."
-    names = _WORDS.get(key, key)
+        return "Only bare metal is left, which needs an entry in sizes."
+    names = _NAMES.get(key, key)
     if len(lacking) == 1 and len(set(spec.architectures)) > 1:
-        first = "Lower it, name other categories" if key == "minGeneration" else f"Name {names} of {lacking[0]} too"
-        return f"{first}, or leave {lacking[0]} out of architectures."
+        first = "Lower it, name other categories" if key == "minGeneration" else f"Add {names} of {lacking[0]}"
+        return f"{first}, or remove {lacking[0]} from architectures."
     if key == "minGeneration":
         return "Lower it, or name other categories."
     return f"Name other {names}{', or change architectures' if len(set(spec.architectures)) == 1 else ''}."

@@ -105,7 +105,9 @@ def simulation_context(plan: Plan, *, seen: tuple[str, ...] = (), live: Live | N
     if len(seen) == count:
         return SimulationContext(seen, live=live, region=plan.region)
     names = tuple(f"zone-{number}" for number in range(1, count + 1))
-    return SimulationContext(names, f"{why}; {', '.join(names)} stand for them.", live=live, region=plan.region)
+    return SimulationContext(
+        names, f"{why}; the result uses {', '.join(names)} as placeholders.", live=live, region=plan.region
+    )
 
 
 def _pods(found: list[LoadedObject]) -> tuple[Pod, ...]:

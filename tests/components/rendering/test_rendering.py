@@ -139,7 +139,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     folder = tmp_path / "shop-dev"
     folder.mkdir()
     (folder / "thesis.txt").write_text("years of work")
-    with pytest.raises(OutsideError, match=r"no resources\.json among them"):
+    with pytest.raises(OutsideError, match=r"but no resources\.json"):
         render(plan(), tmp_path)
     assert content(folder) == {"thesis.txt": b"years of work"}
 
