@@ -1,17 +1,21 @@
 # Every target that needs the command line makes it first: `make up` works on a fresh clone.
 #
 #   STACK=NAME    the stack to work on (config/stacks/Pulumi.NAME.yaml)
+#   WORKERS=…     how many processes run tests side by side (2)
 #   PYTHON=…      the Python to make .venv with: 3.11 or later
 
 STACK ?= checkout-dev
 PYTHON ?= python3
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Tests that share a cluster or a sandbox run in one worker (tests/lanes.py); the longest of these begin first.
+SIDE_BY_SIDE := -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status render check test lint format bench schema docs docs-serve
+.PHONY: help venv tools up preview down status render check test test-fast lint format bench schema docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -50,7 +54,10 @@ check: $(STAMP) ## validate all stack files (no engine, no credentials)
 	@$(BIN)/multiarch stack check
 
 test: $(STAMP) ## run all tests (needs Go for the tools that check what is generated)
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --durations=10
+
+test-fast: $(STAMP) ## run the tests that need neither Go nor the sandbox (under a minute)
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not (tools or registry or e2e or cluster)"
 
 lint: $(STAMP) ## ruff, mypy, import-linter
 	@$(BIN)/ruff check .

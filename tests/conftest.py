@@ -1,16 +1,38 @@
-"""The test cluster, one for the whole session: started when a test first asks for it, gone when the session ends."""
+"""What all tests share: their lanes, and one test cluster for the whole session, started when a test asks for it."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from tests import lanes
 from tests.cluster import control_plane as control_plane_module
 from tests.cluster import rig as rig_module
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.programs import Programs
 from tests.cluster.rig import Rig
+
+_WATCH = lanes.Watch()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, meaning in lanes.LANES.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+    sys.addaudithook(_WATCH)
+
+
+@pytest.hookimpl(tryfirst=True)  # before markers select tests, and before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        lanes.mark(item)
+    items.sort(key=lanes.order)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    _WATCH.running = item
 
 
 @pytest.fixture(scope="session")

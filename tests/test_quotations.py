@@ -104,6 +104,7 @@ def mirror(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
 
 
+@pytest.mark.registry
 def test_the_commands_that_ask_a_registry_print_what_is_quoted(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(mirror / "cache"))
     monkeypatch.setenv("DOCKER_CONFIG", str(mirror))

@@ -68,7 +68,7 @@ def test_these_groups_are_named_as_planned_ones_are() -> None:
     assert [each.name_prefix for each in groups_of(rows, "shop-dev")] == [each.name_prefix for each in planned]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(GROUPS, CLUSTERS, SUFFIXES)
 def test_every_group_is_matched_by_its_own_expression_and_no_other(
     words: dict[str, tuple[NodeGroupKind, CapacityType, Architecture]], cluster: str, suffix: str
@@ -79,7 +79,7 @@ def test_every_group_is_matched_by_its_own_expression_and_no_other(
         assert [other.name for other in groups if re.search(group_regex(other), name, re.ASCII)] == [each.name]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(GROUPS, CLUSTERS, SUFFIXES)
 def test_the_expander_keeps_exactly_the_groups_of_the_most_wanted_kind(
     words: dict[str, tuple[NodeGroupKind, CapacityType, Architecture]], cluster: str, suffix: str

@@ -21,7 +21,7 @@ JSON_VALUES = st.recursive(
     max_leaves=6,
 )
 # The folder is the same for every example, and each writes the file anew.
-FUZZ = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+FUZZ = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 
 
 def stack_file(clone: Path, stack: str) -> Path:

@@ -25,6 +25,8 @@ from tests.registry import server
 from tests.registry.server import Server
 from tests.test_docs import shape, text_of
 
+pytestmark = pytest.mark.registry
+
 START = {"Entrypoint": ["/app/server"]}
 EXAMPLE = "docker/library/busybox"
 _NUMBERS = count()

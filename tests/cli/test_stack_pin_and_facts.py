@@ -14,6 +14,8 @@ from tests.cli.aws import served
 from tests.cli.running import type_of_run
 from tests.cli.test_stack_check import SHIPPED
 
+pytestmark = pytest.mark.e2e
+
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 
 

@@ -13,6 +13,8 @@ from tests.cli.conftest import CLONE
 from tests.cli.running import type_of_run
 from tools import build
 
+pytestmark = pytest.mark.tools
+
 POD = "containers: [{name: a, image: b}]"
 # Names that are patterns for each other, the same name in two namespaces, texts that are truth values without quotes,
 # a list that a merge replaces, two required terms, a kind that kustomize does not know, and one without pods.

@@ -13,6 +13,8 @@ from components.rendering.files import contents
 from tests.cluster import charts
 from tests.components.declared import World
 
+pytestmark = pytest.mark.tools
+
 Objects = dict[tuple[str, str], dict[str, Any]]
 
 

@@ -13,6 +13,7 @@ from multiarch.images.elf import HEAD, Elf, OtherFile, Script, head_of
 from tests.images.binaries import program
 
 
+@pytest.mark.tools
 @pytest.mark.parametrize(
     ("target", "architecture", "words"),
     [
@@ -30,6 +31,7 @@ def test_a_real_program_s_header_says_its_machine(target: str, architecture: Arc
     assert str(head) == words
 
 
+@pytest.mark.tools
 def test_a_windows_program_is_no_elf_file() -> None:
     assert head_of(program("windows/amd64")[:HEAD]) == OtherFile("a Windows program")
 

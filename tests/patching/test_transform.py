@@ -146,7 +146,7 @@ def check_always(written: Mapping[str, Any], change: SchedulingChange) -> Transf
     return found
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(SPECS, ARCHITECTURES)
 def test_a_required_architecture_leaves_exactly_the_nodes_of_that_architecture(
     written: dict[str, Any], architecture: Architecture
@@ -164,7 +164,7 @@ def test_a_required_architecture_leaves_exactly_the_nodes_of_that_architecture(
     assert allowed_architectures(found.spec) == {architecture}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(SPECS, ARCHITECTURES, st.integers(1, 100))
 def test_a_preferred_architecture_changes_no_node_but_its_worth(
     written: dict[str, Any], architecture: Architecture, weight: int
@@ -182,7 +182,7 @@ def test_a_preferred_architecture_changes_no_node_but_its_worth(
         assert new.score(labels) == old.score(labels) + more
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(SPECS, st.lists(st.sampled_from(TAINTS), min_size=1, max_size=3))
 def test_a_tolerated_taint_lets_a_pod_bear_that_taint_and_no_other(
     written: dict[str, Any], taints: list[Taint]
@@ -193,7 +193,7 @@ def test_a_tolerated_taint_lets_a_pod_bear_that_taint_and_no_other(
     assert borne(found.spec) == {each for each in TAINT_SETS if tuple(t for t in each if t not in taints) in before}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(SPECS)
 def test_an_architecture_is_open_exactly_if_a_node_of_it_is_allowed_by_the_rules_on_architecture(
     written: dict[str, Any],

@@ -217,6 +217,7 @@ def test_the_file_is_in_the_cache_folder_of_the_user() -> None:
     assert cache_file({"XDG_CACHE_HOME": "here"}) == Path.home() / ".cache" / "multiarch-eks" / "registry.sqlite"
 
 
+@pytest.mark.registry
 def test_what_one_client_read_the_next_knows_without_the_registry(tmp_path: Path) -> None:
     file = tmp_path / "registry.sqlite"
 

@@ -21,6 +21,8 @@ from tests.registry.images import CONFIG, CONFIG_TYPE, QUICK, READER, Known, cli
 from tests.registry.server import Auth, Server, digest_of
 from tests.registry.tokens import REFRESH_TOKEN
 
+pytestmark = pytest.mark.registry
+
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[Server]:

@@ -22,6 +22,8 @@ from tests.registry.faults import Fault, Proxy
 from tests.registry.images import CONFIG, CONFIG_TYPE, QUICK, READER, Known, client, push
 from tests.registry.server import Auth, Server, digest_of
 
+pytestmark = pytest.mark.registry
+
 HASTY = dataclasses.replace(QUICK, total_seconds=2.0, read_seconds=0.5, retries=1)
 NAMED = {
     Fault.SILENT: (RegistryReason.TIMEOUT, "sent nothing for too long"),

@@ -100,11 +100,13 @@ def regctl(text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.tools
 def test_regctl_reads_the_good_ones_the_same() -> None:
     for text, canonical, _ in GOOD:
         assert regctl(text).stdout.strip() == canonical, text
 
 
+@pytest.mark.tools
 def test_regctl_refuses_the_bad_ones_too() -> None:
     # It takes any digest, IDs, repositories and hosts of any length, and ports that there are not.
     lenient: tuple[str, ...] = (

@@ -16,6 +16,8 @@ from tests.registry import server
 from tests.registry.server import ACCOUNT, Auth
 from tools import build
 
+pytestmark = pytest.mark.registry
+
 EMPTY = b"{}"
 
 

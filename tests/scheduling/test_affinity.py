@@ -228,7 +228,7 @@ TERMS = st.one_of(st.none(), st.lists(st.lists(EXPRESSIONS, max_size=3), min_siz
 SELECTORS = st.dictionaries(KEYS, VALUES, max_size=2)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(SELECTORS, TERMS)
 def test_exactly_the_intended_label_sets_are_allowed(
     selector: dict[str, str], terms: list[list[dict[str, Any]]] | None

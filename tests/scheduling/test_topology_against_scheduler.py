@@ -119,7 +119,7 @@ RULES = st.fixed_dictionaries({}, optional={
 MANIFESTS = st.builds(lambda labels, rules: pod_manifest(labels=labels, **rules), LABELS, RULES)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     kinds=st.lists(MANIFESTS, min_size=1, max_size=3),
     steps=st.lists(st.tuples(st.integers(0, 2), st.integers(0, len(NODES) - 1)), max_size=12),

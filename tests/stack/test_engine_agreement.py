@@ -13,6 +13,8 @@ from multiarch.stack.engine_config import as_text, project_layer, stack_layer
 from multiarch.stack.yaml_source import read
 from tools import build
 
+pytestmark = pytest.mark.e2e
+
 PROJECT = """\
 name: multiarch-eks
 runtime: python

@@ -108,7 +108,7 @@ def parts_agree(group: NodeGroupPlan, made: Plan) -> None:
         assert str(made.arm64_taint) in text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(STACKS)
 def test_the_parts_of_an_accepted_plan_agree_about_the_architecture(words: dict[str, Any]) -> None:
     if any(problem.severity is Severity.ERROR for problem in problems(words)):
@@ -119,7 +119,7 @@ def test_the_parts_of_an_accepted_plan_agree_about_the_architecture(words: dict[
         parts_agree(group, made)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(NEAR), min_size=1, max_size=3, unique=True))
 def test_a_group_is_accepted_exactly_when_ec2_says_one_architecture(types: list[str]) -> None:
     accelerated = {name.startswith("g5g") for name in types}

@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from multiarch.nodes.user_data import kubelet_flag_fault, render, restricted_lab
 from multiarch.nodes.user_data.script import runnable
 from tests.nodes.builders import GroupOptions, node_group
 from tests.nodes.user_data import reading
+
+pytestmark = pytest.mark.tools
 
 names = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,20}[A-Za-z0-9])?", fullmatch=True)
 domains = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?(\.[a-z]{2,5}){1,2}", fullmatch=True)

@@ -16,6 +16,8 @@ from multiarch.nodes.user_data import render, restricted_label
 from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_options
 from tests.nodes.user_data import reading
 
+pytestmark = pytest.mark.tools
+
 OWNED = (BootstrapCase.CUSTOM_AMI, BootstrapCase.SELF_MANAGED)
 MANY_TAINTS = (
     "arch=arm64:NoSchedule",

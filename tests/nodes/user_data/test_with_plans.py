@@ -28,6 +28,7 @@ def test_every_group_of_an_accepted_stack_has_user_data(family: str, kind: str, 
     assert [bool(render(group, CLUSTER)) for group in plan(words).node_groups] == [needed, needed]
 
 
+@pytest.mark.tools
 def test_prefix_delegation_reaches_the_kubelet_where_eks_merges() -> None:
     group = plan({"addons": {"vpcCni": {"prefixDelegation": True}}}).node_groups[0]
     document = reading.part(render(group, CLUSTER), reading.NODE_CONFIG)

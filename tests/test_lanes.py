@@ -1,0 +1,39 @@
+"""Tests carry the marker of what they need, and one that starts a real part without a marker fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests import lanes
+from tools import build
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[build.bin_dir("registry") / "registry", "--version"], ["go", "version"], [sys.executable, "-m", "sandbox.aws"]],
+    ids=["a Go tool", "Go", "the sandbox"],
+)
+def test_a_test_without_a_marker_cannot_start_a_real_part(command: list[str]) -> None:
+    with pytest.raises(AssertionError, match=r"tests/test_lanes\.py::.* starts .*: it needs pytest\.mark\."):
+        subprocess.run(command, check=False)
+
+
+@pytest.mark.parametrize(
+    ("tool", "lane"),
+    [("etcd", "cluster"), ("karpenter", "cluster"), ("registry", "registry"), ("pulumi", "e2e"), ("helm", "tools")],
+)
+def test_each_tool_has_a_lane(tool: str, lane: str) -> None:
+    assert lanes.needed([str(build.bin_dir(tool) / tool)]) == lane
+
+
+def test_what_needs_only_python_is_in_the_fast_lane(request: pytest.FixtureRequest) -> None:
+    assert lanes.needed([sys.executable, "-m", "multiarch.cli", "stack", "check"]) is None
+    assert lanes.of(request.node) == set()
+
+
+def test_every_marker_is_one_that_pytest_knows(pytestconfig: pytest.Config) -> None:
+    known = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
+    assert set(lanes.LANES) <= known
