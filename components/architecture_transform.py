@@ -77,7 +77,7 @@ async def _changed(args: pulumi.ResourceTransformArgs, change: SchedulingChange)
 
 
 def _say_left_alone(args: pulumi.ResourceTransformArgs) -> None:
-    pulumi.log.info(f"{args.type_} {args.name}: left alone until its pod's rules are known")
+    pulumi.log.info(f"{args.type_} {args.name}: left unchanged until its pod's scheduling fields are known")
 
 
 def _manifest(args: pulumi.ResourceTransformArgs, known: Mapping[str, object]) -> object:

@@ -66,7 +66,7 @@ def planned_groups(plan: Plan, keys: Collection[str]) -> Groups:
         made = list(shared.of_pool(pool))
         found += made
         if not made:
-            notes.append(f"NodePool {pool.name} is left out: no instance type satisfies it.")
+            notes.append(f"NodePool {pool.name} is left out: it matches no instance type.")
     return Groups(tuple(found), tuple(notes))
 
 
@@ -115,8 +115,8 @@ def _kept(labels: Mapping[str, str]) -> Labels:
 def live_groups(nodes: Iterable[LoadedObject], keys: Collection[str]) -> Groups:
     """The groups of live nodes, by node group, by NodePool, or else by architecture and taints.
 
-    Windows and Fargate nodes, and those of other architectures, are left out: no question here is about them. So are
-    taints that come and go with a node's life. Raises MultiarchError for a Node that Kubernetes would refuse.
+    Windows and Fargate nodes, and those of other architectures, are left out, and so are taints that come
+    and go during a node's life. Raises MultiarchError for a Node that Kubernetes would refuse.
     """
     left_out: Counter[str] = Counter()
     profiles: dict[tuple[str, str, Architecture], Counter[Profile]] = {}
@@ -152,7 +152,7 @@ def _rank(key: tuple[str, str, Architecture]) -> tuple[int, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """What counts of a live node; ``architecture`` is as it was written, perhaps none of ours."""
+    """What matters of a live node; ``architecture`` is as written, perhaps unknown."""
 
     name: str
     labels: Mapping[str, str]
@@ -161,14 +161,14 @@ class _Node:
 
     @property
     def why_not(self) -> str:
-        """Why it plays no part, in words that follow a number; empty if it does."""
+        """Why it is left out, as text that follows a number; empty if it is not."""
         system = self.labels.get(OPERATING_SYSTEM, "linux")
         if system != "linux":
             return f"node(s) with {system}"
         if self.labels.get(EKS_COMPUTE_TYPE) == "fargate":
             return "Fargate node(s), on which no DaemonSet runs"
         if self.architecture not in set(Architecture):
-            named = f"of architecture {self.architecture}" if self.architecture else "that name no architecture"
+            named = f"of architecture {self.architecture}" if self.architecture else "without an architecture"
             return f"node(s) {named}"
         return ""
 
@@ -191,7 +191,7 @@ def _taint(value: Value) -> Taint:
     """One taint. Raises ManifestError for what the API server refuses."""
     effect = value["effect"].text()
     if effect not in set(Effect):
-        raise value["effect"].error(f"{effect!r} is no taint effect.", hint=f"Effects are {', '.join(Effect)}.")
+        raise value["effect"].error(f"{effect!r} is not a taint effect.", hint=f"Effects are {', '.join(Effect)}.")
     return Taint(value["key"].required_text(), value["value"].text(), Effect(effect))
 
 

@@ -1,12 +1,12 @@
-"""What becomes of a DaemonSet's pods on nodes that are alike, with every reason, and whether that is a finding.
+"""What happens to a DaemonSet's pods on nodes that are alike, with every reason, and whether that is a finding.
 
 Taints, node selector and required affinity decide where the DaemonSet controller puts a pod
 (https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/); room on the nodes does not.
 
 It is a finding where the architecture makes the difference: the same nodes of the other architecture, without a taint
 that stands for an architecture, would run the DaemonSet, and these do not, because of a label, a taint or an image.
-What keeps a DaemonSet off those twins too (``nodeSelector: {gpu: "true"}``, a taint ``dedicated=db``) excludes it from
-both on purpose, and is none. A pod that is put on a node and can't start there is always one.
+What keeps a DaemonSet off both (``nodeSelector: {gpu: "true"}``, a taint ``dedicated=db``) does so on purpose,
+and is not a finding. A pod that is put on a node and can't start there is always one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from multiarch.images.model import Verdict
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.scheduling.affinity import NodeAffinity, Term
 
-_UNKNOWN = "which can't be told of its nodes before they exist"
+_UNKNOWN = "which is unknown until its nodes exist"
 _OTHER = {Architecture.AMD64: Architecture.ARM64, Architecture.ARM64: Architecture.AMD64}
 
 
@@ -44,7 +44,7 @@ def mentioned(affinity: NodeAffinity) -> set[str]:
 
 
 def judge(daemon: DaemonSet, profile: Profile, architecture: Architecture, known: Collection[Taint] = ()) -> Cell:
-    """Say what becomes of ``daemon`` on nodes of ``profile``; ``known`` taints stand for an architecture."""
+    """What happens to ``daemon`` on nodes of ``profile``; ``known`` taints stand for an architecture."""
     nodes = _Nodes(dict(profile.labels), profile.unknown_labels, profile.taints)
     counterpart = nodes.counterpart(_OTHER[architecture], known)
     taints = _untolerated(daemon.spec.tolerations, nodes.taints, known)
@@ -80,7 +80,7 @@ def _on_the_nodes(placed: bool, reasons: tuple[CellReason, ...], images: list[Ce
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """What rules are held against. Three answers are possible: yes, no, and ``None`` where it can't be told."""
+    """The nodes to check rules against. An answer is true, false, or ``None`` where it is unknown."""
 
     labels: Mapping[str, str]
     unknown_labels: frozenset[str]
@@ -125,7 +125,7 @@ def _hard(taints: Iterable[Taint]) -> Iterator[Taint]:
 
 
 def _tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
-    """Whether a pod may stay. One that tolerates ``NoExecute`` for some seconds is made anew and evicted for ever."""
+    """Whether a pod may stay. One that tolerates ``NoExecute`` for some seconds is recreated and evicted forever."""
     return any(
         each.tolerates(taint) and (taint.effect is not Effect.NO_EXECUTE or each.seconds is None)
         for each in tolerations
@@ -142,7 +142,7 @@ def _untolerated(
         brief = next((each for each in tolerations if each.tolerates(taint)), None)
         text = f"does not tolerate {taint}"
         if brief is not None:
-            text = f"tolerates {taint} for {brief.seconds} seconds only, and is evicted then"
+            text = f"tolerates {taint} for {brief.seconds} seconds only, then is evicted"
         near = [each.unsupported for each in tolerations if each.unsupported and each.key == taint.key]
         text += "".join(f" ({why})" for why in near)
         found.append(CellReason(CellCause.TAINT, text, of_architecture(taint, known)))
@@ -150,19 +150,19 @@ def _untolerated(
 
 
 def _has(tolerations: tuple[Toleration, ...], taints: Iterable[Taint], known: Collection[Taint]) -> str:
-    """What to say before a rule on labels, where the taint that stands for the architecture is no obstacle."""
+    """What to put before a rule on labels if the taint that stands for the architecture is tolerated."""
     tolerated = [taint for taint in _hard(taints) if of_architecture(taint, known) and _tolerates(tolerations, taint)]
     return f"has the toleration for {' and '.join(map(str, tolerated))}, but " if tolerated else ""
 
 
 def _placement(affinity: NodeAffinity, nodes: _Nodes, before: str) -> list[CellReason]:
-    """Every rule on labels that is not met, or of which that can't be told."""
+    """Every rule on labels that is not met, or may not be."""
     found = []
     for key, value in affinity.selector:
         met = nodes.meet(_pair(key, value))
         if met is not True:
             own = met is False and key in ARCHITECTURE_LABELS
-            text = f"nodeSelector wants {key}={value}"
+            text = f"nodeSelector requires {key}={value}"
             found.append(CellReason(CellCause.NODE_SELECTOR, _said(text, met, before if own else ""), own))
     if affinity.required is None or _any(nodes.meet_term(term) for term in affinity.required) is True:
         return found
@@ -191,7 +191,7 @@ def _said(text: str, met: bool | None, before: str) -> str:  # noqa: FBT001 # on
 def _written(expression: Expression) -> str:
     """As in the manifest, with the label's name: ``kubernetes.io/arch=amd64``."""
     if expression.invalid:
-        return f"{expression.key} compared with {expression.values[0]!r}, which is no number"
+        return f"{expression.key} compared with {expression.values[0]!r}, which is not a number"
     if expression.operator in (Operator.IN, Operator.NOT_IN) and len(expression.values) == 1:
         return f"{expression.key}{'=' if expression.operator is Operator.IN else '!='}{expression.values[0]}"
     return str(expression)

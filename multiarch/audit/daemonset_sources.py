@@ -53,13 +53,13 @@ def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageAudit) -> tuple
 
 
 def add_on_daemon_sets(add_ons: Iterable[AddonPlan]) -> tuple[DaemonSet, ...]:
-    """The DaemonSets of a plan's add-ons, by what AWS publishes about them; one that is not known is in doubt."""
+    """The DaemonSets of a plan's add-ons, by what AWS publishes about them; an unknown one gets a doubt."""
     found = []
     for add_on in add_ons:
         try:
             daemons = daemons_of(add_on.name)
         except UnknownFactError:
-            doubt = "what this add-on's DaemonSets tolerate and select is not known here"
+            doubt = "the tolerations and node selectors of this add-on's DaemonSets are unknown"
             found.append(DaemonSet(NAMESPACE, f"({add_on.name})", PodSpec(), (), add_on=add_on.name, doubt=doubt))
             continue
         found += [_of_add_on(add_on, daemon) for daemon in daemons]
@@ -93,7 +93,7 @@ def _judgements(daemon: AddOnDaemon) -> tuple[Judgement, ...]:
     return tuple(
         Judgement(architecture, Verdict.SUPPORTED, f"by {daemon.images_source}", None)
         if architecture in daemon.architectures
-        else Judgement(architecture, Verdict.UNKNOWN, f"not named by {daemon.images_source}", None)
+        else Judgement(architecture, Verdict.UNKNOWN, f"not listed by {daemon.images_source}", None)
         for architecture in Architecture
     )
 

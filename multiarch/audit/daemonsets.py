@@ -36,7 +36,7 @@ def audit_daemon_sets(
 ) -> DaemonSetAudit:
     """Judge every DaemonSet on every group; pure.
 
-    ``architecture_taints`` stand for an architecture whatever they are called, such as a stack's ``arm64Taint``.
+    ``architecture_taints`` stand for an architecture whatever their names, such as a stack's ``arm64Taint``.
     """
     ordered = sorted(daemon_sets, key=lambda each: (each.namespace, each.name))
     rows = tuple(
@@ -123,7 +123,7 @@ def _with_stand_in(row: DaemonSetRow, alike: Sequence[DaemonSetRow]) -> DaemonSe
     for number, cell in enumerate(row.cells):
         running = [each for each in alike if each is not row and each.cells[number].outcome is DaemonSetOutcome.RUNS]
         if cell.outcome is DaemonSetOutcome.KEPT_OFF and running:
-            reason = CellReason(CellCause.STAND_IN, f"{running[0].daemon_set.name} runs there in its place")
+            reason = CellReason(CellCause.STAND_IN, f"{running[0].daemon_set.name} runs there instead")
             cells.append(Cell(DaemonSetOutcome.EXCLUDED, reasons=(reason, *cell.reasons)))
         else:
             cells.append(cell)

@@ -16,7 +16,7 @@ from multiarch.registry.reference import InvalidReferenceError, Reference, parse
 _AT_ONCE = 128
 """Images that are looked up at the same time. What goes to one registry at a time is the client's to bound."""
 NO_IMAGE = "(none)"
-_NO_IMAGE_REASON = "the container names no image; whatever makes the pod fills it in"
+_NO_IMAGE_REASON = "the container has no image; a controller or webhook fills it in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +39,23 @@ class ImageRow:
 
     @property
     def next_step(self) -> str:
-        """What a team would do now, as a sentence without its beginning."""
+        """What to do, as the end of a sentence."""
         by_verdict: dict[Verdict, list[str]] = {}
         for each in self.judgements:
             by_verdict.setdefault(each.verdict, []).append(each.architecture)
         if Verdict.UNKNOWN in by_verdict:
             return (
-                "make it readable (name, credentials, registry) and ask again; until then its pods stay where they are."
+                "check the name, the credentials and the registry, then audit again; "
+                "until then leave its pods where they are."
             )
         if Verdict.UNSUPPORTED not in by_verdict:
             return (
-                "where a workload's other images have arm64 too (`multiarch audit workloads` says), its pods may "
+                "if the workload's other images support arm64 too (see `multiarch audit workloads`), let its pods "
                 "tolerate the taint of arm64 nodes: `multiarch workload patch --tolerate arm64`."
             )
-        build = f"build it for {' and '.join(by_verdict[Verdict.UNSUPPORTED])}, or find a tag that has it"
+        build = f"build it for {' and '.join(by_verdict[Verdict.UNSUPPORTED])}, or use a tag that supports it"
         if Verdict.SUPPORTED not in by_verdict:
-            return f"{build}; as it is, no node runs it."
+            return f"{build}; no node can run it now."
         only = by_verdict[Verdict.SUPPORTED][0]
         return f"{build}; until then keep its pods on {only}: `multiarch workload patch --require {only}`."
 
@@ -82,7 +83,7 @@ async def audit_images(
     *,
     looked_up: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> ImageAudit:
-    """Judge every image once, however many containers use it, and whatever it is spelled like.
+    """Judge every image once, also if many containers use it or it is written in several ways.
 
     ``looked_up(done, all)`` is called after each look-up, in this event loop. An image that can't be judged is
     ``unknown`` with the reason; nothing is raised for one.
@@ -101,7 +102,7 @@ async def audit_images(
 
 
 def _parsed(image: str) -> Reference | str:
-    """The reference, or why there is none."""
+    """The reference, or what is wrong with it."""
     if not image:
         return _NO_IMAGE_REASON
     try:

@@ -63,12 +63,12 @@ async def newest_tag(
 ) -> Newest:
     """Find the newest tag of the same shape whose verdict is ``supported``, one after the other from the newest on."""
     if look_ups == 0:
-        return Newest(None, "no other tags were asked for")
+        return Newest(None, "no other tags were looked up")
     if reference.tag is None:
-        return Newest(None, "it is named by its digest alone, so no tag is comparable")
+        return Newest(None, "it has a digest and no tag to compare others with")
     version = version_of(reference.tag)
     if version is None:
-        return Newest(None, f"its tag {reference.tag} is no version, so no other can be told to be newer")
+        return Newest(None, f"its tag {reference.tag} is not a version, so newer tags can't be recognized")
     try:
         listed = await registry.tags(reference)
     except RegistryError as error:
@@ -87,19 +87,19 @@ async def newest_tag(
 
 def _compared(tag: str, used: str, like: Sequence[str]) -> str:
     if tag == used:
-        return "the same tag, which leads to another image by now"
+        return "the same tag, which points to another image now"
     newer, older = version_of(tag), version_of(used)
     if newer is not None and older is not None and newer.numbers < older.numbers:
         return f"older than {used}"
-    return "the newest of its shape" if tag == like[0] else f"newer than {used}"
+    return "the newest in its format" if tag == like[0] else f"newer than {used}"
 
 
 def _none(architecture: Architecture, used: str, like: int, look_ups: int, unread: int) -> str:
     if like == 0:
-        return f"no other tag looks like {used}"
+        return f"no other tag has the format of {used}"
     doubt = f" ({unread} can't be read)" if unread else ""
     if like > look_ups:
-        return f"none of the {look_ups} newest of {like} tags like {used} is known to have {architecture}{doubt}"
+        return f"none of the {look_ups} newest of {like} tags like {used} is known to support {architecture}{doubt}"
     which = "the one other tag" if like == 1 else f"none of the {like} other tags"
-    known = "is not known to have" if like == 1 else "is known to have"
+    known = "is not known to support" if like == 1 else "is known to support"
     return f"{which} like {used} {known} {architecture}{doubt}"

@@ -107,7 +107,7 @@ class Subject:
 
 @dataclass(slots=True)
 class _Declared:
-    """What an object that is no owned pod says."""
+    """What an object says that is not an owned pod."""
 
     found: LoadedObject
     rules: list[PodConstraints] = field(default_factory=list)
@@ -154,7 +154,7 @@ class _Gathered:
 
     def _bare_pod(self, made: _Declared) -> None:
         spec = made.found.value.get("spec") or {}
-        rules = self._of_pod(spec) if isinstance(spec, Mapping) else "spec: is no object."
+        rules = self._of_pod(spec) if isinstance(spec, Mapping) else "spec: must be a mapping."
         if isinstance(rules, PodConstraints):
             made.rules.append(rules)
         else:
@@ -181,7 +181,7 @@ class _Gathered:
         try:
             for each in templates_in(found.value, 1):
                 if isinstance(each, UnknownContainers):
-                    made.faults.append(f"{each.path} is in no pod template that is known here")
+                    made.faults.append(f"{each.path} is not in a known pod template")
                 else:
                     made.rules.append(constraints_of(each.spec, self._taint))
                     made.pods += _pods_of(each)

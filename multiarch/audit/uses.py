@@ -1,7 +1,7 @@
 """Which images objects use, and where: every container of every pod spec, wherever an object embeds one.
 
 Objects are plain mappings as the API server and manifests have them. Nothing is read here but names, images, owners and
-labels, so objects of any kind pass, also those of resource definitions that nobody here knows.
+labels, so objects of any kind pass, also custom resources.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def uses_in(objects: Iterable[LoadedObject], lines: Lines = _no_lines) -> list[I
     something in the stream owns counts by its pods alone: old ones stay in a cluster for years. So do owned pods that
     have ended. Of an object only its uses are kept, so that a stream of any number of pods may pass.
 
-    Raises MultiarchError for an object whose name or namespace is no text: it would be taken for another's.
+    Raises MultiarchError for an object whose name or namespace is not a string: it could be taken for another object.
     """
     owners: dict[WorkloadKey, WorkloadKey] = {}
     present: set[WorkloadKey] = set()

@@ -25,7 +25,7 @@ _FIXED = (Kind.JOB, Kind.POD)
 
 
 class WorkloadState(StrEnum):
-    """Where a workload stands on its way to arm64 nodes."""
+    """Whether a workload is ready for arm64 nodes."""
 
     READY = "ready"
     BLOCKED = "blocked"
@@ -46,7 +46,7 @@ class ImageBlocker:
     def step(self) -> str:
         """What to do about it."""
         if self.newest.image is not None:
-            return f"use {self.newest.image} in place of {self.image}: it has arm64 ({self.newest.why})"
+            return f"use {self.newest.image} instead of {self.image}: it supports arm64 ({self.newest.why})"
         return f"build {self.image} for arm64 ({self.newest.why})"
 
 
@@ -82,7 +82,7 @@ class WorkloadRow:
 
     @property
     def state(self) -> WorkloadState:
-        """What is known to stand in the way counts before what is not known."""
+        """Known blockers count before what is unknown."""
         if self.images or self.affinity:
             return WorkloadState.BLOCKED
         if self.doubts:
@@ -91,14 +91,14 @@ class WorkloadRow:
 
     @property
     def blockers(self) -> tuple[str, ...]:
-        """What stands in the way, in words: ``image shop/api:1``, ``affinity: nodeSelector wants …``."""
+        """What blocks it: ``image shop/api:1``, ``affinity: nodeSelector requires …``."""
         return (*(f"image {each.image}" for each in self.images), *(f"affinity: {each}" for each in self.affinity))
 
     def steps(self, taint: Taint | None) -> tuple[str, ...]:
-        """What to do next, in this order; nothing where nothing is to be done."""
+        """What to do next, in this order; empty if there is nothing to do."""
         steps = [each.step for each in self.images]
         steps += [f"change what excludes arm64: {each}" for each in self.affinity]
-        steps += [f"find out: {each}" for each in self.doubts]
+        steps += [f"check: {each}" for each in self.doubts]
         if self.state is WorkloadState.READY:
             steps.append(f"add the toleration of {taint}")
         if self.state is WorkloadState.THERE and self.preference is ArchitecturePreference.PREFERS_AMD64:
@@ -128,7 +128,7 @@ class WorkloadAudit:
 
 
 def is_system(workload: WorkloadKey) -> bool:
-    """Whether it is a DaemonSet of the system's: those have to run on every node, and have an audit of their own."""
+    """Whether it is a DaemonSet of the system: those have to run on every node, and have their own audit."""
     return workload.kind == Kind.DAEMON_SET and workload.namespace == SYSTEM_NAMESPACE
 
 
@@ -140,7 +140,7 @@ async def audit_workloads(
     look_ups: int = LOOK_UPS,
     looked_up: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> WorkloadAudit:
-    """Judge every workload. ``taint`` is what arm64 nodes have, and what the subjects were gathered for.
+    """Judge every workload. ``taint`` is what arm64 nodes have, and the one that the subjects were gathered with.
 
     Images are looked up once each, and of the repositories of those without arm64 up to ``look_ups`` other tags.
     ``looked_up(done, all)`` is called after each image. Nothing is raised for an image that can't be read.
@@ -180,7 +180,7 @@ def _row(
     said = subject.templates or subject.running
     faults = list(subject.faults)
     if not said and not faults:
-        faults.append("what its pods ask of nodes is not at hand")
+        faults.append("its pod template was not found")
     tolerates = _tolerates(subject)
     row = WorkloadRow(
         subject=subject,
@@ -220,9 +220,9 @@ def _notes(subject: Subject, taint: Taint | None, *, tolerates: bool, blocked: b
     said: tuple[PodConstraints, ...] = (*subject.templates, *subject.running)
     if taint is not None and tolerates:
         if blocked and not any(each.excluded for each in said):
-            yield f"tolerates {taint} already: its pods may come up on arm64 nodes, and fail there"
+            yield f"tolerates {taint} already: its pods can be scheduled to arm64 nodes, and fail there"
         if subject.templates and not all(each.tolerates for each in subject.templates):
-            yield f"its template does not tolerate {taint}, its pods do: something adds that to them, or they are older"
+            yield f"its template does not tolerate {taint}, but its pods do: a webhook adds it, or the pods are older"
         seconds = [each.seconds for each in said if each.seconds is not None]
         if seconds:
             yield f"tolerates {taint} for {min(seconds)} seconds only"
@@ -230,14 +230,14 @@ def _notes(subject: Subject, taint: Taint | None, *, tolerates: bool, blocked: b
 
 def _patch(subject: Subject, taint: Taint) -> Patch:
     if not subject.manifests:
-        return Patch(None, "its own manifest is not at hand, only what it made")
+        return Patch(None, "its own manifest was not found, only objects that it made")
     first = subject.manifests[0]
     if first.source.document is None and subject.workload.kind in _FIXED:
-        return Patch(None, f"a {subject.workload.kind} in a cluster can't be changed: make it anew")
+        return Patch(None, f"a {subject.workload.kind} in a cluster can't be changed: recreate it")
     try:
         bodies = [strategic_merge_patch(each.value, SchedulingChange(tolerate=(taint,))) for each in subject.manifests]
     except MultiarchError as error:
         return Patch(None, error.message.rstrip("."))
     if any(body != bodies[0] for body in bodies):
-        return Patch(None, f"it stands in {len(bodies)} manifests that differ")
+        return Patch(None, f"its {len(bodies)} manifests differ")
     return Patch(bodies[0], written=first.value)

@@ -1,4 +1,4 @@
-"""Which cluster is meant: options alone, so that a command can hold them without loading what reads a cluster."""
+"""Which cluster to read: options only, so that a command can hold them without loading the client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class ClusterAccess:
-    """Which cluster, as kubectl's options name it; with neither, what kubectl would take."""
+    """Which cluster, as kubectl's options name it; without either, the one that kubectl would use."""
 
     kubeconfig: Path | None = None
     context: str | None = None

@@ -1,4 +1,4 @@
-"""A live cluster's objects: listed page by page, decoded page by page, and made lean on the way."""
+"""A live cluster's objects: listed and decoded page by page, without the fields that are not used."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ class Cluster:
         """Yield objects of ``kinds`` in that order, as the API server sorts them: by namespace and name.
 
         ``namespaces`` None is all of them. ``selector`` is a label selector and ``fields`` a field selector, in
-        kubectl's words; both apply to all kinds. What has no namespace is listed whole, except that of Namespaces
-        the named ones are read. No more than one page of ``limit`` objects is held at a time. Objects are as
+        kubectl's notation; both apply to all kinds. Objects without a namespace are listed whole, except that only the
+        named Namespaces are read. No more than one page of ``limit`` objects is held at a time. Objects are as
         :func:`multiarch.kubernetes.resources.lean` leaves them.
 
         Several pages show the cluster as it was when the first was asked for, unless the API server has forgotten
-        that state meanwhile: then the list starts anew, and no object comes twice.
+        that state meanwhile: then the list starts again, and no object is yielded twice.
         """
         chosen = None if namespaces is None else tuple(dict.fromkeys(namespaces))
         for kind in kinds:
@@ -94,9 +94,9 @@ class Cluster:
                 yield from self._listed(resource, namespace, selector, fields, limit)
 
     def missing_namespaces(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Those of ``names`` that are not there: their lists are empty, and the API server does not say why.
+        """Those of ``names`` that do not exist; the API server lists their objects as empty.
 
-        A namespace that may not be read counts as there.
+        A namespace that may not be read counts as existing.
         """
         missing = []
         for name in dict.fromkeys(names):
@@ -164,7 +164,7 @@ class Cluster:
         server, status = f"The API server {urlsplit(found.server).netloc} of context {found.name}", error.status
         if status == _UNAUTHORIZED:
             whose = f" of user {found.user.name}" if found.user.name else ""
-            return ClusterError(f"{server} does not take the credentials{whose}.", hint=self._renew(), status=status)
+            return ClusterError(f"{server} rejects the credentials{whose}.", hint=self._renew(), status=status)
         if status == _FORBIDDEN:
             user = _USER.search(error.message)
             return ForbiddenError(
@@ -180,16 +180,17 @@ class Cluster:
             return MultiarchError(f"There is no {resource.kind} {name} in the cluster of context {found.name}.")
         said = f": {error.message.rstrip('.')}" if error.message else ""
         if status == _BAD_REQUEST:
-            return MultiarchError(f"{server} does not understand {what}{said}.", hint="Is the selector right?")
-        hint = "It did so five times; try again later." if status >= 429 and status != _GONE else ""  # noqa: PLR2004
-        return ClusterError(f"{server} answers {what} with {status}{said}.", hint=hint, status=status)
+            return MultiarchError(f"{server} rejects {what}{said}.", hint="Check the selector.")
+        hint = "All five attempts failed; try again later." if status >= 429 and status != _GONE else ""  # noqa: PLR2004
+        return ClusterError(f"{server} answered {what} with status {status}{said}.", hint=hint, status=status)
 
     def _renew(self) -> str:
         user = self._connection.user
         if user.plugin is not None:
-            return f"{Path(user.plugin.command).name} gave a token that is not let in: is there an access entry for it?"
+            program = Path(user.plugin.command).name
+            return f"The token of {program} is rejected: check that its IAM identity has an EKS access entry."
         if user.token is not None or user.token_file is not None:
-            return "Its token has expired, or is another cluster's: renew it."
+            return "The token has expired, or is of another cluster: renew it."
         if user.certificate is not None:
-            return "Its client certificate has expired, or is another cluster's: renew it."
-        return "The kubeconfig has no credentials for it: `aws eks update-kubeconfig` writes some."
+            return "The client certificate has expired, or is of another cluster: renew it."
+        return "The kubeconfig has no credentials for it: `aws eks update-kubeconfig` adds them."

@@ -1,4 +1,4 @@
-"""What goes wrong between here and a cluster, each with the way out."""
+"""Errors of reading a cluster, each with what to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from multiarch.errors import MultiarchError, OutsideError
 
 
 class KubeconfigError(MultiarchError):
-    """A kubeconfig that does not say how to reach a cluster. ``file`` is the one at fault, if it is one's fault."""
+    """A kubeconfig that does not say how to reach a cluster. ``file`` is the file with the fault, if it is known."""
 
     def __init__(self, message: str, *, hint: str = "", file: str | None = None) -> None:
         """``message`` names the file already."""
@@ -29,7 +29,7 @@ class ForbiddenError(ClusterError):
     def __init__(
         self, *, verb: str, resource: str, group: str, namespace: str | None, name: str | None, user: str | None
     ) -> None:
-        """``user`` is who the API server takes us for."""
+        """``user`` is the name that the API server knows the caller by."""
         what = f"{resource} {name}" if name else resource
         where = f"in namespace {namespace}" if namespace else "in the whole cluster"
         kind = "a Role there" if namespace else "a ClusterRole"

@@ -42,7 +42,7 @@ class ExecPlugin:
 
 @dataclass(frozen=True, slots=True)
 class ExecCredential:
-    """What a plugin printed; nothing of it is shown."""
+    """What a plugin printed; no part of it is shown."""
 
     token: str | None = field(default=None, repr=False)
     certificate: bytes | None = field(default=None, repr=False)
@@ -51,7 +51,7 @@ class ExecCredential:
 
     @property
     def expired(self) -> bool:
-        """Whether it is not good for another half minute."""
+        """Whether it expires within half a minute."""
         return self.expires is not None and datetime.now(UTC) + _BEFORE_EXPIRY >= self.expires
 
 
@@ -59,16 +59,18 @@ def plugin_from(written: object, cluster: Mapping[str, Any], *, user: str, file:
     """Read ``users[].user.exec`` of a kubeconfig. Raises KubeconfigError for what kubectl would refuse."""
     head = f"{file}: exec of user {user}"
     if not isinstance(written, dict) or not isinstance(written.get("command"), str) or not written["command"]:
-        raise KubeconfigError(f"{head} names no command.", file=str(file))
+        raise KubeconfigError(f"{head} needs a command.", file=str(file))
     version = written.get("apiVersion")
     if version not in _VERSIONS:
-        hint = f"It takes {' or '.join(_VERSIONS)}; `aws eks update-kubeconfig` of AWS CLI v2 writes one of them."
+        hint = f"Use {' or '.join(_VERSIONS)}; `aws eks update-kubeconfig` of AWS CLI v2 writes one of them."
         raise KubeconfigError(f"{head} has the apiVersion {version}.", hint=hint, file=str(file))
     arguments, environment = written.get("args") or (), written.get("env") or ()
     pairs = [(each.get("name"), each.get("value")) if isinstance(each, dict) else (None, None) for each in environment]
     texts = [*arguments, *(part for pair in pairs for part in pair)]
     if not all(isinstance(each, str) for each in texts):
-        raise KubeconfigError(f"{head}: args are texts, env is names with values.", file=str(file))
+        raise KubeconfigError(
+            f"{head}: args must be strings, and each entry of env needs a name and a value.", file=str(file)
+        )
     about = _about(cluster) if written.get("provideClusterInfo") is True else {}
     return ExecPlugin(
         user=user,
@@ -94,13 +96,13 @@ def _about(cluster: Mapping[str, Any]) -> dict[str, Any]:
 def run(plugin: ExecPlugin) -> ExecCredential:
     """Run the plugin. Raises ClusterError if it is missing, fails, takes longer than a minute or prints something else.
 
-    Where there is a terminal the plugin may ask on it, and then takes the time it needs.
+    On a terminal the plugin may ask questions, and has no time limit.
     """
     name = Path(plugin.command).name
     program = _program(plugin)
     terminal = plugin.interactive != "Never" and sys.stdin.isatty() and sys.stderr.isatty()
     if plugin.interactive == "Always" and not terminal:
-        raise ClusterError(f"{name} of user {plugin.user} asks questions, and there is no terminal to ask on.")
+        raise ClusterError(f"{name} of user {plugin.user} has interactiveMode Always, which needs a terminal.")
     info = {
         "apiVersion": plugin.api_version,
         "kind": "ExecCredential",
@@ -119,14 +121,14 @@ def run(plugin: ExecPlugin) -> ExecCredential:
         )
     except subprocess.TimeoutExpired as error:
         raise ClusterError(
-            f"{name}, which gives user {plugin.user} of {plugin.file} a token, took over {_PATIENCE:.0f} s."
+            f"{name}, the credential plugin of user {plugin.user} in {plugin.file}, took more than {_PATIENCE:.0f} s."
         ) from error
     except OSError as error:
         raise ClusterError(f"{program} can't be run: {error.strerror or error}.") from error
     if done.returncode:
         said = _last_line(done.stderr or b"")
         raise ClusterError(
-            f"{name}, which gives user {plugin.user} of {plugin.file} a token, failed"
+            f"{name}, the credential plugin of user {plugin.user} in {plugin.file}, failed"
             + (f": {said.rstrip('.')}." if said else f" with exit code {done.returncode}."),
             hint=_login(name),
         )
@@ -144,19 +146,19 @@ def _program(plugin: ExecPlugin) -> str:
         environment = {**os.environ, **dict(plugin.environment)}
         if (found := shutil.which(command, path=environment.get("PATH"))) is not None:
             return found
-    message = f"{command}, which gives user {plugin.user} of {plugin.file} a token, is not installed."
+    message = f"{command}, the credential plugin of user {plugin.user} in {plugin.file}, is not installed."
     hint = " ".join(plugin.install_hint.split()) or _INSTALL.get(command, "Install it, or put its folder on PATH.")
     raise ClusterError(message, hint=hint)
 
 
 _INSTALL = {
     "aws": "Install the AWS CLI v2.",
-    "aws-iam-authenticator": "Install it, or write the kubeconfig anew with `aws eks update-kubeconfig`.",
+    "aws-iam-authenticator": "Install it, or recreate the kubeconfig with `aws eks update-kubeconfig`.",
 }
 
 
 def _login(name: str) -> str:
-    return "Log in as for the AWS CLI, such as with `aws sso login`." if name.startswith("aws") else ""
+    return "Log in to the AWS CLI first, for example with `aws sso login`." if name.startswith("aws") else ""
 
 
 def _last_line(output: bytes) -> str:
@@ -166,7 +168,7 @@ def _last_line(output: bytes) -> str:
 
 def _credential(output: bytes, plugin: ExecPlugin, name: str) -> ExecCredential:
     """The credential in the output, which is in no message: it holds a secret."""
-    wrong = f"{name}, which gives user {plugin.user} of {plugin.file} a token, printed no ExecCredential"
+    wrong = f"{name}, the credential plugin of user {plugin.user} in {plugin.file}, did not print an ExecCredential"
     try:
         answer = json.loads(output)
         status = answer["status"]
@@ -177,7 +179,7 @@ def _credential(output: bytes, plugin: ExecPlugin, name: str) -> ExecCredential:
         raise ClusterError(f"{wrong}.") from None
     if answer.get("apiVersion") != plugin.api_version:
         raise ClusterError(
-            f"{wrong} of {plugin.api_version}.", hint="The kubeconfig and the program are not of one age."
+            f"{wrong} of {plugin.api_version}.", hint="The kubeconfig and the exec plugin use different API versions."
         )
     if not token and not (certificate and key):
         raise ClusterError(f"{wrong} with a token or a certificate.")

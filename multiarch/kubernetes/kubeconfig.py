@@ -1,6 +1,6 @@
-"""Kubeconfig files as kubectl reads them: which, merged how, and what one context says.
+"""Kubeconfig files as kubectl reads them: which, merged how, and what one context holds.
 
-The rules are those of https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/: of several
+The rules: https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/: of several
 files the first that sets a value or a name wins, and a path in a file starts at the file's folder.
 """
 
@@ -18,14 +18,14 @@ from multiarch.errors import MultiarchError
 from multiarch.kubernetes.errors import KubeconfigError
 from multiarch.kubernetes.exec_plugin import ExecPlugin, plugin_from
 
-_HOW = "`aws eks update-kubeconfig --region REGION --name CLUSTER` writes one; or name one with --kubeconfig."
+_HOW = "Create one with `aws eks update-kubeconfig --region REGION --name CLUSTER`, or pass one with --kubeconfig."
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PARTS = ("clusters", "users", "contexts")
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Credentials of a kubeconfig's user; none of them is shown. Of several the first here counts, as in kubectl."""
+    """Credentials of a kubeconfig's user, which are not shown. The first that is set is used, as in kubectl."""
 
     name: str = ""
     certificate: bytes | None = field(default=None, repr=False)
@@ -67,7 +67,7 @@ class _Entry:
         if found is None:
             return ""
         if not isinstance(found, str):
-            raise KubeconfigError(f"{self.file}: {key} of {self.name} is no text.", file=str(self.file))
+            raise KubeconfigError(f"{self.file}: {key} of {self.name} must be a string.", file=str(self.file))
         return found
 
     def content(self, key: str) -> bytes | None:
@@ -77,18 +77,18 @@ class _Entry:
             try:
                 return base64.b64decode("".join(data.split()), validate=True)
             except (binascii.Error, ValueError) as error:
-                message = f"{self.file}: {key}-data of {self.name} is no base64."
-                raise KubeconfigError(message, hint="Write the kubeconfig anew.", file=str(self.file)) from error
+                message = f"{self.file}: {key}-data of {self.name} is not valid base64."
+                raise KubeconfigError(message, hint="Recreate the kubeconfig.", file=str(self.file)) from error
         return _read(self.file.parent / Path(path).expanduser(), f"{key} of {self.name}", self.file) if path else None
 
 
 def connection(
     *, kubeconfig: Path | None = None, context: str | None = None, environ: Mapping[str, str] | None = None
 ) -> Connection:
-    """Say how to reach a cluster: ``kubeconfig`` alone, else the files of KUBECONFIG, else ``~/.kube/config``.
+    """How to reach a cluster: ``kubeconfig`` alone, else the files of KUBECONFIG, else ``~/.kube/config``.
 
-    Without any of them, and without ``context``, a pod's own service account counts, as kubectl has it. Raises
-    KubeconfigError for a file or a context that is not there, and for what a context needs and does not have.
+    Without any of them, and without ``context``, it is the pod's service account, as in kubectl. Raises KubeconfigError
+    for a file or a context that does not exist, and for a context that lacks what it needs.
     """
     env = os.environ if environ is None else environ
     files = _files(kubeconfig, env)
@@ -96,21 +96,23 @@ def connection(
         if context is None and (found := _in_cluster(env)) is not None:
             return found
         looked = env.get("KUBECONFIG") or "~/.kube/config"
-        raise KubeconfigError(f"There is no kubeconfig ({looked} is not there).", hint=_HOW)
+        raise KubeconfigError(f"No kubeconfig found: {looked} does not exist.", hint=_HOW)
     parts, current = _merged(files)
     contexts = parts["contexts"]
     chosen = context or current
     shown = ", ".join(str(file) for file in files)
     if not chosen:
-        raise KubeconfigError(f"{shown} sets no current-context.", hint=_there_are("--context chooses one", contexts))
+        raise KubeconfigError(
+            f"{shown} does not set current-context.", hint=_there_are("Choose one with --context", contexts)
+        )
     if chosen not in contexts:
         whose = "" if context else ", its current-context"
         raise KubeconfigError(f"{shown} has no context {chosen}{whose}.", hint=_there_are("There are", contexts))
     entry = contexts[chosen]
     cluster = _named(parts["clusters"], entry, "cluster")
     if cluster is None:
-        message = f"{entry.file}: context {chosen} names no cluster."
-        raise KubeconfigError(message, hint="Write the kubeconfig anew.", file=str(entry.file))
+        message = f"{entry.file}: context {chosen} does not name a cluster."
+        raise KubeconfigError(message, hint="Recreate the kubeconfig.", file=str(entry.file))
     user = _named(parts["users"], entry, "user")
     return _connection(entry, cluster, user)
 
@@ -118,8 +120,8 @@ def connection(
 def _connection(context: _Entry, cluster: _Entry, user: _Entry | None) -> Connection:
     server = cluster.text("server").rstrip("/")
     if not server.startswith(("https://", "http://")):
-        message = f"{cluster.file}: cluster {cluster.name} has no server that starts with https://."
-        raise KubeconfigError(message, hint="Write the kubeconfig anew.", file=str(cluster.file))
+        message = f"{cluster.file}: cluster {cluster.name} needs a server that starts with https://."
+        raise KubeconfigError(message, hint="Recreate the kubeconfig.", file=str(cluster.file))
     authority = cluster.content("certificate-authority")
     return Connection(
         name=context.name,
@@ -135,18 +137,18 @@ def _connection(context: _Entry, cluster: _Entry, user: _Entry | None) -> Connec
 
 
 def _with_authority(cluster: _Entry, authority: bytes | None) -> dict[str, Any]:
-    """What a credential plugin that asks for the cluster is told: certificates themselves, whatever file has them."""
+    """The cluster that a credential plugin is given: with certificates in place of the files that hold them."""
     data = {} if authority is None else {"certificate-authority-data": base64.b64encode(authority).decode()}
     return {**cluster.value, **data}
 
 
 def _user(entry: _Entry, cluster: Mapping[str, Any]) -> User:
     if entry.value.get("auth-provider") is not None:
-        message = f"{entry.file}: user {entry.name} has an auth-provider, which Kubernetes dropped in 1.26."
-        raise KubeconfigError(message, hint="Use an exec credential plugin in its place.", file=str(entry.file))
+        message = f"{entry.file}: user {entry.name} has an auth-provider, which Kubernetes removed in 1.26."
+        raise KubeconfigError(message, hint="Use an exec credential plugin instead.", file=str(entry.file))
     certificate, key = entry.content("client-certificate"), entry.content("client-key")
     if (certificate is None) != (key is None):
-        message = f"{entry.file}: user {entry.name} has one of client-certificate and client-key; it takes both."
+        message = f"{entry.file}: user {entry.name} needs both client-certificate and client-key."
         raise KubeconfigError(message, file=str(entry.file))
     token_file = entry.text("tokenFile")
     name, password = entry.text("username"), entry.text("password")
@@ -167,7 +169,7 @@ def _named(entries: Mapping[str, _Entry], context: _Entry, key: str) -> _Entry |
     if not name:
         return None
     if name not in entries:
-        message = f"{context.file}: context {context.name} names {key} {name}, which is not there."
+        message = f"{context.file}: context {context.name} names {key} {name}, which does not exist."
         raise KubeconfigError(message, hint=_there_are("There are", entries), file=str(context.file))
     return entries[name]
 
@@ -177,7 +179,7 @@ def _there_are(said: str, entries: Mapping[str, _Entry]) -> str:
 
 
 def _files(kubeconfig: Path | None, environ: Mapping[str, str]) -> list[Path]:
-    """The files to merge. Like kubectl, of those in KUBECONFIG it passes over what is not there."""
+    """The files to merge. Files in KUBECONFIG that do not exist are skipped, as in kubectl."""
     if kubeconfig is not None:
         return [kubeconfig.expanduser()]
     listed = [part for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
@@ -201,12 +203,12 @@ def _merged(files: Sequence[Path]) -> tuple[dict[str, dict[str, _Entry]], str]:
 def _entries(listed: object, part: str, file: Path) -> list[_Entry]:
     made = []
     if not isinstance(listed, list | None):
-        raise KubeconfigError(f"{file}: {part} is no list.", file=str(file))
+        raise KubeconfigError(f"{file}: {part} must be a list.", file=str(file))
     for row in listed or ():
         name = row.get("name") if isinstance(row, dict) else None
         value = row.get(part.removesuffix("s")) if isinstance(row, dict) else None
         if not isinstance(name, str) or not isinstance(value, dict | None):
-            raise KubeconfigError(f"{file}: an element of {part} is no name with its {part[:-1]}.", file=str(file))
+            raise KubeconfigError(f"{file}: each entry of {part} needs a name and a {part[:-1]}.", file=str(file))
         made.append(_Entry(name, value or {}, file))
     return made
 
@@ -218,12 +220,18 @@ def _loaded(file: Path) -> dict[str, Any]:
     text = _read(file, "", file).decode("utf-8", errors="replace")
     try:
         found = [document.value for document in documents(text)]
+<<<<<<< HEAD
     except YamlError as error:
         place = file if error.fault.line is None else f"{file}:{error.fault.line}"
         raise KubeconfigError(f"{place}: {error.fault.message}.", hint=error.fault.hint, file=str(file)) from error
+=======
+    except YamlFault as fault:
+        place = file if fault.line is None else f"{file}:{fault.line}"
+        raise KubeconfigError(f"{place}: invalid YAML: {fault.fault}.", file=str(file)) from fault
+>>>>>>> 0f5ac29 (Say what audits, kubeconfigs and manifests get wrong in plain words)
     value = found[0] if found else {}
     if not isinstance(value, dict | None):
-        raise KubeconfigError(f"{file} is no kubeconfig.", hint=_HOW, file=str(file))
+        raise KubeconfigError(f"{file} is not a kubeconfig.", hint=_HOW, file=str(file))
     return value or {}
 
 

@@ -18,10 +18,10 @@ STANDARD_INPUT = "-"
 STANDARD_INPUT_NAME = "standard input"
 SUFFIXES = (".yaml", ".yml", ".json")
 _NO_KUBERNETES = (
-    "A Kubernetes object has apiVersion and kind. Name the manifests themselves; `helm template` and "
-    "`kubectl kustomize` make them of charts and kustomizations."
+    "A Kubernetes object has apiVersion and kind. Pass rendered manifests: `helm template` and "
+    "`kubectl kustomize` render charts and kustomizations."
 )
-_RENDER = "This looks like a chart's template: render it first, with `helm template`."
+_RENDER = "This looks like a Helm template: render it first with `helm template`."
 _TEMPLATE = re.compile(r"\{\{-?\s*(\.(Values|Release|Chart|Capabilities|Files)\b|(include|template|tpl|toYaml)\s)")
 _HOLD_TEMPLATES = frozenset(("ConfigMap", "Secret", "CustomResourceDefinition"))
 
@@ -40,7 +40,7 @@ def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> 
     for path in paths:
         if str(path) == STANDARD_INPUT:
             if seen_stdin:
-                raise MultiarchError("Standard input (-) can be read once.")
+                raise MultiarchError("Standard input (-) can only be read once.")
             seen_stdin = True
             yield from objects_in(standard_input() if stdin is None else stdin, STANDARD_INPUT_NAME)
             continue
@@ -67,7 +67,7 @@ def objects_in(text: str, where: str) -> Iterator[LoadedObject]:
             continue
         for found in _unpacked(value, source, lines):
             if suspicious and found.value["kind"] not in _HOLD_TEMPLATES and _is_template(found.value):
-                raise MultiarchError(f"{found.source}: {found.value['kind']} holds {{{{ … }}}}.", hint=_RENDER)
+                raise MultiarchError(f"{found.source}: {found.value['kind']} contains {{{{ … }}}}.", hint=_RENDER)
             yield found
 
 
@@ -83,7 +83,9 @@ def _files(path: Path) -> Iterator[Path]:
                 found = True
                 yield Path(folder, name)
     if not found:
-        raise MultiarchError(f"{path} holds no manifest.", hint=f"Files that end in {', '.join(SUFFIXES)} are read.")
+        raise MultiarchError(
+            f"{path} contains no manifests.", hint=f"Files that end in {', '.join(SUFFIXES)} are read."
+        )
 
 
 def _unreadable(error: OSError) -> None:
@@ -156,7 +158,7 @@ def _unpacked(
     value: object, source: Source, lines: tuple[int, ...] = (), parent: Mapping[str, Any] | None = None
 ) -> Iterator[LoadedObject]:
     if not isinstance(value, dict):
-        raise MultiarchError(f"{source}: {type(value).__name__} is no Kubernetes object.", hint=_NO_KUBERNETES)
+        raise MultiarchError(f"{source}: {type(value).__name__} is not a Kubernetes object.", hint=_NO_KUBERNETES)
     kind = value.get("kind")
     if kind is None and parent is not None and parent["kind"] != "List":
         # A typed list's items need not say what they are.

@@ -1,4 +1,4 @@
-"""What waits for a node in a live cluster, and which nodes there are."""
+"""The pods of a live cluster that wait for a node, and its nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """``pods`` that kube-scheduler has found no node for, ``gated`` ones that it does not look at yet.
+    """``pods`` that kube-scheduler has found no node for, and ``gated`` pods, which have a scheduling gate.
 
     ``daemon_sets`` and ``nodes`` are all of the cluster's.
     """

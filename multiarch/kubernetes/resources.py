@@ -86,7 +86,7 @@ _NOT_OF_CONTAINERS = (
 
 
 def lean(value: dict[str, Any]) -> dict[str, Any]:
-    """Take out, in place, what nobody here reads and what makes thousands of pods large.
+    """Take out, in place, fields that are not used and make thousands of pods large.
 
     Gone are managed fields, the applied configuration, a node's list of images; and of each container its
     environment, commands, probes and mounts, which is also where secrets stand.

@@ -1,4 +1,4 @@
-"""An object and where it comes from, so that whatever is wrong with it can be found again."""
+"""An object and where it was read, so that errors about it say where it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from multiarch.manifests.values import ManifestError
 
 @dataclass(frozen=True, slots=True, order=True)
 class Source:
-    """Where an object stands. ``document``, ``line`` and ``item`` count from 1.
+    """Where an object was read. ``document``, ``line`` and ``item`` count from 1.
 
     ``where`` is a file as it was named, ``standard input`` or ``cluster NAME``. ``document`` is None in a cluster,
     ``line`` where only JSON was read, ``item`` where the object is not an element of a list of objects.
@@ -24,7 +24,7 @@ class Source:
     item: int | None = None
 
     def __str__(self) -> str:
-        """``pods.yaml:12, document 3, item 2``, leaving out what is not known."""
+        """``pods.yaml:12, document 3, item 2``, without what is not known."""
         head = self.where if self.line is None else f"{self.where}:{self.line}"
         document = "" if self.document is None else f", document {self.document}"
         return f"{head}{document}" if self.item is None else f"{head}{document}, item {self.item}"
@@ -38,11 +38,11 @@ class LoadedObject:
     source: Source
 
     def __repr__(self) -> str:
-        """Kind and place alone."""
+        """Kind and source only."""
         return f"<{self.value.get('kind')} from {self.source}>"
 
 
 def placed(error: ManifestError, found: Sequence[LoadedObject]) -> MultiarchError:
-    """Name the place of the object that ``error`` is about, in whose stream ``found`` were the documents."""
+    """The error with the source of its object; ``found`` are the objects in the order of their documents."""
     source = found[error.document - 1].source
     return MultiarchError(f"{source}{error.message.removeprefix(f'document {error.document}')}", hint=error.hint)

@@ -1,4 +1,4 @@
-"""One API server over HTTPS: trust, credentials, retries, and its refusals in words. Reads alone are sent."""
+"""One API server over HTTPS: trust, credentials, retries, and its errors. It only reads."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class StatusError(Exception):
     """An answer other than 200: its status, and the API server's ``reason``, ``message`` and user, if it gave them."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
-        """Keep the parts; who asked makes the error that somebody reads."""
+        """Keep the parts; the caller makes an error for users of it."""
         super().__init__(f"{status} {reason}: {message}")
         self.status = status
         self.reason = reason
@@ -58,7 +58,7 @@ class Transport:
     def __init__(self, connection: Connection, *, agent: str, first_wait: float = 0.5) -> None:
         """Open nothing yet. ``first_wait`` are the seconds before the second attempt; they double from there on.
 
-        Raises KubeconfigError for certificates that are none, or a proxy that can't be used.
+        Raises KubeconfigError for invalid certificates, and for a proxy that can't be used.
         """
         self.connection = connection
         self._policy = RetryPolicy(ATTEMPTS - 1, first_wait, LONGEST_WAIT)
@@ -76,9 +76,9 @@ class Transport:
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return the object at ``path``.
 
-        Busy servers and connections that break are tried again, five times in all, waiting as long as the server
-        asks for. Raises StatusError for any other status than 200, and ClusterError for a server that can't be
-        reached or is not trusted, and for credentials that can't be had.
+        Requests to a busy server, and over a connection that breaks, are made up to five times, waiting as long as
+        the server asks for. Raises StatusError for any status but 200, and ClusterError for a server that can't be
+        reached or is not trusted, and for a credential plugin that fails.
         """
         target = f"{self.connection.server}{path}" + (f"?{urlencode(query)}" if query else "")
         renewed = False
@@ -107,18 +107,18 @@ class Transport:
             raise AssertionError("credentials come first")
         with warnings.catch_warnings():
             if self.connection.insecure:
-                # The kubeconfig says so in as many words.
+                # The kubeconfig asks for it.
                 warnings.simplefilter("ignore", InsecureRequestWarning)
             return self._pool.request("GET", target, headers=headers, retries=False, redirect=False)
 
     def _authorization(self) -> dict[str, str]:
         user = self.connection.user
         if user.token_file is not None:
-            # Read anew: the kubelet renews a pod's token.
+            # Read again each time: the kubelet renews a pod's token.
             try:
                 return _bearer(user.token_file.read_text(encoding="utf-8").strip())
             except (OSError, UnicodeDecodeError) as error:
-                what = getattr(error, "strerror", None) or "it is no text"
+                what = getattr(error, "strerror", None) or "it is not UTF-8"
                 raise ClusterError(f"The token file {user.token_file} can't be read: {what}.") from error
         if user.token is not None:
             return _bearer(user.token)
@@ -148,7 +148,7 @@ class Transport:
             return
         parts = urlsplit(proxy)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            hint = "It takes http:// and https:// proxies."
+            hint = "Only http:// and https:// proxies are supported."
             raise KubeconfigError(f"The proxy for {connection.server} can't be used.", hint=hint)
         headers = None
         if parts.username is not None:
@@ -165,19 +165,20 @@ class Transport:
         if isinstance(cause, ssl.SSLCertVerificationError):
             hostname = "ostname" in cause.verify_message or "IP address" in cause.verify_message
             hint = (
-                "tls-server-name in the kubeconfig says which name its certificate has."
+                "Set tls-server-name in the kubeconfig to a name in its certificate."
                 if hostname
-                else "Its certificate-authority-data is another cluster's, or old: write the kubeconfig anew."
+                else "certificate-authority-data is outdated, or of another cluster: recreate the kubeconfig."
             )
             return ClusterError(f"{server} is not trusted: {cause.verify_message}.", hint=hint)
         if isinstance(cause, ssl.SSLError | SSLError):
             why = getattr(cause, "reason", None) or str(cause)
-            return ClusterError(f"{server} refuses TLS: {why}.", hint="Is that an https:// address of an API server?")
-        hint = (
-            "Is the address right, the cluster there, and the VPN up? A private endpoint answers inside its VPC alone."
-        )
+            return ClusterError(
+                f"{server} can't be reached over TLS: {why}.",
+                hint="Check that this is the HTTPS address of an API server.",
+            )
+        hint = "Check the address, the cluster and the VPN: a private endpoint can only be reached inside its VPC."
         if isinstance(error, ProxyError):
-            hint = "Is the proxy right? proxy-url of the kubeconfig or HTTPS_PROXY names it."
+            hint = "Check proxy-url in the kubeconfig, or HTTPS_PROXY."
             return ClusterError(f"{server} can't be reached through its proxy.", hint=hint)
         return ClusterError(f"{server} can't be reached: {_why(error, cause)}.", hint=hint)
 
@@ -190,9 +191,9 @@ def _context(connection: Connection, certificate: bytes | None, key: bytes | Non
     try:
         context = ssl.create_default_context(cadata=connection.authority)
     except (ssl.SSLError, ValueError) as error:
-        message = f"{connection.file}: the certificate-authority of context {connection.name} is no certificate in PEM."
-        raise KubeconfigError(message, hint="Write the kubeconfig anew.", file=connection.file) from error
-    # Clusters' own authorities are made by many tools, not all of which set what Python 3.13 began to ask for.
+        message = f"{connection.file}: the certificate-authority of context {connection.name} is not a PEM certificate."
+        raise KubeconfigError(message, hint="Recreate the kubeconfig.", file=connection.file) from error
+    # Many tools make clusters' own authorities, and not all set what Python 3.13 requires.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if connection.insecure:
         context.check_hostname = False
@@ -203,7 +204,7 @@ def _context(connection: Connection, certificate: bytes | None, key: bytes | Non
 
 
 def _load_pair(context: ssl.SSLContext, connection: Connection, certificate: bytes, key: bytes) -> None:
-    """OpenSSL loads a pair out of files alone: they exist for a moment, for the owner's eyes."""
+    """OpenSSL loads a pair from files only: the file exists for a moment, readable by its owner only."""
     with tempfile.TemporaryDirectory(prefix="multiarch-") as folder:
         pair = Path(folder, "pair.pem")
         pair.touch(mode=0o600)
@@ -211,8 +212,10 @@ def _load_pair(context: ssl.SSLContext, connection: Connection, certificate: byt
         try:
             context.load_cert_chain(pair, password=_no_password)
         except (ssl.SSLError, ValueError) as error:
-            message = f"The client certificate and key of user {connection.user.name} are no pair in PEM."
-            raise KubeconfigError(message, hint="A key with a password can't be used.", file=connection.file) from error
+            message = f"The client certificate and key of user {connection.user.name} are not a matching PEM pair."
+            raise KubeconfigError(
+                message, hint="A key with a password is not supported.", file=connection.file
+            ) from error
 
 
 def _no_password() -> str:
@@ -230,7 +233,7 @@ def _proxy(connection: Connection) -> str | None:
 
 
 def _may_pass(error: HTTPError) -> bool:
-    """Whether trying again may help: neither trust nor names come back by themselves, nor does a closed port."""
+    """Whether another attempt may help: it does not for TLS errors, unknown host names and closed ports."""
     refused = isinstance(error, NewConnectionError | ConnectTimeoutError | ProxyError | LocationParseError | SSLError)
     return not refused and not isinstance(_cause(error), ssl.SSLError)
 
@@ -245,14 +248,14 @@ def _cause(error: BaseException) -> BaseException:
 
 def _why(error: HTTPError, cause: BaseException) -> str:
     if isinstance(error, NameResolutionError):
-        return "its name has no address"
+        return "its host name can't be resolved"
     if isinstance(error, ConnectTimeoutError) and not isinstance(error, NewConnectionError):
-        return "it does not answer"
+        return "the connection timed out"
     if isinstance(error, ReadTimeoutError):
-        return "its answer took too long"
+        return "reading its answer timed out"
     if isinstance(cause, OSError) and cause.errno is not None:
         return os.strerror(cause.errno).lower()
-    return "the connection broke"
+    return "the connection was closed"
 
 
 def _decoded(data: bytes, server: str) -> dict[str, Any]:
@@ -261,8 +264,8 @@ def _decoded(data: bytes, server: str) -> dict[str, Any]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        message = f"{server} answers with something else than Kubernetes objects."
-        raise ClusterError(message, hint="Is that the address of an API server?")
+        message = f"{server} did not answer with a Kubernetes object."
+        raise ClusterError(message, hint="Check that this is the address of an API server.")
     return found
 
 

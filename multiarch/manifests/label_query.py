@@ -24,11 +24,11 @@ _COMMA = re.compile(r",(?![^()]*\))")
 
 
 class LabelQueryError(MultiarchError):
-    """A label selector that kubectl would refuse."""
+    """A label selector that kubectl rejects."""
 
 
 def parse_label_query(text: str) -> LabelSelector:
-    """Read a selector; an empty text selects everything. Raises LabelQueryError, naming the part that is wrong."""
+    """Read a selector; an empty one selects everything. Raises LabelQueryError, naming the part that is wrong."""
     if not text.strip():
         return LabelSelector()
     return LabelSelector().narrowed(*(_expression(part.strip()) for part in _COMMA.split(text)))
@@ -45,5 +45,5 @@ def _expression(part: str) -> Expression:
         if all(re.fullmatch(_VALUE, value) for value in values):
             return Expression(found["key"], operator, values)
     raise LabelQueryError(
-        f"{part!r} is no label selector.", hint="Write it as in app=api, app!=api, 'app in (api, web)', app or !app."
+        f"{part!r} is not a label selector.", hint="Write it as in app=api, app!=api, 'app in (api, web)', app or !app."
     )

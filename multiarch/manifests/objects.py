@@ -10,7 +10,7 @@ from multiarch.manifests.values import ManifestError, ObjectReference, Value
 
 @dataclass(frozen=True, slots=True, order=True)
 class Owner:
-    """Who made a pod."""
+    """The object that made a pod."""
 
     kind: str
     name: str
@@ -32,21 +32,21 @@ class Object:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells it from other objects."""
+        """What no two objects of a cluster share."""
         return self.kind, self.namespace, self.name
 
 
 def objects_in(document: object, number: int, kind_of_items: str = "", parent: Value | None = None) -> Iterator[Object]:
-    """Unpack one document; a typed list's items (``PodList``) need not say their kind.
+    """Unpack one document; a typed list's items (``PodList``) need no kind of their own.
 
-    ``number`` is the document's in its stream, from 1. Raises ManifestError for what is no Kubernetes object.
+    ``number`` is the document's in its stream, from 1. Raises ManifestError for what is not a Kubernetes object.
     """
     if document is None:
         return
     place = ObjectReference(number)
     value = Value(document, place) if parent is None else Value(document, place, parent.parent, parent.key)
     if not isinstance(value.raw, Mapping):
-        raise ManifestError(f"{type(document).__name__} is no Kubernetes object.", place, value.path)
+        raise ManifestError(f"{type(document).__name__} is not a Kubernetes object.", place, value.path)
     kind = value["kind"].text(kind_of_items)
     if not kind:
         raise ManifestError("has no kind.", place, value.path, hint="A Kubernetes object has apiVersion and kind.")
@@ -66,7 +66,7 @@ def objects_in(document: object, number: int, kind_of_items: str = "", parent: V
 
 
 def _owner(references: Value) -> Owner | None:
-    """The controller, or the first owner if none is one."""
+    """The controller, or else the first owner."""
     owners = list(references.items())
     chosen = next((each for each in owners if each["controller"].truth()), owners[0] if owners else None)
     return Owner(chosen["kind"].required_text(), chosen["name"].required_text()) if chosen else None

@@ -32,21 +32,23 @@ _MILLIS = 1000
 
 
 class QuantityError(MultiarchError):
-    """A text that is no quantity, or one larger than Kubernetes can hold."""
+    """An invalid quantity, or one larger than Kubernetes can hold."""
 
 
 def parse_quantity(written: object) -> Fraction:
     """Read a quantity as YAML or JSON holds it: a text, or a number without a suffix (anything else is refused).
 
-    Like Kubernetes, what is finer than 10⁻⁹ is rounded up, away from zero. Raises QuantityError for anything that is
-    no quantity, and for one above 2⁶³-1, which Kubernetes caps without a word.
+    Like Kubernetes, what is finer than 10⁻⁹ is rounded up, away from zero. Raises QuantityError for an
+    invalid quantity, and for one above 2⁶³-1, which Kubernetes caps without a warning.
     """
     if isinstance(written, bool) or not isinstance(written, str | int | float):
-        raise QuantityError(f"{written!r} is no quantity.", hint="Write a number with a suffix, such as 500m or 2Gi.")
+        raise QuantityError(
+            f"{written!r} is not a quantity.", hint="Write a number with a suffix, such as 500m or 2Gi."
+        )
     text = written if isinstance(written, str) else _digits(written)
     match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
-        raise QuantityError(f"{text!r} is no quantity.", hint=_hint(text))
+        raise QuantityError(f"{text!r} is not a quantity.", hint=_hint(text))
     number = Fraction(match["number"])
     exponent = match["exponent"]
     if exponent is None:
@@ -57,7 +59,7 @@ def parse_quantity(written: object) -> Fraction:
         # No text of the allowed length has a mantissa that brings such an exponent back into range.
         value = number * Fraction(10) ** max(-2 * _LONGEST, min(2 * _LONGEST, int(exponent)))
     if value > _LARGEST:
-        raise QuantityError(f"{text!r} is more than Kubernetes can hold.", hint=f"The largest quantity is {_LARGEST}.")
+        raise QuantityError(f"{text!r} is too large.", hint=f"The largest quantity is {_LARGEST}.")
     value = _FINEST * -(-value // _FINEST)
     return -value if match["sign"] == "-" else value
 

@@ -46,7 +46,7 @@ class Expression:
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Say whether a thing with ``labels`` meets this.
+        """Whether an object with ``labels`` meets this.
 
         Without the label, ``NotIn`` and ``DoesNotExist`` are met and all others are not; ``Gt`` and ``Lt`` compare
         64-bit integers and are not met by anything else.
@@ -74,12 +74,12 @@ class Expression:
 
     @property
     def number(self) -> int | None:
-        """What ``Gt`` and ``Lt`` compare with, ``None`` if that is no 64-bit integer."""
+        """What ``Gt`` and ``Lt`` compare with, ``None`` if that is not a 64-bit integer."""
         return integer(self.values[0]) if self.operator in _NUMBERS and self.values else None
 
     @property
     def invalid(self) -> bool:
-        """Whether this compares with what is no number. The API server takes it, and no node ever meets its term."""
+        """Whether this compares with what is not a number. The API server accepts it; no node ever meets its term."""
         return self.operator in _NUMBERS and self.number is None
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ class LabelSelector:
     expressions: tuple[Expression, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Say whether a thing with ``labels`` is selected."""
+        """Whether an object with ``labels`` is selected."""
         return all(expression.matches(labels) for expression in self.expressions)
 
     def narrowed(self, *more: Expression) -> LabelSelector:
@@ -123,7 +123,7 @@ class LabelSelector:
 
 
 def integer(text: str) -> int | None:
-    """Read a 64-bit integer in decimal digits, or say ``None``: no spaces, no underscores, nothing else."""
+    """Read a 64-bit integer in decimal digits, ``None`` for anything else, spaces and underscores included."""
     if _INTEGER.fullmatch(text) is None:
         return None
     number = int(text)
@@ -135,7 +135,7 @@ def expression_from(value: Value, operators: tuple[Operator, ...] = NODE_OPERATO
     key = value["key"].required_text()
     written = value["operator"].required_text()
     if written not in operators:
-        raise value["operator"].error(f"{written!r} is no operator here.", hint=f"Known are {', '.join(operators)}.")
+        raise value["operator"].error(f"{written!r} is not an operator here.", hint=f"Use {', '.join(operators)}.")
     operator, values = Operator(written), value["values"].texts()
     if operator in _SETS and not values:
         raise value["values"].error(f"{operator} needs at least one value.")

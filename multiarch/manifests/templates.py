@@ -1,4 +1,4 @@
-"""Every pod spec in a document, whatever object it is embedded in, with the way to it."""
+"""Every pod spec in a document, in objects of any kind, with its path."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Labels, Value
 
 _GROUPS = frozenset(("", "apps", "batch", "extensions"))
-"""API groups in which the kinds are Kubernetes' own; elsewhere the same name is another thing."""
+"""API groups of Kubernetes' own kinds; in other groups the same name is another kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A pod's spec in an object. ``where`` is the way from the document to the object, ``path`` from there to the spec.
+    """A pod's spec in an object.
 
-    ``namespace`` is ``default`` where none is written; ``written`` is the object itself.
+    ``where`` is the path from the document to the object, ``path`` from there to the spec. ``namespace`` is ``default``
+    where none is written; ``written`` is the object itself.
     """
 
     kind: str
@@ -41,7 +42,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class UnknownContainers:
-    """Containers in an object of an unknown kind that are not in a template: nobody knows what reads them."""
+    """Containers in an object of an unknown kind that are not in a template: what reads them is unknown."""
 
     title: str
     path: str
@@ -49,7 +50,7 @@ class UnknownContainers:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which objects are meant: all that meet every condition; an empty one is met by all.
+    """Which objects to change: those that meet every condition. An empty condition is met by all.
 
     ``names`` and ``namespaces`` may hold ``*`` and ``?``; kinds are compared without regard to case.
     """
@@ -60,7 +61,7 @@ class Selection:
     labels: LabelSelector = field(default_factory=LabelSelector)
 
     def selects(self, template: Template) -> bool:
-        """Say whether a template's object is meant."""
+        """Whether a template's object is selected."""
         return (
             (not self.kinds or template.kind.lower() in {kind.lower() for kind in self.kinds})
             and _any_fits(self.names, template.name)
@@ -70,16 +71,16 @@ class Selection:
 
     @property
     def everything(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether it selects every object."""
         return self == Selection()
 
 
 def templates_in(document: object, number: int) -> Iterator[Template | UnknownContainers]:
     """Yield the pod specs of one loaded document in its order, lists of objects unpacked.
 
-    Kubernetes' own kinds have theirs at one place. In objects of other kinds every mapping ``spec`` counts that has
-    ``containers`` and stands in something called ``template`` or ``…Template``; other containers are yielded as
-    :class:`UnknownContainers`. Raises ManifestError for what is no Kubernetes object.
+    Kubernetes' own kinds have one at a known path. In objects of other kinds it is every mapping ``spec`` that has
+    ``containers``, below a key ``template`` or ``…Template``; other containers are yielded as
+    :class:`UnknownContainers`. Raises ManifestError for what is not a Kubernetes object.
     """
     if isinstance(document, list) and document and all(_says_its_kind(each) for each in document):
         for index, element in enumerate(document):

@@ -1,4 +1,4 @@
-"""Values in a manifest that know where they stand, so that an error names document, object and path."""
+"""Values in a manifest that know their path, so that an error names document, object and path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ManifestError(MultiarchError):
     """
 
     def __init__(self, fault: str, place: ObjectReference, path: str = "", *, hint: str = "") -> None:
-        """``fault`` is a sentence without its subject's place, which is put in front of it."""
+        """``fault`` is a sentence that follows document, object and path."""
         head = ", ".join(part for part in (f"document {place.document}", place.title) if part)
         super().__init__(f"{head}: {path}: {fault}" if path else f"{head}: {fault}", hint=hint)
         self.document = place.document
@@ -32,7 +32,7 @@ class ManifestError(MultiarchError):
 
 @dataclass(frozen=True, slots=True)
 class ObjectReference:
-    """An object of a stream of documents; ``name`` is ``namespace/name``."""
+    """Which object of a stream of documents; ``name`` is ``namespace/name``."""
 
     document: int
     kind: str = ""
@@ -46,7 +46,7 @@ class ObjectReference:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value of a manifest, with the way to it. A key that is missing and one that holds null are the same."""
+    """One value of a manifest and its path. A missing key and one that holds null are the same."""
 
     raw: object
     reference: ObjectReference
@@ -69,11 +69,11 @@ class Value:
         return self.raw is None
 
     def error(self, fault: str, *, hint: str = "") -> ManifestError:
-        """An error at this place."""
+        """An error at this path."""
         return ManifestError(fault, self.reference, self.path, hint=hint)
 
     def __getitem__(self, key: str) -> Value:
-        """The value under ``key``, missing if this is missing. Raises ManifestError if this is no mapping."""
+        """The value under ``key``, missing if this is missing. Raises ManifestError if this is not a mapping."""
         raw = self.raw
         if raw is None:
             return Value(None, self.reference, self, key)
@@ -92,7 +92,7 @@ class Value:
         if self.raw is None:
             return {}
         if not isinstance(self.raw, dict | Mapping):
-            raise self.error(f"{_shown(self.raw)} is no mapping.")
+            raise self.error(f"must be a mapping, not {_shown(self.raw)}.")
         return self.raw
 
     def items(self) -> Iterator[Value]:
@@ -100,16 +100,16 @@ class Value:
         if self.raw is None:
             return
         if not isinstance(self.raw, list | tuple):
-            raise self.error(f"{_shown(self.raw)} is no list.")
+            raise self.error(f"must be a list, not {_shown(self.raw)}.")
         for index, element in enumerate(self.raw):
             yield Value(element, self.reference, self, index)
 
     def text(self, default: str = "") -> str:
-        """The value as text. Raises ManifestError for numbers and truth values, as the API server does."""
+        """The value as text. Raises ManifestError for numbers and booleans, as the API server does."""
         if self.raw is None:
             return default
         if not isinstance(self.raw, str):
-            raise self.error(f"{_shown(self.raw)} is no text.", hint=_quotes(self.raw))
+            raise self.error(f"must be a string, not {_shown(self.raw)}.", hint=_quotes(self.raw))
         return str(self.raw)
 
     def required_text(self) -> str:
@@ -123,17 +123,17 @@ class Value:
         if self.raw is None:
             return default
         if isinstance(self.raw, bool) or not isinstance(self.raw, int):
-            raise self.error(f"{_shown(self.raw)} is no whole number.")
+            raise self.error(f"must be an integer, not {_shown(self.raw)}.")
         if self.raw < least:
-            raise self.error(f"{self.raw} is too small; it takes {least} or more.")
+            raise self.error(f"must be {least} or more, not {self.raw}.")
         return int(self.raw)
 
     def truth(self) -> bool:
-        """The value as a truth value, false if missing."""
+        """The value as a boolean, false if missing."""
         if self.raw is None:
             return False
         if not isinstance(self.raw, bool):
-            raise self.error(f"{_shown(self.raw)} is neither true nor false.")
+            raise self.error(f"must be true or false, not {_shown(self.raw)}.")
         return self.raw
 
     def texts(self) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ class Value:
         return tuple(sorted((self._name(key), self[key].text()) for key in self.mapping()))
 
     def quantities(self) -> dict[str, Fraction]:
-        """Resource names and quantities. Raises ManifestError for what is no quantity, and for negative ones."""
+        """Resource names and quantities. Raises ManifestError for invalid and for negative quantities."""
         amounts: dict[str, Fraction] = {}
         for key, written in self.mapping().items():
             there = self[self._name(key)]
@@ -154,22 +154,22 @@ class Value:
             except QuantityError as error:
                 raise there.error(error.message, hint=error.hint) from None
             if amount < 0:
-                raise there.error(f"{written} is negative.")
+                raise there.error(f"must not be negative: {written}.")
             amounts[key] = amount
         return amounts
 
     def _name(self, key: object) -> str:
         if not isinstance(key, str):
-            raise self.error(f"the key {_shown(key)} is no text.", hint="Put it in quotes.")
+            raise self.error(f"the key {_shown(key)} must be a string.", hint="Put it in quotes.")
         return key
 
 
 def _quotes(raw: object) -> str:
-    """What to do about a value that should be text. How it was written is lost: ``no``, ``0755`` and ``1.30`` are."""
+    """The hint for a value that must be a string. Its notation, as in ``no``, ``0755`` or ``1.30``, is lost."""
     if isinstance(raw, bool):
         words = "true, false, yes, no, on, off, y and n"
-        return f"YAML reads {words} as truth values: put it in quotes, as it is written."
-    return "Put it in quotes, as it is written." if isinstance(raw, int | float) else ""
+        return f"YAML reads {words} as booleans: put it in quotes."
+    return "Put it in quotes." if isinstance(raw, int | float) else ""
 
 
 def _shown(raw: object) -> str:

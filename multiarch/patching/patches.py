@@ -3,7 +3,7 @@
 Strategic merge replaces a list that has no merge key, and neither ``tolerations`` nor ``nodeSelectorTerms`` nor
 preferred terms have one
 (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/). So such a patch carries
-each of these lists whole, and must be made anew when the list changes; JSON Patch appends to them.
+each of these lists whole, and must be made again when the list changes; JSON Patch appends to them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def strategic_merge_patch(manifest: Mapping[str, object], change: SchedulingChan
 
 
 def changes_in(manifest: Mapping[str, object], change: SchedulingChange) -> list[tuple[Template, Transformed]]:
-    """List the pod templates of one object that the change changes, each with its change.
+    """List the pod templates of one object that are changed, each with its change.
 
     Raises ManifestError and ContradictionError like :func:`transform`, MultiarchError for a list of objects.
     """
@@ -58,7 +58,7 @@ def changes_in(manifest: Mapping[str, object], change: SchedulingChange) -> list
         if isinstance(each, UnknownContainers):
             continue
         if each.where:
-            raise MultiarchError("A list of objects has no patch of its own.", hint="Make one for each of its items.")
+            raise MultiarchError("A list of objects can't be patched.", hint="Patch each of its items.")
         transformed = transform(each.spec, change)
         if transformed.changed:
             changes.append((each, transformed))
@@ -117,7 +117,7 @@ def _merge(patch: Json, template: Template, transformed: Transformed) -> None:
     """Enter a template's change into its object's patch."""
     if any(isinstance(key, int) for key in template.path):
         raise MultiarchError(
-            f"{template.title}: {template.spec.path}: stands in a list, which a merge would replace.",
+            f"{template.title}: {template.spec.path}: is in a list, which a merge patch would replace.",
             hint="Use --format json-patch, or change the manifest.",
         )
     for addition in transformed.additions:

@@ -33,9 +33,9 @@ _PREFERRED = (*_NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class ContradictionError(MultiarchError):
-    """An architecture is wanted that the pod's own rules exclude.
+    """An architecture is requested that the pod's own rules exclude.
 
-    ``architecture`` is the one that is wanted, ``reason`` what excludes it, ``path`` where the pod's spec stands.
+    ``architecture`` is the requested one, ``reason`` what excludes it, ``path`` where the pod's spec stands.
     """
 
     def __init__(self, value: Value, verb: str, architecture: Architecture, reason: str) -> None:
@@ -63,19 +63,19 @@ class SchedulingChange:
     weight: int = HIGHEST_WEIGHT
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Validate."""
         if self.require and self.prefer:
-            raise ValueError("what is required need not be preferred")
+            raise ValueError("require and prefer can't be combined")
         if not 1 <= self.weight <= HIGHEST_WEIGHT:
-            raise ValueError(f"a weight is 1 to {HIGHEST_WEIGHT}, not {self.weight}")
+            raise ValueError(f"weight must be 1 to {HIGHEST_WEIGHT}, not {self.weight}")
 
 
 @dataclass(frozen=True, slots=True)
 class Transformed:
     """A changed pod spec. The one that was given is as it was; parts that did not change are shared with it.
 
-    ``additions`` are in the order in which they have to be made; ``done`` says the same in words, one clause each;
-    ``notes`` say what was there already, or stands against a change.
+    ``additions`` are in the order in which they have to be made; ``done`` describes them, one clause each; ``notes``
+    say what was there already, or works against the change.
     """
 
     spec: Mapping[str, object]
@@ -200,7 +200,7 @@ def _rivals(affinity: NodeAffinity, architecture: Architecture, weight: int) -> 
         same = Term((Expression(ARCHITECTURE, Operator.IN, (str(other),)),))
         for each in affinity.preferred:
             if each.term == same and each.weight >= weight:
-                yield f"also prefers architecture {other}, with weight {each.weight}, which is not less"
+                yield f"also prefers architecture {other} with weight {each.weight}, which is not lower"
 
 
 def _appended(spec: Value, path: KeyPath, items: Sequence[Mapping[str, object]]) -> Iterator[Addition]:

@@ -26,15 +26,15 @@ class Term:
     fields: tuple[Expression, ...] = ()
 
     def unmet(self, labels: Mapping[str, str], node_name: str | None = None) -> Expression | None:
-        """Find the first requirement that a node does not meet, ``None`` if it meets all.
+        """The first requirement that a node does not meet, ``None`` if it meets all.
 
-        ``node_name`` is ``None`` for a node that does not exist yet: no pod can have asked for it by name.
+        ``node_name`` is ``None`` for a node that does not exist yet: no pod can require it by name.
         Raises ValueError for an empty term, which has no requirement to name.
         """
         if self.empty:
             raise ValueError("an empty term matches no node")
         for expression in self.expressions:
-            # A comparison with what is no number spoils its whole term; name it first.
+            # With an invalid comparison no node meets the term; name it first.
             if expression.invalid:
                 return expression
         for expression in self.expressions:
@@ -80,10 +80,10 @@ class NodeAffinity:
         return self.required is None or any(term.matches(labels, node_name) for term in self.required)
 
     def unmet_selector(self, labels: Mapping[str, str]) -> str | None:
-        """Name the first pair of the node selector that a node lacks: ``nodeSelector wants disk=ssd``."""
+        """Name the first pair of the node selector that a node lacks: ``nodeSelector requires disk=ssd``."""
         for key, value in self.selector:
             if labels.get(key) != value:
-                return f"nodeSelector wants {key}={value}"
+                return f"nodeSelector requires {key}={value}"
         return None
 
     def unmet_terms(self, labels: Mapping[str, str], node_name: str | None = None) -> str | None:
@@ -113,7 +113,7 @@ class NodeAffinity:
 
 def _required(expression: Expression, number: int) -> str:
     if expression.invalid:
-        return f"affinity term {number} compares {expression.key} with {expression.values[0]!r}, which is no number"
+        return f"affinity term {number} compares {expression.key} with {expression.values[0]!r}, which is not a number"
     if expression.key == _NAME_FIELD:
         what = "the node named" if expression.operator is Operator.IN else "a node not named"
         return f"{what} {expression.values[0]} required by affinity term {number}"
@@ -150,14 +150,16 @@ def term_from(value: Value) -> Term:
 def _field_from(value: Value) -> Expression:
     field = expression_from(value, (Operator.IN, Operator.NOT_IN))
     if field.key != _NAME_FIELD:
-        raise value["key"].error(f"{field.key!r} is no field to match.", hint=f"The only one is {_NAME_FIELD}.")
+        raise value["key"].error(
+            f"{field.key!r} is not a field that can be matched.", hint=f"The only one is {_NAME_FIELD}."
+        )
     if len(field.values) != 1:
-        raise value["values"].error("takes exactly one node name.")
+        raise value["values"].error("needs exactly one node name.")
     return field
 
 
 def _preferred_from(value: Value) -> PreferredTerm:
     weight = value["weight"].whole(0, least=1)
     if not 1 <= weight <= _HIGHEST_WEIGHT:
-        raise value["weight"].error(f"takes 1 to {_HIGHEST_WEIGHT}.")
+        raise value["weight"].error(f"must be 1 to {_HIGHEST_WEIGHT}.")
     return PreferredTerm(weight, term_from(value["preference"]))

@@ -46,7 +46,7 @@ def allowed_architectures(pod_spec: Mapping[str, object] | Value) -> frozenset[A
 def exclusions(pod_spec: Mapping[str, object] | Value) -> tuple[Exclusion, ...]:
     """List the architectures that are not open, sorted, each with what excludes it.
 
-    For example ``architecture amd64 required by affinity term 2`` or ``nodeSelector wants kubernetes.io/arch=amd64``.
+    Such as ``architecture amd64 required by affinity term 2`` or ``nodeSelector requires kubernetes.io/arch=amd64``.
     Raises ManifestError for what the API server refuses.
     """
     affinity = node_affinity_from(as_pod_spec(pod_spec))

@@ -1,9 +1,9 @@
-"""Whether a pod fits a node of a shape, and if not, why not, in words.
+"""Whether a pod fits a node of a shape, and the reason if not.
 
 The filters and their order are kube-scheduler's
 (https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins): node name, taints, node selector and
-affinity, resources. What depends on other pods' places is judged by :mod:`multiarch.scheduling.topology`; what nobody
-judges, :func:`unmodelled` says.
+affinity, resources. Rules about other pods are in :mod:`multiarch.scheduling.topology`; :func:`unmodelled` lists what
+is not checked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Fit:
         self._zones: dict[tuple[PodSpec, NodeShape], tuple[str | None, ...]] = {}
 
     def why_never(self, pod: Pod, shape: NodeShape) -> Reason | None:
-        """Say why ``pod`` cannot be on any node of this shape, be it empty, or ``None`` if it can."""
+        """Why ``pod`` cannot run on any node of this shape, even an empty one, or ``None`` if it can."""
         if pod.node_name:
             return Reason(Cause.NODE_NAME, f"spec.nodeName binds it to {pod.node_name}")
         pair = (pod.spec, shape)
@@ -36,9 +36,9 @@ class Fit:
         return self._never[pair]
 
     def why_not(self, pod: Pod, shape: NodeShape, free: Resources | None = None) -> Reason | None:
-        """Say why ``pod`` cannot be on a node of this shape with ``free`` left, or ``None`` if it can.
+        """Why ``pod`` cannot run on a node of this shape with ``free`` left, or ``None`` if it can.
 
-        Without ``free`` the node is empty. What other pods' places forbid is not judged here.
+        Without ``free`` the node is empty. Rules about other pods are not checked here.
         """
         never = self.why_never(pod, shape)
         if never is not None or free is None or free.covers(pod.requests):
@@ -57,12 +57,12 @@ class Fit:
 
 
 def why_not(pod: Pod, shape: NodeShape, free: Resources | None = None) -> Reason | None:
-    """Like :meth:`Fit.why_not`, for one question; whoever asks many keeps a :class:`Fit`."""
+    """Like :meth:`Fit.why_not`, for one question; for many questions keep a :class:`Fit`."""
     return Fit().why_not(pod, shape, free)
 
 
 def allowed_zones(spec: PodSpec, shape: NodeShape) -> tuple[str | None, ...]:
-    """Like :meth:`Fit.zones`, computed anew."""
+    """Like :meth:`Fit.zones`, without its cache."""
     return tuple(zone for zone in shape.zones or (None,) if spec.affinity.allows(shape.labels_in(zone)))
 
 
@@ -81,9 +81,9 @@ def daemon_overhead(daemons: Iterable[Pod], shape: NodeShape) -> Resources:
 
 
 def unmodelled(pod: Pod) -> tuple[str, ...]:
-    """List what ``pod`` asks for and neither ``fit`` nor ``topology`` judges, one clause each; empty for most pods.
+    """List what ``pod`` asks for and neither ``fit`` nor ``topology`` checks, one clause each; empty for most pods.
 
-    Whoever shows a pod's place shows these beside it.
+    Output that shows where a pod goes shows these beside it.
     """
     labels = dict(pod.labels)
     terms = (*pod.spec.pod_affinity, *pod.spec.pod_anti_affinity)
@@ -143,5 +143,5 @@ def _too_large(wanted: Resources, shape: NodeShape) -> Reason:
 def _no_room(wanted: Resources, free: Resources) -> Reason:
     shortages = free.shortages(wanted)
     if not shortages:
-        return Reason(Cause.POD_COUNT, "the node has as many pods as it takes")
+        return Reason(Cause.POD_COUNT, "the node has reached its maximum number of pods")
     return Reason(Cause.RESOURCES, "no room: " + "; ".join(str(shortage) for shortage in shortages), shortages)

@@ -38,9 +38,9 @@ _NOT_READ_OF_CONTAINERS = frozenset(
 class PodSpec:
     """What a pod asks of a node, name, labels and images left out, so that all pods of a workload are equal here.
 
-    Wishes about other pods (``wished_…``) exclude no node by themselves; Karpenter minds them as long as it can.
+    Preferred terms about other pods exclude no node; Karpenter honors them as long as it can.
     ``priority`` is ``None`` where only the class's name is known. ``unmodelled`` are clauses about what is asked for
-    and judged by nobody here. Its hash is computed once: specs are keys of caches.
+    and not checked. Its hash is computed once: specs are keys of caches.
     """
 
     requests: Resources = field(default_factory=lambda: Resources(pods=1))
@@ -120,7 +120,7 @@ def pod_spec_from(
 def _what_matters(raw: object) -> object:
     """What is written, without what differs between the pods of a workload and is not read here.
 
-    Whatever is left in makes two pods be read apart, which costs time; whatever is read must be left in.
+    Every field that is kept can make two pods differ, which takes time; every field that is read must be kept.
     """
     if not isinstance(raw, dict):
         return raw

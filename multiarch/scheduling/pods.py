@@ -105,12 +105,12 @@ def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
 def kinds_without_pods(documents: Iterable[object]) -> tuple[tuple[str, int], ...]:
     """Count, sorted by kind, the objects of a stream that make no pod: other kinds, and workloads of no replica.
 
-    A workload that :func:`pods_from` leaves to its pods is none of them. Raises ManifestError as that does.
+    A workload that :func:`pods_from` leaves to its pods is not counted. Raises ManifestError as that does.
     """
     counts: Counter[str] = Counter()
     for number, document in enumerate(documents, start=1):
         if isinstance(document, dict) and document.get("kind") == "Pod":
-            continue  # there are thousands of them
+            continue  # there can be thousands
         for each in objects_in(document, number):
             if each.kind != "Pod":
                 found = pod_template_of(each.kind, each.value)

@@ -1,4 +1,4 @@
-"""Why a pod cannot be placed: one cause, and the words for a person."""
+"""Why a pod cannot be placed: a cause, and a text for users."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ class Reason:
     shortages: tuple[Shortage, ...] = ()
 
     def __str__(self) -> str:
-        """The words."""
+        """The text."""
         return self.text

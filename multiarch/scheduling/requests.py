@@ -19,7 +19,7 @@ _Amounts = dict[str, Fraction]
 def requests_of(pod_spec: Value) -> Resources:
     """What the scheduler reserves for a pod, ``pods`` = 1.
 
-    Raises ManifestError for a quantity that is none, and for a pod without containers.
+    Raises ManifestError for an invalid quantity, and for a pod without containers.
     """
     containers = list(pod_spec["containers"].items())
     if not containers:
@@ -69,7 +69,7 @@ def _at_pod_level(resources: Value, of_containers: _Amounts) -> _Amounts:
 
 
 def _of_huge_pages(limits: Mapping[str, Fraction]) -> _Amounts:
-    # Huge pages cannot be promised twice: their request is their limit, whatever the containers say.
+    # Huge pages cannot be promised twice: their request is their limit, whatever the containers request.
     return {name: amount for name, amount in limits.items() if name.startswith("hugepages-")}
 
 

@@ -20,12 +20,12 @@ class Shortage:
     available: int
 
     def __str__(self) -> str:
-        """``cpu: 4 wanted, 1.5 available, 2.5 short``."""
+        """``cpu: 4 requested, 1.5 available, 2.5 short``."""
         wanted, available, short = (
             amount_in_words(self.resource, amount)
             for amount in (self.wanted, self.available, self.wanted - self.available)
         )
-        return f"{self.resource}: {wanted} wanted, {available} available, {short} short"
+        return f"{self.resource}: {wanted} requested, {available} available, {short} short"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What other pods' places forbid: topology spread, pod affinity and anti-affinity, by zone, host or any other label.
+"""What other pods rule out: topology spread, pod affinity and anti-affinity, by zone, host or any other label.
 
 The rules are kube-scheduler's filters PodTopologySpread and InterPodAffinity:
 https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/,
@@ -37,9 +37,9 @@ class _Rules:
 
 
 class Placements:
-    """Nodes and the pods on them, counted as the rules of pods need it; pods come, they do not go.
+    """Nodes and the pods on them, counted as pods' rules need it. Pods are added and never removed.
 
-    A question costs about the same however many pods are placed.
+    A query takes about the same time with any number of pods.
     """
 
     def __init__(self, prospects: Iterable[Node] = ()) -> None:
@@ -85,7 +85,7 @@ class Placements:
             self._repel(term, node)
 
     def why_not(self, pod: Pod, node: Node) -> Reason | None:
-        """Say what keeps ``pod`` off ``node`` for other pods' sake, or ``None``. The node need not be added yet."""
+        """Why other pods keep ``pod`` off ``node``, or ``None``. The node need not be added yet."""
         rules = self._rules_of(pod)
         for number, spread, selects_itself in rules.spread:
             text = spread.why_not(node, selects_itself=selects_itself)
@@ -103,7 +103,7 @@ class Placements:
             if value is None:
                 return Reason(Cause.POD_AFFINITY, f"pod affinity term {number} needs a node label {term.topology_key}")
         for number, term in enumerate(wanted.terms, start=1):
-            # The first of pods that want to be together finds nobody there, and may go anywhere.
+            # The first of pods that want to be together finds none there, and may go anywhere.
             if wanted.count(term, node) == 0 and not (wanted.none_at_all and rules.selects_itself):
                 where = f"{term.topology_key}={node.labels[term.topology_key]}"
                 text = f"pod affinity term {number}: no pod with {term.selector or 'any label'} in {where}"
@@ -121,7 +121,7 @@ class Placements:
         return None
 
     def _kept_away(self, pod: Pod, node: Node) -> Reason | None:
-        """What pods that are placed say about this one."""
+        """Whether the anti-affinity of placed pods excludes this one."""
         if not self._repelled:
             return None
         peers = Peers(pod.namespace, pod.labels)
@@ -130,7 +130,7 @@ class Placements:
         for term in self._repelling[peers]:
             value = node.labels.get(term.topology_key)
             if value is not None and self._repelled[term][value]:
-                text = f"a pod in {term.topology_key}={value} keeps pods with {term.selector} away (its anti-affinity)"
+                text = f"anti-affinity of a pod in {term.topology_key}={value} excludes pods with {term.selector}"
                 return Reason(Cause.POD_ANTI_AFFINITY, text)
         return None
 

@@ -19,13 +19,13 @@ from multiarch.scheduling.topology_rules import BoundTerm, SpreadConstraint
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """Pods that selectors cannot tell apart: one namespace, the same labels."""
+    """Pods that selectors treat alike: one namespace, the same labels."""
 
     namespace: str
     labels: Labels
 
     def selected_by(self, term: BoundTerm) -> bool:
-        """Say whether ``term`` speaks about these pods."""
+        """Whether ``term`` selects these pods."""
         return term.selects(self.namespace, dict(self.labels))
 
 
@@ -72,11 +72,11 @@ class SpreadRule:
         )
 
     def selects(self, labels: dict[str, str]) -> bool:
-        """Say whether a pod of the namespace is one of those to spread."""
+        """Whether a pod of the namespace is one of those to spread."""
         return self.selector is not None and self.selector.matches(labels)
 
     def counts(self, node: Node, *, prospect: bool = False) -> bool:
-        """Say whether pods on ``node`` count, and its domain with them. A prospect has no host name yet."""
+        """Whether pods on ``node`` count, and its domain with them. A prospect has no host name yet."""
         # Asked for every node and rule: a plain loop takes half the time of a generator.
         for key in self.keys:
             if key not in node.labels and not (prospect and key == HOSTNAME):
@@ -120,13 +120,13 @@ class Spread:
             self._having[before + count] += 1
 
     def why_not(self, node: Node, *, selects_itself: bool) -> str | None:
-        """Say why a pod of this rule is one too many on ``node``, in words, or ``None``."""
+        """Why a pod of this rule can't be on ``node``, or ``None``."""
         rule = self.rule
         domain = node.labels.get(rule.topology_key)
         if domain is None:
             return f"the node has no label {rule.topology_key}"
         known = domain in self._domains
-        # A node that is only asked about is a domain too, an empty one.
+        # A node that is not added yet is a domain too, an empty one.
         new = not known and rule.counts(node)
         if not self._having and not new:
             return None
@@ -147,7 +147,7 @@ class Spread:
     def _selects(self, peers: Peers) -> bool:
         known = self._selected.get(peers)
         if known is None:
-            # An empty selector counts nobody, though it selects the pod that asks: so does the scheduler.
+            # As in the scheduler, an empty selector counts no pod, though it selects the pod itself.
             selector = self.rule.selector
             known = peers.namespace == self.rule.namespace and bool(selector and selector.expressions)
             known = known and self.rule.selects(dict(peers.labels))
@@ -156,7 +156,7 @@ class Spread:
 
 
 class Matches:
-    """How many pods that all of some terms speak about are in each of the terms' domains."""
+    """How many pods that all of some terms select are in each of the terms' domains."""
 
     def __init__(self, terms: tuple[BoundTerm, ...]) -> None:
         """Count no pods."""
@@ -166,7 +166,7 @@ class Matches:
 
     @property
     def none_at_all(self) -> bool:
-        """Whether there is no such pod anywhere."""
+        """Whether no such pod exists."""
         return not self._counts
 
     def count(self, term: BoundTerm, node: Node) -> int:

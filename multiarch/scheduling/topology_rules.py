@@ -46,7 +46,7 @@ class SpreadConstraint:
 
 @dataclass(frozen=True, slots=True)
 class BoundTerm:
-    """A term of one pod's affinity to pods, its own labels and namespace filled in: which pods it speaks about.
+    """A term of one pod's affinity to pods, its own labels and namespace filled in: which pods it selects.
 
     ``namespaces`` are named ones; ``namespace_selector`` adds those whose labels it selects.
     """
@@ -57,7 +57,7 @@ class BoundTerm:
     namespace_selector: LabelSelector | None
 
     def selects(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Say whether the term speaks about a pod.
+        """Whether the term selects a pod.
 
         Of a namespace's labels only its name is known; see ``unmodelled`` for selectors that need others.
         """
@@ -82,7 +82,7 @@ class PodTerm:
     def bound(self, namespace: str, labels: Mapping[str, str]) -> BoundTerm:
         """The term of a pod in ``namespace`` with ``labels``.
 
-        Without namespaces and namespace selector it speaks about the pod's own namespace. Values of
+        Without namespaces and namespace selector it selects the pod's own namespace. Values of
         ``matchLabelKeys`` are required and those of ``mismatchLabelKeys`` excluded, as the API server writes them
         into the selector when the pod is made.
         """
@@ -118,7 +118,7 @@ def _constraint_from(value: Value) -> SpreadConstraint:
     action = _one_of(value["whenUnsatisfiable"], _ACTIONS, None)
     minimum = value["minDomains"]
     if not minimum.missing and action != _ACTIONS[0]:
-        raise minimum.error(f"is for whenUnsatisfiable {_ACTIONS[0]} only.")
+        raise minimum.error(f"needs whenUnsatisfiable: {_ACTIONS[0]}.")
     if value["maxSkew"].missing:
         raise value["maxSkew"].error("is missing.")
     return SpreadConstraint(
@@ -136,9 +136,7 @@ def _constraint_from(value: Value) -> SpreadConstraint:
 def _one_of(value: Value, known: tuple[str, ...], default: str | None) -> str:
     text = value.text() if default is None else value.text(default)
     if text not in known:
-        raise value.error(
-            f"{text!r} is not known here." if text else "is missing.", hint=f"Write {' or '.join(known)}."
-        )
+        raise value.error(f"{text!r} is unknown." if text else "is missing.", hint=f"Write {' or '.join(known)}.")
     return text
 
 
@@ -153,7 +151,7 @@ def preferred_pod_terms_from(rules: Value) -> tuple[PreferredPodTerm, ...]:
     for element in rules["preferredDuringSchedulingIgnoredDuringExecution"].items():
         weight = element["weight"].whole(0, least=1)
         if not 1 <= weight <= _HIGHEST_WEIGHT:
-            raise element["weight"].error(f"takes 1 to {_HIGHEST_WEIGHT}.")
+            raise element["weight"].error(f"must be 1 to {_HIGHEST_WEIGHT}.")
         preferred.append(PreferredPodTerm(weight, _pod_term_from(element["podAffinityTerm"])))
     return tuple(preferred)
 

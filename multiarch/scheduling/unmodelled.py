@@ -1,4 +1,4 @@
-"""What a pod asks for that ``fit`` and ``topology`` do not judge: said, never guessed."""
+"""What a pod asks for that ``fit`` and ``topology`` do not check: reported, never guessed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Value
 from multiarch.scheduling.topology_rules import NAMESPACE_NAME, PodTerm, SpreadConstraint
 
-_WISHES = "preferredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 # Volumes that live on the node or in the API server tie a pod to no zone and use no attachment of the instance.
 _FREE_VOLUMES = frozenset(
     ("name", "configMap", "downwardAPI", "emptyDir", "hostPath", "image", "nfs", "projected", "secret", "gitRepo")
@@ -22,7 +22,7 @@ def unmodelled_in(
     spread: tuple[SpreadConstraint, ...],
     terms: tuple[PodTerm, ...],
 ) -> Iterator[str]:
-    """Yield what a pod's spec asks for and nobody here judges, one clause each."""
+    """Yield what a pod's spec asks for and is not checked, one clause each."""
     yield from _about_the_node(pod_spec)
     yield from _about_scheduling(pod_spec)
     for toleration in tolerations:
@@ -30,10 +30,10 @@ def unmodelled_in(
             yield toleration.unsupported
     for number, constraint in enumerate(spread, start=1):
         if not constraint.hard:
-            yield f"topology spread constraint {number} (ScheduleAnyway, {constraint.topology_key}): a wish"
+            yield f"topology spread constraint {number} (ScheduleAnyway, {constraint.topology_key}): a preference"
     for rule in ("podAffinity", "podAntiAffinity"):
-        if list(pod_spec["affinity"][rule][_WISHES].items()):
-            yield f"preferred {rule}: a wish"
+        if list(pod_spec["affinity"][rule][_PREFERRED].items()):
+            yield f"preferred {rule}: a preference"
     if any(_needs_namespace_labels(term.namespace_selector) for term in terms):
         yield f"namespaceSelector of a pod affinity term: of a namespace's labels only {NAMESPACE_NAME} is known"
 

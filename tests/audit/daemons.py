@@ -59,7 +59,7 @@ def group(name: str, architecture: Architecture, *profiles: Profile) -> Group:
 
 
 def cell(made: DaemonSet, own: Profile, architecture: Architecture = ARM, *, known: Sequence[str] = ()) -> Cell:
-    """What becomes of one DaemonSet on one group of one kind of nodes."""
+    """What happens to one DaemonSet on one group of one kind of nodes."""
     audit = audit_daemon_sets(
         [made], [group("group", architecture, own)], architecture_taints=[parse_taint(each) for each in known]
     )

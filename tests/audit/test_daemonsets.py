@@ -67,7 +67,7 @@ EVERYTHING = {"operator": "Exists"}
             profile(ARM, "arch=arm64:NoExecute"),
             DaemonSetOutcome.KEPT_OFF,
             True,
-            ["tolerates arch=arm64:NoExecute for 300 seconds only, and is evicted then"],
+            ["tolerates arch=arm64:NoExecute for 300 seconds only, then is evicted"],
             id="tolerated for a while",
         ),
         pytest.param(
@@ -98,7 +98,7 @@ EVERYTHING = {"operator": "Exists"}
             True,
             [
                 f"does not tolerate {ARM_TAINT}",
-                f"nodeSelector wants {ARCH}=amd64",
+                f"nodeSelector requires {ARCH}=amd64",
                 f"affinity term 1 requires {ARCH}=amd64",
             ],
             id="all three",
@@ -132,7 +132,7 @@ EVERYTHING = {"operator": "Exists"}
             profile(),
             DaemonSetOutcome.EXCLUDED,
             False,
-            ["nodeSelector wants gpu=true"],
+            ["nodeSelector requires gpu=true"],
             id="another label",
         ),
         pytest.param(
@@ -140,7 +140,7 @@ EVERYTHING = {"operator": "Exists"}
             profile(ARM, labels={"gpu": "true"}),
             DaemonSetOutcome.KEPT_OFF,
             True,
-            [f"nodeSelector wants {ARCH}=amd64"],
+            [f"nodeSelector requires {ARCH}=amd64"],
             id="another label, which is there",
         ),
         pytest.param(
@@ -172,7 +172,7 @@ EVERYTHING = {"operator": "Exists"}
             profile(ARM, labels={"disk": "7"}),
             DaemonSetOutcome.EXCLUDED,
             False,
-            ["affinity term 1 requires disk compared with 'many', which is no number"],
+            ["affinity term 1 requires disk compared with 'many', which is not a number"],
             id="no number",
         ),
         pytest.param(
@@ -180,7 +180,7 @@ EVERYTHING = {"operator": "Exists"}
             profile(unknown=["topology.kubernetes.io/zone"]),
             DaemonSetOutcome.UNKNOWN,
             False,
-            ["nodeSelector wants topology.kubernetes.io/zone=a, which can't be told of its nodes before they exist"],
+            ["nodeSelector requires topology.kubernetes.io/zone=a, which is unknown until its nodes exist"],
             id="a label that nobody knows yet",
         ),
         pytest.param(
@@ -189,7 +189,7 @@ EVERYTHING = {"operator": "Exists"}
             DaemonSetOutcome.UNKNOWN,
             False,
             [
-                "affinity term 1 requires a label a.k8s.io/b, which can't be told of its nodes before they exist",
+                "affinity term 1 requires a label a.k8s.io/b, which is unknown until its nodes exist",
                 "affinity term 2 requires a label disk",
             ],
             id="a term that nobody knows of yet",
@@ -200,8 +200,8 @@ EVERYTHING = {"operator": "Exists"}
             DaemonSetOutcome.KEPT_OFF,
             True,
             [
-                f"nodeSelector wants {ARCH}=amd64",
-                "nodeSelector wants topology.kubernetes.io/zone=a, which can't be told of its nodes before they exist",
+                f"nodeSelector requires {ARCH}=amd64",
+                "nodeSelector requires topology.kubernetes.io/zone=a, which is unknown until its nodes exist",
             ],
             id="an unknown label beside the architecture",
         ),
@@ -247,7 +247,7 @@ def test_amd64_nodes_are_judged_by_the_same_rules() -> None:
     assert (found.outcome, found.finding, texts(found)) == (
         DaemonSetOutcome.KEPT_OFF,
         True,
-        [f"nodeSelector wants {ARCH}=arm64"],
+        [f"nodeSelector requires {ARCH}=arm64"],
     )
 
 
@@ -296,7 +296,7 @@ def test_what_runs_on_the_nodes_that_it_wants_runs() -> None:
     ssd = profile(labels={"disk": "ssd"})
     audit = audit_daemon_sets([daemon(nodeSelector={"disk": "ssd"})], [group("mixed", ARM, ssd, profile())])
     (found,) = audit.rows[0].cells
-    assert (found.outcome, texts(found)) == (DaemonSetOutcome.RUNS, ["on 1 of 2 nodes: nodeSelector wants disk=ssd"])
+    assert (found.outcome, texts(found)) == (DaemonSetOutcome.RUNS, ["on 1 of 2 nodes: nodeSelector requires disk=ssd"])
 
 
 def test_one_that_differs_by_the_architecture_in_its_name_stands_in() -> None:
@@ -308,7 +308,7 @@ def test_one_that_differs_by_the_architecture_in_its_name_stands_in() -> None:
         [DaemonSetOutcome.EXCLUDED, DaemonSetOutcome.RUNS],
     ]
     assert audit.findings == 0
-    assert texts(audit.rows[0].cells[1])[0] == "flannel-ds-arm64 runs there in its place"
+    assert texts(audit.rows[0].cells[1])[0] == "flannel-ds-arm64 runs there instead"
     alone = audit_daemon_sets(pair[:1], groups)
     assert alone.findings == 1
     elsewhere = daemon("flannel-ds-arm64", namespace="other", nodeSelector={ARCH: "arm64"})

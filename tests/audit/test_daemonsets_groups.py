@@ -118,8 +118,8 @@ def test_nodes_that_no_question_is_about_are_left_out_and_counted() -> None:
     assert found.notes == (
         "Left out: 1 Fargate node(s), on which no DaemonSet runs.",
         "Left out: 2 node(s) of architecture s390x.",
-        "Left out: 1 node(s) that name no architecture.",
         "Left out: 1 node(s) with windows.",
+        "Left out: 1 node(s) without an architecture.",
     )
 
 
@@ -128,10 +128,10 @@ def test_nodes_that_no_question_is_about_are_left_out_and_counted() -> None:
     [
         ({"spec": {"taints": [{"key": "a", "effect": "NO_SCHEDULE"}]}}, "spec.taints[0].effect: 'NO_SCHEDULE' is no"),
         ({"spec": {"taints": [{"effect": "NoSchedule"}]}}, "spec.taints[0].key: is missing or empty."),
-        ({"spec": {"taints": {"a": "b"}}}, "spec.taints: {'a': 'b'} is no list."),
-        ({"metadata": 7}, "metadata: 7 is no mapping."),
-        ({"metadata": {"labels": {"gpu": True}}}, "metadata.labels.gpu: True is no text."),
-        ({"status": 7}, "status: 7 is no mapping."),
+        ({"spec": {"taints": {"a": "b"}}}, "spec.taints: must be a list, not {'a': 'b'}."),
+        ({"metadata": 7}, "metadata: must be a mapping, not 7."),
+        ({"metadata": {"labels": {"gpu": True}}}, "metadata.labels.gpu: must be a string, not True."),
+        ({"status": 7}, "status: must be a mapping, not 7."),
     ],
 )
 def test_a_node_that_kubernetes_would_refuse_names_the_place(part: Mapping[str, Any], message: str) -> None:
@@ -173,7 +173,7 @@ def test_a_plan_has_its_node_groups_and_pools_with_their_taints() -> None:
 
 
 def judged(spec: Mapping[str, Any]) -> dict[str, tuple[DaemonSetOutcome, list[str]]]:
-    """What becomes of a DaemonSet that tolerates all on the groups of payments-prod."""
+    """What happens to a DaemonSet that tolerates all on the groups of payments-prod."""
     made = daemon(**{"tolerations": [{"operator": "Exists"}], **spec})
     groups = planned_groups(plan_of("payments-prod"), label_keys([made])).groups
     audit = audit_daemon_sets([made], groups)
@@ -199,7 +199,7 @@ def test_labels_of_a_plan_are_the_teams_the_types_and_what_eks_and_karpenter_add
     kind = judged({"nodeSelector": {"node.kubernetes.io/instance-type": "m6g.xlarge"}})
     assert kind["arm64-services"] == (
         DaemonSetOutcome.RUNS,
-        ["on 1 of 2 instance types: nodeSelector wants node.kubernetes.io/instance-type=m6g.xlarge"],
+        ["on 1 of 2 instance types: nodeSelector requires node.kubernetes.io/instance-type=m6g.xlarge"],
     )
     assert kind["base"][0] is DaemonSetOutcome.EXCLUDED
 
@@ -225,7 +225,7 @@ def test_labels_that_others_put_on_nodes_are_not_known_before(key: str) -> None:
     outcome, (reason,) = judged({"nodeSelector": {key: "true"}})["general-amd64-spot"]
     assert (outcome, reason) == (
         DaemonSetOutcome.UNKNOWN,
-        f"nodeSelector wants {key}=true, which can't be told of its nodes before they exist",
+        f"nodeSelector requires {key}=true, which is unknown until its nodes exist",
     )
 
 

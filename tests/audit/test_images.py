@@ -50,7 +50,7 @@ def test_what_cannot_be_judged_is_unknown_with_its_reason_and_the_rest_goes_on(r
     assert rows[f"{root}:there"].judged(Architecture.ARM64).verdict is Verdict.SUPPORTED
     assert "not found" in rows[f"{root}:missing"].judged(Architecture.ARM64).reason
     assert "invalid image reference" in rows["Not An Image"].judged(Architecture.AMD64).reason
-    assert "names no image" in rows[NO_IMAGE].judged(Architecture.AMD64).reason
+    assert "has no image" in rows[NO_IMAGE].judged(Architecture.AMD64).reason
     assert "unreachable" in rows["127.0.0.1:1/gone:1"].judged(Architecture.ARM64).reason
     assert all(row.worst is Verdict.UNKNOWN for image, row in rows.items() if not image.endswith(":there"))
 

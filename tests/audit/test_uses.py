@@ -192,10 +192,10 @@ def test_a_list_of_objects_is_its_objects() -> None:
     [
         (
             "namespace: off",
-            "metadata.namespace: False is no text. YAML reads true, false, yes, no, on, off, y and n as",
+            "metadata.namespace: must be a string, not False. YAML reads true, false, yes, no, on, off, y and n as",
         ),
-        ("name: 5", "metadata.name: 5 is no text. Put it in quotes, as it is written."),
-        ("generateName: [a]", "metadata.generateName: ['a'] is no text."),
+        ("name: 5", "metadata.name: must be a string, not 5. Put it in quotes."),
+        ("generateName: [a]", "metadata.generateName: must be a string, not ['a']."),
     ],
 )
 def test_an_object_whose_name_is_no_text_is_refused_and_not_taken_for_another(written: str, words: str) -> None:

@@ -112,13 +112,13 @@ def test_all_blockers_are_listed_at_once(both: str, amd64: str) -> None:
     made["initContainers"] = [{"name": "prepare", "image": amd64}, {"name": "gone", "image": "127.0.0.1:1/gone:1"}]
     row = only(audited(deployment("api", made)))
     assert row.state is WorkloadState.BLOCKED
-    assert row.affinity == ("nodeSelector wants kubernetes.io/arch=amd64",)
+    assert row.affinity == ("nodeSelector requires kubernetes.io/arch=amd64",)
     (blocker,) = row.images
     assert blocker.containers == ("container c1", "init container prepare")
     assert blocker.newest.image == both
     assert [doubt.partition(": ")[0] for doubt in row.doubts] == ["image 127.0.0.1:1/gone:1"]
     steps = row.steps(TAINT)
-    assert steps[0] == f"use {both} in place of {amd64}: it has arm64 (the newest of its shape)"
+    assert steps[0] == f"use {both} instead of {amd64}: it supports arm64 (the newest in its format)"
     assert len(steps) == 3
     assert row.patch is None
 
@@ -141,8 +141,8 @@ def test_what_cannot_be_read_is_unknown_with_the_reason_and_the_rest_goes_on(bot
     }
     assert "'Maybe' is not an operator" in rows["bad"].doubts[0]
     assert rows["bad"].doubts[0].startswith("shop.yaml:1, document 1: ")
-    assert "in no pod template that is known here" in rows["odd"].doubts[0]
-    assert "names no image" in rows["gone"].doubts[0]
+    assert "not in a known pod template" in rows["odd"].doubts[0]
+    assert "has no image" in rows["gone"].doubts[0]
 
 
 def test_injected_sidecars_and_rules_block_a_workload_whose_template_is_fine(both: str, amd64: str) -> None:
@@ -152,7 +152,7 @@ def test_injected_sidecars_and_rules_block_a_workload_whose_template_is_fine(bot
     ended = of("Pod", "api-1-c", owner=("ReplicaSet", "api-1"), spec=spec("gone"), status={"phase": "Failed"})
     row = only(audited(deployment("api", spec(both), replicas=9), replicas, injected, other, ended, source=LIVE))
     assert [each.image for each in row.images] == [amd64]
-    assert row.affinity == ("its pods: nodeSelector wants kubernetes.io/arch=amd64",)
+    assert row.affinity == ("its pods: nodeSelector requires kubernetes.io/arch=amd64",)
     assert (row.subject.pods, row.doubts) == (2, ())
 
 
@@ -160,7 +160,7 @@ def test_a_toleration_that_something_adds_to_pods_counts_and_is_said(both: str) 
     pod = of("Pod", "api-a", owner=("Deployment", "api"), spec=spec(both, **BEARS))
     row = only(audited(deployment("api", spec(both)), pod, source=LIVE))
     assert row.state is WorkloadState.THERE
-    assert "something adds that to them" in row.notes[0]
+    assert "a webhook adds it" in row.notes[0]
 
 
 def test_of_an_owner_that_is_not_read_the_pods_speak_and_there_is_no_patch(both: str) -> None:
@@ -171,7 +171,7 @@ def test_of_an_owner_that_is_not_read_the_pods_speak_and_there_is_no_patch(both:
     row = only(audited(replicas, pod, source=LIVE))
     assert (str(row.workload), row.state) == ("Rollout/web", WorkloadState.READY)
     assert row.patch is not None
-    assert (row.patch.body, "not at hand" in row.patch.why) == (None, True)
+    assert (row.patch.body, "not found" in row.patch.why) == (None, True)
 
 
 @pytest.mark.parametrize("kind", ["Job", "Pod"])
@@ -179,7 +179,7 @@ def test_jobs_and_pods_in_a_cluster_are_ready_without_a_patch(both: str, kind: s
     made = of(kind, "one", spec=spec(both) if kind == "Pod" else {"template": {"spec": spec(both)}})
     live, written = only(audited(made, source=LIVE)).patch, only(audited(made)).patch
     assert live is not None
-    assert (live.body, live.why) == (None, f"a {kind} in a cluster can't be changed: make it anew")
+    assert (live.body, live.why) == (None, f"a {kind} in a cluster can't be changed: recreate it")
     assert written is not None
     assert written.body is not None
 
@@ -191,7 +191,7 @@ def test_one_in_two_manifests_is_one_row_and_patched_only_where_they_agree(both:
     other = {"tolerations": [{"key": "x", "operator": "Exists"}]}
     differ = only(audited(deployment("api", spec(both)), deployment("api", spec(both, **other)))).patch
     assert differ is not None
-    assert (differ.body, differ.why) == (None, "it stands in 2 manifests that differ")
+    assert (differ.body, differ.why) == (None, "its 2 manifests differ")
 
 
 def test_daemon_sets_of_the_system_are_left_to_their_own_audit(both: str) -> None:

@@ -39,26 +39,26 @@ def test_no_more_tags_than_allowed_are_asked_for(repository: Repository) -> None
         repository.image("linux/amd64", tag=f"2.{number}")
     both(repository, "1.0")
     assert newest(reference(repository, "2.0"), 3) == Newest(
-        None, "none of the 3 newest of 6 tags like 2.0 is known to have arm64", 3
+        None, "none of the 3 newest of 6 tags like 2.0 is known to support arm64", 3
     )
     assert newest(reference(repository, "2.0"), 6).tried == 6
-    assert newest(reference(repository, "2.0"), 0) == Newest(None, "no other tags were asked for", 0)
+    assert newest(reference(repository, "2.0"), 0) == Newest(None, "no other tags were looked up", 0)
 
 
 def test_a_tag_that_cannot_be_read_is_no_find(repository: Repository) -> None:
     repository.image("linux/amd64", tag="1.0")
     repository.artifact("application/vnd.example", tag="1.1")
     found = newest(reference(repository, "1.0"))
-    assert found == Newest(None, "the one other tag like 1.0 is not known to have arm64 (1 can't be read)", 1)
+    assert found == Newest(None, "the one other tag like 1.0 is not known to support arm64 (1 can't be read)", 1)
 
 
 def test_what_has_no_order_is_not_guessed(repository: Repository) -> None:
     made = repository.image("linux/amd64", tag="latest")
     both(repository, "2.0")
-    assert "its tag latest is no version" in newest(reference(repository, "latest")).why
-    assert "by its digest alone" in newest(reference(repository, None, made.digest)).why
+    assert "its tag latest is not a version" in newest(reference(repository, "latest")).why
+    assert "a digest and no tag" in newest(reference(repository, None, made.digest)).why
     repository.image("linux/amd64", tag="1.0-x")
-    assert newest(reference(repository, "1.0-x")).why == "no other tag looks like 1.0-x"
+    assert newest(reference(repository, "1.0-x")).why == "no other tag has the format of 1.0-x"
 
 
 def test_a_tag_that_moved_on_from_its_digest_is_looked_at_too(repository: Repository) -> None:
@@ -66,7 +66,7 @@ def test_a_tag_that_moved_on_from_its_digest_is_looked_at_too(repository: Reposi
     both(repository, "1.0")
     found = newest(reference(repository, "1.0", old.digest))
     assert (found.image or "").endswith(":1.0")
-    assert found.why == "the same tag, which leads to another image by now"
+    assert found.why == "the same tag, which points to another image now"
 
 
 def test_tags_that_cannot_be_listed_are_said_and_the_others_go_on(repository: Repository) -> None:
@@ -79,6 +79,6 @@ def test_tags_that_cannot_be_listed_are_said_and_the_others_go_on(repository: Re
             registry, [gone, here, here], ARM, looked_up=lambda done, every: steps.append((done, every))
         )
     )
-    assert found[here].why == "the newest of its shape"
+    assert found[here].why == "the newest in its format"
     assert "its tags can't be listed: 127.0.0.1:1/gone:1.0: unreachable" in found[gone].why
     assert steps == [(1, 2), (2, 2)]

@@ -194,9 +194,9 @@ def test_sarif_points_at_the_lines_of_what_is_not_supported(run: type_of_run, ma
 def test_explain_says_the_next_step(run: type_of_run, manifest: Path) -> None:
     said = run("audit", "images", str(manifest), "--explain").err
     assert (
-        "next: where a workload's other images have arm64 too (`multiarch audit workloads` says), its pods may" in said
+        "next: if the workload's other images support arm64 too (see `multiarch audit workloads`), let its pods" in said
     )
-    assert "build it for arm64, or find a tag that has it; until then keep its pods on amd64" in said
+    assert "build it for arm64, or use a tag that supports it; until then keep its pods on amd64" in said
     assert "used by shop Deployment/api, init container migrate" in said
 
 

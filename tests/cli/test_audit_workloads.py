@@ -112,7 +112,7 @@ def test_the_table_says_each_next_step_and_stderr_the_sum(run: type_of_run, mani
         "add the toleration of arch=arm64:NoSchedule",
     ]
     assert "blocked by image and affinity" in rows["StatefulSet/ledger"]
-    assert f"use {root}:1.1 in place of {root}:1.0" in " ".join(ran.out.split())
+    assert f"use {root}:1.1 instead of {root}:1.0" in " ".join(ran.out.split())
     assert "already there" in rows["Pod/there"]
     assert ran.err == (
         "5 workloads: 2 ready, 1 blocked, 1 already there, 1 unknown.\n5 of 7 pods (71 %) ready or already there.\n"
@@ -137,8 +137,8 @@ def test_json_tells_all_of_it(run: type_of_run, manifest: Path, root: str, monke
     rows: dict[str, dict[str, Any]] = {row["name"]: row for row in ran.json["workloads"]}
     (image,) = rows["ledger"]["blockers"]["images"]
     assert (image["image"], image["containers"]) == (f"{root}:1.0", ["container ledger"])
-    assert image["newest"] == {"image": f"{root}:1.1", "why": "the newest of its shape", "lookedUp": 1}
-    assert rows["ledger"]["blockers"]["affinity"] == ["nodeSelector wants kubernetes.io/arch=amd64"]
+    assert image["newest"] == {"image": f"{root}:1.1", "why": "the newest in its format", "lookedUp": 1}
+    assert rows["ledger"]["blockers"]["affinity"] == ["nodeSelector requires kubernetes.io/arch=amd64"]
     assert "not found" in rows["report"]["doubts"][0]
     assert (rows["api"]["file"], rows["api"]["pods"]) == ("standard input", 3)
     assert rows["api"]["command"].startswith("multiarch workload patch - --tolerate arm64")
@@ -158,8 +158,13 @@ def test_explain_says_the_command_and_the_blockers(run: type_of_run, manifest: P
     said = run("audit", "workloads", str(manifest), "--explain").err
     assert "shop Deployment/api: ready, prefers neither\n" in said
     assert "  multiarch workload patch" in said
-    assert "  affinity: nodeSelector wants kubernetes.io/arch=amd64\n" in said
+<<<<<<< HEAD
+    assert "  affinity: nodeSelector requires kubernetes.io/arch=amd64\n" in said
     assert f"  image {root}:1.0: single manifest for linux/amd64; " in said
+=======
+    assert "  affinity: nodeSelector requires kubernetes.io/arch=amd64\n" in said
+    assert f"  image {root}:1.0: a single manifest whose config says linux/amd64; " in said
+>>>>>>> 0f5ac29 (Say what audits, kubeconfigs and manifests get wrong in plain words)
     assert "; used by container ledger\n" in said
 
 
@@ -208,7 +213,7 @@ def test_the_taint_can_be_a_stacks(run: type_of_run, manifest: Path) -> None:
 def test_no_tags_are_looked_up_where_none_are_wanted(run: type_of_run, manifest: Path) -> None:
     ran = run("audit", "workloads", str(manifest), "--tag-lookups", "0", "-o", "json")
     (found,) = (each["newest"] for row in ran.json["workloads"] for each in row["blockers"]["images"])
-    assert found == {"image": None, "why": "no other tags were asked for", "lookedUp": 0}
+    assert found == {"image": None, "why": "no other tags were looked up", "lookedUp": 0}
 
 
 def test_groups_are_by_the_workloads_own_label(run: type_of_run, manifest: Path) -> None:
@@ -225,7 +230,7 @@ def test_csv_and_markdown_have_a_row_per_workload(run: type_of_run, manifest: Pa
     rows = list(csv.DictReader(io.StringIO(run("audit", "workloads", str(manifest), "-o", "csv").out, newline="")))
     assert {row["workload"]: row["state"] for row in rows}["StatefulSet/ledger"] == "blocked"
     (ledger,) = (row for row in rows if row["workload"] == "StatefulSet/ledger")
-    assert ledger["blocked by"] == f"image {root}:1.0; affinity: nodeSelector wants kubernetes.io/arch=amd64"
+    assert ledger["blocked by"] == f"image {root}:1.0; affinity: nodeSelector requires kubernetes.io/arch=amd64"
     lines = run("audit", "workloads", str(manifest), "-o", "markdown").out.splitlines()
     assert len(lines) == 2 + len(rows)
     assert {line.replace("\\|", "").count("|") for line in lines} == {6}

@@ -103,7 +103,7 @@ def test_files_add_up_and_may_be_json(run: type_of_run, clone: Path) -> None:
     [
         ("a: [", "pods.yaml:1, document 1: not valid YAML: "),
         ("kind: Pod\nmetadata: {name: x}\nspec: {}\n", "pods.yaml:1, document 1, Pod default/x: spec.containers: "),
-        ("just text\n", "str is no Kubernetes object."),
+        ("just text\n", "str is not a Kubernetes object."),
         (None, "pods.yaml can't be read: No such file or directory."),
     ],
 )
@@ -198,7 +198,7 @@ def test_without_a_cluster_pending_pods_can_not_be_had(
     monkeypatch.setenv("KUBECONFIG", str(clone / "none"))
     ran = run("simulate", "payments-prod", "--pending")
     assert ran.code == 2
-    assert ran.err.startswith(f"error: There is no kubeconfig ({clone / 'none'} is not there).")
+    assert ran.err.startswith(f"error: No kubeconfig found: {clone / 'none'} does not exist.")
     ran = run("simulate", "payments-prod", "--pending", "--kubeconfig", "nowhere")
     assert ran.code == 2
     assert "The kubeconfig nowhere can't be read: No such file or directory." in ran.err

@@ -136,7 +136,7 @@ def test_a_stack_without_taint_leaves_nothing_to_tolerate(run: type_of_run, clon
 def test_one_workload_that_can_t_be_changed_stops_all_and_is_named(run: type_of_run, clone: Path) -> None:
     (clone / "z.yaml").write_text(f"# c\n---\n{AMD_ONLY}---\na: [\n", encoding="utf-8")
     ran = run("workload", "patch", "pod.yaml", "z.yaml", "--require", "arm64", "--in-place")
-    said = "can't require architecture arm64: nodeSelector wants kubernetes.io/arch=amd64. "
+    said = "can't require architecture arm64: nodeSelector requires kubernetes.io/arch=amd64. "
     said += "Change that rule, or leave this workload out."
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines() == [
@@ -170,7 +170,7 @@ WRONG = [
     (("latin.yaml", "--tolerate", "arm64"), "latin.yaml can't be read: 'utf-8' codec"),
     (("pod.yaml", "--tolerate", "arm64", "--name", "gone"), "No pod template is selected."),
     (("pod.yaml", "--tolerate", "arm64", "-l", "a=="), "No pod template is selected."),
-    (("pod.yaml", "--tolerate", "arm64", "-l", "=a"), "'=a' is no label selector."),
+    (("pod.yaml", "--tolerate", "arm64", "-l", "=a"), "'=a' is not a label selector."),
     (("-", "--tolerate", "arm64", "--in-place"), "Standard input can't be written in place."),
     (("pod.yaml", "--tolerate", "arm64", "--in-place", "--diff"), "--in-place writes, --diff does not."),
     (("pod.yaml", "--tolerate", "arm64", "--format", "kustomize", "--check"), "--format kustomize prints patches."),

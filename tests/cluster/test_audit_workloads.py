@@ -104,7 +104,7 @@ def test_what_is_ready_is_there_once_its_patch_is_applied(
     before = rows(audited(run, control_plane, "--patch", str(folder)))
     assert {row["state"] for row in before.values()} == {"ready"}
     assert (before["a-deployment"]["pods"], len(before)) == (2, 5)
-    assert before["a-job"]["noPatch"] == "a Job in a cluster can't be changed: make it anew"
+    assert before["a-job"]["noPatch"] == "a Job in a cluster can't be changed: recreate it"
     files = sorted(folder.iterdir())
     assert [file.name for file in files] == [
         f"{SPACE}_{kind}_a-{kind}.yaml" for kind in ("cronjob", "daemonset", "deployment", "statefulset")
@@ -155,5 +155,5 @@ def test_what_only_a_pod_runs_blocks_its_workload(
     (blocker,) = found["api"]["blockers"]["images"]
     assert (blocker["image"], blocker["containers"]) == (f"{root}:1.0", ["ephemeral container debug"])
     assert blocker["newest"]["image"] == f"{root}:1.1"
-    assert found["bound"]["blockers"]["affinity"] == ["nodeSelector wants kubernetes.io/arch=amd64"]
+    assert found["bound"]["blockers"]["affinity"] == ["nodeSelector requires kubernetes.io/arch=amd64"]
     assert ran.json["pods"] == {"ready": 0, "blocked": 4, "already there": 0, "unknown": 0}

@@ -27,7 +27,7 @@ ARM, AMD = Architecture.ARM64, Architecture.AMD64
 KEY, OLD_KEY, HOST = "kubernetes.io/arch", "beta.kubernetes.io/arch", "kubernetes.io/hostname"
 TAINT = parse_taint("arch=arm64:NoSchedule")
 WRITTEN_TAINT = {"key": "arch", "value": "arm64", "effect": "NoSchedule"}
-ALL_WISHES = [
+ALL_PREFERRED = [
     SchedulingChange(require=ARM),
     SchedulingChange(require=AMD),
     SchedulingChange(prefer=ARM),
@@ -152,7 +152,7 @@ def test_the_scheduler_puts_changed_pods_exactly_where_they_should_go(kube: Kube
     asked: list[tuple[str, SchedulingChange | None, Mapping[str, Any]]] = []
     for name, spec in SAMPLES.items():
         asked.append((name, None, spec))
-        for one in ALL_WISHES:
+        for one in ALL_PREFERRED:
             made = transformed(spec, one)
             if made is not None:
                 asked.append((name, one, made))
@@ -171,7 +171,7 @@ def test_the_scheduler_puts_changed_pods_exactly_where_they_should_go(kube: Kube
             assert after == allowed_without_the_taint(SAMPLES[name]), (name, wish)
     refused = {
         (name, one.require)
-        for name, one in itertools.product(SAMPLES, ALL_WISHES)
+        for name, one in itertools.product(SAMPLES, ALL_PREFERRED)
         if one.require and transformed(SAMPLES[name], one) is None
     }
     assert refused == {("not-arm64", ARM), ("old-label", AMD), ("selector", AMD)}

@@ -228,7 +228,7 @@ def test_what_contradicts_stops_the_program_and_names_the_resource() -> None:
         changed({"spec": {"template": {"spec": rules}}}, REQUIRE)
     said = str(raised.value)
     assert said.startswith("kubernetes:apps/v1:Deployment api: ")
-    assert "can't require architecture arm64: nodeSelector wants kubernetes.io/arch=amd64" in said
+    assert "can't require architecture arm64: nodeSelector requires kubernetes.io/arch=amd64" in said
 
 
 def test_only_what_is_selected_is_changed() -> None:

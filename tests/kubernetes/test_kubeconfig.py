@@ -71,24 +71,33 @@ def test_data_counts_before_a_path_and_nothing_secret_is_shown(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+<<<<<<< HEAD
         (None, "config can't be read: No such file or directory. `aws eks update-kubeconfig"),
         ("", "sets no current-context."),
         ("a: [\n", "config:1: not valid YAML: "),
         ("[]", "is no kubeconfig."),
         ("contexts: {}", "contexts is no list."),
         ("contexts: [{name: a}, 5]", "an element of contexts is no name with its context."),
+=======
+        (None, "config can't be read: No such file or directory. Create one with `aws eks update-kubeconfig"),
+        ("", "does not set current-context."),
+        ("a: [\n", "config:1: invalid YAML: "),
+        ("[]", "is not a kubeconfig."),
+        ("contexts: {}", "contexts must be a list."),
+        ("contexts: [{name: a}, 5]", "each entry of contexts needs a name and a context."),
+>>>>>>> 0f5ac29 (Say what audits, kubeconfigs and manifests get wrong in plain words)
         (
             "current-context: b\ncontexts: [{name: a, context: {}}]",
             "has no context b, its current-context. There are: a.",
         ),
-        ("current-context: a\ncontexts: [{name: a, context: {}}]", "context a names no cluster."),
+        ("current-context: a\ncontexts: [{name: a, context: {}}]", "context a does not name a cluster."),
         (
             "current-context: a\ncontexts: [{name: a, context: {cluster: x}}]\nclusters: [{name: z, cluster: {}}]",
-            "context a names cluster x, which is not there. There are: z.",
+            "context a names cluster x, which does not exist. There are: z.",
         ),
         (
             "current-context: a\ncontexts: [{name: a, context: {cluster: x}}]\nclusters: [{name: x, cluster: {}}]",
-            "cluster x has no server that starts with https://.",
+            "cluster x needs a server that starts with https://.",
         ),
     ],
 )
@@ -106,17 +115,20 @@ def test_a_file_that_does_not_work_is_one_line(tmp_path: Path, text: str | None,
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"certificate-authority-data": "?"}, "certificate-authority-data of a is no base64."),
+        ({"certificate-authority-data": "?"}, "certificate-authority-data of a is not valid base64."),
         ({"certificate-authority": "ca.crt"}, "certificate-authority of a, "),
-        ({"server": 5}, "server of a is no text."),
-        ({"user": {"client-key-data": "aGk="}}, "has one of client-certificate and client-key; it takes both."),
-        ({"user": {"auth-provider": {"name": "gcp"}}}, "has an auth-provider, which Kubernetes dropped in 1.26."),
-        ({"user": {"exec": {"apiVersion": EXEC["apiVersion"]}}}, "exec of user a names no command."),
+        ({"server": 5}, "server of a must be a string."),
+        ({"user": {"client-key-data": "aGk="}}, "needs both client-certificate and client-key."),
+        ({"user": {"auth-provider": {"name": "gcp"}}}, "has an auth-provider, which Kubernetes removed in 1.26."),
+        ({"user": {"exec": {"apiVersion": EXEC["apiVersion"]}}}, "exec of user a needs a command."),
         (
             {"user": {"exec": {**EXEC, "apiVersion": "client.authentication.k8s.io/v1alpha1"}}},
-            "has the apiVersion client.authentication.k8s.io/v1alpha1. It takes client.authentication.k8s.io/v1 or ",
+            "has the apiVersion client.authentication.k8s.io/v1alpha1. Use client.authentication.k8s.io/v1 or ",
         ),
-        ({"user": {"exec": {**EXEC, "env": [{"name": "A"}]}}}, "args are texts, env is names with values."),
+        (
+            {"user": {"exec": {**EXEC, "env": [{"name": "A"}]}}},
+            "args must be strings, and each entry of env needs a name and a value.",
+        ),
     ],
 )
 def test_a_context_that_does_not_work_is_one_line(tmp_path: Path, words: dict[str, Any], said: str) -> None:
@@ -131,7 +143,9 @@ def test_an_unknown_context_is_answered_with_those_there_are(tmp_path: Path) -> 
 
 
 def test_without_any_kubeconfig_the_way_to_one_is_said(tmp_path: Path) -> None:
-    with pytest.raises(KubeconfigError, match=r"There is no kubeconfig \(~/.kube/config is not there\). `aws eks"):
+    with pytest.raises(
+        KubeconfigError, match=r"No kubeconfig found: ~/.kube/config does not exist. Create one with `aws eks"
+    ):
         connection(environ={"HOME": str(tmp_path)})
 
 
@@ -158,13 +172,16 @@ PRINTS = "#!/bin/sh\necho 'a first line' >&2; echo 'session expired' >&2; echo '
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        (None, "no-such-program, which gives user a of "),
+        (None, "no-such-program, the credential plugin of user a in "),
         (PRINTS.replace("CODE", "3"), "failed: session expired."),
-        (PRINTS.replace("CODE", "0"), "printed no ExecCredential."),
-        ('#!/bin/sh\necho \'{"status": {"token": "hidden"}}\'\n', "printed no ExecCredential of client.authentication"),
+        (PRINTS.replace("CODE", "0"), "did not print an ExecCredential."),
+        (
+            '#!/bin/sh\necho \'{"status": {"token": "hidden"}}\'\n',
+            "did not print an ExecCredential of client.authentication",
+        ),
         (
             f'#!/bin/sh\necho \'{{"apiVersion": "{EXEC["apiVersion"]}", "status": {{}}}}\'\n',
-            "printed no ExecCredential with a token or a certificate.",
+            "did not print an ExecCredential with a token or a certificate.",
         ),
         ("no program", "can't be run: Exec format error."),
     ],

@@ -52,16 +52,22 @@ def test_json_may_be_one_object_an_array_or_one_after_another() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("just text\n", "f.yaml:1, document 1: str is no Kubernetes object. A Kubernetes object has apiVersion"),
-        ("- kind: A\n", "f.yaml:1, document 1: list is no Kubernetes object."),
+        ("just text\n", "f.yaml:1, document 1: str is not a Kubernetes object. A Kubernetes object has apiVersion"),
+        ("- kind: A\n", "f.yaml:1, document 1: list is not a Kubernetes object."),
         ("kind: A\n---\nname: chart\nversion: 1\n", "f.yaml:3, document 2: has no kind. A Kubernetes object has"),
         ("kind: [A]\n", "f.yaml:1, document 1: has no kind."),
         ("kind: A\n---\nb: [\n", "f.yaml:3, document 2: not valid YAML: did not find expected node content."),
         ('{"kind": "A", "kind": "B"}', "f.yaml: duplicate key kind."),
         ("[" * 100_000 + "]" * 100_000, "f.yaml is nested too deeply."),
+<<<<<<< HEAD
         ("name: {{ .Values.name }}\n", "a list or a mapping can't be a key. This looks like a chart's template"),
         ("{{- if .Values.on }}\nkind: A\n{{- end }}\n", "render it first, with `helm template`."),
         ('kind: Pod\nspec: {image: "{{ .Values.image }}"}\n', "f.yaml:1, document 1: Pod holds {{ … }}. This looks"),
+=======
+        ("name: {{ .Values.name }}\n", "is no YAML: a key is a mapping or a list. This looks like a Helm template"),
+        ("{{- if .Values.on }}\nkind: A\n{{- end }}\n", "render it first with `helm template`."),
+        ('kind: Pod\nspec: {image: "{{ .Values.image }}"}\n', "f.yaml:1, document 1: Pod contains {{ … }}. This looks"),
+>>>>>>> 0f5ac29 (Say what audits, kubeconfigs and manifests get wrong in plain words)
     ],
 )
 def test_what_is_no_manifest_is_refused_with_file_document_line_and_the_way_out(text: str, said: str) -> None:
@@ -85,7 +91,7 @@ def test_a_folder_is_read_whole_in_the_order_of_its_paths(tmp_path: Path) -> Non
     found = [Path(each.source.where).relative_to(tmp_path).as_posix() for each in read_manifests([tmp_path])]
     assert found == ["b.yaml", "a/y.json", "a/z.yml", "c/deep/er.YAML"]
     (tmp_path / "empty").mkdir()
-    with pytest.raises(MultiarchError, match="empty holds no manifest"):
+    with pytest.raises(MultiarchError, match="empty contains no manifests"):
         list(read_manifests([tmp_path / "empty"]))
 
 
@@ -95,7 +101,7 @@ def test_files_come_in_the_order_in_which_they_are_named(tmp_path: Path) -> None
     second.write_text(pod("b"))
     found = read_manifests([first, "-", second], stdin=pod("c"))
     assert [each.value["metadata"]["name"] for each in found] == ["a", "c", "b"]
-    with pytest.raises(MultiarchError, match="can be read once"):
+    with pytest.raises(MultiarchError, match="can only be read once"):
         list(read_manifests(["-", "-"], stdin=pod("c")))
 
 

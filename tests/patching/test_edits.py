@@ -361,7 +361,7 @@ def test_what_is_no_object_is_left_alone_and_told() -> None:
         (
             "kind: Pod\napiVersion: v1\nmetadata: {name: p}\nspec: 3\n",
             1,
-            "document 1, Pod default/p: spec: 3 is no mapping",
+            "document 1, Pod default/p: spec: must be a mapping, not 3",
         ),
         ("kind: Job\napiVersion: batch/v1\n", 1, "document 1, Job: spec.template.spec: is missing."),
         ("a: &a [*a]\n", 1, "*a is inside of the value that it refers to"),

@@ -55,11 +55,11 @@ def test_what_can_t_be_patched_is_refused() -> None:
     nameless["metadata"] = {"generateName": "x-"}
     with pytest.raises(MultiarchError, match=r"A Deployment without metadata\.name can't be patched"):
         strategic_merge_patch(nameless, TOLERATE)
-    with pytest.raises(MultiarchError, match="A list of objects has no patch of its own"):
+    with pytest.raises(MultiarchError, match="A list of objects can't be patched"):
         strategic_merge_patch({"apiVersion": "v1", "kind": "List", "items": [deployment()]}, TOLERATE)
     inner = {"parts": [{"template": {"spec": spec()}}]}
     custom = {"apiVersion": "x.io/v1", "kind": "Many", "metadata": {"name": "m"}, "spec": inner}
-    with pytest.raises(MultiarchError, match=r"Many default/m: spec\.parts\[0\]\.template\.spec: stands in a list"):
+    with pytest.raises(MultiarchError, match=r"Many default/m: spec\.parts\[0\]\.template\.spec: is in a list"):
         strategic_merge_patch(custom, TOLERATE)
 
 

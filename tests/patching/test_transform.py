@@ -264,8 +264,8 @@ def test_a_node_selector_that_says_the_same_is_enough() -> None:
 
 
 CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
-    ({"nodeSelector": {KEY: "amd64"}}, "nodeSelector wants kubernetes.io/arch=amd64"),
-    ({"nodeSelector": {OLD_KEY: "amd64"}}, "nodeSelector wants beta.kubernetes.io/arch=amd64"),
+    ({"nodeSelector": {KEY: "amd64"}}, "nodeSelector requires kubernetes.io/arch=amd64"),
+    ({"nodeSelector": {OLD_KEY: "amd64"}}, "nodeSelector requires beta.kubernetes.io/arch=amd64"),
     ({"affinity": required([expression(KEY, "In", "amd64")])}, "architecture amd64 required by affinity term 1"),
     (
         {"affinity": required([expression(KEY, "NotIn", "arm64")])},
@@ -344,7 +344,7 @@ def test_a_preference_that_weighs_as_much_for_the_other_is_told() -> None:
     rules = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wishes}}
     found = transform(spec(affinity=rules), SchedulingChange(prefer=ARM))
     assert found.changed
-    assert found.notes == ("also prefers architecture amd64, with weight 100, which is not less",)
+    assert found.notes == ("also prefers architecture amd64 with weight 100, which is not lower",)
 
 
 def test_a_preference_is_not_written_twice_with_another_weight() -> None:
@@ -358,7 +358,7 @@ def test_what_the_api_server_refuses_is_refused_with_its_path() -> None:
         transform(spec(affinity=required()), SchedulingChange(require=ARM))
     with pytest.raises(ManifestError, match=r"spec\.tolerations\[0\]\.effect: 'Never' is not a taint effect"):
         transform(spec(tolerations=[{"key": "a", "effect": "Never"}]), SchedulingChange(tolerate=(TAINT,)))
-    with pytest.raises(ManifestError, match="is no mapping"):
+    with pytest.raises(ManifestError, match="must be a mapping"):
         transform(spec(affinity=[]), SchedulingChange(prefer=ARM))
 
 

@@ -82,7 +82,7 @@ def test_a_pod_without_rules_may_be_anywhere() -> None:
 
 def test_a_term_that_compares_with_no_number_is_never_met_though_others_of_it_are() -> None:
     rule = affinity(affinity=required([expression("gone", "Exists"), expression("cpus", "Gt", "many")]))
-    assert rule.unmet_terms(ARM) == "affinity term 1 compares cpus with 'many', which is no number"
+    assert rule.unmet_terms(ARM) == "affinity term 1 compares cpus with 'many', which is not a number"
 
 
 def test_a_field_requires_a_node_by_name_and_no_new_node_has_one() -> None:
@@ -131,7 +131,7 @@ def test_each_alternative_says_what_it_misses() -> None:
 
 def test_the_pair_of_the_node_selector_is_named() -> None:
     rule = affinity(nodeSelector={"kubernetes.io/arch": "amd64"})
-    assert rule.unmet_selector(ARM) == "nodeSelector wants kubernetes.io/arch=amd64"
+    assert rule.unmet_selector(ARM) == "nodeSelector requires kubernetes.io/arch=amd64"
     assert rule.unmet_selector({"kubernetes.io/arch": "amd64"}) is None
 
 
@@ -154,7 +154,7 @@ def test_preferences_exclude_nothing_and_their_weights_add_up() -> None:
 @pytest.mark.parametrize(
     ("rules", "path", "words"),
     [
-        (required([expression("a", "in", "x")]), "[0].operator", "'in' is no operator here"),
+        (required([expression("a", "in", "x")]), "[0].operator", "'in' is not an operator here"),
         (required([expression("a", "In")]), "[0].values", "In needs at least one value"),
         (required([expression("a", "Exists", "x")]), "[0].values", "Exists takes no values"),
         (required([expression("a", "Gt", "1", "2")]), "[0].values", "Gt takes exactly one value"),

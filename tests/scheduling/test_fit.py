@@ -54,7 +54,7 @@ def test_a_toleration_that_no_eks_cluster_honours_says_so() -> None:
 
 def test_the_architecture_is_a_label_of_every_node() -> None:
     amd64 = pod(nodeSelector={"kubernetes.io/arch": "amd64"})
-    assert said(amd64) == (Cause.NODE_SELECTOR, "nodeSelector wants kubernetes.io/arch=amd64")
+    assert said(amd64) == (Cause.NODE_SELECTOR, "nodeSelector requires kubernetes.io/arch=amd64")
     assert said(amd64, architecture=Architecture.AMD64) is None
     rules = required([expression("disk", "Exists")], [expression("kubernetes.io/arch", "In", "amd64")])
     assert said(pod(affinity=rules)) == (
@@ -75,7 +75,7 @@ def test_a_new_node_has_a_host_name_that_nobody_can_have_asked_for() -> None:
     assert said(pod(affinity=required([expression(host, "NotIn", "ip-10-0-0-1")]))) is None
     assert said(pod(nodeSelector={host: "ip-10-0-0-1"})) == (
         Cause.NODE_SELECTOR,
-        "nodeSelector wants kubernetes.io/hostname=ip-10-0-0-1",
+        "nodeSelector requires kubernetes.io/hostname=ip-10-0-0-1",
     )
 
 
@@ -89,7 +89,7 @@ def test_one_of_the_zones_is_enough() -> None:
     assert fit.zones(second, shape(zones=())) == ()
     assert said(pod(nodeSelector={ZONE: "us-east-1a"})) == (
         Cause.NODE_SELECTOR,
-        "nodeSelector wants topology.kubernetes.io/zone=us-east-1a",
+        "nodeSelector requires topology.kubernetes.io/zone=us-east-1a",
     )
 
 
@@ -98,7 +98,7 @@ def test_zones_that_are_excluded_by_different_things_name_them_all() -> None:
     wanted = pod(nodeSelector={ZONE: ZONES[0]}, affinity=rules)
     assert said(wanted, zones=ZONES[:2]) == (
         Cause.NODE_SELECTOR,
-        f"nodeSelector wants {ZONE}={ZONES[0]}; a label disk required by affinity term 1",
+        f"nodeSelector requires {ZONE}={ZONES[0]}; a label disk required by affinity term 1",
     )
 
 
@@ -115,8 +115,8 @@ def test_a_pod_larger_than_an_empty_node_says_which_resource_and_by_how_much() -
     assert reason is not None
     assert reason.cause is Cause.RESOURCES
     assert reason.text == (
-        "too large for an empty node of arm-spot: cpu: 8 wanted, 3.92 available, 4.08 short; "
-        "memory: 16Gi wanted, 14Gi available, 2Gi short"
+        "too large for an empty node of arm-spot: cpu: 8 requested, 3.92 available, 4.08 short; "
+        "memory: 16Gi requested, 14Gi available, 2Gi short"
     )
     assert reason.shortages == (Shortage("cpu", 8000, 3920), Shortage("memory", 16 * GI, 14 * GI))
 
@@ -125,7 +125,7 @@ def test_a_resource_that_a_node_does_not_have_is_short() -> None:
     gpu = pod(containers=[container({"nvidia.com/gpu": 1})])
     assert said(gpu) == (
         Cause.RESOURCES,
-        "too large for an empty node of arm-spot: nvidia.com/gpu: 1 wanted, 0 available, 1 short",
+        "too large for an empty node of arm-spot: nvidia.com/gpu: 1 requested, 0 available, 1 short",
     )
     roomy = Resources(cpu=3920, memory=14 * GI, pods=58, extended=(("nvidia.com/gpu", 4),))
     assert said(gpu, allocatable=roomy) is None
@@ -136,14 +136,14 @@ def test_a_pod_may_take_exactly_what_is_left_and_not_a_millicore_more() -> None:
     assert said(wanted, free=Resources(cpu=500, memory=GI, pods=1)) is None
     assert said(wanted, free=Resources(cpu=499, memory=GI, pods=1)) == (
         Cause.RESOURCES,
-        "no room: cpu: 500m wanted, 499m available, 1m short",
+        "no room: cpu: 500m requested, 499m available, 1m short",
     )
 
 
 def test_the_number_of_pods_is_a_limit_of_its_own() -> None:
     assert said(pod(), free=Resources(cpu=3920, memory=GI, pods=0)) == (
         Cause.POD_COUNT,
-        "the node has as many pods as it takes",
+        "the node has reached its maximum number of pods",
     )
     none = Resources(cpu=3920, memory=GI)
     assert said(pod(), allocatable=none) == (Cause.POD_COUNT, "a node of arm-spot has no room for pods (max pods 0)")

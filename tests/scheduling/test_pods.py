@@ -274,18 +274,18 @@ def broken(path: str, value: object) -> dict[str, Any]:
 SPREAD = "spec.template.spec.topologySpreadConstraints"
 # what is broken in a Deployment, and the error after its place
 BROKEN_DEPLOYMENTS = [
-    (broken("spec.replicas", -1), "spec.replicas: -1 is too small; it takes 0 or more."),
-    (broken("spec.replicas", "2"), "spec.replicas: '2' is no whole number."),
-    (broken("spec.template", []), "spec.template: [] is no mapping."),
+    (broken("spec.replicas", -1), "spec.replicas: must be 0 or more, not -1."),
+    (broken("spec.replicas", "2"), "spec.replicas: must be an integer, not '2'."),
+    (broken("spec.template", []), "spec.template: must be a mapping, not []."),
     (
         broken("spec.template.metadata", {"labels": {"v": 1}}),
-        "spec.template.metadata.labels.v: 1 is no text. Put it in quotes, as it is written.",
+        "spec.template.metadata.labels.v: must be a string, not 1. Put it in quotes.",
     ),
     (
         broken("spec.template.spec.nodeSelector", {"gpu": True}),
         (
-            "spec.template.spec.nodeSelector.gpu: True is no text. "
-            "YAML reads true, false, yes, no, on, off, y and n as truth values: put it in quotes, as it is written."
+            "spec.template.spec.nodeSelector.gpu: must be a string, not True. "
+            "YAML reads true, false, yes, no, on, off, y and n as booleans: put it in quotes."
         ),
     ),
     (
@@ -294,7 +294,7 @@ BROKEN_DEPLOYMENTS = [
     ),
     (
         broken(SPREAD, [{"topologyKey": "z", "maxSkew": 0, "whenUnsatisfiable": "DoNotSchedule"}]),
-        f"{SPREAD}[0].maxSkew: 0 is too small; it takes 1 or more.",
+        f"{SPREAD}[0].maxSkew: must be 1 or more, not 0.",
     ),
     (
         broken(SPREAD, [{"topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}]),
@@ -302,15 +302,15 @@ BROKEN_DEPLOYMENTS = [
     ),
     (
         broken(SPREAD, [{"topologyKey": "z", "maxSkew": 1, "minDomains": 2, "whenUnsatisfiable": "ScheduleAnyway"}]),
-        f"{SPREAD}[0].minDomains: is for whenUnsatisfiable DoNotSchedule only.",
+        f"{SPREAD}[0].minDomains: needs whenUnsatisfiable: DoNotSchedule.",
     ),
 ]
 BROKEN = [
     *((document, f"document 1, Deployment shop/api: {words}") for document, words in BROKEN_DEPLOYMENTS),
-    ("text", "document 1: str is no Kubernetes object."),
-    (["a"], "document 1: list is no Kubernetes object."),
+    ("text", "document 1: str is not a Kubernetes object."),
+    (["a"], "document 1: list is not a Kubernetes object."),
     ({"metadata": {"name": "x"}}, "document 1: has no kind. A Kubernetes object has apiVersion and kind."),
-    ({"kind": "List", "items": ["x"]}, "document 1: items[0]: str is no Kubernetes object."),
+    ({"kind": "List", "items": ["x"]}, "document 1: items[0]: str is not a Kubernetes object."),
     ({"kind": "Pod", "metadata": {}, "spec": spec()}, "document 1, Pod: metadata.name: is missing or empty."),
     (
         {"kind": "Job", "metadata": {"name": "j"}, "spec": {}},

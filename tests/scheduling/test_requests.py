@@ -111,11 +111,11 @@ def test_parts_of_a_millicore_and_of_a_byte_are_rounded_up_once_in_the_sum() -> 
 @pytest.mark.parametrize(
     ("resources", "path", "words"),
     [
-        ({"requests": {"cpu": "1,5"}}, "requests.cpu", "'1,5' is no quantity. Write 1.5."),
-        ({"requests": {"memory": "-1Gi"}}, "requests.memory", "-1Gi is negative."),
-        ({"limits": {"memory": "2GB"}}, "limits.memory", "'2GB' is no quantity. Write 2G."),
-        ({"requests": ["cpu"]}, "requests", "['cpu'] is no mapping."),
-        ({"requests": {1: "1"}}, "requests", "the key 1 is no text. Put it in quotes."),
+        ({"requests": {"cpu": "1,5"}}, "requests.cpu", "'1,5' is not a quantity. Write 1.5."),
+        ({"requests": {"memory": "-1Gi"}}, "requests.memory", "must not be negative: -1Gi."),
+        ({"limits": {"memory": "2GB"}}, "limits.memory", "'2GB' is not a quantity. Write 2G."),
+        ({"requests": ["cpu"]}, "requests", "must be a mapping, not ['cpu']."),
+        ({"requests": {1: "1"}}, "requests", "the key 1 must be a string. Put it in quotes."),
     ],
 )
 def test_a_broken_amount_names_document_object_and_path(resources: dict[str, Any], path: str, words: str) -> None:

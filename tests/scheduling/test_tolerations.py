@@ -87,7 +87,7 @@ def test_a_numeric_comparison_says_that_it_is_not_judged(operator: str) -> None:
         ({"operator": "Equal", "value": "x"}, "operator", "without a key the operator must be Exists"),
         ({"key": "a", "operator": "Exists", "value": "x"}, "value", "Exists takes no value"),
         ({"key": "a", "operator": "Exists", "effect": "NO_SCHEDULE"}, "effect", "'NO_SCHEDULE' is not a taint effect"),
-        ({"key": "a", "value": True}, "value", "True is no text"),
+        ({"key": "a", "value": True}, "value", "must be a string, not True"),
         ({"key": "a", "operator": "Exists", "tolerationSeconds": 5}, "effect", "needs the effect NoExecute"),
     ],
 )

@@ -219,9 +219,7 @@ def test_anti_affinity_of_a_placed_pod_keeps_others_away_that_have_none_themselv
     assert allowed(placements, pod(labels={"app": "other"}), ON_A, ON_B) == ["a", "b"]
     reason = placements.why_not(pod(labels={"app": "db"}), ON_A)
     assert reason is not None
-    assert reason.text == (
-        "a pod in topology.kubernetes.io/zone=eu-west-1a keeps pods with app=db away (its anti-affinity)"
-    )
+    assert reason.text == ("anti-affinity of a pod in topology.kubernetes.io/zone=eu-west-1a excludes pods with app=db")
     assert allowed(placed((apart(term(app="db")), ON_A)), pod(labels={"app": "db"}, namespace="else"), ON_A) == ["a"]
 
 

@@ -95,7 +95,7 @@ def test_a_pod_too_large_for_a_group_gets_a_larger_one() -> None:
     sizes = {"small": {"instanceTypes": ["m7i.large"]}, "big": {"instanceTypes": ["m7i.4xlarge"]}}
     result = run(grown(sizes), pods(cpu="6"))
     assert got(result) == {"big": 1}
-    assert "cpu: 6 wanted, 1.93 available" in answer(result, "small").reason
+    assert "cpu: 6 requested, 1.93 available" in answer(result, "small").reason
 
 
 def test_daemon_sets_take_their_part_of_every_new_node() -> None:
@@ -107,7 +107,7 @@ def test_daemon_sets_take_their_part_of_every_new_node() -> None:
     assert (group(result, "amd").new, group(result, "amd").cpu_requested) == (2, 3800)
     result = run(words, pods(cpu="1500m"), agent)
     assert result.unplaced == 1
-    assert "DaemonSets included: cpu: 1.5 wanted, 930m available" in answer(result, "amd").reason
+    assert "DaemonSets included: cpu: 1.5 requested, 930m available" in answer(result, "amd").reason
 
 
 def test_a_node_takes_no_more_pods_than_its_max_pods() -> None:
@@ -191,7 +191,7 @@ def test_a_pod_that_names_a_zone_gets_a_node_of_a_group_in_that_zone() -> None:
     words = grown(groups) | {"network": {"zones": list(ZONES)}}
     result = run(words, pods(nodeSelector={"topology.kubernetes.io/zone": ZONES[2]}))
     assert got(result) == {"amd-c": 1}
-    assert answer(result, "amd-a").reason == f"nodeSelector wants topology.kubernetes.io/zone={ZONES[2]}"
+    assert answer(result, "amd-a").reason == f"nodeSelector requires topology.kubernetes.io/zone={ZONES[2]}"
 
 
 @pytest.mark.parametrize(
