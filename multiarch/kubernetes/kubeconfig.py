@@ -220,15 +220,9 @@ def _loaded(file: Path) -> dict[str, Any]:
     text = _read(file, "", file).decode("utf-8", errors="replace")
     try:
         found = [document.value for document in documents(text)]
-<<<<<<< HEAD
     except YamlError as error:
         place = file if error.fault.line is None else f"{file}:{error.fault.line}"
         raise KubeconfigError(f"{place}: {error.fault.message}.", hint=error.fault.hint, file=str(file)) from error
-=======
-    except YamlFault as fault:
-        place = file if fault.line is None else f"{file}:{fault.line}"
-        raise KubeconfigError(f"{place}: invalid YAML: {fault.fault}.", file=str(file)) from fault
->>>>>>> 0f5ac29 (Say what audits, kubeconfigs and manifests get wrong in plain words)
     value = found[0] if found else {}
     if not isinstance(value, dict | None):
         raise KubeconfigError(f"{file} is not a kubeconfig.", hint=_HOW, file=str(file))

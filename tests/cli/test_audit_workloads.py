@@ -158,13 +158,8 @@ def test_explain_says_the_command_and_the_blockers(run: type_of_run, manifest: P
     said = run("audit", "workloads", str(manifest), "--explain").err
     assert "shop Deployment/api: ready, prefers neither\n" in said
     assert "  multiarch workload patch" in said
-<<<<<<< HEAD
     assert "  affinity: nodeSelector requires kubernetes.io/arch=amd64\n" in said
     assert f"  image {root}:1.0: single manifest for linux/amd64; " in said
-=======
-    assert "  affinity: nodeSelector requires kubernetes.io/arch=amd64\n" in said
-    assert f"  image {root}:1.0: a single manifest whose config says linux/amd64; " in said
->>>>>>> 0f5ac29 (Say what audits, kubeconfigs and manifests get wrong in plain words)
     assert "; used by container ledger\n" in said
 
 

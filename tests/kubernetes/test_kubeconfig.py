@@ -71,21 +71,12 @@ def test_data_counts_before_a_path_and_nothing_secret_is_shown(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-<<<<<<< HEAD
-        (None, "config can't be read: No such file or directory. `aws eks update-kubeconfig"),
-        ("", "sets no current-context."),
-        ("a: [\n", "config:1: not valid YAML: "),
-        ("[]", "is no kubeconfig."),
-        ("contexts: {}", "contexts is no list."),
-        ("contexts: [{name: a}, 5]", "an element of contexts is no name with its context."),
-=======
         (None, "config can't be read: No such file or directory. Create one with `aws eks update-kubeconfig"),
         ("", "does not set current-context."),
-        ("a: [\n", "config:1: invalid YAML: "),
+        ("a: [\n", "config:1: not valid YAML: "),
         ("[]", "is not a kubeconfig."),
         ("contexts: {}", "contexts must be a list."),
         ("contexts: [{name: a}, 5]", "each entry of contexts needs a name and a context."),
->>>>>>> 0f5ac29 (Say what audits, kubeconfigs and manifests get wrong in plain words)
         (
             "current-context: b\ncontexts: [{name: a, context: {}}]",
             "has no context b, its current-context. There are: a.",

@@ -59,15 +59,9 @@ def test_json_may_be_one_object_an_array_or_one_after_another() -> None:
         ("kind: A\n---\nb: [\n", "f.yaml:3, document 2: not valid YAML: did not find expected node content."),
         ('{"kind": "A", "kind": "B"}', "f.yaml: duplicate key kind."),
         ("[" * 100_000 + "]" * 100_000, "f.yaml is nested too deeply."),
-<<<<<<< HEAD
-        ("name: {{ .Values.name }}\n", "a list or a mapping can't be a key. This looks like a chart's template"),
-        ("{{- if .Values.on }}\nkind: A\n{{- end }}\n", "render it first, with `helm template`."),
-        ('kind: Pod\nspec: {image: "{{ .Values.image }}"}\n', "f.yaml:1, document 1: Pod holds {{ … }}. This looks"),
-=======
-        ("name: {{ .Values.name }}\n", "is no YAML: a key is a mapping or a list. This looks like a Helm template"),
+        ("name: {{ .Values.name }}\n", "a list or a mapping can't be a key. This looks like a Helm template"),
         ("{{- if .Values.on }}\nkind: A\n{{- end }}\n", "render it first with `helm template`."),
         ('kind: Pod\nspec: {image: "{{ .Values.image }}"}\n', "f.yaml:1, document 1: Pod contains {{ … }}. This looks"),
->>>>>>> 0f5ac29 (Say what audits, kubeconfigs and manifests get wrong in plain words)
     ],
 )
 def test_what_is_no_manifest_is_refused_with_file_document_line_and_the_way_out(text: str, said: str) -> None:
