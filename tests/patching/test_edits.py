@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -231,6 +231,8 @@ def test_in_every_style_and_object_the_text_says_what_the_algebra_says(
 ) -> None:
     written = objects(spec)[which]
     text = dumped(written, style)
+    # ruamel.yaml puts the anchor of a shared one-key mapping on its key in a flow sequence: another document.
+    assume(loaded(text) == [written])
     edited = edit(text, change)
     try:
         expected = transform(spec, change)
