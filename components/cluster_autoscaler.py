@@ -15,16 +15,13 @@ from components.kubernetes_api import NAMESPACE, Chart, Manifest
 from multiarch.autoscaling.expander import priorities_text
 from multiarch.autoscaling.iam import cluster_autoscaler_policy, text
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
+from multiarch.facts import labels
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import Tags
 
 NAME = "cluster-autoscaler"
 REPOSITORY = "https://kubernetes.github.io/autoscaler"
-UNLIKE_LABELS = (
-    "eks.amazonaws.com/nodegroup-image",
-    "eks.amazonaws.com/sourceLaunchTemplateId",
-    "eks.amazonaws.com/sourceLaunchTemplateVersion",
-)
+UNLIKE_LABELS = (labels.EKS_IMAGE, labels.EKS_LAUNCH_TEMPLATE_ID, labels.EKS_LAUNCH_TEMPLATE_VERSION)
 """Labels that EKS sets on nodes of managed groups, and that differ between similar groups."""
 # The unprivileged user of the image.
 _NOBODY = 65532
@@ -129,7 +126,7 @@ def _pods(arm64_taint: Taint | None) -> dict[str, object]:
         "topologySpreadConstraints": [
             {
                 "maxSkew": 1,
-                "topologyKey": "kubernetes.io/hostname",
+                "topologyKey": labels.HOSTNAME,
                 "whenUnsatisfiable": "ScheduleAnyway",
                 "labelSelector": {"matchLabels": {"app.kubernetes.io/instance": NAME}},
             }

@@ -18,6 +18,7 @@ from components.node_group import NodeGroup
 from components.node_pools import NodePools, NodePoolsArgs
 from components.node_role import NodeRole, NodeRoleArgs
 from multiarch.autoscaling.model import KarpenterPlan
+from multiarch.facts import labels
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import Tags
 
@@ -178,8 +179,8 @@ def values(
         "affinity": _affinity(node_group),
         "serviceMonitor": {"enabled": service_monitor},
         "topologySpreadConstraints": [
-            {**spread, "topologyKey": "topology.kubernetes.io/zone"},
-            {**spread, "topologyKey": "kubernetes.io/hostname"},
+            {**spread, "topologyKey": labels.ZONE},
+            {**spread, "topologyKey": labels.HOSTNAME},
         ],
         # The memory limit equals the request, so that a full node does not evict the pod.
         "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
@@ -189,8 +190,8 @@ def values(
 def _affinity(node_group: pulumi.Input[str]) -> Manifest:
     """Keep the controller on its node group, and off the nodes that it manages."""
     own = [
-        {"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"},
-        {"key": "eks.amazonaws.com/nodegroup", "operator": "In", "values": [node_group]},
+        {"key": labels.KARPENTER_NODE_POOL, "operator": "DoesNotExist"},
+        {"key": labels.EKS_NODE_GROUP, "operator": "In", "values": [node_group]},
     ]
     return {
         "nodeAffinity": {

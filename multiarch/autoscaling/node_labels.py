@@ -15,7 +15,6 @@ from multiarch.facts import labels as keys
 from multiarch.facts.instance_types import InstanceType
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 
-_KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
 _EKS_DOMAINS = ("eks.amazonaws.com",)
 # The kubelet, AWS's cloud provider, EKS, Karpenter, CSI drivers and agents such as GPU feature discovery.
 _SET_BY_OTHERS = ("kubernetes.io", "k8s.io", "k8s.aws", "amazonaws.com", "csi.aws.com", "karpenter.sh", "nvidia.com")
@@ -40,10 +39,9 @@ class NodeLabels:
 
         Of a label that is neither known nor unknown it is certain that the node does not carry it.
         """
-        domain = key.rpartition("/")[0]
-        if key in self.known or key in _NEVER or _within(domain, self._absent):
+        if key in self.known or key in _NEVER or keys.in_domains(key, self._absent):
             return False
-        return _within(domain, _SET_BY_OTHERS)
+        return keys.in_domains(key, _SET_BY_OTHERS)
 
 
 def node_labels(
@@ -72,7 +70,7 @@ def node_labels(
     managed = isinstance(owner, NodeGroupPlan) and owner.kind is NodeGroupKind.MANAGED
     absent = (
         *(() if managed else _EKS_DOMAINS),
-        *(() if isinstance(owner, NodePoolPlan) else _KARPENTER_DOMAINS),
+        *(() if isinstance(owner, NodePoolPlan) else keys.KARPENTER_DOMAINS),
     )
     return NodeLabels(keys.with_deprecated({**standard, **own}), absent)
 
@@ -104,7 +102,3 @@ def _pool_labels(pool: NodePoolPlan, instance: InstanceType) -> dict[str, str]:
         keys.KARPENTER_INITIALIZED: "true",
         **dict(pool.labels),
     }
-
-
-def _within(domain: str, parents: tuple[str, ...]) -> bool:
-    return any(domain == parent or domain.endswith(f".{parent}") for parent in parents)

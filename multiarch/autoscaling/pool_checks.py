@@ -10,6 +10,7 @@ from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
 from multiarch.autoscaling.weights import MAX_POOLS
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.instance_types import instance_type, instance_types
+from multiarch.facts.labels import KARPENTER_DOMAINS, in_domains
 from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.report import Report
@@ -17,7 +18,6 @@ from multiarch.nodes.user_data import restricted_label
 
 LONGEST_NAME = 63 - len("-arm64-on-demand")
 """A NodePool's name becomes a label's value."""
-_KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
 
 
 def check_number(specs: Sequence[PoolSpec], report: Report) -> None:
@@ -171,12 +171,11 @@ def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: Report) ->
 def _check_labels(spec: PoolSpec, report: Report) -> None:
     for key, value in spec.labels:
         path: KeyPath = (*spec.path, "labels", key)
-        domain = key.partition("/")[0] if "/" in key else ""
         if fault := check_name(NameKind.LABEL_KEY, key):
             report("label-key", path, f"{fault}.", value=key)
-        elif any(domain == own or domain.endswith(f".{own}") for own in _KARPENTER_DOMAINS):
-            reason = f"{domain} is Karpenter's own domain"
-            report("restricted-label", path, f"{reason}.", value=key)
+        elif in_domains(key, KARPENTER_DOMAINS):
+            domain = key.partition("/")[0]
+            report("restricted-label", path, f"{domain} is Karpenter's own domain.", value=key)
         elif reason_or_none := restricted_label(key):
             report(
                 "restricted-label",

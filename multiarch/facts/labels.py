@@ -6,7 +6,7 @@ node groups"; karpenter, ``pkg/apis/v1/labels.go``; karpenter-provider-aws, ``pk
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 ARCHITECTURE = "kubernetes.io/arch"
@@ -37,6 +37,7 @@ EKS_LAUNCH_TEMPLATE_VERSION = "eks.amazonaws.com/sourceLaunchTemplateVersion"
 EKS_COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 """On nodes that belong to no node group or NodePool: Fargate, EKS Auto Mode, hybrid nodes."""
 
+KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
 KARPENTER_NODE_POOL = "karpenter.sh/nodepool"
 KARPENTER_CAPACITY_TYPE = "karpenter.sh/capacity-type"
 """``spot`` or ``on-demand``."""
@@ -47,6 +48,12 @@ KARPENTER_CPU = "karpenter.k8s.aws/instance-cpu"
 """vCPUs."""
 KARPENTER_MEMORY = "karpenter.k8s.aws/instance-memory"
 """MiB."""
+
+
+def in_domains(key: str, domains: Iterable[str]) -> bool:
+    """Whether a label's or taint's key is in one of ``domains`` or a subdomain of one."""
+    own = key.rpartition("/")[0]
+    return any(own == domain or own.endswith(f".{domain}") for domain in domains)
 
 
 def with_deprecated(labels: Mapping[str, str]) -> dict[str, str]:

@@ -161,10 +161,13 @@ def why_not_node_label(key: str) -> str | None:
     keeps its own domain for itself. Both hold for managed and self-managed groups, for every AMI family.
     Source: Kubernetes, "Admission controllers", NodeRestriction; EKS API, CreateNodegroup's answer.
     """
-    domain = key.partition("/")[0] if "/" in key else ""
-    if _within(domain, (_EKS_DOMAIN,)):
+    if labels.in_domains(key, (_EKS_DOMAIN,)):
         return f"{key!r} is in {_EKS_DOMAIN}, which EKS keeps for its own labels"
-    if not _within(domain, _KUBERNETES_DOMAINS) or key in NODE_REPORTED_LABELS or _within(domain, _KUBELET_DOMAINS):
+    if (
+        not labels.in_domains(key, _KUBERNETES_DOMAINS)
+        or key in NODE_REPORTED_LABELS
+        or labels.in_domains(key, _KUBELET_DOMAINS)
+    ):
         return None
     return f"{key!r} is in a Kubernetes domain, and the kubelet does not start with such a label"
 
@@ -176,12 +179,6 @@ def why_not_managed_taint(key: str) -> str | None:
     a self-managed group, or a managed one whose own image gets kubelet flags, may carry them.
     Source: answers of the EKS API as its users report them (2024); its reference does not say so.
     """
-    domain = key.partition("/")[0] if "/" in key else ""
-    if _within(domain, (*_KUBERNETES_DOMAINS, _EKS_DOMAIN)):
+    if labels.in_domains(key, (*_KUBERNETES_DOMAINS, _EKS_DOMAIN)):
         return f"{key!r} is in a domain that EKS refuses for taints of managed node groups"
     return None
-
-
-def _within(domain: str, parents: tuple[str, ...]) -> bool:
-    """Say whether ``domain`` is one of ``parents`` or below it."""
-    return any(domain == parent or domain.endswith(f".{parent}") for parent in parents)

@@ -12,16 +12,11 @@ from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind, Si
 from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import (
+    PLANNED_FLAGS,
     kubelet_flag_fault,
     restricted_label,
     starts_kubelet,
 )
-
-_OWN_FLAGS = {
-    "--node-labels": "labels",
-    "--register-with-taints": "taints",
-    "--max-pods": "maxPods",
-}
 
 
 def check_instance_types(spec: NodeGroupSpec, report: Report) -> tuple[InstanceType, ...]:
@@ -229,12 +224,12 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
                 )
     for index, flag in enumerate(spec.kubelet_extra_args):
         name = flag.partition("=")[0]
-        if name in _OWN_FLAGS:
+        if name in PLANNED_FLAGS:
             report(
                 "kubelet-own-flag",
                 (*path, index),
                 f"{name} is written by the plan.",
-                hint=f"Use the key {_OWN_FLAGS[name]}.",
+                hint=f"Use the key {PLANNED_FLAGS[name]}.",
                 value=flag,
             )
         elif fault := kubelet_flag_fault(flag):

@@ -26,10 +26,11 @@ from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data import al2, al2023, bottlerocket
 from multiarch.nodes.user_data.errors import UserDataError
-from multiarch.nodes.user_data.kubelet_flags import kubelet_flag_fault, restricted_label
+from multiarch.nodes.user_data.kubelet_flags import PLANNED_FLAGS, kubelet_flag_fault, restricted_label
 from multiarch.nodes.user_data.kubelet_start import starts_kubelet
 
 __all__ = [
+    "PLANNED_FLAGS",
     "UserDataError",
     "kubelet_flag_fault",
     "render",

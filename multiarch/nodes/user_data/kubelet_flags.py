@@ -12,7 +12,8 @@ from multiarch.nodes.user_data.errors import UserDataError
 _FLAG = re.compile(r"--[a-z][a-z0-9-]*(=.*)?", re.DOTALL)
 # systemd splits the line at white space and interprets quotes and backslashes.
 _UNSAFE = re.compile(r"[^\x21-\x7e]|[\"'\\]")
-_OWN = {"--node-labels": "labels", "--register-with-taints": "taints", "--max-pods": "maxPods"}
+PLANNED_FLAGS = {"--node-labels": "labels", "--register-with-taints": "taints", "--max-pods": "maxPods"}
+"""Flags that the plan sets, each with its key in the stack file."""
 _DNS_OFFSET = 10
 
 
@@ -41,8 +42,8 @@ def kubelet_flag_fault(flag: str) -> str | None:
     if found := _UNSAFE.search(flag):
         return f"{flag!r} contains {found.group()!r}, which systemd does not pass to the kubelet"
     name = flag.partition("=")[0]
-    if name in _OWN:
-        return f"{name} is set by the plan: use the key {_OWN[name]}"
+    if name in PLANNED_FLAGS:
+        return f"{name} is set by the plan: use the key {PLANNED_FLAGS[name]}"
     return None
 
 
