@@ -10,8 +10,7 @@ from pulumi_aws import eks, iam
 
 from components import pod_identity
 from components.account import Account
-from components.component import Component
-from multiarch.nodes.model import Tags
+from components.component import Component, Naming
 from multiarch.stack.model import AddonPlan
 
 
@@ -20,9 +19,8 @@ class AddonsArgs:
     """``plans`` are installed together, after ``ready``."""
 
     plans: Sequence[AddonPlan]
-    cluster: str
     cluster_name: pulumi.Input[str]
-    tags: Tags
+    naming: Naming
     account: Account
     ready: Sequence[pulumi.Resource] = ()
 
@@ -34,7 +32,7 @@ class Addons(Component):
 
     def __init__(self, name: str, args: AddonsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the add-ons, each with the role that its controller needs."""
-        super().__init__("Addons", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("Addons", name, args.naming, opts)
         self.by_name = {plan.name: self._addon(plan, args) for plan in args.plans}
         self.register_outputs({"addons": {name: addon.arn for name, addon in self.by_name.items()}})
 
@@ -69,9 +67,8 @@ class Addons(Component):
         role = pod_identity.declare_role(
             self,
             plan.name,
-            cluster=args.cluster,
             service_account=plan.service_account,
-            description=f"Add-on {plan.name} of {args.cluster}",
+            description=f"Add-on {plan.name} of {self.naming.cluster}",
         )
         attachment = iam.RolePolicyAttachment(
             plan.name,

@@ -10,14 +10,13 @@ from pulumi_aws import iam
 
 from components import kubernetes_api, pod_identity
 from components.account import Account
-from components.component import Component
+from components.component import Component, Naming
 from components.kubernetes_api import NAMESPACE, Chart, Manifest
 from multiarch.autoscaling.expander import priorities_text
 from multiarch.autoscaling.iam import cluster_autoscaler_policy, text
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
 from multiarch.facts import labels
 from multiarch.facts.taints import Taint
-from multiarch.nodes.model import Tags
 
 NAME = "cluster-autoscaler"
 REPOSITORY = "https://kubernetes.github.io/autoscaler"
@@ -32,9 +31,8 @@ class ClusterAutoscalerArgs:
     """``provider`` reaches the Kubernetes API; ``ready`` is what the autoscaler runs on and manages."""
 
     plan: ClusterAutoscalerPlan
-    cluster: str
     cluster_name: pulumi.Input[str]
-    tags: Tags
+    naming: Naming
     account: Account
     arm64_taint: Taint | None
     provider: pulumi.ProviderResource
@@ -48,12 +46,12 @@ class ClusterAutoscaler(Component):
 
     def __init__(self, name: str, args: ClusterAutoscalerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare role, Pod Identity association and release."""
-        super().__init__("ClusterAutoscaler", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("ClusterAutoscaler", name, args.naming, opts)
         before = self._identity(args)
         self.release = kubernetes_api.declare_release(
             NAME,
             Chart(NAME, args.plan.chart_version, repository=REPOSITORY),
-            values(args.plan, cluster=args.cluster, region=args.account.region, arm64_taint=args.arm64_taint),
+            values(args.plan, cluster=self.naming.cluster, region=args.account.region, arm64_taint=args.arm64_taint),
             self.child(NAME, depends_on=(*args.ready, *before), provider=args.provider),
         )
         self.register_outputs({"chartVersion": args.plan.chart_version})
@@ -63,15 +61,14 @@ class ClusterAutoscaler(Component):
         role = pod_identity.declare_role(
             self,
             NAME,
-            cluster=args.cluster,
             service_account=NAME,
-            description=f"Cluster autoscaler of {args.cluster}",
+            description=f"Cluster autoscaler of {self.naming.cluster}",
         )
         policy = iam.RolePolicy(
             NAME,
             name=NAME,
             role=role.name,
-            policy=text(cluster_autoscaler_policy(args.cluster)),
+            policy=text(cluster_autoscaler_policy(self.naming.cluster)),
             opts=self.child(NAME),
         )
         association = pod_identity.associate(

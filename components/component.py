@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import pulumi
@@ -27,23 +28,31 @@ def former_names(kind: str, child: str, name: str) -> list[pulumi.Alias]:
     return [pulumi.Alias(name=old.format(name=name)) for key in keys for old in FORMER_NAMES.get(key, ())]
 
 
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """Names and tags of a stack's resources.
+
+    ``cluster`` is the cluster's name, the first part of every ``Name`` tag; ``tags`` are the plan's, for every taggable
+    resource.
+    """
+
+    cluster: str
+    tags: Tags
+
+
 class Component(pulumi.ComponentResource):
     """Base of all components.
 
-    ``kind`` is the last part of the type token ``multiarch-eks:components:KIND``. ``cluster`` is the cluster's name,
-    the first part of every ``Name`` tag. ``tags`` are the plan's, for every taggable resource.
+    ``kind`` is the last part of the type token ``multiarch-eks:components:KIND``.
     """
 
-    def __init__(
-        self, kind: str, name: str, *, cluster: str, tags: Tags, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
+    def __init__(self, kind: str, name: str, naming: Naming, opts: pulumi.ResourceOptions | None = None) -> None:
         """Register the component; its subclass declares the children and calls ``register_outputs``."""
         own = pulumi.ResourceOptions(aliases=former_names(kind, ".", name))
         merged = pulumi.ResourceOptions.merge(opts, own)
         super().__init__(f"multiarch-eks:components:{kind}", name, None, merged)
         self._kind = kind
-        self._cluster = cluster
-        self._tags = tags
+        self.naming = naming
 
     def child(
         self,
@@ -71,11 +80,11 @@ class Component(pulumi.ComponentResource):
 
     def tags(self, name: str, extra: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
         """The plan's tags, a ``Name`` of ``CLUSTER-name`` and ``extra``, sorted by key."""
-        return dict(sorted({**dict(self._tags), "Name": f"{self._cluster}-{name}", **extra}.items()))
+        return dict(sorted({**dict(self.naming.tags), "Name": f"{self.naming.cluster}-{name}", **extra}.items()))
 
     def prefix(self, name: str, longest: int) -> str:
         """The prefix of a physical name, ``CLUSTER-name-``, with the cluster's part cut to fit into ``longest``.
 
         AWS adds a unique suffix, so that a replacement can be created before the old resource is deleted.
         """
-        return f"{self._cluster[: longest - len(name) - 2]}-{name}-"
+        return f"{self.naming.cluster[: longest - len(name) - 2]}-{name}-"

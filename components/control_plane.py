@@ -12,9 +12,9 @@ from pulumi_aws import cloudwatch, eks, iam
 
 from components import policies
 from components.account import Account
-from components.component import Component
+from components.component import Component, Naming
 from multiarch.errors import OutsideError
-from multiarch.nodes.model import ClusterFacts, Tags
+from multiarch.nodes.model import ClusterFacts
 from multiarch.stack.model import ClusterPlan
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
@@ -26,7 +26,7 @@ class ControlPlaneArgs:
     """``key_arn`` encrypts the logs, and Secrets too where the plan names no other key."""
 
     plan: ClusterPlan
-    tags: Tags
+    naming: Naming
     account: Account
     vpc_id: pulumi.Input[str]
     subnet_ids: Sequence[pulumi.Input[str]]
@@ -49,7 +49,7 @@ class ControlPlane(Component):
 
     def __init__(self, name: str, args: ControlPlaneArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the cluster and what must exist before it."""
-        super().__init__("ControlPlane", name, cluster=args.plan.name, tags=args.tags, opts=opts)
+        super().__init__("ControlPlane", name, args.naming, opts)
         plan = args.plan
         role, before = self._service_role(args.account)
         if plan.log_types:
@@ -77,7 +77,7 @@ class ControlPlane(Component):
         role = iam.Role(
             "cluster",
             name_prefix=self.prefix("cluster", 38),
-            description=f"EKS control plane of {self._cluster}",
+            description=f"EKS control plane of {self.naming.cluster}",
             assume_role_policy=policies.assumed_by_service("eks.amazonaws.com", "EksControlPlane"),
             tags=self.tags("cluster"),
             opts=self.child("cluster"),

@@ -10,16 +10,14 @@ from pulumi_aws import kms
 
 from components import policies
 from components.account import Account
-from components.component import Component
-from multiarch.nodes.model import Tags
+from components.component import Component, Naming
 
 
 @dataclass(frozen=True, slots=True)
 class EncryptionArgs:
     """``log_groups`` are names; with ``keep_long`` a deleted key can be restored for 30 days instead of 7."""
 
-    cluster: str
-    tags: Tags
+    naming: Naming
     account: Account
     log_groups: Sequence[str]
     keep_long: bool
@@ -32,17 +30,17 @@ class Encryption(Component):
 
     def __init__(self, name: str, args: EncryptionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare key and alias."""
-        super().__init__("Encryption", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("Encryption", name, args.naming, opts)
         groups = [args.account.arn("logs", f"log-group:{group}") for group in sorted(args.log_groups)]
         key = kms.Key(
             "key",
-            description=f"Secrets and logs of the EKS cluster {args.cluster}",
+            description=f"Secrets and logs of the EKS cluster {self.naming.cluster}",
             policy=policies.key_policy(args.account, groups),
             enable_key_rotation=True,
             deletion_window_in_days=30 if args.keep_long else 7,
             tags=self.tags("key"),
             opts=self.child("key"),
         )
-        kms.Alias("key", name=f"alias/eks/{args.cluster}", target_key_id=key.key_id, opts=self.child("key"))
+        kms.Alias("key", name=f"alias/eks/{self.naming.cluster}", target_key_id=key.key_id, opts=self.child("key"))
         self.key_arn = key.arn
         self.register_outputs({"keyArn": self.key_arn})

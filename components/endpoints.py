@@ -10,8 +10,7 @@ import pulumi
 from pulumi_aws import ec2
 
 from components.account import Account
-from components.component import Component
-from multiarch.nodes.model import Tags
+from components.component import Component, Naming
 
 HTTPS = 443
 _SEVERAL = {"ecr": ("ecr.api", "ecr.dkr")}
@@ -26,8 +25,7 @@ _OWN_DOMAIN_IN_CHINA = frozenset({"autoscaling", "ec2", "ecr.api", "ecr.dkr", "e
 class EndpointsArgs:
     """``services`` are short names (``ecr`` stands for two), ``cidr`` the VPC's range, one private subnet per zone."""
 
-    cluster: str
-    tags: Tags
+    naming: Naming
     account: Account
     services: Sequence[str]
     vpc_id: pulumi.Input[str]
@@ -43,7 +41,7 @@ class Endpoints(Component):
 
     def __init__(self, name: str, args: EndpointsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the endpoints, and one security group for all interface endpoints."""
-        super().__init__("Endpoints", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("Endpoints", name, args.naming, opts)
         services = sorted({name for service in args.services for name in _SEVERAL.get(service, (service,))})
         gateways = [service for service in services if service in _GATEWAYS]
         interfaces = [service for service in services if service not in _GATEWAYS]

@@ -8,9 +8,8 @@ import pulumi
 from pulumi_aws import cloudwatch, sqs
 
 from components.account import Account
-from components.component import Component
+from components.component import Component, Naming
 from multiarch.autoscaling.iam import INTERRUPTION_EVENTS, event_pattern, interruption_queue_policy, text
-from multiarch.nodes.model import Tags
 
 # Seconds: a spot instance ends two minutes after its warning, so older messages are useless.
 _RETENTION = 300
@@ -20,8 +19,7 @@ _RETENTION = 300
 class InterruptionQueueArgs:
     """``queue`` is the queue's name, which Karpenter uses."""
 
-    cluster: str
-    tags: Tags
+    naming: Naming
     account: Account
     queue: str
 
@@ -35,7 +33,7 @@ class InterruptionQueue(Component):
 
     def __init__(self, name: str, args: InterruptionQueueArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the queue, its policy, and a rule with its target for each kind of event."""
-        super().__init__("InterruptionQueue", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("InterruptionQueue", name, args.naming, opts)
         queue = sqs.Queue(
             "interruption",
             name=args.queue,
@@ -62,7 +60,7 @@ class InterruptionQueue(Component):
         rule = cloudwatch.EventRule(
             name,
             name_prefix=self.prefix(name, 38),
-            description=f"{detail_type}, for Karpenter in {self._cluster}",
+            description=f"{detail_type}, for Karpenter in {self.naming.cluster}",
             event_pattern=text(event_pattern(name)),
             tags=self.tags(name),
             opts=self.child(name),

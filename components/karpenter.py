@@ -10,7 +10,7 @@ from pulumi_aws import ec2
 
 from components import kubernetes_api
 from components.account import Account
-from components.component import Component
+from components.component import Component, Naming
 from components.interruption_queue import InterruptionQueue, InterruptionQueueArgs
 from components.karpenter_role import SERVICE_ACCOUNT, KarpenterRole, KarpenterRoleArgs
 from components.kubernetes_api import Chart, Manifest
@@ -36,9 +36,8 @@ class KarpenterArgs:
     """
 
     plan: KarpenterPlan
-    cluster: str
     cluster_name: pulumi.Input[str]
-    tags: Tags
+    naming: Naming
     account: Account
     arm64_taint: Taint | None
     controller_group: NodeGroup
@@ -59,13 +58,12 @@ class Karpenter(Component):
 
     def __init__(self, name: str, args: KarpenterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare everything."""
-        super().__init__("Karpenter", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("Karpenter", name, args.naming, opts)
         nodes = NodeRole(
             "karpenter-nodes",
             NodeRoleArgs(
-                cluster=args.cluster,
                 cluster_name=args.cluster_name,
-                tags=args.tags,
+                naming=self.naming,
                 account=args.account,
                 kind=None,
                 session_log_group=args.session_log_group,
@@ -74,15 +72,14 @@ class Karpenter(Component):
         )
         queue = InterruptionQueue(
             "interruption-queue",
-            InterruptionQueueArgs(cluster=args.cluster, tags=args.tags, account=args.account, queue=args.plan.queue),
+            InterruptionQueueArgs(naming=self.naming, account=args.account, queue=args.plan.queue),
             opts=self.child("interruption-queue"),
         )
         role = KarpenterRole(
             NAME,
             KarpenterRoleArgs(
-                cluster=args.cluster,
                 cluster_name=args.cluster_name,
-                tags=args.tags,
+                naming=self.naming,
                 account=args.account,
                 node_role_arn=nodes.role_arn,
                 queue_arn=queue.arn,
@@ -95,8 +92,7 @@ class Karpenter(Component):
             NodePoolsArgs(
                 node_class=args.plan.node_class,
                 pools=args.plan.pools,
-                cluster=args.cluster,
-                tags=args.tags,
+                naming=self.naming,
                 role=nodes.role_name,
                 provider=args.provider,
                 ready=(controller, *nodes.ready, *self._discovery(args)),
@@ -121,7 +117,7 @@ class Karpenter(Component):
             self.child(CRDS, depends_on=args.ready, provider=args.provider),
         )
         controller_values = values(
-            cluster=args.cluster,
+            cluster=self.naming.cluster,
             queue=queue.name,
             node_group=args.controller_group.eks_name,
             taints=(*([args.arm64_taint] if args.arm64_taint else []), *args.controller_group.plan.taints),

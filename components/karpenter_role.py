@@ -11,9 +11,8 @@ from pulumi_aws import iam
 
 from components import pod_identity
 from components.account import Account
-from components.component import Component
+from components.component import Component, Naming
 from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, ArnScope, karpenter_policies, text
-from multiarch.nodes.model import Tags
 
 SERVICE_ACCOUNT = "karpenter"
 
@@ -22,9 +21,8 @@ SERVICE_ACCOUNT = "karpenter"
 class KarpenterRoleArgs:
     """``node_role_arn`` is the role that nodes run under, ``queue_arn`` the interruption queue."""
 
-    cluster: str
     cluster_name: pulumi.Input[str]
-    tags: Tags
+    naming: Naming
     account: Account
     node_role_arn: pulumi.Input[str]
     queue_arn: pulumi.Input[str]
@@ -37,13 +35,12 @@ class KarpenterRole(Component):
 
     def __init__(self, name: str, args: KarpenterRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the role, its policies and the Pod Identity association."""
-        super().__init__("KarpenterRole", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("KarpenterRole", name, args.naming, opts)
         role = pod_identity.declare_role(
             self,
             name,
-            cluster=args.cluster,
             service_account=SERVICE_ACCOUNT,
-            description=f"Karpenter's controller in {args.cluster}",
+            description=f"Karpenter's controller in {self.naming.cluster}",
         )
         documents = _documents(args)
         attachments = [
@@ -70,7 +67,7 @@ class KarpenterRole(Component):
         policy = iam.Policy(
             full,
             name_prefix=self.prefix(full, 102),
-            description=f"Karpenter in {self._cluster}: {name}",
+            description=f"Karpenter in {self.naming.cluster}: {name}",
             policy=document,
             tags=self.tags(full),
             opts=self.child(full),
@@ -85,7 +82,7 @@ def _documents(args: KarpenterRoleArgs) -> pulumi.Output[dict[str, str]]:
 
     def written(values: Sequence[str]) -> dict[str, str]:
         partition, region, id_, node_role_arn, queue_arn = values
-        scope = ArnScope(partition, region, id_, args.cluster)
+        scope = ArnScope(partition, region, id_, args.naming.cluster)
         documents = karpenter_policies(scope, node_role_arn=node_role_arn, queue_arn=queue_arn)
         return {name: text(document) for name, document in documents.items()}
 

@@ -11,7 +11,7 @@ import pulumi_aws as aws
 from pulumi_aws import ec2
 
 from components.account import Account
-from components.component import Component
+from components.component import Component, Naming
 from components.endpoints import Endpoints, EndpointsArgs
 from multiarch.errors import Problem, StackError
 from multiarch.nodes.model import NodeGroupPlan, Tags
@@ -31,8 +31,7 @@ class NetworkArgs:
     ``node_tags`` are for the private subnets of a new network, so that Karpenter finds them.
     """
 
-    cluster: str
-    tags: Tags
+    naming: Naming
     account: Account
     plan: NewNetwork | ExistingNetwork
     node_tags: Tags = ()
@@ -52,7 +51,7 @@ class Network(Component):
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the plan's network."""
-        super().__init__("Network", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("Network", name, args.naming, opts)
         self.ready = ()
         if isinstance(args.plan, NewNetwork):
             self._declare(args, args.plan)
@@ -152,7 +151,7 @@ class Network(Component):
                 tags=self.tags(
                     plan.name,
                     {
-                        f"kubernetes.io/cluster/{args.cluster}": "shared",
+                        f"kubernetes.io/cluster/{self.naming.cluster}": "shared",
                         "kubernetes.io/role/elb" if plan.public else "kubernetes.io/role/internal-elb": "1",
                         **({} if plan.public else dict(args.node_tags)),
                     },
@@ -223,8 +222,7 @@ class Network(Component):
         endpoints = Endpoints(
             "endpoints",
             EndpointsArgs(
-                cluster=args.cluster,
-                tags=args.tags,
+                naming=self.naming,
                 account=args.account,
                 services=plan.endpoints,
                 vpc_id=vpc.id,

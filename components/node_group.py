@@ -10,7 +10,7 @@ import pulumi
 from pulumi_aws import autoscaling, ec2, eks
 
 from components import launch_template
-from components.component import Component
+from components.component import Component, Naming
 from components.node_role import NodeRole
 from multiarch.errors import OutsideError
 from multiarch.nodes.model import BootstrapCase, CapacityType, ClusterFacts, NodeGroupKind, NodeGroupPlan, Tags
@@ -30,10 +30,9 @@ class NodeGroupArgs:
     """
 
     plan: NodeGroupPlan
-    cluster: str
     cluster_name: pulumi.Input[str]
     kubernetes_version: str
-    tags: Tags
+    naming: Naming
     facts: pulumi.Output[ClusterFacts]
     security_group_id: pulumi.Input[str]
     role: NodeRole
@@ -56,12 +55,12 @@ class NodeGroup(Component):
 
     def __init__(self, name: str, args: NodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare launch template and group."""
-        super().__init__("NodeGroup", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("NodeGroup", name, args.naming, opts)
         self.plan = plan = args.plan
         own = plan.kind is NodeGroupKind.SELF_MANAGED
-        found_by = {CLUSTER_TAG: args.cluster, GROUP_TAG: plan.name}
+        found_by = {CLUSTER_TAG: self.naming.cluster, GROUP_TAG: plan.name}
         # EKS puts this tag on the instances of managed groups.
-        owned = {f"kubernetes.io/cluster/{args.cluster}": "owned"} if own else {}
+        owned = {f"kubernetes.io/cluster/{self.naming.cluster}": "owned"} if own else {}
         template = launch_template.declare(
             plan,
             facts=args.facts,

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import pulumi
 
 from components import kubernetes_api
-from components.component import Component
+from components.component import Component, Naming
 from components.node_group import CLUSTER_TAG
 from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
-from multiarch.nodes.model import Tags
 
 # A node is deleted once its pods are evicted, and they may have disruption budgets.
 DRAIN_WITHIN = "30m"
@@ -29,8 +28,7 @@ class NodePoolsArgs:
 
     node_class: NodeClassPlan
     pools: Sequence[NodePoolPlan]
-    cluster: str
-    tags: Tags
+    naming: Naming
     role: pulumi.Output[str]
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
@@ -42,15 +40,15 @@ class NodePools(Component):
 
     def __init__(self, name: str, args: NodePoolsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare class and pools."""
-        super().__init__("NodePools", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("NodePools", name, args.naming, opts)
         node_class = kubernetes_api.declare_object(
             args.node_class.name,
             # Karpenter adds further tags: NodePool, NodeClaim, and the node's name as ``Name``.
             node_class_manifest(
                 args.node_class,
-                cluster=args.cluster,
+                cluster=self.naming.cluster,
                 role=args.role,
-                tags=tuple(sorted((*args.tags, (CLUSTER_TAG, args.cluster)))),
+                tags=tuple(sorted((*self.naming.tags, (CLUSTER_TAG, self.naming.cluster)))),
             ),
             self.child(args.node_class.name, depends_on=args.ready, provider=args.provider, delete_within=DRAIN_WITHIN),
         )

@@ -9,8 +9,8 @@ from pulumi_aws import eks, iam
 
 from components import policies
 from components.account import Account
-from components.component import Component
-from multiarch.nodes.model import NodeGroupKind, Tags
+from components.component import Component, Naming
+from multiarch.nodes.model import NodeGroupKind
 
 # Source: EKS user guide, "Amazon EKS node IAM role"; the last one is for access to nodes, which have no SSH.
 MANAGED_POLICIES = (
@@ -28,9 +28,8 @@ class NodeRoleArgs:
     ``session_log_group`` is the log group of SSM sessions, or None.
     """
 
-    cluster: str
     cluster_name: pulumi.Input[str]
-    tags: Tags
+    naming: Naming
     account: Account
     kind: NodeGroupKind | None
     session_log_group: str | None
@@ -51,12 +50,12 @@ class NodeRole(Component):
 
     def __init__(self, name: str, args: NodeRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the role and its policies, and access entry and instance profile where EKS does not create them."""
-        super().__init__("NodeRole", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("NodeRole", name, args.naming, opts)
         which = f"in {args.kind} groups" if args.kind else "that Karpenter launches"
         role = iam.Role(
             name,
             name_prefix=self.prefix(name, 38),
-            description=f"Nodes of {args.cluster} {which}",
+            description=f"Nodes of {self.naming.cluster} {which}",
             assume_role_policy=policies.assumed_by_service(
                 pulumi.Output.concat("ec2.", args.account.dns_suffix), "Nodes"
             ),

@@ -23,7 +23,7 @@ from components import access
 from components.account import Account, look_up
 from components.addons import Addons, AddonsArgs
 from components.cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerArgs
-from components.component import Component
+from components.component import Component, Naming
 from components.control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
 from components.encryption import Encryption, EncryptionArgs
 from components.karpenter import Karpenter, KarpenterArgs
@@ -70,14 +70,13 @@ class Platform(Component):
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare everything."""
         plan = args.plan
-        super().__init__("Platform", name, cluster=plan.cluster.name, tags=plan.tags, opts=opts)
+        super().__init__("Platform", name, Naming(plan.cluster.name, plan.tags), opts)
         self._plan = plan
         account = look_up(self)
         network = Network(
             "network",
             NetworkArgs(
-                cluster=plan.cluster.name,
-                tags=plan.tags,
+                naming=self.naming,
                 account=account,
                 plan=plan.network,
                 node_tags=self._discovery(),
@@ -87,14 +86,14 @@ class Platform(Component):
         encryption = self._encryption(account)
         session = Session(
             "session",
-            SessionArgs(cluster=plan.cluster.name, tags=plan.tags, plan=plan.session, key_arn=encryption.key_arn),
+            SessionArgs(naming=self.naming, plan=plan.session, key_arn=encryption.key_arn),
             opts=self.child("session"),
         )
         self.control_plane = ControlPlane(
             "control-plane",
             ControlPlaneArgs(
                 plan=plan.cluster,
-                tags=plan.tags,
+                naming=self.naming,
                 account=account,
                 vpc_id=network.vpc_id,
                 subnet_ids=network.private_subnet_ids,
@@ -139,8 +138,7 @@ class Platform(Component):
         return Encryption(
             "encryption",
             EncryptionArgs(
-                cluster=plan.cluster.name,
-                tags=plan.tags,
+                naming=self.naming,
                 account=account,
                 log_groups=groups,
                 keep_long=plan.cluster.deletion_protection,
@@ -154,9 +152,8 @@ class Platform(Component):
             name,
             AddonsArgs(
                 plans=[addon for addon in plan.addons if addon.before_nodes is before_nodes],
-                cluster=plan.cluster.name,
                 cluster_name=self.control_plane.name,
-                tags=plan.tags,
+                naming=self.naming,
                 account=account,
                 ready=ready,
             ),
@@ -173,9 +170,8 @@ class Platform(Component):
             kind: NodeRole(
                 f"{kind}-nodes",
                 NodeRoleArgs(
-                    cluster=plan.cluster.name,
                     cluster_name=self.control_plane.name,
-                    tags=plan.tags,
+                    naming=self.naming,
                     account=account,
                     kind=kind,
                     session_log_group=plan.session.log_group_name,
@@ -193,10 +189,9 @@ class Platform(Component):
             group.name,
             NodeGroupArgs(
                 plan=group,
-                cluster=plan.cluster.name,
                 cluster_name=self.control_plane.name,
                 kubernetes_version=plan.cluster.version,
-                tags=plan.tags,
+                naming=self.naming,
                 facts=self.control_plane.facts,
                 security_group_id=self.control_plane.security_group_id,
                 role=role,
@@ -219,7 +214,7 @@ class Platform(Component):
         if plan.storage_class:
             DefaultStorageClass(
                 "storage-class",
-                DefaultStorageClassArgs(cluster=plan.cluster.name, tags=plan.tags, provider=provider, ready=ready),
+                DefaultStorageClassArgs(naming=self.naming, provider=provider, ready=ready),
                 opts=self.child("storage-class"),
             )
         release = self._cluster_autoscaler(autoscaler, account, provider, ready) if autoscaler else None
@@ -246,9 +241,8 @@ class Platform(Component):
             "cluster-autoscaler",
             ClusterAutoscalerArgs(
                 plan=autoscaler,
-                cluster=plan.cluster.name,
                 cluster_name=self.control_plane.name,
-                tags=plan.tags,
+                naming=self.naming,
                 account=account,
                 arm64_taint=plan.arm64_taint,
                 provider=provider,
@@ -273,9 +267,8 @@ class Platform(Component):
             "karpenter",
             KarpenterArgs(
                 plan=karpenter,
-                cluster=plan.cluster.name,
                 cluster_name=self.control_plane.name,
-                tags=plan.tags,
+                naming=self.naming,
                 account=account,
                 arm64_taint=plan.arm64_taint,
                 controller_group=controller_group,

@@ -12,14 +12,14 @@ from components.component import Component
 from components.kubernetes_api import NAMESPACE
 
 
-def declare_role(owner: Component, name: str, *, cluster: str, service_account: str, description: str) -> iam.Role:
+def declare_role(owner: Component, name: str, *, service_account: str, description: str) -> iam.Role:
     """Declare ``owner``'s role ``name``, which pods of ``service_account`` in ``kube-system`` may assume."""
     return iam.Role(
         name,
         name_prefix=owner.prefix(name, 38),
         description=description,
         assume_role_policy=policies.assumed_by_pods(
-            cluster=cluster, namespace=NAMESPACE, service_account=service_account
+            cluster=owner.naming.cluster, namespace=NAMESPACE, service_account=service_account
         ),
         tags=owner.tags(name),
         opts=owner.child(name),

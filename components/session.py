@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import cloudwatch, ssm
 
-from components.component import Component
-from multiarch.nodes.model import Tags
+from components.component import Component, Naming
 from multiarch.stack.model import SessionPlan
 
 
@@ -18,8 +17,7 @@ from multiarch.stack.model import SessionPlan
 class SessionArgs:
     """``key_arn`` encrypts the log group."""
 
-    cluster: str
-    tags: Tags
+    naming: Naming
     plan: SessionPlan
     key_arn: pulumi.Input[str]
 
@@ -35,7 +33,7 @@ class Session(Component):
 
     def __init__(self, name: str, args: SessionArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare document and log group."""
-        super().__init__("Session", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("Session", name, args.naming, opts)
         plan = args.plan
         ready: Sequence[pulumi.Resource] = ()
         if plan.log_group_name:
@@ -54,7 +52,7 @@ class Session(Component):
             name=plan.document_name,
             document_type="Session",
             document_format="JSON",
-            content=preferences(plan, args.cluster),
+            content=preferences(plan, self.naming.cluster),
             tags=self.tags("sessions"),
             opts=self.child("preferences", depends_on=ready),
         )

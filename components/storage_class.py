@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import pulumi
 
 from components import kubernetes_api
-from components.component import Component
-from multiarch.nodes.model import Tags
+from components.component import Component, Naming
 
 NAME = "gp3"
 
@@ -18,8 +17,7 @@ NAME = "gp3"
 class DefaultStorageClassArgs:
     """``provider`` reaches the Kubernetes API; ``ready`` is what provisions volumes."""
 
-    cluster: str
-    tags: Tags
+    naming: Naming
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
 
@@ -32,7 +30,7 @@ class DefaultStorageClass(Component):
 
     def __init__(self, name: str, args: DefaultStorageClassArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare the StorageClass."""
-        super().__init__("DefaultStorageClass", name, cluster=args.cluster, tags=args.tags, opts=opts)
+        super().__init__("DefaultStorageClass", name, args.naming, opts)
         kubernetes_api.declare_object(
             NAME,
             {
