@@ -154,7 +154,7 @@ def test_every_key_that_a_command_prints_as_json_is_described(tmp_path: Path) ->
         kinds.add(told["kind"])
         assert shape(told) <= described, command
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "multiarch" / "cli").rglob("*.py"))
-    all_kinds = set(re.findall(r'print_json\("([a-z-]+)"', source))
+    all_kinds = set(re.findall(r'Report\(\s*"([a-z-]+)"', source))
     assert kinds < all_kinds
     assert all(f"`{kind}`" in text for kind in all_kinds)
 

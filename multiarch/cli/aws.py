@@ -1,4 +1,4 @@
-"""AWS clients for commands that need them, and AWS's refusals in words."""
+"""AWS clients for commands that need them, and AWS's errors as messages."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from multiarch.errors import MultiarchError, OutsideError
 
 
 def client(service: str, region: str | None) -> Any:  # noqa: ANN401  (boto3 has no types)
-    """A boto3 client; without ``region`` the environment's or the profile's counts.
+    """A boto3 client. Without ``region``, the environment's or the profile's is used.
 
-    Raises MultiarchError when no region is known.
+    Raises MultiarchError if no region is configured.
     """
     import boto3
     from botocore.exceptions import NoRegionError
 
     with failures_as_errors():
         try:
-            # A session of its own: boto3's default one keeps credentials for the process's life.
+            # boto3's default session would keep credentials for the life of the process.
             return boto3.session.Session().client(service, region_name=region)
         except NoRegionError as error:
             raise MultiarchError(
-                "No AWS region is known.", hint="Set aws:region in the stack file, or give --region."
+                "No AWS region is configured.", hint="Set aws:region in the stack file, or give --region."
             ) from error
 
 
 @contextmanager
 def failures_as_errors() -> Iterator[None]:
-    """Turn what boto3 raises into OutsideError (exit code 3), with the way out."""
+    """Turn boto3's exceptions into OutsideError (exit code 3), with a hint."""
     from botocore.exceptions import (
         BotoCoreError,
         ClientError,
@@ -44,18 +44,18 @@ def failures_as_errors() -> Iterator[None]:
         yield
     except (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, ProfileNotFound) as error:
         hint = "Log in as for the AWS CLI: AWS_PROFILE, `aws sso login`, or AWS_ACCESS_KEY_ID."
-        raise OutsideError(f"AWS credentials can't be had: {error}.", hint=hint) from error
+        raise OutsideError(f"Can't get AWS credentials: {error}.", hint=hint) from error
     except ClientError as error:
         what, code = error.response.get("Error", {}).get("Message", str(error)), error.response["Error"]["Code"]
-        raise OutsideError(f"AWS refuses {error.operation_name} ({code}): {what}", hint=_hint(code)) from error
+        raise OutsideError(f"AWS rejected {error.operation_name} ({code}): {what}", hint=_hint(code)) from error
     except BotoCoreError as error:
         hint = "" if "AWS_ENDPOINT_URL" not in os.environ else "AWS_ENDPOINT_URL is set: is that server running?"
-        raise OutsideError(f"AWS can't be reached: {error}.", hint=hint) from error
+        raise OutsideError(f"Can't reach AWS: {error}.", hint=hint) from error
 
 
 def _hint(code: str) -> str:
     if "Token" in code or code in {"InvalidClientTokenId", "SignatureDoesNotMatch"}:
-        return "Renew the credentials, such as with `aws sso login`."
+        return "Renew the credentials, for example with `aws sso login`."
     if "AccessDenied" in code or code == "UnauthorizedOperation":
-        return "Use credentials that may do this."
+        return "Use credentials that have this permission."
     return ""

@@ -1,4 +1,4 @@
-"""``multiarch facts``: the tables everything is derived from."""
+"""``multiarch facts``: the tables that everything is derived from."""
 
 from __future__ import annotations
 
@@ -7,29 +7,34 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.output import Output, OutputOption, print_json, print_table, say
+from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats.report import Report, Table
+from multiarch.cli.terminal import say
 
-commands = typer.Typer(help="Rebuild the tables of facts.", no_args_is_help=True)
+HELP = """Refresh the table of instance types from EC2's DescribeInstanceTypes.
+
+Needs AWS credentials that may call DescribeInstanceTypes.
+
+\b
+Examples:
+  multiarch facts refresh --region eu-west-1
+  multiarch facts refresh --region eu-west-1 --replace --file instance_types.csv
+
+Exit code: 0; 2 if the table can't be written; 3 if AWS can't be reached or denies access."""
+commands = typer.Typer(name="facts", help="Refresh the tables of facts.", no_args_is_help=True)
 
 
-@commands.callback()
-def _facts() -> None:
-    """Rebuild the tables of facts."""
-
-
-@commands.command()
+@commands.command(help=HELP)
 def refresh(
     *,
     region: Annotated[str | None, typer.Option(help="The AWS region to ask. Default: the environment's.")] = None,
     merge: Annotated[
-        bool, typer.Option("--merge/--replace", help="Keep types that the region does not offer, or drop them.")
+        bool, typer.Option("--merge/--replace", help="Keep or drop types that the region does not offer.")
     ] = True,
-    file: Annotated[
-        Path | None, typer.Option(help="The table to rebuild. Default: the installed package's own.")
-    ] = None,
-    output: OutputOption = Output.TABLE,
+    file: Annotated[Path | None, typer.Option(help="The table to refresh. Default: the installed package's.")] = None,
+    output: OutputOption = Format.TABLE,
 ) -> None:
-    """Rebuild the instance-type table through EC2's DescribeInstanceTypes."""
+    """Refresh the table of instance types."""
     from multiarch.cli.aws import client, failures_as_errors
     from multiarch.errors import MultiarchError
     from multiarch.facts.instance_types import DATA_FILE
@@ -44,17 +49,15 @@ def refresh(
             report = refresh_file(ec2, table, merge=merge)
     except OSError as error:
         raise MultiarchError(f"{table} can't be written: {error.strerror or error}.") from error
-    changes = {
-        "added": report.added,
-        "changed": report.changed,
-        "removed": report.removed,
-        "kept": report.kept,
-    }
-    if output is Output.JSON:
-        print_json("facts-refresh", {"file": str(table), **changes})
-        return
-    rows = [(what, name) for what, names in changes.items() if what != "kept" for name in names]
-    if rows:
-        print_table(("change", "instance type"), rows)
-    kept = f"; {len(report.kept)} that the region does not offer stay as they were" if report.kept else ""
-    say(f"{table}: {', '.join(f'{len(changes[what])} {what}' for what in ('added', 'changed', 'removed'))}{kept}.")
+    changes = {"added": report.added, "changed": report.changed, "removed": report.removed}
+    rows = [(change, name) for change, names in changes.items() for name in names]
+    show(
+        Report(
+            "facts-refresh",
+            data=lambda: {"file": str(table), **changes, "kept": report.kept},
+            blocks=lambda: [Table(("change", "instance type"), rows)] if rows else [],
+        ),
+        output,
+    )
+    kept = f"; kept {len(report.kept)} that the region does not offer" if report.kept else ""
+    say(f"{table}: {', '.join(f'{len(names)} {change}' for change, names in changes.items())}{kept}.")

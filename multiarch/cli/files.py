@@ -1,4 +1,4 @@
-"""Writing a file so that a reader sees either the old one or the new one."""
+"""Atomic file writes: a reader sees either the old file or the new one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _NEW_FILE = 0o644
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write UTF-8 with the line ends of ``text``; a file that is there keeps its mode, a link goes on leading to it.
+    """Write UTF-8 with the line ends of ``text``. An existing file keeps its mode; a symbolic link stays one.
 
-    Raises MultiarchError when the folder can't be written, or something other than a file stands there.
+    Raises MultiarchError if the folder can't be written, or if the path exists and is not a file.
     """
     link, path = path, Path(os.path.realpath(path))
     if os.path.lexists(path) and not path.is_file():
-        raise MultiarchError(f"{link} can't be written: it is no file, and leads to none.")
+        raise MultiarchError(f"{link} can't be written: not a regular file.")
     try:
         mode = path.stat().st_mode & 0o777 if path.exists() else _NEW_FILE
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""How often Python looks for garbage while a command reads much that it keeps."""
+"""Fewer garbage collections while a command reads much that it keeps."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ _RARELY = (50_000, 20, 100)
 
 @contextmanager
 def few_collections() -> Iterator[None]:
-    """Look for cyclic garbage less often than usual.
+    """Collect cyclic garbage less often than usual.
 
-    JSON makes none, and each look goes through all that is kept: of 10,000 pods that takes more time than reading them.
+    JSON has no cycles, and each collection visits everything that is kept: for 10,000 pods that takes longer than
+    reading them.
     """
     usual = gc.get_threshold()
     gc.set_threshold(*_RARELY)

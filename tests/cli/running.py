@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from multiarch.cli import main
+from multiarch.cli.formats import Format, show
+from multiarch.cli.formats.report import Report, Table
 
 
 @dataclass(frozen=True)
@@ -37,3 +39,8 @@ def runner(capsys: pytest.CaptureFixture[str]) -> type_of_run:
         return Ran(code, captured.out, captured.err)
 
     return run
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """One table, as every command prints it."""
+    show(Report("test", data=dict, blocks=lambda: [Table(columns, rows)]), Format.TABLE)

@@ -111,7 +111,9 @@ def test_an_audit_of_nothing_does_not_find_everything_in_order(
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     ran = run("audit", command, "-")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == ("error: standard input: no Kubernetes object is there. Did what writes the manifests fail?\n")
+    assert ran.err == (
+        "error: standard input: no Kubernetes objects found. Did the command that writes the manifests fail?\n"
+    )
 
 
 def test_an_image_that_no_connection_can_be_made_for_costs_its_own_row_alone(run: type_of_run, tmp_path: Path) -> None:
@@ -213,16 +215,16 @@ def test_a_list_is_judged_line_by_line(run: type_of_run, root: str, tmp_path: Pa
     ("arguments", "says"),
     [
         (("a.yaml", "--images", "list"), "exclude each other"),
-        (("a.yaml", "--context", "here"), "--context is for a live cluster"),
-        (("--images", "list", "--namespace", "shop"), "--namespace is for a live cluster"),
+        (("a.yaml", "--context", "here"), "--context can't be combined with manifests"),
+        (("--images", "list", "--namespace", "shop"), "--namespace can't be combined with --images"),
         (("missing.yaml",), "missing.yaml can't be read"),
         (("--images", "missing"), "missing can't be read"),
         (("--kubeconfig", "nowhere"), "nowhere"),
-        (("a.yaml", "--group-by", ""), "--group-by names no label. Name one"),
-        (("--images", "list", "--group-by", "team"), "a list has no workloads"),
-        (("a.yaml", "--insecure-registry", "http://here:5000"), "'http://here:5000' is no HOST or HOST:PORT"),
-        (("a.yaml", "--insecure-registry", "here/shop"), "'here/shop' is no HOST or HOST:PORT"),
-        (("a.yaml", "--insecure-registry", ""), "'' is no HOST or HOST:PORT"),
+        (("a.yaml", "--group-by", ""), "--group-by needs a label, such as team."),
+        (("--images", "list", "--group-by", "team"), "a list of images has none"),
+        (("a.yaml", "--insecure-registry", "http://here:5000"), "'http://here:5000' is not HOST or HOST:PORT"),
+        (("a.yaml", "--insecure-registry", "here/shop"), "'here/shop' is not HOST or HOST:PORT"),
+        (("a.yaml", "--insecure-registry", ""), "'' is not HOST or HOST:PORT"),
     ],
 )
 def test_wrong_usage_is_one_line_and_code_2(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:
@@ -235,7 +237,7 @@ def test_wrong_usage_is_one_line_and_code_2(run: type_of_run, arguments: tuple[s
 def test_an_empty_list_is_refused(run: type_of_run, tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("# nothing\n")
     ran = run("audit", "images", "--images", str(tmp_path / "empty"))
-    assert (ran.code, "names no image" in ran.err) == (2, True)
+    assert (ran.code, "lists no images" in ran.err) == (2, True)
 
 
 def test_warm_answers_come_from_the_cache_on_disk(run: type_of_run, repository: Repository, tmp_path: Path) -> None:

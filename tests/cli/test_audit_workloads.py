@@ -166,8 +166,8 @@ def test_explain_says_the_command_and_the_blockers(run: type_of_run, manifest: P
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("a.yaml", "--context", "here"), "not for manifests. Give files, folders or -; or none of them, for a live"),
-        (("a.yaml", "--group-by", " "), "--group-by names no label."),
+        (("a.yaml", "--context", "here"), "--context can't be combined with manifests. It is for a live cluster."),
+        (("a.yaml", "--group-by", " "), "--group-by needs a label, such as team."),
     ],
 )
 def test_wrong_usage_offers_what_there_is(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:
@@ -303,7 +303,7 @@ def test_a_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(
     assert sorted(each.name for each in folder.iterdir()) == ["default_job_once.yaml", "shop_deployment_api.yaml"]
     (folder / "notes.txt").write_text("mine")
     refused = run(*command, "--force")
-    assert (refused.code, "holds notes.txt" in refused.err) == (2, True)
+    assert (refused.code, "has notes.txt, which this command did not write" in refused.err) == (2, True)
     assert (folder / "notes.txt").read_text() == "mine"
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".patches")] == []
 
@@ -349,16 +349,16 @@ def test_a_name_cannot_lead_out_of_the_folder(run: type_of_run, root: str, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("a.yaml", "--context", "here"), "--context is for a live cluster"),
+        (("a.yaml", "--context", "here"), "--context can't be combined with manifests"),
         (("missing.yaml",), "missing.yaml can't be read"),
         (("--kubeconfig", "nowhere"), "nowhere"),
         (("a.yaml", "--taint", "arch=arm64"), "has no effect"),
         (("a.yaml", "--taint", "a:NoSchedule", "--stack", "payments-prod"), "exclude each other"),
         (("a.yaml", "--stack", "nobody"), "There is no stack nobody"),
-        (("a.yaml", "--force"), "--force is about --patch"),
-        (("a.yaml", "--patch", "Pulumi.yaml"), "Pulumi.yaml is no folder"),
+        (("a.yaml", "--force"), "--force needs --patch DIR"),
+        (("a.yaml", "--patch", "Pulumi.yaml"), "Pulumi.yaml is not a folder"),
         (("a.yaml", "--patch", "config"), "config is not empty"),
-        (("a.yaml", "--patch", "config", "--force"), "config holds stack.schema.json"),
+        (("a.yaml", "--patch", "config", "--force"), "config has stack.schema.json"),
     ],
 )
 def test_wrong_usage_is_one_line_and_code_2(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:

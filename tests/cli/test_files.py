@@ -39,7 +39,7 @@ def test_what_is_no_file_is_left_alone(tmp_path: Path) -> None:
     folder.mkdir()
     device.symlink_to("/dev/null")
     for path in (loop, pipe, folder, device):
-        with pytest.raises(MultiarchError, match=f"{path.name} can't be written: it is no file"):
+        with pytest.raises(MultiarchError, match=f"{path.name} can't be written: not a regular file"):
             write_atomically(path, "new")
     assert loop.is_symlink()
     assert pipe.is_fifo()

@@ -10,18 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.output import print_table, say, show_error, shown
+from multiarch.cli.terminal import escaped, say, show_error
 from multiarch.errors import MultiarchError
+from tests.cli.running import print_table
 
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
 TABLE = f"""
-from multiarch.cli.output import print_table
+from multiarch.cli.formats import Format, show
+from multiarch.cli.formats.report import Report, Table
 words = "a long reason of many words that has to be broken somewhere"
-print_table(("IMAGE", "DIGEST", "ARM64", "WHY"), [
+rows = [
     ("quay.io/team/application:v1", "{DIGEST}", "supported", words),
     ("quay.io/team/application:v2", "", "unsupported", words),
     ("quay.io/team/application:v3", "", "unknown", "unknown image"),
-])
+]
+blocks = [Table(("image", "digest", "arm64", "reason"), rows)]
+show(Report("test", data=dict, blocks=lambda: blocks), Format.TABLE)
 """
 
 
@@ -70,18 +74,18 @@ def test_no_color_has_none() -> None:
 
 
 def test_in_a_pipe_nothing_is_coloured_or_narrow(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(("WHY", "ARM64"), [("word " * 20 + "end", "supported")])
+    print_table(("reason", "arm64"), [("word " * 20 + "end", "supported")])
     assert capsys.readouterr().out.splitlines()[-1] == f" {'word ' * 20}end   supported"
 
 
 def test_what_steers_a_terminal_is_shown_and_not_done(capsys: pytest.CaptureFixture[str]) -> None:
     evil = "app\x1b]0;title\x07\x9b31m\rgone"
-    print_table(("IMAGE",), [(evil,)])
+    print_table(("image",), [(evil,)])
     say(evil)
     show_error(MultiarchError(evil))
     captured = capsys.readouterr()
     harmless = "app\\x1b]0;title\\x07\\x9b31m\\rgone"
     assert captured.out.splitlines()[-1].strip() == harmless
     assert captured.err == f"{harmless}\nerror: {harmless}\n"
-    assert shown("two\nlines\tand ünï") == "two\nlines\tand ünï"
-    assert shown("\ud800") == "\\ud800"
+    assert escaped("two\nlines\tand ünï") == "two\nlines\tand ünï"
+    assert escaped("\ud800") == "\\ud800"

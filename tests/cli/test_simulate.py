@@ -30,7 +30,7 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     ran = run("simulate", "payments-prod", "--pods", PODS)
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert lines[0] == "payments-prod, karpenter: 39 pods, 39 placed; 5 new nodes beside 6 that are there"
+    assert lines[0] == "payments-prod, karpenter: 39 pods, 39 placed; 5 new nodes, 6 existing"
     # What the example says of itself: nodes that are there first, then Graviton, spot before on-demand.
     api = {row[0]: row[1] for row in map(str.split, re.findall(r"^ \d? +(\S+ +\d+\b)", ran.out, re.MULTILINE)[:3])}
     assert api == {"general-arm64-spot": "12", "arm64-services": "6", "base": "6"}
@@ -127,16 +127,16 @@ def test_of_several_files_the_one_with_the_fault_is_named(run: type_of_run, clon
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "It is not said which pods to simulate. --pods FILE"),
+        ((), "No pods are given. --pods FILE"),
         (("--pods", PODS, "--pending"), "--pods and --pending exclude each other."),
-        (("--pods", PODS, "--context", "a", "-n", "b"), "--context, --namespace goes with --pending, not with --pods."),
+        (("--pods", PODS, "--context", "a", "-n", "b"), "--context, --namespace can't be combined with --pods."),
     ],
 )
 def test_one_source_of_pods_is_needed(run: type_of_run, arguments: tuple[str, ...], said: str) -> None:
     ran = run("simulate", "payments-prod", *arguments)
     assert ran.code == 2
     assert said in ran.err
-    assert "--pods FILE takes manifests, --pending takes the pods that wait in a live cluster." in ran.err
+    assert "--pods FILE reads manifests, --pending reads the pods without a node in a live cluster." in ran.err
 
 
 def test_a_folder_and_standard_input_are_read_too(
@@ -153,21 +153,21 @@ def test_a_folder_and_standard_input_are_read_too(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "standard input: there is no object, so no pod to simulate. Nothing was read: did the command"),
-        ("---\n---\n", "standard input: there is no object, so no pod to simulate. Nothing was read: "),
-        ("kind: Foo\nmetadata: {name: x}\n", "there is no pod to simulate: 1 object makes no pods: Foo 1. --pods"),
-        ("kind: PodList\nitems: []\n", "standard input: there is no object, so no pod to simulate."),
+        ("", "standard input: no objects found, so no pods to simulate. Did the command before the pipe fail?"),
+        ("---\n---\n", "standard input: no objects found, so no pods to simulate. Did the command "),
+        ("kind: Foo\nmetadata: {name: x}\n", "no pods to simulate: 1 object creates no pods: Foo 1. --pods"),
+        ("kind: PodList\nitems: []\n", "standard input: no objects found, so no pods to simulate."),
         (
             json.dumps([{"kind": kind, "metadata": {"name": "x"}} for kind in ("Service", "ConfigMap", "Service")]),
-            "3 objects make no pods: ConfigMap 1, Service 2.",
+            "3 objects create no pods: ConfigMap 1, Service 2.",
         ),
         (
             json.dumps({"kind": "Deployment", "metadata": {"name": "x"}, "spec": {"replicas": 0, "template": FEW}}),
-            "1 object makes no pods: Deployment 1.",
+            "1 object creates no pods: Deployment 1.",
         ),
         (
             json.dumps({"kind": "DaemonSet", "metadata": {"name": "x"}, "spec": {"template": FEW}}),
-            "there is no pod to simulate: 1 DaemonSet, whose pods come to nodes and get none made.",
+            "no pods to simulate: 1 DaemonSet, and no node is created for a DaemonSet.",
         ),
     ],
 )
@@ -186,7 +186,7 @@ def test_objects_that_make_no_pods_are_counted(run: type_of_run, monkeypatch: py
     monkeypatch.setattr("sys.stdin", io.StringIO(given))
     ran = run("simulate", "payments-prod", "--pods", "-")
     assert ran.code == 0
-    assert ran.out.splitlines()[1] == "3 objects make no pods: ConfigMap 2, Service 1"
+    assert ran.out.splitlines()[1] == "3 objects create no pods: ConfigMap 2, Service 1"
     monkeypatch.setattr("sys.stdin", io.StringIO(given))
     ran = run("simulate", "payments-prod", "--pods", "-", "-o", "json")
     assert ran.json["withoutPods"] == [{"kind": "ConfigMap", "objects": 2}, {"kind": "Service", "objects": 1}]

@@ -33,7 +33,7 @@ def test_a_refused_stack_shows_file_line_key_and_hint_on_stderr(clone: Path, run
     break_stack(clone, "checkout-dev", "[m7g.large]", "[m7g.large, m7i.large]")
     ran = run("stack", "check", "checkout-dev")
     assert ran.code == 2
-    assert ran.out == "refused config/stacks/Pulumi.checkout-dev.yaml\n"
+    assert ran.out == "invalid config/stacks/Pulumi.checkout-dev.yaml\n"
     assert (
         "error: config/stacks/Pulumi.checkout-dev.yaml:37 nodeGroups.graviton.instanceTypes: m7g.large is arm64 and "
         "m7i.large is amd64; a node group has one architecture. Split it into two groups. [mixed-architectures]"
@@ -46,7 +46,7 @@ def test_every_file_is_checked_though_one_is_refused(clone: Path, run: type_of_r
     break_stack(clone, "payments-prod", "minSize: 3", 'minSize: "3"')
     ran = run("stack", "check")
     assert ran.code == 2
-    assert [line.split()[0] for line in ran.out.splitlines()] == ["refused", "ok", "ok", "refused"]
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["invalid", "ok", "ok", "invalid"]
     assert "Pulumi.checkout-dev.yaml:16 network.nat: " in ran.err
     assert "Pulumi.payments-prod.yaml:50 nodeGroups.base.minSize: " in ran.err
 
@@ -130,8 +130,8 @@ def test_links_that_lead_nowhere_and_pipes_are_not_overlooked(clone: Path, run: 
     os.mkfifo(folder / "Pulumi.pipe-dev.yaml")
     ran = run("stack", "check")
     assert ran.code == 2
-    refused = [line for line in ran.out.splitlines() if line.startswith("refused ")]
-    assert refused == [f"refused config/stacks/Pulumi.{name}-dev.yaml" for name in ("folder", "loop", "lost", "pipe")]
+    refused = [line for line in ran.out.splitlines() if line.startswith("invalid ")]
+    assert refused == [f"invalid config/stacks/Pulumi.{name}-dev.yaml" for name in ("folder", "loop", "lost", "pipe")]
     assert "Too many levels of symbolic links" in run("stack", "check", "loop-dev").err
 
 

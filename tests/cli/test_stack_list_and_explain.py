@@ -26,7 +26,7 @@ def test_a_refused_stack_is_listed_with_its_first_problem(clone: Path, run: type
     ran = run("stack", "list")
     assert ran.code == 2
     (row,) = [line for line in ran.out.splitlines() if "legacy-al2" in line]
-    assert "refused: config/stacks/Pulumi.legacy-al2.yaml:14 amiFamily: there are no Amazon Linux 2 images" in row
+    assert "invalid: config/stacks/Pulumi.legacy-al2.yaml:14 amiFamily: there are no Amazon Linux 2 images" in row
 
 
 def test_the_list_as_json_has_refused_stacks_too(clone: Path, run: type_of_run) -> None:

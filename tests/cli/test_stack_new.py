@@ -84,7 +84,7 @@ def test_a_file_that_is_there_is_replaced_only_by_force(clone: Path, run: type_o
     before = stack_file(clone, "checkout-dev").read_bytes()
     refused = run("stack", "new", "--team", "checkout", "--env", "dev")
     assert refused.code == 2
-    assert "config/stacks/Pulumi.checkout-dev.yaml is there already. --force replaces it." in refused.err
+    assert "config/stacks/Pulumi.checkout-dev.yaml already exists. --force replaces it." in refused.err
     assert stack_file(clone, "checkout-dev").read_bytes() == before
     assert run("stack", "new", "--team", "checkout", "--env", "dev", "--force").code == 0
     assert stack_file(clone, "checkout-dev").read_bytes() != before

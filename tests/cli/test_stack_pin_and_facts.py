@@ -148,7 +148,7 @@ def test_an_aws_out_of_reach_exits_with_3(monkeypatch: pytest.MonkeyPatch, run: 
         monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
         ran = run("stack", "pin", "checkout-dev")
     assert ran.code == 3
-    assert "AWS can't be reached" in ran.err
+    assert "Can't reach AWS" in ran.err
 
 
 @pytest.mark.usefixtures("aws")
@@ -157,7 +157,7 @@ def test_a_refusal_of_aws_exits_with_3_and_names_the_call(clone: Path, run: type
     file.write_text(file.read_text().replace("[m7i.large]", "[m7i.large]\n      ami: {id: ami-00000000000000001}", 1))
     ran = run("stack", "pin", "legacy-al2", "--upgrade")
     assert ran.code == 3
-    assert "AWS refuses DescribeImages (InvalidAMIID.NotFound)" in ran.err
+    assert "AWS rejected DescribeImages (InvalidAMIID.NotFound)" in ran.err
 
 
 @pytest.mark.usefixtures("aws")
@@ -166,7 +166,7 @@ def test_a_stack_without_a_region_asks_for_one(clone: Path, run: type_of_run) ->
     file.write_text(file.read_text().replace("  aws:region: eu-west-1\n", ""))
     ran = run("stack", "pin", "checkout-dev")
     assert ran.code == 2
-    assert "No AWS region is known. Set aws:region in the stack file, or give --region." in ran.err
+    assert "No AWS region is configured. Set aws:region in the stack file, or give --region." in ran.err
     assert run("stack", "pin", "checkout-dev", "--region", "eu-west-1", "--dry-run").code == 0
 
 

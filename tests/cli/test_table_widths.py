@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.cli.output import print_table
+from tests.cli.running import print_table
 
 NAME = "general-arm64-on-demand"
 
@@ -21,7 +21,7 @@ def printed_at(capsys: pytest.CaptureFixture[str], columns: int, *rows: tuple[st
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", str(columns))
         patch.setattr("sys.stdout.isatty", lambda: True)
-        print_table(("GROUP", "WHY"), rows)
+        print_table(("group", "reason"), rows)
     return capsys.readouterr().out
 
 
@@ -47,7 +47,8 @@ def test_nothing_is_lost_at_any_width(columns: int, words: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         printed: list[str] = []
         patch.setenv("COLUMNS", str(columns))
-        patch.setattr("typer.echo", printed.append)
+        patch.setattr("typer.echo", lambda text, **_: printed.append(text))
         print_table(("A", "B"), [("", " ".join(words))])
-    assert "".join("".join(printed[2:]).split()) == "".join(words)
-    assert all(len(line) <= columns for line in printed[2:])  # the head is in bold
+    lines = "".join(printed).splitlines()[2:]
+    assert "".join("".join(lines).split()) == "".join(words)
+    assert all(len(line) <= columns for line in lines)  # the head is in bold

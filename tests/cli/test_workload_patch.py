@@ -78,7 +78,7 @@ def test_a_folder_is_gone_through_in_order_and_what_is_no_manifest_left_alone(ru
     assert ran.err.splitlines() == [
         "deploy/a.json:1: Pod default/one: tolerates arch=arm64:NoSchedule; requires architecture arm64",
         "deploy/b/pod.yml:1: Pod default/one: tolerates arch=arm64:NoSchedule; requires architecture arm64",
-        "deploy/values.yaml:2: left alone: no Kubernetes object",
+        "deploy/values.yaml:2: skipped: not a Kubernetes object",
         "2 pod templates in 3 files: 2 to change.",
         "Wrote 2 files.",
     ]
@@ -130,7 +130,7 @@ def test_a_stack_without_taint_leaves_nothing_to_tolerate(run: type_of_run, clon
     file.write_text(text + '  multiarch-eks:arm64Taint: "none"\n', encoding="utf-8")
     ran = run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--stack", "payments-prod")
     assert (ran.code, ran.out) == (0, POD)
-    assert ran.err.startswith("payments-prod taints no arm64 nodes: there is nothing to tolerate.\n")
+    assert ran.err.startswith("payments-prod: arm64 nodes have no taint, so no toleration is needed.\n")
 
 
 def test_one_workload_that_can_t_be_changed_stops_all_and_is_named(run: type_of_run, clone: Path) -> None:
@@ -142,7 +142,7 @@ def test_one_workload_that_can_t_be_changed_stops_all_and_is_named(run: type_of_
     assert ran.err.splitlines() == [
         f"error: z.yaml:3: document 1, Pod default/one: spec: {said}",
         "error: z.yaml:10: Not valid YAML: did not find expected node content.",
-        "error: Nothing was changed: 2 faults.",
+        "error: Nothing was changed: 2 errors.",
     ]
     assert (clone / "pod.yaml").read_text(encoding="utf-8") == POD
 
@@ -155,26 +155,29 @@ def test_a_template_of_a_chart_says_to_render_it(run: type_of_run, clone: Path) 
 
 
 WRONG = [
-    (("pod.yaml",), "Nothing is asked for. Give --prefer, --require or --tolerate."),
+    (("pod.yaml",), "No change is given. Add --prefer, --require or --tolerate."),
     (("pod.yaml", "--prefer", "arm64", "--require", "arm64"), "--prefer and --require exclude each other."),
-    (("pod.yaml", "--require", "amd64", "--tolerate", "arm64"), "--require amd64 keeps pods off the nodes that"),
-    (("pod.yaml", "--require", "amd64", "--weight", "3"), "--weight is the preference's."),
-    (("pod.yaml", "--prefer", "arm64", "--taint", "a:NoSchedule"), "--taint says which taint --tolerate is about."),
+    (
+        ("pod.yaml", "--require", "amd64", "--tolerate", "arm64"),
+        "--require amd64 excludes the nodes that --tolerate arm64 allows.",
+    ),
+    (("pod.yaml", "--require", "amd64", "--weight", "3"), "--weight needs --prefer."),
+    (("pod.yaml", "--prefer", "arm64", "--taint", "a:NoSchedule"), "--taint needs --tolerate."),
     (("pod.yaml", "--tolerate", "arm64", "--taint", "a"), "'a' has no effect."),
     (("pod.yaml", "--tolerate", "arm64", "--taint", "a:NoSchedule", "--stack", "x"), "--taint and --stack exclude"),
-    (("pod.yaml", "--tolerate", "amd64"), "amd64 nodes have no taint of the project's."),
+    (("pod.yaml", "--tolerate", "amd64"), "amd64 nodes have no default taint."),
     (("pod.yaml", "--tolerate", "arm64", "--stack", "gone"), "There is no stack gone"),
-    (("gone.yaml", "--tolerate", "arm64"), "gone.yaml is neither a file nor a folder."),
-    (("empty", "--tolerate", "arm64"), "There is no .yaml, .yml, .json file in empty."),
-    (("values.yaml", "--tolerate", "arm64"), "values.yaml holds no Kubernetes object."),
+    (("gone.yaml", "--tolerate", "arm64"), "gone.yaml does not exist."),
+    (("empty", "--tolerate", "arm64"), "There are no .yaml, .yml, .json files in empty."),
+    (("values.yaml", "--tolerate", "arm64"), "values.yaml has no Kubernetes objects."),
     (("latin.yaml", "--tolerate", "arm64"), "latin.yaml can't be read: 'utf-8' codec"),
     (("pod.yaml", "--tolerate", "arm64", "--name", "gone"), "No pod template is selected."),
     (("pod.yaml", "--tolerate", "arm64", "-l", "a=="), "No pod template is selected."),
     (("pod.yaml", "--tolerate", "arm64", "-l", "=a"), "'=a' is not a label selector."),
     (("-", "--tolerate", "arm64", "--in-place"), "Standard input can't be written in place."),
-    (("pod.yaml", "--tolerate", "arm64", "--in-place", "--diff"), "--in-place writes, --diff does not."),
+    (("pod.yaml", "--tolerate", "arm64", "--in-place", "--diff"), "--in-place and --diff exclude each other."),
     (("pod.yaml", "--tolerate", "arm64", "--format", "kustomize", "--check"), "--format kustomize prints patches."),
-    (("pod.yaml", "--tolerate", "arm64", "-o", "json"), "--output json tells what is done"),
+    (("pod.yaml", "--tolerate", "arm64", "-o", "json"), "--output json prints a report instead of the manifests."),
 ]
 
 

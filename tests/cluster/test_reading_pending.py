@@ -82,7 +82,7 @@ def test_a_selector_chooses_among_them(plane: ControlPlane, run: type_of_run) ->
     where = ("--kubeconfig", str(plane.kubeconfig), "-n", SPACE)
     ran = run("simulate", "checkout-dev", "--pending", *where, "-l", "app=asks")
     assert ran.code == 0
-    assert ran.out.startswith("checkout-dev, cluster-autoscaler: 1 pod, 1 placed; 1 new node beside 1 that are there\n")
+    assert ran.out.startswith("checkout-dev, cluster-autoscaler: 1 pod, 1 placed; 1 new node, 1 existing\n")
     ran = run("simulate", "checkout-dev", "--pending", *where, "-n", "no-such")
     assert (ran.code, ran.out) == (2, "")
     assert "There is no namespace no-such in the cluster of context tests." in ran.err

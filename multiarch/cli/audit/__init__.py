@@ -1,1 +1,1 @@
-"""``multiarch audit``: what runs, or would run, and on which architectures it can."""
+"""``multiarch audit``: what is ready for arm64 nodes."""

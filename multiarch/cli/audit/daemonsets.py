@@ -1,17 +1,21 @@
-"""``multiarch audit daemonsets``: which DaemonSets run on which groups of nodes, and why the others do not."""
+"""``multiarch audit daemonsets``: which DaemonSets run on which node groups, and why the others do not."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from multiarch.cli import registries, stack_files
-from multiarch.cli.kubernetes import ContextOption, KubeconfigOption, NamespacesOption, SelectorOption, cluster_options
-from multiarch.cli.output import counted, say
+from multiarch.cli.audit import sources
+from multiarch.cli.audit.options import ManifestsArgument
+from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.options import stacks, with_groups
+from multiarch.cli.options.cluster import ClusterOptions
+from multiarch.cli.options.registry import RegistryOptions, ask
+from multiarch.cli.terminal import counted, say
 from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
@@ -20,26 +24,24 @@ if TYPE_CHECKING:
     from multiarch.audit.images import ImageAudit
     from multiarch.audit.uses import ImageUse
     from multiarch.facts.taints import Taint
-    from multiarch.kubernetes.access import ClusterAccess
     from multiarch.kubernetes.source import LoadedObject
     from multiarch.registry.credentials.model import Credentials
     from multiarch.stack.model import Plan
 
-HELP = """Say which DaemonSets run on which node groups, and why the others do not.
+HELP = """Show which DaemonSets run on which node groups, and why the others do not.
 
-DaemonSets and nodes are those of the live cluster of the kubeconfig, or of manifests (kubectl get nodes,daemonsets
--A -o yaml). With --stack the node groups and NodePools are those of the stack's plan, before any of them exists, and
-its add-ons count; the other DaemonSets are those of manifests, or with --context or --kubeconfig those of a live
-cluster.
+Reads DaemonSets and Nodes from manifests (kubectl get nodes,daemonsets -A -o yaml), or else from the live cluster of
+the kubeconfig. With --stack, the node groups, NodePools and add-ons are those of the stack's plan, before any of them
+exists; the other DaemonSets come from manifests, or from a live cluster with --context or --kubeconfig.
 
 \b
-In a cell stands what becomes of the pods:
-  runs           they are put on the group's nodes, and all images have a build for them
-  FAILS          they are put there and never start: an image has no build for the architecture
-  does not run   a label, a taint or both keep them off, for no other reason than the architecture
-  excluded       something else keeps them off, as it would on the same nodes of the other architecture
-  unknown        an image can't be read, or the nodes' labels can't be known yet
-FAILS is a finding, and so is "does not run" where the same nodes of the other architecture would run them.
+Outcomes:
+  runs           its pods are scheduled on the nodes, and all images have a build for them
+  FAILS          its pods are scheduled and can't start: an image has no build for the architecture
+  does not run   only rules about the architecture exclude it: a label, a taint or both
+  excluded       other rules exclude it, as on the same nodes of the other architecture
+  unknown        an image can't be read, or the nodes' labels are not known yet
+Findings are FAILS, and "does not run" where it would run on the same nodes of the other architecture.
 
 \b
 Examples:
@@ -49,48 +51,13 @@ Examples:
   helm template agent ./chart | multiarch audit daemonsets --stack checkout-dev - --output markdown
   multiarch audit daemonsets --stack checkout-dev --context production
 
-Exit code: 0, or 1 where --fail-on finds something."""
+Exit code: 0; 1 if --fail-on finds something; 2 for invalid input; 3 if the cluster can't be reached."""
 _NODES_HINT = "Give --stack NAME for a stack's node groups, or manifests with Nodes: kubectl get nodes,daemonsets -A."
 
 
-class Format(StrEnum):
-    """The shapes an audit of DaemonSets can have."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-
-
-class By(StrEnum):
-    """What the columns are."""
-
-    GROUP = "group"
-    ARCHITECTURE = "architecture"
-
-
-class FailOn(StrEnum):
-    """What can make the command fail."""
-
-    FINDING = "finding"
-    UNKNOWN = "unknown"
-
-
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """Where DaemonSets and nodes come from. ``live``: from a cluster, for lack of manifests or because one is named."""
-
-    paths: tuple[str, ...]
-    plan: Plan | None
-    access: ClusterAccess
-    namespaces: tuple[str, ...] | None
-    selector: str
-    live: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """Objects that were read, and the credentials that the cluster has for their images."""
+class _Input:
+    """DaemonSets, nodes, the images they use, and the cluster's credentials for them."""
 
     daemon_sets: tuple[LoadedObject, ...]
     nodes: tuple[LoadedObject, ...]
@@ -98,149 +65,135 @@ class _Read:
     credentials: Credentials | None = None
 
 
+class FailOn(StrEnum):
+    """What ``--fail-on`` can find."""
+
+    FINDING = "finding"
+    UNKNOWN = "unknown"
+
+
+@with_groups
 def daemonsets(
-    paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE|FOLDER|-]...", help="Manifests, YAML or JSON; - is stdin.")
-    ] = None,
+    paths: ManifestsArgument = None,
     *,
     stack: Annotated[
-        str | None, typer.Option("--stack", metavar="NAME|FILE", help="Take node groups and add-ons from this stack.")
+        str | None,
+        typer.Option("--stack", metavar="STACK|FILE", help="Take node groups and add-ons from this stack."),
     ] = None,
-    by: Annotated[By, typer.Option("--by", help="What the columns are.")] = By.GROUP,
+    by: Annotated[
+        Literal["group", "architecture"], typer.Option("--by", help="One column per node group or architecture.")
+    ] = "group",
     architecture_taint: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE:EFFECT",
-            help="A taint that stands for an architecture though neither key nor value name one; may be repeated.",
+            help="A taint of an architecture's nodes whose key and value don't name it; may be repeated.",
         ),
     ] = None,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
-    namespace: NamespacesOption = None,
-    selector: SelectorOption = None,
+    cluster: ClusterOptions,
     fail_on: Annotated[
-        list[FailOn] | None, typer.Option(help="Exit with 1 if there is a finding, or a cell unknown; may be repeated.")
+        list[FailOn] | None,
+        typer.Option(help="Exit with 1 if there is a finding, or an unknown cell; may be repeated."),
     ] = None,
-    output: Annotated[Format, typer.Option("--output", "-o", help="How the result looks on stdout.")] = Format.TABLE,
-    insecure_registry: registries.InsecureOption = None,
-    ca_file: registries.CaFileOption = None,
-    hosts_dir: registries.HostsDirOption = None,
-    docker_config: registries.DockerConfigOption = None,
-    no_cache: registries.NoCacheOption = False,
-    timeout: registries.TimeoutOption = registries.DEFAULT_TIMEOUT,
+    output: Annotated[Format, output_option("records")] = Format.TABLE,
+    registries: RegistryOptions,
 ) -> None:
-    """Judge DaemonSets as :data:`HELP` says."""
+    """Audit DaemonSets, as :data:`HELP` says."""
     from multiarch.audit.daemonsets import by_architecture
-    from multiarch.cli.audit import daemonset_formats
+    from multiarch.cli.audit.daemonset_report import daemonset_report
     from multiarch.facts.taints import parse_taint
-    from multiarch.kubernetes.access import ClusterAccess
 
-    given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
-    if paths and given:
-        raise MultiarchError(f"{', '.join(given)} is for a live cluster, not for manifests.", hint="Give one of them.")
+    sources.check(paths or (), cluster)
     taints = [parse_taint(text) for text in architecture_taint or ()]
-    asked = _Asked(
-        tuple(paths or ()),
-        stack_files.planned(stack_files.file(stack))[1] if stack else None,
-        ClusterAccess(kubeconfig, context),
-        tuple(namespace) if namespace else None,
-        selector or "",
-        live=not paths and (bool(given) or not stack),
-    )
-    options = registries.options(
-        insecure_registry, ca_file, hosts_dir, docker_config, no_cache=no_cache, timeout=timeout
-    )
-    audit = _audited(asked, options, taints)
-    if by is By.ARCHITECTURE:
+    plan = stacks.plan_of(stack) if stack else None
+    live = not paths and (cluster.given or not stack)
+    found = _from_cluster(cluster, plan) if live else _from_manifests(paths or (), plan)
+    audit = _audited(found, plan, _images(found, registries), taints)
+    if by == "architecture":
         audit = by_architecture(audit)
-    daemonset_formats.show(audit, output)
+    show(daemonset_report(audit), output)
     _summarise(audit)
     if _fails(audit, fail_on or ()):
         raise typer.Exit(1)
 
 
-def _audited(asked: _Asked, options: registries.RegistryOptions, taints: Sequence[Taint]) -> DaemonSetAudit:
-    from multiarch.audit.daemonset_sources import add_on_daemon_sets, daemon_sets_in, without
-    from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
-
-    read = _read(asked)
-    images = registries.waited(_judged(options, read))
-    found: tuple[DaemonSet, ...] = daemon_sets_in(read.daemon_sets, images)
-    notes = ["Whether nodes have room for the pods is not judged."]
-    if asked.plan is not None:
-        found += without(add_on_daemon_sets(asked.plan.addons), found)
-        taints = [*taints, *([asked.plan.arm64_taint] if asked.plan.arm64_taint else [])]
-        notes.append("Add-ons are judged by what AWS publishes about them: their images were not looked up.")
-    else:
-        notes.append("Groups that have no node at present are not seen.")
-    groups = _groups(asked, read, label_keys(found))
-    return audit_daemon_sets(found, groups.groups, architecture_taints=taints, notes=(*groups.notes, *notes))
-
-
-def _read(asked: _Asked) -> _Read:
-    """Read what was asked for. Raises MultiarchError where there is nothing to hold DaemonSets against."""
+def _from_manifests(paths: Sequence[str], plan: Plan | None) -> _Input:
+    """Raises MultiarchError if there are no DaemonSets, or no nodes to compare them with."""
     from multiarch.audit.daemonset_sources import image_uses
     from multiarch.kubernetes.manifests import read_manifests
     from multiarch.kubernetes.resources import Kind
 
-    if asked.live:
-        return _from_cluster(asked)
-    found = list(read_manifests(asked.paths))
+    found = list(read_manifests(paths))
     daemon_sets = tuple(each for each in found if each.value["kind"] == Kind.DAEMON_SET)
     nodes = tuple(each for each in found if each.value["kind"] == Kind.NODE)
-    if asked.paths and not daemon_sets:
-        raise MultiarchError(f"{', '.join(asked.paths)}: there is no DaemonSet in it.")
-    if asked.plan is None and not nodes:
-        raise MultiarchError("The manifests hold DaemonSets and no Nodes to hold them against.", hint=_NODES_HINT)
-    return _Read(daemon_sets, nodes, tuple(image_uses(daemon_sets)))
+    if paths and not daemon_sets:
+        raise MultiarchError(f"{', '.join(paths)}: no DaemonSets found.")
+    if plan is None and not nodes:
+        raise MultiarchError("The manifests have DaemonSets and no Nodes.", hint=_NODES_HINT)
+    return _Input(daemon_sets, nodes, tuple(image_uses(daemon_sets)))
 
 
-def _from_cluster(asked: _Asked) -> _Read:
+def _from_cluster(options: ClusterOptions, plan: Plan | None) -> _Input:
+    """Raises MultiarchError for a missing namespace, or a cluster without nodes."""
     from multiarch.audit.daemonset_sources import image_uses
-    from multiarch.cli.audit.source import pull_secrets
     from multiarch.kubernetes.cluster import open_cluster
     from multiarch.kubernetes.resources import Kind
 
-    with open_cluster(asked.access) as cluster:
-        if missing := cluster.missing_namespaces(asked.namespaces or ()):
-            raise MultiarchError(
-                f"There is no namespace {', '.join(missing)} in the cluster of context {cluster.name}."
-            )
-        daemon_sets = tuple(cluster.objects([Kind.DAEMON_SET], namespaces=asked.namespaces, selector=asked.selector))
-        nodes = () if asked.plan is not None else tuple(cluster.objects([Kind.NODE]))
-        if asked.plan is None and not nodes:
-            raise MultiarchError(f"The cluster of context {cluster.name} has no node.", hint=_NODES_HINT)
+    with open_cluster(options.access) as cluster:
+        sources.check_namespaces(cluster, options)
+        daemon_sets = tuple(
+            cluster.objects([Kind.DAEMON_SET], namespaces=options.namespace or None, selector=options.selector)
+        )
+        nodes = () if plan is not None else tuple(cluster.objects([Kind.NODE]))
+        if plan is None and not nodes:
+            raise MultiarchError(f"The cluster of context {cluster.name} has no nodes.", hint=_NODES_HINT)
         uses = image_uses(daemon_sets)
-        return _Read(daemon_sets, nodes, tuple(uses), pull_secrets(cluster, uses))
+        return _Input(daemon_sets, nodes, tuple(uses), sources.pull_secrets(cluster, uses))
 
 
-def _groups(asked: _Asked, read: _Read, keys: frozenset[str]) -> Groups:
-    from multiarch.audit.daemonset_groups import live_groups, planned_groups
-
-    if asked.plan is not None:
-        return planned_groups(asked.plan, keys)
-    groups = live_groups(read.nodes, keys)
-    if not groups.groups:
-        raise MultiarchError(f"There is no node to hold DaemonSets against. {' '.join(groups.notes)}")
-    return groups
-
-
-async def _judged(options: registries.RegistryOptions, read: _Read) -> ImageAudit:
+def _images(found: _Input, registries: RegistryOptions) -> ImageAudit:
     from multiarch.audit.images import ImageAudit, audit_images
     from multiarch.facts.architectures import Architecture
 
     both = tuple(Architecture)
-    if not read.uses:
+    if not found.uses:
         return ImageAudit(both, ())
-    async with registries.connected(options, more_credentials=read.credentials) as registry:
-        return await audit_images(registry, read.uses, both)
+    return ask(registries, lambda registry: audit_images(registry, found.uses, both), credentials=found.credentials)
 
 
-def _fails(audit: DaemonSetAudit, fail_on: Sequence[FailOn]) -> bool:
+def _audited(found: _Input, plan: Plan | None, images: ImageAudit, taints: Sequence[Taint]) -> DaemonSetAudit:
+    from multiarch.audit.daemonset_sources import add_on_daemon_sets, daemon_sets_in, without
+    from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
+
+    daemon_sets: tuple[DaemonSet, ...] = daemon_sets_in(found.daemon_sets, images)
+    notes = ["Not checked: whether the nodes have room for the pods."]
+    if plan is None:
+        notes.append("Node groups without nodes at present are not listed.")
+    else:
+        daemon_sets += without(add_on_daemon_sets(plan.addons), daemon_sets)
+        taints = [*taints, *([plan.arm64_taint] if plan.arm64_taint else [])]
+        notes.append("Add-ons are judged by AWS's published manifests; their images were not read.")
+    groups = _groups(found, plan, label_keys(daemon_sets))
+    return audit_daemon_sets(daemon_sets, groups.groups, architecture_taints=taints, notes=(*groups.notes, *notes))
+
+
+def _groups(found: _Input, plan: Plan | None, keys: frozenset[str]) -> Groups:
+    from multiarch.audit.daemonset_groups import live_groups, planned_groups
+
+    if plan is not None:
+        return planned_groups(plan, keys)
+    groups = live_groups(found.nodes, keys)
+    if not groups.groups:
+        raise MultiarchError(f"No amd64 or arm64 nodes found. {' '.join(groups.notes)}")
+    return groups
+
+
+def _fails(audit: DaemonSetAudit, fail_on: Sequence[str]) -> bool:
     from multiarch.audit.daemonset_model import DaemonSetOutcome
 
-    unknown = FailOn.UNKNOWN in fail_on and audit.count(DaemonSetOutcome.UNKNOWN) > 0
-    return unknown or (FailOn.FINDING in fail_on and audit.findings > 0)
+    return ("unknown" in fail_on and audit.count(DaemonSetOutcome.UNKNOWN) > 0) or (
+        "finding" in fail_on and audit.findings > 0
+    )
 
 
 def _summarise(audit: DaemonSetAudit) -> None:
@@ -253,7 +206,7 @@ def _summarise(audit: DaemonSetAudit) -> None:
             if cell.outcome is DaemonSetOutcome.FAILS
         ]
         if names:
-            say(f"worst: {row.daemon_set} is put on the nodes of {', '.join(names)} and never starts there.")
+            say(f"worst: {row.daemon_set} is scheduled on {', '.join(names)} and can't start there.")
     parts = ", ".join(f"{audit.count(outcome)} {outcome}" for outcome in DaemonSetOutcome)
     say(
         f"{counted(len(audit.rows), 'DaemonSet')} on {counted(len(audit.columns), 'column')}: {parts}; "

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from multiarch.cli import registries
-from multiarch.cli.audit.source import (
-    GroupByOption,
-    Sources,
-    from_cluster,
-    from_list,
-    from_manifests,
-    group_label,
-    pull_secrets,
-)
-from multiarch.cli.kubernetes import ContextOption, KubeconfigOption, NamespacesOption, SelectorOption, cluster_options
+from multiarch.cli.audit import sources
+from multiarch.cli.audit.options import ExplainOption, GroupByOption, ManifestsArgument
+from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.memory import few_collections
-from multiarch.cli.output import counted, say
-from multiarch.cli.progress import progress
+from multiarch.cli.options import with_groups
+from multiarch.cli.options.cluster import ClusterOptions
+from multiarch.cli.options.registry import RegistryOptions, ask
+from multiarch.cli.terminal import counted, progress, say
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 
@@ -29,12 +24,13 @@ if TYPE_CHECKING:
     from multiarch.audit.images import ImageAudit
     from multiarch.audit.uses import ImageUse
     from multiarch.registry.credentials.model import Credentials
+    from multiarch.registry.model import Registry
 
-HELP = """Say which images run on amd64 and arm64, and who uses them.
+HELP = """Show which images run on amd64 and arm64, and who uses them.
 
-Looks at manifests (files, folders, - for standard input), at a list (--images), or else at the live cluster of the
-kubeconfig. Init, sidecar and ephemeral containers count, CronJobs and Jobs, bare pods, and pod specs inside objects of
-unknown kinds. An image that can't be read is unknown, with the reason; the others are judged all the same.
+Reads manifests (files, folders, - for standard input), a list (--images), or else the live cluster of the kubeconfig.
+Covers init, sidecar and ephemeral containers, CronJobs, Jobs, bare pods, and pod specs in custom resources. An image
+that can't be read is unknown, with the reason; the others are still audited.
 
 \b
 Examples:
@@ -44,110 +40,73 @@ Examples:
   multiarch audit images examples/pods.yaml --output markdown
   multiarch audit images --images images.txt --output json
 
-Exit code: 0, or 1 where --fail-on finds something."""
-
-
-class Format(StrEnum):
-    """The shapes an audit of images can have."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    SARIF = "sarif"
+Exit code: 0; 1 if --fail-on finds something; 2 for invalid input; 3 if the cluster can't be reached."""
 
 
 class FailOn(StrEnum):
-    """The verdicts that can make the command fail."""
+    """What ``--fail-on`` can find."""
 
     UNSUPPORTED = "unsupported"
     UNKNOWN = "unknown"
 
 
+@with_groups
 def images(
-    paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE|FOLDER|-]...", help="Manifests, YAML or JSON; - is stdin.")
-    ] = None,
+    paths: ManifestsArgument = None,
     *,
     images: Annotated[
-        str | None, typer.Option("--images", metavar="FILE", help="Judge this list, one image on a line; - is stdin.")
+        str | None, typer.Option("--images", metavar="FILE", help="Audit this list, one image per line; - is stdin.")
     ] = None,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
-    namespace: NamespacesOption = None,
-    selector: SelectorOption = None,
+    cluster: ClusterOptions,
     architecture: Annotated[
-        list[Architecture] | None, typer.Option(help="Judge for this architecture; may be repeated. Default: both.")
+        list[Architecture] | None, typer.Option(help="Audit for this architecture; may be repeated. Default: both.")
     ] = None,
     fail_on: Annotated[
-        list[FailOn] | None, typer.Option(help="Exit with 1 if an image has this verdict; may be repeated.")
+        list[FailOn] | None,
+        typer.Option(help="Exit with 1 if an image has this verdict; may be repeated."),
     ] = None,
     group_by: GroupByOption = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say of each image what to do next, on stderr.")] = False,
-    output: Annotated[Format, typer.Option("--output", "-o", help="How the result looks on stdout.")] = Format.TABLE,
-    insecure_registry: registries.InsecureOption = None,
-    ca_file: registries.CaFileOption = None,
-    hosts_dir: registries.HostsDirOption = None,
-    docker_config: registries.DockerConfigOption = None,
-    no_cache: registries.NoCacheOption = False,
-    timeout: registries.TimeoutOption = registries.DEFAULT_TIMEOUT,
+    explain: ExplainOption = False,
+    output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
+    registries: RegistryOptions,
 ) -> None:
-    """Judge images as :data:`HELP` says."""
-    from multiarch.cli.audit import image_formats
-    from multiarch.kubernetes.access import ClusterAccess
+    """Audit images, as :data:`HELP` says."""
+    from multiarch.cli.audit.image_report import image_report
 
-    given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
-    sources = Sources(
-        tuple(paths or ()),
-        ClusterAccess(kubeconfig, context),
-        tuple(namespace) if namespace else None,
-        selector or "",
-        images,
-    )
-    sources.check(given)
-    label = group_label(group_by)
-    if label and images is not None:
-        raise MultiarchError(
-            "--group-by is about workloads' labels, and a list has no workloads.", hint="Leave it out."
-        )
-    options = registries.options(
-        insecure_registry, ca_file, hosts_dir, docker_config, no_cache=no_cache, timeout=timeout
-    )
+    sources.check(paths or (), cluster, images)
+    if group_by and images is not None:
+        raise MultiarchError("--group-by needs workloads, and a list of images has none.", hint="Leave it out.")
+    architectures = tuple(dict.fromkeys(architecture or Architecture))
     with few_collections():
-        uses, credentials = _uses(sources)
-    wanted = tuple(dict.fromkeys(architecture)) if architecture else tuple(Architecture)
-    with few_collections():
-        audit = registries.waited(_audited(options, uses, wanted, credentials))
-    image_formats.show(audit, output, group_by=label)
+        uses, credentials = _uses(paths or (), images, cluster)
+        audit = ask(registries, partial(_audited, uses, architectures), credentials=credentials)
+    show(image_report(audit, group_by or ""), output)
     _summarise(audit, explain=explain)
     if any(audit.has(verdict) for verdict in fail_on or ()):
         raise typer.Exit(1)
 
 
-def _uses(sources: Sources) -> tuple[list[ImageUse], Credentials | None]:
-    """The images in use, and the credentials that the cluster has for them."""
-    if sources.images is not None:
-        return from_list(sources.images), None
-    if sources.paths:
-        return from_manifests(sources.paths), None
+def _uses(
+    paths: Sequence[str], images: str | None, options: ClusterOptions
+) -> tuple[list[ImageUse], Credentials | None]:
+    """The images in use, and the cluster's credentials for them."""
+    from multiarch.audit.uses import uses_in
     from multiarch.kubernetes.cluster import open_cluster
 
-    with open_cluster(sources.access) as cluster:
-        uses = from_cluster(cluster, sources.namespaces, sources.selector)
-        return uses, pull_secrets(cluster, uses)
+    if images is not None:
+        return sources.from_list(images), None
+    if paths:
+        return uses_in(*sources.manifest_objects(paths)), None
+    with open_cluster(options.access) as cluster:
+        uses = uses_in(sources.cluster_objects(cluster, options))
+        return uses, sources.pull_secrets(cluster, uses)
 
 
-async def _audited(
-    options: registries.RegistryOptions,
-    uses: Sequence[ImageUse],
-    architectures: Sequence[Architecture],
-    credentials: Credentials | None,
-) -> ImageAudit:
+async def _audited(uses: Sequence[ImageUse], architectures: Sequence[Architecture], registry: Registry) -> ImageAudit:
     from multiarch.audit.images import audit_images
 
-    with progress("looking images up") as step:
-        async with registries.connected(options, more_credentials=credentials) as registry:
-            return await audit_images(registry, uses, architectures, looked_up=step)
+    with progress("reading images") as step:
+        return await audit_images(registry, uses, architectures, looked_up=step)
 
 
 def _summarise(audit: ImageAudit, *, explain: bool) -> None:
@@ -162,5 +121,5 @@ def _summarise(audit: ImageAudit, *, explain: bool) -> None:
                 say(f"  used by {use.workload.namespace or '-'} {use.workload}, {use.role} {use.container}".rstrip())
             say(f"  next: {row.next_step}")
     parts = ", ".join(f"{audit.count(verdict)} {verdict}" for verdict in Verdict)
-    wanted = " and ".join(str(each) for each in audit.architectures)
-    say(f"{counted(len(audit.rows), 'image')} for {wanted}: {parts}.")
+    architectures = " and ".join(str(each) for each in audit.architectures)
+    say(f"{counted(len(audit.rows), 'image')} for {architectures}: {parts}.")

@@ -1,4 +1,4 @@
-"""The command that gives one ready workload its toleration: kubectl's in a cluster, ``workload patch`` for files."""
+"""The command that adds the toleration to a ready workload: ``kubectl patch``, or ``workload patch`` for files."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME
 
 if TYPE_CHECKING:
     from multiarch.audit.workloads import WorkloadRow
-    from multiarch.cli.audit.source import Sources
     from multiarch.facts.taints import Taint
+    from multiarch.kubernetes.access import ClusterAccess
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """Writes commands for what an audit of these sources found."""
+    """Commands for the workloads of an audit of files (``on_files``) or of a cluster."""
 
-    sources: Sources
+    on_files: bool
+    access: ClusterAccess
     taint: Taint | None
 
     def of(self, row: WorkloadRow) -> str | None:
-        """The command for a workload, to be pasted into a shell; ``None`` where there is none."""
+        """The command for a workload, quoted for a shell; ``None`` if it has no patch."""
         if row.patch is None or row.patch.body is None:
             return None
-        return self._on_files(row) if self.sources.paths else self._in_cluster(row, row.patch.body)
+        return self._patch_files(row) if self.on_files else self._in_cluster(row, row.patch.body)
 
-    def _on_files(self, row: WorkloadRow) -> str:
+    def _patch_files(self, row: WorkloadRow) -> str:
         named = dict.fromkeys(each.source.where for each in row.subject.manifests)
         files = [STANDARD_INPUT if name == STANDARD_INPUT_NAME else name for name in named]
         words = ["multiarch", "workload", "patch", *files, "--tolerate", "arm64", "--taint", str(self.taint)]
@@ -37,11 +38,10 @@ class Commands:
         return shlex.join(words if STANDARD_INPUT in files else [*words, "--in-place"])
 
     def _in_cluster(self, row: WorkloadRow, body: Mapping[str, object]) -> str:
-        access = self.sources.access
         words = ["kubectl"]
-        words += ["--kubeconfig", str(access.kubeconfig)] if access.kubeconfig else []
-        words += ["--context", access.context] if access.context else []
+        words += ["--kubeconfig", str(self.access.kubeconfig)] if self.access.kubeconfig else []
+        words += ["--context", self.access.context] if self.access.context else []
         words += ["patch", row.workload.kind.lower(), row.workload.name, "--namespace", row.workload.namespace]
-        # The object is named by the words before.
+        # Kind, name and namespace are arguments.
         change = json.dumps({"spec": body["spec"]}, separators=(",", ":"))
         return shlex.join([*words, "--type", "strategic", "--patch", change])

@@ -1,4 +1,4 @@
-"""The folder of patches that ``multiarch audit workloads --patch`` writes: all of it, or nothing."""
+"""The folder of patches that ``multiarch audit workloads --patch`` writes, completely or not at all."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _PLAIN = re.compile(r"[a-z0-9.-]+")
 
 
 def check_target(folder: Path, *, force: bool) -> None:
-    """Raise MultiarchError for a folder that can't be written to, or holds what is not to be lost.
+    """Raise MultiarchError unless ``folder`` is new or empty.
 
-    An empty folder may be there. With ``force`` one may be there that an earlier run wrote, and nobody added to.
+    With ``force``, it may also have files that an earlier run wrote, and no others.
     """
     if not os.path.lexists(folder):
         return
     if folder.is_symlink() or not folder.is_dir():
-        raise MultiarchError(f"{folder} is no folder.", hint="Name a new folder.")
+        raise MultiarchError(f"{folder} is not a folder.", hint="Name a new folder.")
     there = sorted(folder.iterdir())
     if not there:
         return
@@ -40,7 +40,7 @@ def check_target(folder: Path, *, force: bool) -> None:
     for each in there:
         if not _is_ours(each):
             raise MultiarchError(
-                f"{folder} holds {each.name}, which was not written by this command.", hint="Name a new folder."
+                f"{folder} has {each.name}, which this command did not write.", hint="Name a new folder."
             )
 
 
@@ -52,10 +52,10 @@ def _is_ours(file: Path) -> bool:
 
 
 def write(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -> int:
-    """Write a patch for each ready workload that can have one, and return how many they are.
+    """Write a patch for each ready workload that can have one, and return their number.
 
-    With ``kustomize`` there is also a Component that applies them. The folder appears whole or not at all. Raises
-    MultiarchError like :func:`check_target`, and where it can't be written.
+    With ``kustomize`` also write a Component that applies them. Raises MultiarchError as :func:`check_target` does, and
+    if the folder can't be written.
     """
     check_target(folder, force=force)
     files = _files(audit, kustomize=kustomize)
@@ -77,7 +77,7 @@ def write(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -
 
 
 def _put(made: Path, folder: Path) -> None:
-    """Give the new folder its name; an old one goes aside first, and comes back where that fails."""
+    """Rename the new folder; an old one is moved aside first, and back if that fails."""
     if not folder.is_dir():
         made.rename(folder)
         return
@@ -106,7 +106,7 @@ def _files(audit: WorkloadAudit, *, kustomize: bool) -> dict[str, str]:
         files[name] += dump(row.patch.body)
     if kustomize:
         component = kustomize_component(objects)
-        # In place of the patches themselves stand the files that they are in.
+        # Refer to the patch files instead of embedding the patches.
         component["patches"] = [_in_file(entry) for entry in _entries(component)]
         files[KUSTOMIZATION] = f"{_MARK}: name this folder under `components:`.\n{dump(component)}"
     return files
@@ -122,9 +122,9 @@ def _in_file(entry: Mapping[str, object]) -> dict[str, object]:
 
 
 def file_name(row: WorkloadRow) -> str:
-    """``NAMESPACE_KIND_NAME.yaml``, in small letters: no name in Kubernetes has an underscore, so each is another.
+    """``NAMESPACE_KIND_NAME.yaml``; unique, because names in Kubernetes have no underscore.
 
-    A name that Kubernetes would not take, or a very long one, is told apart by a digest.
+    Invalid or very long names get a digest.
     """
     parts = (row.workload.namespace, row.workload.kind.lower(), row.workload.name)
     name = "_".join(quote(part, safe="") for part in parts)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from multiarch.cli import registries
-from multiarch.cli.audit.source import (
-    GroupByOption,
-    Sources,
-    cluster_objects,
-    group_label,
-    manifest_objects,
-    pull_secrets,
-)
-from multiarch.cli.kubernetes import ContextOption, KubeconfigOption, NamespacesOption, SelectorOption, cluster_options
+from multiarch.cli.audit import sources
+from multiarch.cli.audit.options import ExplainOption, GroupByOption, ManifestsArgument
+from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.memory import few_collections
-from multiarch.cli.output import counted, say
-from multiarch.cli.progress import progress
+from multiarch.cli.options import with_groups
+from multiarch.cli.options.cluster import ClusterOptions
+from multiarch.cli.options.registry import RegistryOptions, ask
+from multiarch.cli.options.stacks import TaintOptions
+from multiarch.cli.terminal import counted, progress, say
 from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
@@ -30,64 +27,46 @@ if TYPE_CHECKING:
     from multiarch.cli.audit.next_command import Commands
     from multiarch.facts.taints import Taint
     from multiarch.registry.credentials.model import Credentials
+    from multiarch.registry.model import Registry
 
 _LOOK_UPS = 10
 _MOST_LOOK_UPS = 1000
-HELP = """Say of each workload what the next step toward arm64 nodes is.
+HELP = """Show the next step toward arm64 nodes for each workload.
 
-ready: all its images have arm64, and it lacks the toleration. blocked: by an image (another tag that has arm64 is
-looked for) or by its own nodeSelector or affinity. already there: nothing is to be done. unknown: an image or a rule
-can't be read. Looks at manifests (files, folders, - for standard input), or else at the live cluster of the
-kubeconfig, with what was injected into its pods. DaemonSets in kube-system are left to `audit daemonsets`.
+\b
+States:
+  ready          all its images have arm64; add the toleration
+  blocked        by an image without arm64 (other tags are looked up), or by its nodeSelector or affinity
+  already there  it can run on arm64 nodes
+  unknown        an image or a scheduling rule can't be read
+
+Reads manifests (files, folders, - for standard input), or else the live cluster of the kubeconfig, including containers
+injected into its pods. DaemonSets in kube-system are left to `multiarch audit daemonsets`.
 
 \b
 Examples:
   multiarch audit workloads -n shop --group-by team          one namespace, by the workloads' label team
-  multiarch audit workloads --patch build/arm64              kubectl's patches for what is ready
+  multiarch audit workloads --patch build/arm64              kubectl patches for ready workloads
   helm template shop ./chart | multiarch audit workloads - --fail-on blocked
   multiarch audit workloads examples/pods.yaml --explain
   multiarch audit workloads deploy/ --patch arm64 --patch-format kustomize
 
-Exit code: 0, or 1 where --fail-on finds something."""
-
-
-class Format(StrEnum):
-    """The shapes an audit of workloads can have."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-
-
-class PatchFormat(StrEnum):
-    """What ``--patch`` writes."""
-
-    STRATEGIC_MERGE = "strategic-merge"
-    KUSTOMIZE = "kustomize"
+Exit code: 0; 1 if --fail-on finds something; 2 for invalid input; 3 if the cluster can't be reached."""
 
 
 class FailOn(StrEnum):
-    """The states that can make the command fail."""
+    """What ``--fail-on`` can find."""
 
     BLOCKED = "blocked"
     UNKNOWN = "unknown"
 
 
+@with_groups
 def workloads(
-    paths: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE|FOLDER|-]...", help="Manifests, YAML or JSON; - is stdin.")
-    ] = None,
+    paths: ManifestsArgument = None,
     *,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
-    namespace: NamespacesOption = None,
-    selector: SelectorOption = None,
-    taint: Annotated[
-        str | None,
-        typer.Option(metavar="KEY=VALUE:EFFECT", help="The taint of arm64 nodes, if not the project's default."),
-    ] = None,
-    stack: Annotated[str | None, typer.Option(help="Take the taint from this stack.")] = None,
+    cluster: ClusterOptions,
+    taints: TaintOptions,
     tag_lookups: Annotated[
         int,
         typer.Option(
@@ -95,104 +74,72 @@ def workloads(
             metavar="N",
             min=0,
             max=_MOST_LOOK_UPS,
-            help="Of an image without arm64, look at so many other tags; 0 lists none.",
+            help="Tags to look up per image without arm64; 0: none.",
         ),
     ] = _LOOK_UPS,
     patch: Annotated[
-        Path | None, typer.Option("--patch", metavar="DIR", help="Write a patch for each workload that is ready.")
+        Path | None, typer.Option("--patch", metavar="DIR", help="Write a patch for each ready workload.")
     ] = None,
     patch_format: Annotated[
-        PatchFormat, typer.Option("--patch-format", help="kubectl's patches, or a kustomize Component of them.")
-    ] = PatchFormat.STRATEGIC_MERGE,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the patches that an earlier run wrote into DIR.")
-    ] = False,
+        Literal["strategic-merge", "kustomize"],
+        typer.Option("--patch-format", help="Patches for kubectl, or a kustomize Component."),
+    ] = "strategic-merge",
+    force: Annotated[bool, typer.Option("--force", help="Replace patches in DIR that an earlier run wrote.")] = False,
     fail_on: Annotated[
-        list[FailOn] | None, typer.Option(help="Exit with 1 if a workload is in this state; may be repeated.")
+        list[FailOn] | None,
+        typer.Option(help="Exit with 1 if a workload is in this state; may be repeated."),
     ] = None,
     group_by: GroupByOption = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say each workload's case at length, on stderr.")] = False,
-    output: Annotated[Format, typer.Option("--output", "-o", help="How the result looks on stdout.")] = Format.TABLE,
-    insecure_registry: registries.InsecureOption = None,
-    ca_file: registries.CaFileOption = None,
-    hosts_dir: registries.HostsDirOption = None,
-    docker_config: registries.DockerConfigOption = None,
-    no_cache: registries.NoCacheOption = False,
-    timeout: registries.TimeoutOption = registries.DEFAULT_TIMEOUT,
+    explain: ExplainOption = False,
+    output: Annotated[Format, output_option("records")] = Format.TABLE,
+    registries: RegistryOptions,
 ) -> None:
-    """Judge workloads as :data:`HELP` says."""
-    from multiarch.cli.audit import patches, workload_formats
+    """Audit workloads, as :data:`HELP` says."""
+    from multiarch.cli.audit import patches
     from multiarch.cli.audit.next_command import Commands
-    from multiarch.kubernetes.access import ClusterAccess
+    from multiarch.cli.audit.workload_report import workload_report
 
-    given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
-    sources = Sources(
-        tuple(paths or ()), ClusterAccess(kubeconfig, context), tuple(namespace) if namespace else None, selector or ""
-    )
-    sources.check(given, lists=False)
-    label = group_label(group_by)
+    sources.check(paths or (), cluster)
     if patch is not None:
         patches.check_target(patch, force=force)
     elif force:
-        raise MultiarchError("--force is about --patch DIR.", hint="Give --patch too.")
-    options = registries.options(
-        insecure_registry, ca_file, hosts_dir, docker_config, no_cache=no_cache, timeout=timeout
-    )
-    tolerated = _taint(taint, stack)
+        raise MultiarchError("--force needs --patch DIR.")
+    taint = taints.arm64()
     with few_collections():
-        subjects, credentials = _subjects(sources, tolerated)
-        audit = registries.waited(_audited(options, subjects, tolerated, credentials, tag_lookups))
-    commands = Commands(sources, tolerated)
-    workload_formats.show(audit, output, commands, group_by=label)
+        subjects, credentials = _subjects(paths or (), cluster, taint)
+        audit = ask(registries, partial(_audited, subjects, taint, tag_lookups), credentials=credentials)
+    commands = Commands(bool(paths), cluster.access, taint)
+    show(workload_report(audit, commands, group_by or ""), output)
     if patch is not None:
-        written = patches.write(patch, audit, kustomize=patch_format is PatchFormat.KUSTOMIZE, force=force)
+        written = patches.write(patch, audit, kustomize=patch_format == "kustomize", force=force)
         say(f"Wrote patches for {counted(written, 'workload')} into {patch}.")
     _summarise(audit, commands, explain=explain)
     if any(audit.has(state) for state in fail_on or ()):
         raise typer.Exit(1)
 
 
-def _taint(written: str | None, stack: str | None) -> Taint | None:
-    """The taint of arm64 nodes, ``None`` for a stack's that have none."""
-    from multiarch.cli import stack_files
-    from multiarch.facts.taints import parse_taint
-
-    if written and stack:
-        raise MultiarchError("--taint and --stack exclude each other.", hint="Both say which taint it is.")
-    if written:
-        return parse_taint(written)
-    if stack:
-        return stack_files.planned(stack_files.file(stack))[1].arm64_taint
-    from multiarch.stack.schema.stack import StackWords
-
-    return parse_taint(str(StackWords.model_fields["arm64_taint"].default))
-
-
-def _subjects(sources: Sources, taint: Taint | None) -> tuple[list[Subject], Credentials | None]:
-    """What is to be judged, and the credentials that the cluster has for its images."""
+def _subjects(
+    paths: Sequence[str], options: ClusterOptions, taint: Taint | None
+) -> tuple[list[Subject], Credentials | None]:
+    """The workloads, and the cluster's credentials for their images."""
     from multiarch.audit.subjects import gather
     from multiarch.kubernetes.cluster import open_cluster
 
-    if sources.paths:
-        objects, lines = manifest_objects(sources.paths)
+    if paths:
+        objects, lines = sources.manifest_objects(paths)
         return gather(objects, taint, lines), None
-    with open_cluster(sources.access) as cluster:
-        subjects = gather(cluster_objects(cluster, sources.namespaces, sources.selector), taint)
-        return subjects, pull_secrets(cluster, [use for each in subjects for use in each.uses])
+    with open_cluster(options.access) as cluster:
+        subjects = gather(sources.cluster_objects(cluster, options), taint)
+        return subjects, sources.pull_secrets(cluster, [use for each in subjects for use in each.uses])
 
 
 async def _audited(
-    options: registries.RegistryOptions,
-    subjects: Sequence[Subject],
-    taint: Taint | None,
-    credentials: Credentials | None,
-    look_ups: int,
+    subjects: Sequence[Subject], taint: Taint | None, look_ups: int, registry: Registry
 ) -> WorkloadAudit:
     from multiarch.audit.workloads import audit_workloads
 
-    with progress("looking images up") as step:
-        async with registries.connected(options, more_credentials=credentials) as registry:
-            return await audit_workloads(registry, subjects, taint, look_ups=look_ups, looked_up=step)
+    with progress("reading images") as step:
+        return await audit_workloads(registry, subjects, taint, look_ups=look_ups, looked_up=step)
 
 
 def _summarise(audit: WorkloadAudit, commands: Commands, *, explain: bool) -> None:
@@ -211,9 +158,9 @@ def _summarise(audit: WorkloadAudit, commands: Commands, *, explain: bool) -> No
                 say(f"  {commands.of(row) or f'no patch: {row.patch.why}'}")
     if audit.left_out:
         left = counted(audit.left_out, "DaemonSet")
-        say(f"note: {left} of {SYSTEM_NAMESPACE} left to `multiarch audit daemonsets`.")
+        say(f"note: {left} in {SYSTEM_NAMESPACE} left to `multiarch audit daemonsets`.")
     if audit.taint is None:
-        say("note: arm64 nodes have no taint: there is nothing to tolerate.")
+        say("note: the stack's arm64 nodes have no taint, so no toleration is needed.")
     parts = ", ".join(f"{audit.count(state)} {state}" for state in WorkloadState)
     say(f"{counted(len(audit.rows), 'workload')}: {parts}.")
     total, fit = audit.pods(*WorkloadState), audit.pods(WorkloadState.READY, WorkloadState.THERE)

@@ -1,4 +1,4 @@
-"""``multiarch image``: what one image has, and whether it is what it says."""
+"""``multiarch image``: the platforms of one image, and whether its binaries match them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ import typer
 from multiarch.cli.image import inspect, verify
 
 commands = typer.Typer(
-    help="Look into one image: its platforms, and whether its binaries are theirs.", no_args_is_help=True
+    name="image", help="Inspect one image: its platforms, and whether its binaries match.", no_args_is_help=True
 )
 commands.command("inspect", help=inspect.HELP, no_args_is_help=True)(inspect.inspect)
 commands.command("verify", help=verify.HELP, no_args_is_help=True)(verify.verify)
-
-
-@commands.callback()
-def _group() -> None:
-    """Look into one image: its platforms, and whether its binaries are theirs."""

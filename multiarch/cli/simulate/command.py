@@ -1,25 +1,46 @@
-"""``multiarch simulate``: which nodes a set of pods would get, and why, before anything is paid for."""
+"""``multiarch simulate``: which nodes a set of pods would get, and why."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from multiarch.cli import stack_files
-from multiarch.cli.kubernetes import ContextOption, KubeconfigOption, NamespacesOption, SelectorOption, cluster_options
-from multiarch.cli.output import Output, OutputOption, counted, print_json, print_table, say
+from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats.report import Block, Items, Report, Table
+from multiarch.cli.options import stacks, with_groups
+from multiarch.cli.options.cluster import ClusterOptions
+from multiarch.cli.options.stacks import StackArgument
+from multiarch.cli.terminal import counted, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from multiarch.simulate.model import GroupOutcome, Simulation, WorkloadOutcome
 
 _GATED = "with a scheduling gate"
+HELP = """Show which nodes pods would get, and why, before any node is created.
+
+The pods come from manifests or from a live cluster:
+
+--pods FILE reads manifests that kubectl applies or prints: Deployments, Jobs, bare pods and everything else that
+creates pods. DaemonSets among them take their share of every node.
+
+--pending reads the pods without a node, the DaemonSets and the nodes of the cluster of --kubeconfig and --context.
+Nothing is written to the cluster.
+
+\b
+Examples:
+  multiarch simulate payments-prod --pods examples/pods.yaml
+  helm template shop ./chart | multiarch simulate checkout-dev --pods - --output json
+  multiarch simulate checkout-dev --pending --context production
+
+Exit code: 0; 1 if a pod gets no node; 2 for invalid input; 3 if the cluster can't be reached."""
 
 
+@with_groups
 def simulate(
-    stack: Annotated[str, typer.Argument(metavar="STACK|FILE", help="A stack's name or file.")],
+    stack: StackArgument,
     *,
     pods: Annotated[
         list[str] | None,
@@ -27,88 +48,64 @@ def simulate(
             "--pods", metavar="FILE", help="Manifests of pods: a YAML or JSON file, a folder, or -. May be repeated."
         ),
     ] = None,
-    pending: Annotated[
-        bool, typer.Option("--pending", help="The pods that wait for a node in a live cluster.")
-    ] = False,
-    kubeconfig: KubeconfigOption = None,
-    context: ContextOption = None,
-    namespace: NamespacesOption = None,
-    selector: SelectorOption = None,
-    output: OutputOption = Output.TABLE,
+    pending: Annotated[bool, typer.Option("--pending", help="The pods without a node in a live cluster.")] = False,
+    cluster: ClusterOptions,
+    output: OutputOption = Format.TABLE,
 ) -> None:
-    """Say which nodes pods would get and why; exit with 1 when some get none.
-
-    Give the pods one of two ways.
-
-    --pods FILE: manifests are what kubectl applies or prints: Deployments, Jobs, bare pods and all others that make
-    pods. DaemonSets among them take their part of every node.
-
-    --pending: reads pods without a node from the cluster of --kubeconfig and --context, and its DaemonSets and nodes.
-    Nothing is written there.
-    """
+    """Simulate, as :data:`HELP` says."""
     from dataclasses import replace
 
     from multiarch.cli.simulate import source
-    from multiarch.kubernetes.access import ClusterAccess
     from multiarch.simulate.simulation import simulate as run
 
-    given = cluster_options(kubeconfig=kubeconfig, context=context, namespace=namespace, selector=selector)
-    source.only_one(pods or [], pending=pending, cluster_options=given)
-    plan = stack_files.planned(stack_files.file(stack))[1]
-    if pods:
-        asked = source.from_manifests(plan, pods)
-    else:
-        access = ClusterAccess(kubeconfig, context)
-        asked = source.from_cluster(plan, access, namespaces=namespace or None, selector=selector or "")
+    source.check(pods or [], cluster.given, pending=pending)
+    plan = stacks.plan_of(stack)
+    asked = source.from_manifests(plan, pods) if pods else source.from_cluster(plan, cluster)
     result = run(plan.autoscaling, plan.node_groups, asked.context, asked.pods)
     if asked.gated:
         result = replace(result, left_out=(*result.left_out, (_GATED, asked.gated)))
-    if output is Output.JSON:
-        print_json("simulation", _as_json(plan.stack, result, asked.without_pods))
-    else:
-        _show(plan.stack, result, asked.without_pods)
+    report = Report(
+        "simulation",
+        data=partial(_data, plan.stack, result, asked.without_pods),
+        blocks=partial(_blocks, plan.stack, result, asked.without_pods),
+    )
+    show(report, output)
     if result.unplaced:
+        say(f"{counted(result.unplaced, 'pod')} got no node.")
         raise typer.Exit(1)
 
 
-def _show(stack: str, result: Simulation, without_pods: Sequence[tuple[str, int]]) -> None:
-    from multiarch.cli.simulate.source import without_pods_in_words
+def _blocks(stack: str, result: Simulation, without_pods: Sequence[tuple[str, int]]) -> Iterator[Block]:
+    from multiarch.cli.simulate.source import describe_without_pods
 
     total = sum(workload.pods for workload in result.workloads)
     new = sum(group.new for group in result.groups)
     there = sum(group.existing for group in result.groups)
-    typer.echo(
+    yield (
         f"{stack}, {result.autoscaler}: {counted(total, 'pod')}, {total - result.unplaced} placed; "
-        f"{counted(new, 'new node')} beside {there} that are there"
+        f"{counted(new, 'new node')}, {there} existing"
     )
-    for count, which in ((count, which) for which, count in result.left_out):
-        typer.echo(f"left out: {counted(count, 'pod')} {which}")
+    for which, count in result.left_out:
+        yield f"left out: {counted(count, 'pod')} {which}"
     if without_pods:
-        typer.echo(without_pods_in_words(without_pods))
+        yield describe_without_pods(without_pods)
     for workload in result.workloads:
-        _show_workload(workload)
-    typer.echo("\nNodes")
-    columns = ("GROUP", "WHAT", "THERE", "NEW", "PODS", "NEW NODES")
-    print_table(columns, [_group_row(group) for group in result.groups])
+        yield _workload_table(workload)
+        yield from (f"not modelled: {note}" for note in workload.notes)
+    columns = ("group", "kind", "existing", "new", "pods", "new nodes")
+    yield Table(columns, [_group_row(group) for group in result.groups], "Nodes")
     # In a table of its own: together they would be wider than most terminals.
     if used := [_use_row(group) for group in result.groups if group.cpu_allocatable]:
-        typer.echo("\nCPU and memory")
-        print_table(("GROUP", "CPU ASKED/GIVEN", "WASTE", "MEMORY ASKED/GIVEN", "WASTE"), used)
-    typer.echo("\nNot modelled, or assumed")
-    for note in result.notes:
-        typer.echo(f"- {note}")
-    if result.unplaced:
-        say(f"{counted(result.unplaced, 'pod')} got no node.")
+        yield Table(("group", "CPU used/total", "waste", "memory used/total", "waste"), used, "CPU and memory")
+    yield Items("Not modelled, or assumed", result.notes)
 
 
-def _show_workload(workload: WorkloadOutcome) -> None:
-    typer.echo(f"\n{workload.namespace} {workload.name}: {counted(workload.pods, 'pod')}{_unplaced(workload)}")
+def _workload_table(workload: WorkloadOutcome) -> Table:
     rows = [
         (str(answer.rank or ""), answer.group, str(answer.pods or ""), answer.reason) for answer in workload.answers
     ]
-    print_table(("TRY", "GROUP", "PODS", "WHY NOT, OR NO MORE"), rows)
-    for note in workload.notes:
-        typer.echo(f"not modelled: {note}")
+    title = f"{workload.namespace} {workload.name}: {counted(workload.pods, 'pod')}{_unplaced(workload)}"
+    return Table(("try", "group", "pods", "reason"), rows, title)
 
 
 def _unplaced(workload: WorkloadOutcome) -> str:
@@ -144,7 +141,7 @@ def _part(waste: int, whole: int) -> str:
     return f"{100 * waste / whole:.0f}%" if whole else ""
 
 
-def _as_json(stack: str, result: Simulation, without_pods: Sequence[tuple[str, int]]) -> dict[str, object]:
+def _data(stack: str, result: Simulation, without_pods: Sequence[tuple[str, int]]) -> dict[str, object]:
     return {
         "stack": stack,
         "autoscaler": result.autoscaler,
@@ -152,13 +149,13 @@ def _as_json(stack: str, result: Simulation, without_pods: Sequence[tuple[str, i
         "unplaced": result.unplaced,
         "leftOut": [{"why": which, "pods": count} for which, count in result.left_out],
         "withoutPods": [{"kind": kind, "objects": count} for kind, count in without_pods],
-        "workloads": [_workload_as_json(workload) for workload in result.workloads],
-        "groups": [_group_as_json(group) for group in result.groups],
+        "workloads": [_workload_data(workload) for workload in result.workloads],
+        "groups": [_group_data(group) for group in result.groups],
         "notes": list(result.notes),
     }
 
 
-def _workload_as_json(workload: WorkloadOutcome) -> dict[str, object]:
+def _workload_data(workload: WorkloadOutcome) -> dict[str, object]:
     return {
         "name": workload.name,
         "namespace": workload.namespace,
@@ -181,7 +178,7 @@ def _workload_as_json(workload: WorkloadOutcome) -> dict[str, object]:
     }
 
 
-def _group_as_json(group: GroupOutcome) -> dict[str, object]:
+def _group_data(group: GroupOutcome) -> dict[str, object]:
     return {
         "name": group.name,
         "kind": group.kind,
@@ -203,3 +200,8 @@ def _group_as_json(group: GroupOutcome) -> dict[str, object]:
             "waste": group.memory_waste,
         },
     }
+
+
+commands = typer.Typer()
+"""The command itself: there is nothing below it."""
+commands.command("simulate", help=HELP)(simulate)

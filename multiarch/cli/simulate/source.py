@@ -1,4 +1,4 @@
-"""Where the pods of ``multiarch simulate`` come from: manifests, or a live cluster."""
+"""The pods of ``multiarch simulate``, from manifests or from a live cluster."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from multiarch.cli.output import counted
+from multiarch.cli.terminal import counted
 from multiarch.errors import MultiarchError
 
-_MAKE_PODS = (
-    "--pods takes what kubectl applies or prints: Deployments, StatefulSets, Jobs, CronJobs, bare pods, and all else "
-    "that makes pods."
-)
+_CREATE_PODS = "--pods takes objects that create pods: Deployments, StatefulSets, Jobs, CronJobs, bare pods and others."
 
 if TYPE_CHECKING:
-    from multiarch.kubernetes.access import ClusterAccess
+    from multiarch.cli.options.cluster import ClusterOptions
     from multiarch.kubernetes.source import LoadedObject
     from multiarch.scheduling.pods import Pod
     from multiarch.simulate.live import Live
@@ -24,10 +21,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Pods to place, and what is around them. ``gated`` counts pods that nobody looks for a node for yet.
+class Input:
+    """Pods to place, and the zones and nodes around them. ``gated`` counts pods that wait for a scheduling gate.
 
-    ``without_pods`` counts objects by kind that make no pods.
+    ``without_pods`` counts objects by kind that create no pods.
     """
 
     pods: tuple[Pod, ...]
@@ -36,11 +33,10 @@ class Asked:
     without_pods: tuple[tuple[str, int], ...] = ()
 
 
-def from_manifests(plan: Plan, files: Sequence[str]) -> Asked:
-    """Pods of manifests, on a stack as its file has it.
+def from_manifests(plan: Plan, files: Sequence[str]) -> Input:
+    """Pods of manifests, on the nodes of a stack's plan.
 
-    Raises MultiarchError, naming file, document and line, and where there is no pod in any of them: that all pods have
-    a node would say nothing then.
+    Raises MultiarchError, naming file, document and line; also if there is no pod in any of the files.
     """
     from multiarch.kubernetes.manifests import read_manifests
     from multiarch.scheduling.pods import kinds_without_pods
@@ -50,40 +46,40 @@ def from_manifests(plan: Plan, files: Sequence[str]) -> Asked:
     without_pods = kinds_without_pods(each.value for each in found)
     if all(pod.per_node for pod in pods):
         raise _no_pod(files, without_pods, daemon_sets=len(pods))
-    return Asked(pods, simulation_context(plan), without_pods=without_pods)
+    return Input(pods, simulation_context(plan), without_pods=without_pods)
 
 
 def _no_pod(files: Sequence[str], without_pods: Sequence[tuple[str, int]], *, daemon_sets: int) -> MultiarchError:
     names = ", ".join("standard input" if name == "-" else name for name in files)
-    there = [without_pods_in_words(without_pods)] if without_pods else []
+    there = [describe_without_pods(without_pods)] if without_pods else []
     if daemon_sets:
-        there.append(f"{counted(daemon_sets, 'DaemonSet')}, whose pods come to nodes and get none made")
+        there.append(f"{counted(daemon_sets, 'DaemonSet')}, and no node is created for a DaemonSet")
     if not there:
-        hint = f"Nothing was read: did the command before the pipe fail? {_MAKE_PODS}" if "-" in files else _MAKE_PODS
-        return MultiarchError(f"{names}: there is no object, so no pod to simulate.", hint=hint)
-    return MultiarchError(f"{names}: there is no pod to simulate: {'; '.join(there)}.", hint=_MAKE_PODS)
+        hint = f"Did the command before the pipe fail? {_CREATE_PODS}" if "-" in files else _CREATE_PODS
+        return MultiarchError(f"{names}: no objects found, so no pods to simulate.", hint=hint)
+    return MultiarchError(f"{names}: no pods to simulate: {'; '.join(there)}.", hint=_CREATE_PODS)
 
 
-def without_pods_in_words(kinds: Sequence[tuple[str, int]]) -> str:
-    """``3 objects make no pods: ConfigMap 2, Service 1``."""
+def describe_without_pods(kinds: Sequence[tuple[str, int]]) -> str:
+    """``3 objects create no pods: ConfigMap 2, Service 1``."""
     total = sum(count for _, count in kinds)
-    make = "makes" if total == 1 else "make"
-    return f"{counted(total, 'object')} {make} no pods: {', '.join(f'{kind} {count}' for kind, count in kinds)}"
+    create = "creates" if total == 1 else "create"
+    return f"{counted(total, 'object')} {create} no pods: {', '.join(f'{kind} {count}' for kind, count in kinds)}"
 
 
-def from_cluster(plan: Plan, access: ClusterAccess, *, namespaces: Sequence[str] | None, selector: str) -> Asked:
-    """Pods that wait in a cluster, on the nodes that it has. Raises MultiarchError and OutsideError."""
+def from_cluster(plan: Plan, options: ClusterOptions) -> Input:
+    """The pending pods of a cluster, on the nodes that it has. Raises MultiarchError and OutsideError."""
     from multiarch.kubernetes.cluster import open_cluster
     from multiarch.kubernetes.pending import count_nodes, read_pending
     from multiarch.simulate.live import Live
 
-    with open_cluster(access) as cluster:
-        pending = read_pending(cluster, namespaces=namespaces, selector=selector)
+    with open_cluster(options.access) as cluster:
+        pending = read_pending(cluster, namespaces=options.namespace or None, selector=options.selector)
     karpenter = plan.autoscaling.karpenter
     pools = [] if karpenter is None else [pool.name for pool in karpenter.pools if pool.instance_types]
     nodes = count_nodes(pending.nodes, plan.node_groups, pools)
     live = Live(nodes=nodes.by_group, others=nodes.others)
-    return Asked(
+    return Input(
         pods=_pods([*pending.pods, *pending.daemon_sets]),
         context=simulation_context(plan, seen=nodes.zones, live=live),
         gated=len(pending.gated),
@@ -91,7 +87,7 @@ def from_cluster(plan: Plan, access: ClusterAccess, *, namespaces: Sequence[str]
 
 
 def simulation_context(plan: Plan, *, seen: tuple[str, ...] = (), live: Live | None = None) -> SimulationContext:
-    """The zones of a stack's network, as far as they are known; ``seen`` are those that a cluster's nodes are in."""
+    """The zones of a stack's network, or assumed ones. ``seen`` are the zones of a cluster's nodes."""
     from multiarch.simulate.simulation import SimulationContext
     from multiarch.stack.model import ExistingNetwork
 
@@ -121,12 +117,12 @@ def _pods(found: list[LoadedObject]) -> tuple[Pod, ...]:
         raise placed(error, found) from error
 
 
-def only_one(pods: Sequence[str], *, pending: bool, cluster_options: Sequence[str]) -> None:
-    """Refuse anything but one source of pods. Raises MultiarchError that says both."""
-    both = "--pods FILE takes manifests, --pending takes the pods that wait in a live cluster."
+def check(pods: Sequence[str], cluster_options: str, *, pending: bool) -> None:
+    """Raise MultiarchError unless exactly one source of pods is given."""
+    both = "--pods FILE reads manifests, --pending reads the pods without a node in a live cluster."
     if pods and pending:
         raise MultiarchError("--pods and --pending exclude each other.", hint=both)
     if not pods and not pending:
-        raise MultiarchError("It is not said which pods to simulate.", hint=both)
+        raise MultiarchError("No pods are given.", hint=both)
     if pods and cluster_options:
-        raise MultiarchError(f"{', '.join(cluster_options)} goes with --pending, not with --pods.", hint=both)
+        raise MultiarchError(f"{cluster_options} can't be combined with --pods.", hint=both)

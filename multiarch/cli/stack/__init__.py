@@ -1,1 +1,1 @@
-"""``multiarch stack``: from a stack file to what it means."""
+"""``multiarch stack``: commands about stack files."""

@@ -1,76 +1,85 @@
-"""``multiarch stack explain``: every derived value, and the rule it came from."""
+"""``multiarch stack explain``: every derived value, and the rule it comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
-import typer
-
-from multiarch.cli import stack_files
-from multiarch.cli.output import Output, OutputOption, as_json, print_json, print_table, show_problems
+from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats.report import Block, Report, Table, problem_data
+from multiarch.cli.options import stacks
+from multiarch.cli.options.stacks import StackArgument
+from multiarch.cli.terminal import show_problems
 
 if TYPE_CHECKING:
+    from multiarch.nodes.model import Derived
     from multiarch.stack.load import Stack
     from multiarch.stack.model import Plan
 
+HELP = """Show every value derived from a stack file, and the file and line or the rule it comes from.
 
-def explain(
-    stack: Annotated[str, typer.Argument(metavar="STACK|FILE", help="A stack's name or file.")],
-    *,
-    output: OutputOption = Output.TABLE,
-) -> None:
-    """Say what follows from a stack file: per node group each derived value, and which rule it came from."""
+\b
+Examples:
+  multiarch stack explain checkout-dev
+  multiarch stack explain checkout-dev --output json
+
+Exit code: 0; 2 if the stack is invalid."""
+
+
+def explain(stack: StackArgument, *, output: OutputOption = Format.TABLE) -> None:
+    """Explain a stack, as :data:`HELP` says."""
+    loaded, plan = stacks.planned(stacks.file(stack))
+    show(Report("stack-explanation", data=partial(_data, loaded, plan), blocks=partial(_blocks, loaded, plan)), output)
+    if output is not Format.JSON:
+        show_problems(plan.warnings)
+
+
+def _data(stack: Stack, plan: Plan) -> dict[str, object]:
+    return {
+        "stack": plan.stack,
+        "cluster": [{"key": key, "value": value, "rule": rule} for key, value, rule in _cluster(stack, plan)],
+        "nodeGroups": [
+            {"name": group.name, "key": group.key, "derived": _rows_data(group.derived)} for group in plan.node_groups
+        ],
+        "autoscaling": _rows_data(plan.autoscaling.derived),
+        "warnings": [problem_data(warning) for warning in plan.warnings],
+    }
+
+
+def _rows_data(rows: Iterable[Derived]) -> list[dict[str, object]]:
+    return [{"key": row.key, "value": row.value, "rule": row.rule} for row in rows]
+
+
+def _blocks(stack: Stack, plan: Plan) -> Iterator[Block]:
     from multiarch.stack.load import STACKS_FOLDER
 
-    loaded, plan = stack_files.planned(stack_files.file(stack))
-    cluster = list(_cluster(loaded, plan))
-    if output is Output.JSON:
-        groups = [
-            {
-                "name": group.name,
-                "key": group.key,
-                "derived": [{"key": row.key, "value": row.value, "rule": row.rule} for row in group.derived],
-            }
-            for group in plan.node_groups
-        ]
-        warnings = [as_json(warning) for warning in plan.warnings]
-        values = [{"key": key, "value": value, "rule": rule} for key, value, rule in cluster]
-        content = {
-            "stack": plan.stack,
-            "cluster": values,
-            "nodeGroups": groups,
-            "autoscaling": [{"key": row.key, "value": row.value, "rule": row.rule} for row in plan.autoscaling.derived],
-            "warnings": warnings,
-        }
-        print_json("stack-explanation", content)
-        return
-    typer.echo(plan.stack)
+    yield plan.stack
     # The folder is the same for all; without it a line of 80 columns has room for the values.
-    rows = [(key, value, origin.removeprefix(f"{STACKS_FOLDER}/")) for key, value, origin in cluster]
-    print_table(("KEY", "VALUE", "WHERE FROM"), rows)
+    rows = [(key, value, origin.removeprefix(f"{STACKS_FOLDER}/")) for key, value, origin in _cluster(stack, plan)]
+    yield Table(("key", "value", "from"), rows)
     for group in plan.node_groups:
-        typer.echo(f"\n{group.key}: {group.name}")
-        print_table(("KEY", "VALUE", "RULE"), [(row.key, row.value, row.rule) for row in group.derived])
+        yield _derived(f"{group.key}: {group.name}", group.derived)
     if plan.autoscaling.derived:
-        typer.echo(f"\nautoscaling: {plan.autoscaling.use}")
-        rows = [(row.key, row.value, row.rule) for row in plan.autoscaling.derived]
-        print_table(("KEY", "VALUE", "RULE"), rows)
-    show_problems(plan.warnings)
+        yield _derived(f"autoscaling: {plan.autoscaling.use}", plan.autoscaling.derived)
+
+
+def _derived(title: str, rows: Iterable[Derived]) -> Table:
+    return Table(("key", "value", "rule"), [(row.key, row.value, row.rule) for row in rows], title)
 
 
 def _cluster(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Key, value and origin of what holds for the whole stack."""
+    """Key, value and origin of the values of the whole stack."""
     cluster, session = plan.cluster, plan.session
     yield "clusterName", cluster.name, _origin(stack, ("clusterName",), "the stack's name")
-    yield "region", plan.region or "unknown", _origin(stack, ("aws:region",), "the environment's, when Pulumi runs")
+    yield "region", plan.region or "unknown", _origin(stack, ("aws:region",), "the environment, when Pulumi runs")
     yield "kubernetesVersion", cluster.version, _origin(stack, ("kubernetesVersion",))
     yield from _network(stack, plan)
     yield "network.serviceCidr", cluster.service_cidr, _origin(stack, ("network", "serviceCidr"))
     reachable = [f"public from {', '.join(cluster.public_cidrs)}"] if cluster.endpoint_public else []
     reachable += ["private"] if cluster.endpoint_private else []
     yield "apiEndpoint", " and ".join(reachable), _origin(stack, ("apiEndpoint",))
-    key = cluster.kms_key_arn or "a key of the stack's own"
+    key = cluster.kms_key_arn or "a key created for the stack"
     yield "secretsEncryption", key if cluster.encrypt_secrets else "off", _origin(stack, ("secretsEncryption",))
     logs = f"{', '.join(cluster.log_types) or 'none'} for {cluster.log_retention_days} days"
     yield "logging", logs, _origin(stack, ("logging",))
@@ -83,11 +92,15 @@ def _cluster(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
     yield (
         "storageClass",
         "on" if plan.storage_class else "off",
-        _origin(stack, ("storageClass",), "addons.ebsCsi is on, and the API reachable"),
+        _origin(stack, ("storageClass",), "addons.ebsCsi is on and the API is reachable"),
     )
     yield "autoscaling.use", plan.autoscaling.use, _origin(stack, ("autoscaling", "use"))
-    yield "session", f"idle for {session.idle_timeout_minutes} minutes at most", _origin(stack, ("session",))
-    yield "tags", ", ".join(f"{key}={value}" for key, value in plan.tags), "the stack's words and tags"
+    yield "session", f"closed after {session.idle_timeout_minutes} idle minutes", _origin(stack, ("session",))
+    yield (
+        "tags",
+        ", ".join(f"{key}={value}" for key, value in plan.tags),
+        "from team, environment, owner, costCenter and tags",
+    )
 
 
 def _network(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
@@ -103,12 +116,12 @@ def _network(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
     yield "network.cidr", network.cidr, _origin(stack, ("network", "cidr"))
     yield "network.zones", zones, _origin(stack, ("network", "zones"))
     subnets = ", ".join(f"{subnet.name} {subnet.cidr}" for subnet in network.subnets)
-    yield "subnets", subnets, "cut from network.cidr by the number of zones"
+    yield "subnets", subnets, "network.cidr divided by the number of zones"
     yield "network.nat", network.nat, _origin(stack, ("network", "nat"))
     yield "network.endpoints", ", ".join(network.endpoints) or "none", _origin(stack, ("network", "endpoints"))
 
 
 def _origin(stack: Stack, path: tuple[str, ...], default: str = "the default") -> str:
-    """Where a value was written, or what it follows from."""
+    """File and line of a value, or what it is derived from."""
     place = stack.origin.places.get(path)
     return default if place is None else f"{place.file}:{place.line}"

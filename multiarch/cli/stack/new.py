@@ -8,28 +8,36 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.output import say
+from multiarch.cli.terminal import say
 from multiarch.errors import MultiarchError
 
 _DEFAULT_REGION = "eu-west-1"
+HELP = """Write config/stacks/Pulumi.TEAM-ENV.yaml: a valid, commented stack with an amd64 and an arm64 node group.
+
+\b
+Examples:
+  multiarch stack new --team search --env dev
+  multiarch stack new --team search --env prod --owner search@example.com --public-cidr 198.51.100.7/32
+
+Exit code: 0; 2 if the file exists or an option is invalid."""
 
 
 def new(
     *,
-    team: Annotated[str, typer.Option(help="The team; the first part of the stack's name.")],
-    env: Annotated[str, typer.Option(help="The environment, such as dev or prod; the second part.")],
+    team: Annotated[str, typer.Option(help="The team, the first part of the stack's name.")],
+    env: Annotated[str, typer.Option(help="The environment, the second part: dev, prod.")],
     region: Annotated[str, typer.Option(help="The AWS region.")] = _DEFAULT_REGION,
     owner: Annotated[
-        str | None, typer.Option(help="Whom to ask: a mail address or a group. Default: the team.")
+        str | None, typer.Option(help="The contact: a mail address or a group. Default: the team.")
     ] = None,
-    cost_center: Annotated[str | None, typer.Option(help="Who pays. Default: the team.")] = None,
+    cost_center: Annotated[str | None, typer.Option(help="The cost center. Default: the team.")] = None,
     public_cidr: Annotated[
         list[str] | None,
-        typer.Option(help="Open the Kubernetes API to this range, such as your own address; may be repeated."),
+        typer.Option(help="Allow this range to reach the Kubernetes API; may be repeated."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write config/stacks/Pulumi.TEAM-ENV.yaml: commented, valid as written, one amd64 and one arm64 node group."""
+    """Write a stack file, as :data:`HELP` says."""
     from multiarch.cli.files import write_atomically
     from multiarch.stack.load import STACKS_FOLDER, name_fault, project_root, region_fault
     from multiarch.stack.yaml_source import shown
@@ -43,7 +51,7 @@ def new(
             raise MultiarchError(f"{option} {value}: {fault}")
     path = project_root(Path.cwd()) / STACKS_FOLDER / f"Pulumi.{team}-{env}.yaml"
     if path.exists() and not force:
-        raise MultiarchError(f"{shown(path)} is there already.", hint="--force replaces it.")
+        raise MultiarchError(f"{shown(path)} already exists.", hint="--force replaces it.")
     write_atomically(
         path,
         stack_text(
@@ -51,12 +59,12 @@ def new(
         ),
     )
     typer.echo(shown(path))
-    say(f"Next: look through it, then `multiarch stack check {team}-{env}` and `multiarch stack render {team}-{env}`.")
-    say(f"Before the first deployment `multiarch stack pin {team}-{env}` writes the image releases and versions down.")
+    say(f"Next: edit it, then run `multiarch stack check {team}-{env}` and `multiarch stack render {team}-{env}`.")
+    say(f"Before the first deployment, `multiarch stack pin {team}-{env}` pins AMI releases and add-on versions.")
 
 
 def stack_text(team: str, env: str, *, region: str, owner: str, cost_center: str, cidrs: list[str]) -> str:
-    """The file's text. Values are quoted as YAML needs it; the same arguments give the same bytes."""
+    """The file's text, with values quoted where YAML needs it. The same arguments give the same bytes."""
     from multiarch.facts.kubernetes import DEFAULT_VERSION
     from multiarch.stack.checks.production import PRODUCTION
 
@@ -80,18 +88,18 @@ def _public_api(cidrs: list[str]) -> str:
 
 
 _PRIVATE_API = """\
-  # Who reaches the Kubernetes API. Private means: from within the network alone. To use kubectl from your own machine,
-  # add public: true and publicCidrs: [YOUR.PUBLIC.IP.ADDRESS/32].
+  # Access to the Kubernetes API. A private endpoint is reachable from within the VPC only. To use kubectl from your own
+  # machine, set public: true and publicCidrs: [YOUR.PUBLIC.IP.ADDRESS/32].
   multiarch-eks:apiEndpoint:
     private: true
     public: false
 
-  # A default StorageClass is written through the Kubernetes API, so Pulumi must reach it. Turn this on where it does.
+  # The default StorageClass is created through the Kubernetes API. Set this to true where Pulumi can reach it.
   multiarch-eks:storageClass: false
 """
 
 _PUBLIC_API = """\
-  # Who reaches the Kubernetes API: nodes from within, people from these ranges.
+  # Access to the Kubernetes API: nodes from within the VPC, people from these ranges.
   multiarch-eks:apiEndpoint:
     private: true
     public: true
@@ -101,50 +109,50 @@ _PUBLIC_API = """\
 _TEMPLATE = """\
 # yaml-language-server: $schema=../stack.schema.json
 #
-# The stack {name}: one EKS cluster with amd64 and arm64 nodes. What is left out has a safe default:
+# The stack {name}: one EKS cluster with amd64 and arm64 nodes. Every key that is not set has a safe default.
 #   multiarch stack check {name}      is it valid?
-#   multiarch stack explain {name}    what follows from it, and by which rule?
-#   multiarch stack render {name}     what will Pulumi declare?
+#   multiarch stack explain {name}    which values are derived from it?
+#   multiarch stack render {name}     which resources will Pulumi declare?
 config:
   aws:region: {region}
 
-  # Keep multiarch-eks: before the keys at this level. Pulumi adds it when it first writes to this file, and then the
-  # comments are lost.
+  # Keep the prefix multiarch-eks: of the keys at this level. Without it, Pulumi adds it when it first writes to this
+  # file, and removes the comments.
   multiarch-eks:team: {team}
   multiarch-eks:environment: {env}
-  multiarch-eks:owner: {owner} # whom to ask: a mail address or a group
-  multiarch-eks:costCenter: {cost_center} # who pays
+  multiarch-eks:owner: {owner} # a mail address or a group
+  multiarch-eks:costCenter: {cost_center}
 
-  # In quotes: 1.30 without them is the number 1.3.
+  # Keep the quotes: without them 1.30 is the number 1.3.
   multiarch-eks:kubernetesVersion: "{version}"
 
   multiarch-eks:network:
     cidr: 10.0.0.0/16
     zones: {zones}
-    nat: {nat} # per-zone survives the loss of a zone, single costs less
+    nat: {nat} # per-zone survives the loss of a zone; single costs less
 
 {api}
-  # Besides the one who creates the cluster: ARNs of IAM roles or users.
+  # ARNs of IAM roles or users, in addition to the one that creates the cluster.
   multiarch-eks:access:
     admins: []
     readers: []
 
-  # A node group has one architecture, and it follows from the instance types.
+  # A node group has one architecture, derived from its instance types.
   multiarch-eks:nodeGroups:
     general:
       instanceTypes: [m7i.large]
       minSize: 1
       maxSize: 4
-    # Graviton. The nodes carry the taint arch=arm64:NoSchedule, so only workloads that tolerate it come here: those
-    # that have images for arm64.
+    # Graviton. These nodes have the taint arch=arm64:NoSchedule, so only pods that tolerate it are scheduled here. Add
+    # the toleration to workloads whose images have arm64.
     graviton:
       instanceTypes: [m7g.large]
       minSize: 1
       maxSize: 4
 
-  # Who adds nodes: nobody, unless this says otherwise. New capacity is then arm64 first, for pods that tolerate the
-  # taint. The other autoscaler is cluster-autoscaler, which grows the groups above; karpenter makes nodes of its own,
-  # and needs two nodes of general for itself (minSize: 2). docs/explanation/autoscaling.md compares them.
+  # Autoscaling is off unless this is set. With prefer: arm64, new nodes are arm64 first, for pods that tolerate the
+  # taint. use: cluster-autoscaler scales the groups above; use: karpenter creates nodes of its own, and runs on two
+  # nodes of general (minSize: 2). docs/explanation/autoscaling.md compares them.
   # multiarch-eks:autoscaling:
   #   use: karpenter
   #   prefer: arm64

@@ -1,4 +1,4 @@
-"""``multiarch stack pin``: write the image releases and add-on versions of today into the stack file."""
+"""``multiarch stack pin``: write today's AMI releases and add-on versions into the stack file."""
 
 from __future__ import annotations
 
@@ -7,49 +7,62 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from multiarch.cli import stack_files
-from multiarch.cli.output import Output, OutputOption, counted, print_json, print_table, say
+from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats.report import Report, Table
+from multiarch.cli.options import stacks
+from multiarch.cli.options.stacks import StackArgument
+from multiarch.cli.terminal import counted, say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from multiarch.stack.pin import Pins
 
+HELP = """Write AWS's recommended AMI releases and default add-on versions into the stack file.
+
+Without pins, a later preview can replace every node. Comments in the file are kept. Needs AWS credentials with read
+access to SSM, EKS and EC2.
+
+\b
+Examples:
+  multiarch stack pin checkout-dev
+  multiarch stack pin checkout-dev --upgrade --dry-run
+
+Exit code: 0; 2 if the stack is invalid; 3 if AWS can't be reached or denies access."""
+
 
 def pin(
-    stack: Annotated[str, typer.Argument(metavar="STACK|FILE", help="A stack's name or file.")],
+    stack: StackArgument,
     *,
-    upgrade: Annotated[bool, typer.Option("--upgrade", help="Renew what is pinned already.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")] = False,
+    upgrade: Annotated[bool, typer.Option("--upgrade", help="Also update values that are pinned.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes, and write nothing.")] = False,
     region: Annotated[str | None, typer.Option(help="The AWS region to ask. Default: the stack's.")] = None,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = Format.TABLE,
 ) -> None:
-    """Write AWS's recommended AMI releases and default add-on versions into the stack file, keeping its comments.
-
-    Unpinned, a preview next month can replace every node. Asks AWS: credentials with read access are needed.
-    """
+    """Pin a stack, as :data:`HELP` says."""
     from multiarch.cli.files import write_atomically
     from multiarch.stack.pin import write_pins
     from multiarch.stack.yaml_source import shown
 
-    path = stack_files.file(stack)
+    path = stacks.file(stack)
     pins = _find(path, region, upgrade=upgrade)
-    if pins.changes and not dry_run:
+    written = bool(pins.changes) and not dry_run
+    if written:
         text = path.read_bytes().decode("utf-8")
         write_atomically(path, write_pins(text, pins.changes))
-    if output is Output.JSON:
-        content = {
-            "file": shown(path),
-            "written": bool(pins.changes) and not dry_run,
-            "changes": [asdict(change) for change in pins.changes],
-            "kept": [asdict(kept) for kept in pins.kept],
-        }
-        print_json("stack-pins", content)
-        return
     rows = [(change.key, change.old or "", change.new, change.note) for change in pins.changes]
     rows += [(kept.key, kept.value, "", f"kept: {kept.reason}") for kept in pins.kept]
-    if rows:
-        print_table(("KEY", "OLD", "NEW", "NOTE"), rows)
+    report = Report(
+        "stack-pins",
+        data=lambda: {
+            "file": shown(path),
+            "written": written,
+            "changes": [asdict(change) for change in pins.changes],
+            "kept": [asdict(kept) for kept in pins.kept],
+        },
+        blocks=lambda: [Table(("key", "old", "new", "note"), rows)] if rows else [],
+    )
+    show(report, output)
     if not pins.changes:
         say(f"{shown(path)} is pinned; nothing was written.")
         return
@@ -58,7 +71,7 @@ def pin(
 
 
 def _find(path: Path, region: str | None, *, upgrade: bool) -> Pins:
-    """Plan the stack and ask AWS. An outdated pin refuses a stack, so for an upgrade pins do not count."""
+    """Plan the stack and ask AWS. An outdated pin makes a stack invalid, so an upgrade ignores pins."""
     from multiarch.cli.aws import client, failures_as_errors
     from multiarch.stack.load import load_file
     from multiarch.stack.pin import Clients, find_pins, without_releases

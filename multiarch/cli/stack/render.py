@@ -11,8 +11,11 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli import stack_files
-from multiarch.cli.output import Output, OutputOption, as_json, counted, print_json, say, show_problems
+from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats.report import Report, Table, problem_data
+from multiarch.cli.options import stacks
+from multiarch.cli.options.stacks import StacksArgument
+from multiarch.cli.terminal import counted, say, show_problems
 from multiarch.errors import MultiarchError, Problem, StackError
 
 
@@ -28,7 +31,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What became of one stack, plain enough to come back from another process. ``fault`` says why it failed."""
+    """The result for one stack; it can be pickled. ``fault`` says why rendering failed."""
 
     file: str
     stack: str = ""
@@ -40,30 +43,47 @@ class Rendered:
     exit_code: int = 0
 
 
+HELP = """Show the resources that Pulumi will declare, without its engine or AWS credentials.
+
+Writes user data, policies and manifests to build/STACK. Needs a clone of the project with Pulumi's Python packages.
+
+\b
+Examples:
+  multiarch stack render                           all stacks of the project
+  multiarch stack render checkout-dev --directory rendered
+
+Exit code: 0; 2 if a stack is invalid."""
+
+
 def render(
-    stacks: Annotated[
-        list[str] | None, typer.Argument(metavar="STACK|FILE", help="Names or files. Default: all of the project.")
-    ] = None,
+    names: StacksArgument = None,
     *,
     directory: Annotated[
-        Path | None, typer.Option("--directory", "-d", help="Where STACK/ is written. Default: the project's build/.")
+        Path | None, typer.Option("--directory", "-d", help="Where to write STACK/. Default: the project's build/.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Processes at once; 0: one per processor.")] = 0,
-    output: OutputOption = Output.TABLE,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Parallel processes; 0: one per processor.")] = 0,
+    output: OutputOption = Format.TABLE,
 ) -> None:
-    """Show what Pulumi will declare, and write user data, policies and manifests to build/STACK; no engine needed."""
+    """Render stacks, as :data:`HELP` says."""
     from multiarch.stack.load import project_root
 
     root = project_root(Path.cwd())
     target = directory or root / "build"
-    paths = stack_files.files(stacks or ())
     results: list[Rendered] = []
-    for result in _all(paths, root, target, jobs or os.cpu_count() or 1):
+    for result in _all(stacks.files(names or ()), root, target, jobs or os.cpu_count() or 1):
         results.append(result)
-        if output is Output.TABLE:
+        if output is Format.TABLE:
             _show(result)
-    if output is Output.JSON:
-        print_json("stack-rendering", {"stacks": [_content(result) for result in results]})
+    if output is not Format.TABLE:
+        report = Report(
+            "stack-rendering",
+            data=lambda: {"stacks": [_data(result) for result in results]},
+            blocks=lambda: (
+                Table(("type", "name"), [(each.type, each.name) for each in result.nodes], result.stack)
+                for result in results
+            ),
+        )
+        show(report, output)
     elif len(results) > 1:
         say(f"{counted(len(results), 'stack')} rendered into {target}.")
     if code := max(result.exit_code for result in results):
@@ -85,12 +105,12 @@ def _all(paths: Sequence[Path], root: Path, target: Path, jobs: int) -> Iterator
 
 
 def _one(path: Path, root: Path, target: Path) -> Rendered:
-    """Render one stack. Errors come back as values: they cross from process to process."""
+    """Render one stack. Errors are returned as values, because they cross from process to process."""
     from multiarch.stack.yaml_source import shown
 
     file = shown(path)
     try:
-        plan = stack_files.planned(path)[1]
+        plan = stacks.planned(path)[1]
         # components/ is part of the checkout, not of the installed package.
         if str(root) not in sys.path:
             sys.path.insert(0, str(root))
@@ -118,7 +138,7 @@ def _not_installed(error: ModuleNotFoundError) -> MultiarchError:
     if missing.partition(".")[0] == "components":
         return MultiarchError("There is no components/ here.", hint="Run this in a clone of the project.")
     return MultiarchError(
-        f"The Python package {missing} is not installed, and rendering needs Pulumi's.",
+        f"Rendering needs the Python package {missing}, which is not installed.",
         hint="Use .venv (`make render`), or `pipx install --force --editable '.[pulumi]'` in the clone.",
     )
 
@@ -153,7 +173,7 @@ def tree(nodes: Sequence[Node]) -> Iterator[str]:
         yield from below(top.urn, "")
 
 
-def _content(result: Rendered) -> dict[str, object]:
+def _data(result: Rendered) -> dict[str, object]:
     return {
         "file": result.file,
         "ok": not result.exit_code,
@@ -161,6 +181,6 @@ def _content(result: Rendered) -> dict[str, object]:
         "directory": result.directory,
         "resources": [{"urn": n.urn, "parent": n.parent, "type": n.type, "name": n.name} for n in result.nodes],
         "files": list(result.files),
-        "problems": [as_json(problem) for problem in result.problems],
+        "problems": [problem_data(problem) for problem in result.problems],
         "fault": result.fault,
     }

@@ -1,1 +1,1 @@
-"""``multiarch workload``: changing which nodes pods may use."""
+"""``multiarch workload``: change which nodes pods may use."""

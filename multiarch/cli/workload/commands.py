@@ -1,4 +1,4 @@
-"""``multiarch workload``: what pods ask of nodes, changed in their manifests."""
+"""``multiarch workload``: change which nodes pods may use."""
 
 from __future__ import annotations
 
@@ -6,10 +6,5 @@ import typer
 
 from multiarch.cli.workload import patch
 
-commands = typer.Typer(help="Change which nodes the pods of manifests may be on.", no_args_is_help=True)
+commands = typer.Typer(name="workload", help="Change which nodes the pods of manifests may use.", no_args_is_help=True)
 commands.command("patch", help=patch.HELP, no_args_is_help=True)(patch.patch)
-
-
-@commands.callback()
-def _group() -> None:
-    """Change which nodes the pods of manifests may be on."""

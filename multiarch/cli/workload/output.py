@@ -1,75 +1,85 @@
-"""What ``multiarch workload patch`` gives back: manifests, differences, written files, or patches."""
+"""What ``multiarch workload patch`` prints and writes: manifests, differences or patches; messages on stderr."""
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
 
-from multiarch.cli.output import Output, counted, print_json, say
-from multiarch.cli.workload.report import STDIN, Judged, outcomes
+from multiarch.cli.formats import Format, show
+from multiarch.cli.formats.report import Report, Table
+from multiarch.cli.terminal import counted, say, show_error
+from multiarch.cli.workload.files import STDIN, EditedFile, outcomes
 from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
-    from multiarch.cli.workload.patch import Format
+    from multiarch.facts.architectures import Architecture
+    from multiarch.facts.taints import Taint
     from multiarch.patching.edits import Outcome
     from multiarch.patching.transform import SchedulingChange
 
 
 @dataclass(frozen=True, slots=True)
-class Modes:
-    """What happens with manifests; without any they are printed."""
+class Mode:
+    """What to do with the edited manifests. Without ``in_place``, ``diff`` and ``check`` they are printed.
+
+    ``patch_format`` prints patches instead; it is empty for manifests.
+    """
 
     in_place: bool
     diff: bool
     check: bool
-    output: Output
+    patch_format: str
+    output: Format
 
-    def refuse_nonsense(self, form: Format, paths: Sequence[str]) -> None:
-        """Raise MultiarchError for options that do not go together."""
+    def validate(self, paths: Sequence[str]) -> None:
+        """Raise MultiarchError for options that exclude each other."""
         if self.in_place and (self.diff or self.check):
             other = "--diff" if self.diff else "--check"
-            raise MultiarchError(f"--in-place writes, {other} does not.", hint="Leave one out.")
+            raise MultiarchError(f"--in-place and {other} exclude each other.")
         if self.in_place and STDIN in paths:
             raise MultiarchError("Standard input can't be written in place.", hint="Leave --in-place out.")
-        if form != "manifest" and (self.in_place or self.diff or self.check or self.output is Output.JSON):
+        report = self.output is not Format.TABLE
+        if self.patch_format and (self.in_place or self.diff or self.check or report):
             raise MultiarchError(
-                f"--format {form} prints patches.", hint="Leave --in-place, --diff, --check and --output out."
+                f"--format {self.patch_format} prints patches.",
+                hint="Leave --in-place, --diff, --check and --output out.",
             )
-        if self.output is Output.JSON and (self.diff or not (self.in_place or self.check)):
+        if report and (self.diff or not (self.in_place or self.check)):
             raise MultiarchError(
-                "--output json tells what is done, in place of the manifests.",
-                hint="Give --check or --in-place with it.",
+                f"--output {self.output} prints a report instead of the manifests.", hint="Add --check or --in-place."
             )
 
 
-def finish(judged: Sequence[Judged], modes: Modes) -> None:
-    """Print or write; with ``--check`` exit with 1 when something would change."""
-    changed = [each for each in judged if each.edited.changed]
-    if modes.in_place:
+def finish(files: Sequence[EditedFile], mode: Mode) -> None:
+    """Print or write the manifests; with ``check``, exit with 1 if any would change."""
+    changed = [each for each in files if each.edited.changed]
+    if mode.in_place:
         _write(changed)
-    if modes.output is Output.JSON:
-        print_json("workload-patch", _as_json(judged, written=modes.in_place))
-    elif modes.diff:
+    if mode.output is not Format.TABLE:
+        data = partial(_data, files, written=mode.in_place)
+        show(Report("workload-patch", data=data, blocks=lambda: [_table(files)]), mode.output)
+    elif mode.diff:
         for each in changed:
             typer.echo(_difference(each), nl=False)
-    elif not (modes.in_place or modes.check):
-        typer.echo(_joined([each.edited.text for each in judged]), nl=False)
-    if modes.check and changed:
+    elif not (mode.in_place or mode.check):
+        typer.echo(_joined(each.edited.text for each in files), nl=False)
+    if mode.check and changed:
         raise typer.Exit(1)
 
 
-def print_patches(judged: Sequence[Judged], change: SchedulingChange, form: Format) -> None:
-    """Print one patch for each object that would change. Raises MultiarchError for an object that can't have one."""
+def print_patches(files: Sequence[EditedFile], change: SchedulingChange, patch_format: str) -> None:
+    """Print one patch per object that would change. Raises MultiarchError for an object that can't have one."""
     from multiarch.patching.patches import json_patch, kustomize_component, strategic_merge_patch, target_of
     from multiarch.yaml_text.dump import dump
 
-    changed = [outcome for _, outcome in outcomes(judged) if outcome.transformed.changed]
-    if form == "json-patch":
+    changed = [outcome for _, outcome in outcomes(files) if outcome.transformed.changed]
+    if patch_format == "json-patch":
         rows = [
             {
                 "target": target_of(each.template.written),
@@ -80,58 +90,97 @@ def print_patches(judged: Sequence[Judged], change: SchedulingChange, form: Form
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     objects = {id(each.template.written): each.template.written for each in changed}
-    patches = [(written, strategic_merge_patch(written, change)) for written in objects.values()]
-    if form == "kustomize":
-        typer.echo(dump(kustomize_component((written, dump(patch)) for written, patch in patches)), nl=False)
+    patches = [(written, dump(strategic_merge_patch(written, change))) for written in objects.values()]
+    text = dump(kustomize_component(patches)) if patch_format == "kustomize" else _joined(text for _, text in patches)
+    typer.echo(text, nl=False)
+
+
+def summarise(files: Sequence[EditedFile], taint: Taint | None, architecture: Architecture | None) -> None:
+    """Print to stderr what changes in which pod template, and what was skipped. Raises MultiarchError for faults.
+
+    ``taint`` is that of arm64 nodes unless pods are to tolerate it: pods that are to use these nodes and don't
+    tolerate it are named.
+    """
+    faults = [(each.name, fault) for each in files for fault in each.edited.faults]
+    if faults:
+        for name, fault in faults:
+            show_error(MultiarchError(f"{name}:{fault.line}: {fault.message}", hint=fault.hint))
+        raise MultiarchError(f"Nothing was changed: {counted(len(faults), 'error')}.")
+    for each, outcome in outcomes(files):
+        notes = [*outcome.transformed.done, *outcome.transformed.notes, *_repelled(outcome, taint, architecture)]
+        say(f"{each.name}:{outcome.line}: {outcome.template.title}: {'; '.join(notes)}")
+    for each in files:
+        for unknown in each.edited.unknown:
+            say(f"{each.name}: {unknown.title}: skipped: {unknown.path} is not in a known pod template")
+        for line in each.edited.foreign:
+            say(f"{each.name}:{line}: skipped: not a Kubernetes object")
+    changes = [outcome.transformed.changed for _, outcome in outcomes(files)]
+    say(f"{counted(len(changes), 'pod template')} in {counted(len(files), 'file')}: {sum(changes)} to change.")
+
+
+def _repelled(outcome: Outcome, taint: Taint | None, architecture: Architecture | None) -> Iterator[str]:
+    from multiarch.facts.architectures import Architecture
+    from multiarch.scheduling.architectures import as_pod_spec
+    from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
+
+    if taint is None or architecture is not Architecture.ARM64:
         return
-    typer.echo(_joined([dump(patch) for _, patch in patches]), nl=False)
+    tolerations = tolerations_from(as_pod_spec(outcome.transformed.spec)["tolerations"])
+    if first_untolerated(tolerations, (taint,)):
+        yield f"does not tolerate {taint}, so it can't use nodes with that taint (add --tolerate arm64)"
 
 
-def _write(changed: Sequence[Judged]) -> None:
+def _write(changed: Sequence[EditedFile]) -> None:
     from multiarch.cli.files import write_atomically
 
     for each in changed:
         if each.path is not None:
             write_atomically(each.path, each.edited.text)
-    say(f"Wrote {counted(len(changed), 'file')}." if changed else "Wrote nothing.")
+    say(f"Wrote {counted(len(changed), 'file')}." if changed else "Nothing to write.")
 
 
-def _difference(each: Judged) -> str:
-    before, after = (text.splitlines(keepends=True) for text in (each.text, each.edited.text))
-    lines = difflib.unified_diff(before, after, f"a/{each.name}", f"b/{each.name}")
+def _joined(texts: Iterable[str]) -> str:
+    """One stream of documents; a single text is not changed."""
+    stream = ""
+    for text in texts:
+        if stream and not stream.endswith("\n"):
+            stream += "\n"
+        stream += text if not stream or text.startswith("---") else f"---\n{text}"
+    return stream
+
+
+def _difference(file: EditedFile) -> str:
+    before, after = (text.splitlines(keepends=True) for text in (file.text, file.edited.text))
+    lines = difflib.unified_diff(before, after, f"a/{file.name}", f"b/{file.name}")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def _joined(texts: Sequence[str]) -> str:
-    """One stream of documents; a single text as it is."""
-    whole = ""
-    for text in texts:
-        if whole and not whole.endswith("\n"):
-            whole += "\n"
-        whole += text if not whole or text.startswith("---") else f"---\n{text}"
-    return whole
-
-
-def _as_json(judged: Sequence[Judged], *, written: bool) -> dict[str, object]:
+def _data(files: Sequence[EditedFile], *, written: bool) -> dict[str, object]:
     return {
         "files": [
             {"file": each.name, "changed": each.edited.changed, "written": written and each.edited.changed}
-            for each in judged
+            for each in files
         ],
-        "templates": [_template_as_json(each, outcome) for each, outcome in outcomes(judged)],
+        "templates": [
+            {
+                "file": each.name,
+                "line": outcome.line,
+                "object": outcome.template.kind,
+                "namespace": outcome.template.namespace,
+                "name": outcome.template.name,
+                "path": outcome.template.spec.path,
+                "changed": outcome.transformed.changed,
+                "done": list(outcome.transformed.done),
+                "notes": list(outcome.transformed.notes),
+            }
+            for each, outcome in outcomes(files)
+        ],
     }
 
 
-def _template_as_json(each: Judged, outcome: Outcome) -> dict[str, object]:
-    template, transformed = outcome.template, outcome.transformed
-    return {
-        "file": each.name,
-        "line": outcome.line,
-        "object": template.kind,
-        "namespace": template.namespace,
-        "name": template.name,
-        "path": template.spec.path,
-        "changed": transformed.changed,
-        "done": list(transformed.done),
-        "notes": list(transformed.notes),
-    }
+def _table(files: Sequence[EditedFile]) -> Table:
+    rows = [
+        (f"{each.name}:{outcome.line}", outcome.template.title, "; ".join(outcome.transformed.done))
+        for each, outcome in outcomes(files)
+    ]
+    return Table(("file", "object", "change"), rows)

@@ -1,0 +1,129 @@
+"""The report of ``multiarch audit daemonsets``: a matrix, and the reasons for its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from multiarch.audit.daemonset_model import Cell, Column, DaemonSetAudit, DaemonSetOutcome, DaemonSetRow
+from multiarch.cli.formats.report import Block, Details, Items, Report, Table
+
+if TYPE_CHECKING:
+    from multiarch.audit.daemonset_model import DaemonSet
+
+
+def daemonset_report(audit: DaemonSetAudit) -> Report:
+    """The report."""
+    return Report(
+        "daemonset-audit",
+        data=partial(_data, audit),
+        blocks=partial(_blocks, audit),
+        records=partial(_records, audit),
+    )
+
+
+def _data(audit: DaemonSetAudit) -> dict[str, object]:
+    return {
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "architecture": str(column.architecture),
+                "nodes": column.nodes,
+                "taints": [str(taint) for taint in column.taints],
+                "groups": list(column.members),
+            }
+            for column in audit.columns
+        ],
+        "summary": {
+            **{str(outcome): audit.count(outcome) for outcome in DaemonSetOutcome},
+            "findings": audit.findings,
+        },
+        "daemonSets": [_row_data(audit, row) for row in audit.rows],
+        "notes": list(audit.notes),
+    }
+
+
+def _row_data(audit: DaemonSetAudit, row: DaemonSetRow) -> dict[str, object]:
+    daemon = row.daemon_set
+    return {
+        "namespace": daemon.namespace,
+        "name": daemon.name,
+        "addOn": daemon.add_on or None,
+        "source": daemon.source or None,
+        "cells": [
+            {
+                "column": column.name,
+                "outcome": str(cell.outcome),
+                "finding": cell.finding,
+                "reasons": [
+                    {"cause": str(each.cause), "text": each.text, "ofArchitecture": each.of_architecture}
+                    for each in cell.reasons
+                ],
+            }
+            for column, cell in zip(audit.columns, row.cells, strict=True)
+        ],
+    }
+
+
+def _records(audit: DaemonSetAudit) -> Table:
+    """A row per DaemonSet and column; reasons are separated by semicolons."""
+    columns = ("namespace", "daemonset", "column", "architecture", "outcome", "finding", "reasons")
+    rows = [
+        (
+            row.daemon_set.namespace,
+            row.daemon_set.name,
+            column.name,
+            str(column.architecture),
+            str(cell.outcome),
+            "yes" if cell.finding else "no",
+            "; ".join(each.text for each in cell.reasons),
+        )
+        for row in audit.rows
+        for column, cell in zip(audit.columns, row.cells, strict=True)
+    ]
+    return Table(columns, rows)
+
+
+def _blocks(audit: DaemonSetAudit) -> Iterator[Block]:
+    rows = [[str(row.daemon_set), *map(_mark, row.cells)] for row in audit.rows]
+    yield Table(["DaemonSet", *map(_head, audit.columns)], rows, matrix=True)
+    for row in audit.rows:
+        if any(cell.reasons for cell in row.cells):
+            yield Details(str(row.daemon_set), list(_statements(audit, row)))
+    yield Table(("name", "kind", "architecture", "nodes", "taints"), list(map(_legend, audit.columns)), "Columns")
+    origins = [_origin(row.daemon_set) for row in audit.rows if row.daemon_set.add_on]
+    yield Items("Not judged, or assumed", [*audit.notes, *origins])
+
+
+def _head(column: Column) -> str:
+    """The column's name, with its architecture unless the name contains it."""
+    architecture = str(column.architecture)
+    return column.name if architecture in column.name else f"{column.name} ({architecture})"
+
+
+def _mark(cell: Cell) -> str:
+    return str(cell.outcome).upper() if cell.outcome is DaemonSetOutcome.FAILS else str(cell.outcome)
+
+
+def _statements(audit: DaemonSetAudit, row: DaemonSetRow) -> Iterator[tuple[str, list[str]]]:
+    """Cells that have reasons, equal ones together."""
+    equal: dict[Cell, list[str]] = {}
+    for column, cell in zip(audit.columns, row.cells, strict=True):
+        if cell.reasons:
+            equal.setdefault(cell, []).append(column.name)
+    for cell, names in equal.items():
+        where = "everywhere" if len(names) == len(audit.columns) > 1 else ", ".join(names)
+        finding = " (finding)" if cell.finding else ""
+        yield f"{where}: {_mark(cell)}{finding}", [each.text for each in cell.reasons]
+
+
+def _origin(daemon: DaemonSet) -> str:
+    source = f", according to {daemon.source}" if daemon.source else ""
+    return f"{daemon} belongs to the add-on {daemon.add_on}{source}"
+
+
+def _legend(column: Column) -> tuple[str, ...]:
+    nodes = "planned" if column.nodes is None else str(column.nodes)
+    return column.name, column.kind, str(column.architecture), nodes, ", ".join(map(str, column.taints))

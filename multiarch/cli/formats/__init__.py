@@ -1,0 +1,51 @@
+"""Output formats. Each is one module with ``render(report)``, one row here, and open to every command that suits it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from importlib import import_module
+from typing import Annotated
+
+import typer
+from typer.models import OptionInfo
+
+from multiarch.cli.formats.report import Report
+
+
+class Format(StrEnum):
+    """The formats. The module that renders one has its name."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    SARIF = "sarif"
+
+
+_NEEDS = {Format.CSV: "records", Format.SARIF: "findings"}
+"""The part of a report that a format renders, where not every report has it."""
+
+
+def output_option(*parts: str) -> OptionInfo:
+    """``--output`` of a command whose reports have these parts besides ``data`` and ``blocks``."""
+    offered = [form for form in Format if form not in _NEEDS or _NEEDS[form] in parts]
+
+    def parse(value: str) -> Format:
+        if value not in offered:
+            names = ", ".join(repr(str(form)) for form in offered)
+            raise typer.BadParameter(f"{value!r} is not one of {names}.")
+        return Format(value)
+
+    option: OptionInfo = typer.Option(
+        "--output", "-o", parser=parse, metavar=f"[{'|'.join(offered)}]", help="Output format, on stdout."
+    )
+    return option
+
+
+OutputOption = Annotated[Format, output_option()]
+
+
+def show(report: Report, output: Format) -> None:
+    """Print the report to stdout."""
+    text: str = import_module(f"{__name__}.{output}").render(report)
+    typer.echo(text, nl=False)

@@ -1,0 +1,109 @@
+"""What a command found out, without regard to how it is printed: every output format renders this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from multiarch.errors import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells below column names.
+
+    ``grouped``: rows are sorted by their first cell, and a terminal shows one table per value of it. ``matrix``: column
+    names are names of things, not words, and there may be many of them.
+    """
+
+    columns: Sequence[str]
+    rows: Iterable[Sequence[str]]
+    title: str = ""
+    grouped: bool = False
+    matrix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of sentences."""
+
+    title: str
+    items: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Statements about one thing, each with its reasons."""
+
+    title: str
+    statements: Sequence[tuple[str, Sequence[str]]]
+
+
+Block = str | Table | Items | Details
+"""A part of what a person reads; a ``str`` is one line or paragraph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a finding violates. ``level`` is ``error`` or ``warning``."""
+
+    name: str
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a finding is: a line of a file, counted from 1, or a container in a cluster, or both."""
+
+    file: str | None = None
+    line: int | None = None
+    container: str = ""
+    qualified_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One violation of a rule.
+
+    ``fingerprint`` is what the finding is told by when it moves to another line: the fingerprint's kind and value.
+    """
+
+    rule: Rule
+    message: str
+    locations: Sequence[Location]
+    fingerprint: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a code scanner reads: all rules that were checked, and what violates them."""
+
+    rules: Sequence[Rule]
+    found: Sequence[Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of one command. The parts are functions: a format computes only what it prints.
+
+    ``kind`` and ``data`` make the JSON document (docs/reference/json-output.md), ``blocks`` is what a person reads,
+    ``records`` has one complete row per thing, for spreadsheets, and ``findings`` is for code scanners.
+    """
+
+    kind: str
+    data: Callable[[], Mapping[str, object]]
+    blocks: Callable[[], Iterable[Block]]
+    records: Callable[[], Table] | None = None
+    findings: Callable[[], Findings] | None = None
+
+
+def grouped(label: str, value: str, cells: Sequence[str]) -> list[str]:
+    """A row, or the column names, of a table that is ``grouped`` if there is a ``label``."""
+    return [value, *cells] if label else list(cells)
+
+
+def problem_data(problem: Problem) -> dict[str, Any]:
+    """A problem in JSON; ``value`` is what was written, if JSON can hold it."""
+    return asdict(problem)

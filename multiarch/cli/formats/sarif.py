@@ -1,0 +1,53 @@
+"""SARIF 2.1.0 for code scanning: one result per finding.
+
+Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+from multiarch import __version__
+from multiarch.cli.formats.report import Finding, Findings, Location, Report
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def render(report: Report) -> str:
+    """A SARIF log with one run."""
+    if report.findings is None:
+        raise TypeError(f"{report.kind} has no findings")
+    findings = report.findings()
+    rules = [
+        {"id": rule.name, "shortDescription": {"text": rule.text}, "defaultConfiguration": {"level": rule.level}}
+        for rule in findings.rules
+    ]
+    driver = {"name": "multiarch", "version": __version__, "rules": rules}
+    results = [_result(finding, findings) for finding in findings.found]
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+
+
+def _result(finding: Finding, findings: Findings) -> dict[str, object]:
+    return {
+        "ruleId": finding.rule.name,
+        "ruleIndex": findings.rules.index(finding.rule),
+        "level": finding.rule.level,
+        "message": {"text": finding.message},
+        "locations": [_location(each) for each in finding.locations],
+        "partialFingerprints": dict([finding.fingerprint]),
+    }
+
+
+def _location(place: Location) -> dict[str, object]:
+    location: dict[str, object] = {}
+    if place.qualified_name:
+        logical = {"name": place.container, "fullyQualifiedName": place.qualified_name, "kind": "resource"}
+        location["logicalLocations"] = [logical]
+    if place.file is not None:
+        physical: dict[str, object] = {"artifactLocation": {"uri": quote(place.file)}}
+        if place.line is not None:
+            physical["region"] = {"startLine": place.line}
+        location["physicalLocation"] = physical
+    return location

@@ -1,0 +1,45 @@
+"""Options that say which cluster a command reads, and what of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from multiarch.kubernetes.access import ClusterAccess
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """The options as they were given."""
+
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig. Default: KUBECONFIG, then ~/.kube/config."),
+    ] = None
+    context: Annotated[
+        str | None, typer.Option("--context", metavar="NAME", help="The kubeconfig's context. Default: the current.")
+    ] = None
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option("--namespace", "-n", metavar="NAME", help="Only this namespace; may be repeated. Default: all."),
+    ] = None
+    selector: Annotated[
+        str,
+        typer.Option("--selector", "-l", metavar="LABELS", help="Only objects with these labels: app=api,tier!=test."),
+    ] = ""
+
+    @property
+    def access(self) -> ClusterAccess:
+        """The cluster."""
+        from multiarch.kubernetes.access import ClusterAccess
+
+        return ClusterAccess(self.kubeconfig, self.context)
+
+    @property
+    def given(self) -> str:
+        """The options that were given, for an error: ``--context, --namespace``."""
+        return ", ".join(f"--{field.name}" for field in fields(self) if getattr(self, field.name))
