@@ -25,13 +25,17 @@ from tests.quotations import ROOT, documents, ran
 
 
 @functools.cache
+def help_text(command: str) -> str:
+    """What a command prints with ``--help``; each is run once."""
+    return ran(f"{command} --help", ROOT)
+
+
 def help_texts() -> str:
     """A section for each command with its help text, in the order of ``multiarch --help``."""
     parts = []
     for words, _ in _commands():
         command = " ".join(words)
-        text = ran(f"{command} --help", ROOT).rstrip()
-        parts.append(f"### {command}\n\n```text\n$ {command} --help\n{text}\n```\n")
+        parts.append(f"### {command}\n\n```text\n$ {command} --help\n{help_text(command).rstrip()}\n```\n")
     return "\n" + "\n".join(parts) + "\n"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from multiarch.stack.schema_paths import elsewhere, fields, model_at
-from tests.documents import renewed
+from tests.documents import help_text, renewed
 from tests.quotations import ROOT, blocks, documents, ran
 
 DOCS = ROOT / "docs"
@@ -97,12 +97,9 @@ def test_every_target_of_make_that_is_named_exists(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_and_option_of_ours_that_is_named_exists(name: str) -> None:
-    helps: dict[tuple[str, ...], str] = {}
     for span in code_spans(text_of(name)):
         for noun, verb, rest in COMMAND.findall(span):
-            if (noun, verb) not in helps:
-                helps[noun, verb] = ran(f"multiarch {noun} {verb} --help", ROOT)
-            said = helps[noun, verb]
+            said = help_text(f"multiarch {noun} {verb}")
             assert said.startswith(f"Usage: multiarch {noun} {verb} "), span
             for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest):
                 assert re.search(rf"(?<![\w-]){option}\b", said), f"{span}: {option}"
