@@ -46,14 +46,14 @@ class _Estimate:
     """New nodes of one group, as the autoscaler estimates them."""
 
     group: ScalableGroup
-    bins: list[_NewNode]
+    new_nodes: list[_NewNode]
 
     def waste(self) -> float:
         """The least-waste expander's score: the unrequested shares of CPU and memory, added up."""
-        cpu = sum(pod.requests.cpu for each in self.bins for _, pod in each.pods)
-        memory = sum(pod.requests.memory for each in self.bins for _, pod in each.pods)
+        cpu = sum(pod.requests.cpu for each in self.new_nodes for _, pod in each.pods)
+        memory = sum(pod.requests.memory for each in self.new_nodes for _, pod in each.pods)
         whole = self.group.shape.allocatable
-        count = len(self.bins)
+        count = len(self.new_nodes)
         return 2 - cpu / max(whole.cpu * count, 1) - memory / max(whole.memory * count, 1)
 
 
@@ -67,11 +67,11 @@ def grow(
         able = [group.asg for group in groups if _helps(group, nodes, waiting, reasons)]
         if not able:
             return
-        packings = [_pack(by_asg[asg], nodes, waiting) for asg in choose(text, able)]
-        best = min((each for each in packings if each.bins), key=_Estimate.waste, default=None)
+        estimates = [_pack(by_asg[asg], nodes, waiting) for asg in choose(text, able)]
+        best = min((each for each in estimates if each.new_nodes), key=_Estimate.waste, default=None)
         if best is None:
             return
-        for other in packings:
+        for other in estimates:
             if other is not best:
                 _record_waste(other, best, reasons)
         _settle(best, nodes, waiting)
@@ -80,7 +80,7 @@ def grow(
 def _helps(group: ScalableGroup, nodes: Nodes, waiting: Waiting, reasons: Reasons) -> bool:
     """Whether a new node of the group would take any pod; records the reason for each batch that it would not take."""
     full = nodes.count(group.name) >= group.max_size
-    maker = _Estimator(group, nodes, None)
+    estimator = _Estimator(group, nodes, None)
     any_pod = False
     for batch in waiting:
         key = (batch.number, group.name)
@@ -88,7 +88,7 @@ def _helps(group: ScalableGroup, nodes: Nodes, waiting: Waiting, reasons: Reason
             continue
         if full:
             reasons[key] = f"{group.name} is at its maxSize {group.max_size}"
-        elif (why := maker.why_not_new(batch, nodes)) is not None:
+        elif (why := estimator.why_not_new(batch, nodes)) is not None:
             reasons[key] = why
         else:
             any_pod = True
@@ -99,17 +99,17 @@ def _pack(group: ScalableGroup, nodes: Nodes, waiting: Waiting) -> _Estimate:
     """Estimate the new nodes: largest pods first, each on the first new node with room."""
     whole = group.shape.allocatable
     placements = _copy(nodes, waiting) if nodes.pod_rules else None
-    packing = _Estimate(group, [])
+    estimate = _Estimate(group, [])
 
     def size(batch: Batch) -> float:
         wanted = batch.sample.requests
         return wanted.cpu / max(whole.cpu, 1) + wanted.memory / max(whole.memory, 1)
 
     fitting = [batch for batch in waiting if nodes.fit.why_never(batch.sample, group.shape) is None]
-    maker = _Estimator(group, nodes, placements)
+    estimator = _Estimator(group, nodes, placements)
     for batch in sorted(fitting, key=lambda each: (-size(each), each.number)):
-        maker.fill(packing.bins, batch, waiting[batch])
-    return packing
+        estimator.fill(estimate.new_nodes, batch, waiting[batch])
+    return estimate
 
 
 class _Estimator:
@@ -123,11 +123,11 @@ class _Estimator:
         zones = group.shape.zones or (None,)
         self._zones: dict[str | None, int] = {zone: nodes.in_zone(group.name, zone) for zone in zones}
 
-    def fill(self, bins: list[_NewNode], batch: Batch, pods: Sequence[Pod]) -> None:
+    def fill(self, new_nodes: list[_NewNode], batch: Batch, pods: Sequence[Pod]) -> None:
         """Place as many of ``pods`` as fit."""
-        able = [each for each in bins if batch.sample.spec.affinity.allows(each.node.labels)]
+        able = [each for each in new_nodes if batch.sample.spec.affinity.allows(each.node.labels)]
         for pod in pods:
-            taken = self._first(able, batch, pod) or self._another(bins, able, batch, pod)
+            taken = self._first(able, batch, pod) or self._another(new_nodes, able, batch, pod)
             if taken is None:
                 return
             taken.free -= pod.requests
@@ -143,20 +143,20 @@ class _Estimator:
                 return each
         return None
 
-    def _another(self, bins: list[_NewNode], able: list[_NewNode], batch: Batch, pod: Pod) -> _NewNode | None:
-        if self._there + len(bins) >= self._group.max_size or not self._empty.covers(pod.requests):
+    def _another(self, new_nodes: list[_NewNode], able: list[_NewNode], batch: Batch, pod: Pod) -> _NewNode | None:
+        if self._there + len(new_nodes) >= self._group.max_size or not self._empty.covers(pod.requests):
             return None
         allows = batch.sample.spec.affinity.allows
         good = (
             _NewNode(node, zone, self._empty)
-            for zone, node in self._candidates(len(bins))
+            for zone, node in self._candidates(len(new_nodes))
             if allows(node.labels) and self._why_not(batch, node) is None
         )
         made = next(good, None)
         if made is None:
             return None
         self._zones[made.zone] += 1
-        bins.append(made)
+        new_nodes.append(made)
         able.append(made)
         if self._placements is not None:
             self._placements.add(made.node)
@@ -174,16 +174,16 @@ class _Estimator:
         if not self._empty.covers(sample.requests):
             short = "; ".join(str(each) for each in self._empty.shortages(sample.requests)) or "max pods reached"
             return f"too large for an empty node of {self._group.name}, DaemonSets included: {short}"
-        said = ""
+        text = ""
         for _, node in self._candidates(0):
             if not sample.spec.affinity.allows(node.labels):
-                said = said or f"the next node of {self._group.name} starts in another zone, to keep zones balanced"
+                text = text or f"the next node of {self._group.name} starts in another zone, to keep zones balanced"
                 continue
             reason = nodes.why_not(batch, node)
             if reason is None:
                 return None
-            said = reason.text
-        return said
+            text = reason.text
+        return text
 
     def _why_not(self, batch: Batch, node: Node) -> Cause | None:
         reason = None if self._placements is None else self._placements.why_not(batch.sample, node)
@@ -201,16 +201,16 @@ def _copy(nodes: Nodes, waiting: Waiting) -> Placements | None:
 
 def _record_waste(other: _Estimate, best: _Estimate, reasons: Reasons) -> None:
     text = f"same priority, but its nodes would waste more than those of {best.group.name}"
-    for each in other.bins:
+    for each in other.new_nodes:
         for batch, _ in each.pods:
             reasons[batch.number, other.group.name] = text
 
 
-def _settle(packing: _Estimate, nodes: Nodes, waiting: Waiting) -> None:
+def _settle(estimate: _Estimate, nodes: Nodes, waiting: Waiting) -> None:
     """Add the nodes, and place the pods on them."""
     placed: Counter[Batch] = Counter()
-    for each in packing.bins:
-        made = nodes.make(packing.group.name, packing.group.shape, new=True, zone=each.zone)
+    for each in estimate.new_nodes:
+        made = nodes.make(estimate.group.name, estimate.group.shape, new=True, zone=each.zone)
         for batch, pod in each.pods:
             nodes.put(batch, pod, made)
             placed[batch] += 1

@@ -338,8 +338,8 @@ class Karpenter:
             self._reasons[key] = "too large for its instance types, DaemonSets included"
         elif not fitting_types & claim.types:
             planned = self._counted[pool.plan.name] != self._capacity[pool.plan.name]
-            said = pool.why_limited(wanted)
-            self._reasons[key] = f"{said}{_COUNTED}" if planned and said.endswith(" reached") else said
+            text = pool.why_limited(wanted)
+            self._reasons[key] = f"{text}{_COUNTED}" if planned and text.endswith(" reached") else text
         elif self._placements is not None:
             zone = next(iter(offer.zones))
             reason = self._placements.why_not(relaxation.pod, claim.node(fitting_types & claim.types, zone))

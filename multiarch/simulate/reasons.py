@@ -113,7 +113,7 @@ def _why_never(batch: Batch, view: GroupView, state: FinalState) -> str | None:
 
 def _why_unused(batch: Batch, view: GroupView, used: list[GroupView], state: FinalState, *, unplaced: bool) -> str:
     """Why a group that fits the pods got no new node for them."""
-    said = state.reasons.get((batch.number, view.name))
+    recorded = state.reasons.get((batch.number, view.name))
     if view.scaled_by is None:
         if not used and not unplaced:
             return "existing nodes of other groups had room"
@@ -122,10 +122,10 @@ def _why_unused(batch: Batch, view: GroupView, used: list[GroupView], state: Fin
         return view.pool.why_limited(batch.sample.requests)
     better = [each for each in used if each.scaled_by is view.scaled_by]
     if better:
-        return _why_not_before(batch, view, better[0], said)
-    if used and not said:
+        return _why_not_before(batch, view, better[0], recorded)
+    if used and not recorded:
         return f"{used[0].scaled_by} placed the pods first"
-    return said or "existing nodes had room"
+    return recorded or "existing nodes had room"
 
 
 def _why_no_more(batch: Batch, view: GroupView, state: FinalState) -> str:
@@ -153,13 +153,13 @@ def _why_no_more(batch: Batch, view: GroupView, state: FinalState) -> str:
     )
 
 
-def _why_not_before(batch: Batch, view: GroupView, best: GroupView, said: str | None) -> str:
+def _why_not_before(batch: Batch, view: GroupView, best: GroupView, recorded: str | None) -> str:
     """Why the same autoscaler chose another group."""
     word = "weight" if view.pool else "priority"
     if (view.preference or 0) < (best.preference or 0):
         return f"{word} {view.preference} below {best.name}'s {best.preference}"
-    if said:
-        return said
+    if recorded:
+        return recorded
     if view.pool is not None and _not_tried_first(batch, view.pool):
         return f"Karpenter tries the affinity term or preference first that {best.name} satisfies"
     if view.preference == best.preference:
