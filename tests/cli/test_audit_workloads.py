@@ -79,6 +79,12 @@ spec:
 ADDED = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
 
 
+@pytest.fixture(scope="module")
+def kustomize() -> Path:
+    """The real kustomize: found before the tests' own XDG_CACHE_HOME, which would give Go an empty cache."""
+    return build.ensure("kustomize")
+
+
 @pytest.fixture(autouse=True)
 def _no_cache_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -270,14 +276,16 @@ def test_a_component_names_every_patch_and_its_target(run: type_of_run, manifest
     assert all((folder / entry["path"]).is_file() for entry in component["patches"])
 
 
-def test_the_component_makes_what_workload_patch_makes(run: type_of_run, manifest: Path, tmp_path: Path) -> None:
+def test_the_component_makes_what_workload_patch_makes(
+    run: type_of_run, manifest: Path, tmp_path: Path, kustomize: Path
+) -> None:
     """Built by the real kustomize."""
     folder = tmp_path / "overlay" / "arm64"
     assert run("audit", "workloads", str(manifest), "--patch", str(folder), "--patch-format", "kustomize").code == 0
     shutil.copy(manifest, folder.parent / "shop.yaml")
     overlay = {"resources": ["shop.yaml"], "components": ["arm64"]}
     (folder.parent / "kustomization.yaml").write_text(json.dumps(overlay))
-    command = [str(build.ensure("kustomize")), "build", str(folder.parent)]
+    command = [str(kustomize), "build", str(folder.parent)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     ready = ("--kind", "Deployment", "--kind", "Job")
