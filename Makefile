@@ -72,7 +72,7 @@ format: $(STAMP) ## lay the code out
 bench: $(STAMP) ## measure, and print ratios
 	@$(BIN)/python benchmarks/run.py
 
-schema: $(STAMP) ## write config/stack.schema.json anew
+schema: $(STAMP) ## regenerate config/stack.schema.json
 	@$(BIN)/multiarch stack schema --write
 
 docs: $(STAMP) ## build the documentation into build/site, and check its links

@@ -1,1 +1,1 @@
-"""AWS on this machine: moto, the providers' stand-ins, starting and stopping it all."""
+"""AWS on this machine: moto, stand-ins for Pulumi's providers, and the commands that start and stop them."""

@@ -1,4 +1,4 @@
-"""Pulumi's file backend, read from disk: which stacks it holds, which are locked, what was cut off."""
+"""Read Pulumi's file backend from disk: its stacks, their locks, interrupted operations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEFAULT_PROVIDER = re.compile(r"::pulumi:providers:[\w-]+::default(?:_[\w.+-]+)
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What the state of a stack holds: counts of resources, of protected ones, and operations that were cut off.
+    """The state of a stack: counts of resources and of protected ones, and interrupted operations.
 
     Providers that no program declares are in the state too; as in Pulumi's own summaries they are not counted.
     """
@@ -38,7 +38,7 @@ def stacks(layout: Layout) -> list[str]:
 
 
 def checkpoint(layout: Layout, stack: str) -> Checkpoint:
-    """Read a stack's state; one that was never brought up is empty.
+    """Read a stack's state; it is empty before the first update.
 
     Raises:
         OutsideError: the file is not what Pulumi writes.
@@ -63,7 +63,7 @@ def checkpoint(layout: Layout, stack: str) -> Checkpoint:
 
 
 def locked_by(layout: Layout, stack: str) -> tuple[list[ProcessId], bool]:
-    """Return the running processes that hold the stack's lock, and whether a lock was left by one that is gone."""
+    """Return the running processes that hold the stack's lock, and whether a stopped process left a lock."""
     folder = layout.backend / ".pulumi" / "locks" / "organization" / layout.settings()["name"] / stack
     holders, stale = [], False
     for file in sorted(folder.glob("*.json")):

@@ -1,4 +1,4 @@
-"""What Pulumi says, without what it says of the sandbox's own programs.
+"""Pulumi's output, without its remarks about the sandbox's own programs.
 
 The engine warns of every program that it finds on PATH: the sandbox's providers and the language host, several times
 each. They are left out, and the row of the stack, which counts all warnings, is held back until it is known how many
@@ -15,7 +15,7 @@ from sandbox.runner import plain
 _AMBIENT = re.compile(r"warning: using pulumi-(?:resource|language)-\S+ from \$PATH")
 _COUNTED = re.compile(r"(?P<before>; )?(?P<count>\d+) warnings?\b")
 _ROW = re.compile(r"^.{0,4}\s*pulumi:pulumi:Stack .*\b\d+ warnings?\s*$")
-# Every command looks at AWS first (options.refresh in Pulumi.yaml): a line and another for each resource, all alike.
+# Every command refreshes first (options.refresh in Pulumi.yaml), with two similar lines for each resource.
 _LOOKED_AT = re.compile(r"^ ~  \S+ \S+ refresh(?:ing)?(?: warning: .*)?\s*$")
 _DIAGNOSTICS = "Diagnostics:"
 _STACK = "pulumi:pulumi:Stack "
@@ -23,12 +23,12 @@ _FOLLOWS = re.compile(r" +error: (?:update|destroy|preview) failed")
 
 
 def is_ambient(line: str) -> bool:
-    """Whether a line, coloured or not, is the engine's remark on a program that it found on PATH."""
+    """Whether a line, coloured or not, is the engine's warning about a program that it found on PATH."""
     return bool(_AMBIENT.search(plain(line)))
 
 
 def is_look(line: str) -> bool:
-    """Whether a line only says that a resource was looked at, and found as it was."""
+    """Whether a line only says that a resource was refreshed without changes."""
     return bool(_LOOKED_AT.search(plain(line)))
 
 
@@ -36,7 +36,7 @@ class Display:
     """Passes a command's lines on to ``show`` as they come; ``end`` when the command has ended."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
-        """Nothing is shown yet."""
+        """Start with no lines."""
         self._show = show
         self._held: list[str] = []
         self._hidden = 0

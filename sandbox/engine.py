@@ -16,7 +16,7 @@ from sandbox.state import Engine
 from tools import build
 
 MINIMUM = (3, 259, 0)
-"""The oldest engine the tests drive."""
+"""The oldest engine that the tests use."""
 
 _HOST = "pulumi-language-python"
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
@@ -40,7 +40,7 @@ def find(
     """Return an engine, getting one when there is none.
 
     In this order: ``pulumi`` on PATH; what an earlier call has cached; the official release, if it can be reached;
-    a build with Go. ``say`` is told of everything that takes time or was passed over; ``fetch`` gets the release.
+    a build with Go. ``say`` gets a line for each slow step and each skipped engine; ``fetch`` downloads the release.
 
     Raises:
         OutsideError: there is no way to an engine on this machine; the message names all of them.

@@ -1,4 +1,4 @@
-"""The environment that makes ``pulumi`` and AWS clients speak to the sandbox, and to nothing else."""
+"""The environment variables that point ``pulumi`` and AWS clients to the sandbox, and to nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHIM_MARK = "# The sandbox's own pulumi"
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Variables to set, and variables to take away because they would lead out of the sandbox."""
+    """Variables to set, and variables to remove because they would point outside the sandbox."""
 
     set: Mapping[str, str]
     unset: tuple[str, ...]
@@ -43,7 +43,7 @@ def build(
 
     ``url`` is the AWS server's. ``by_hand`` puts the sandbox's own ``pulumi`` first on PATH (see ``write_shim``).
     """
-    python = Path(sys.executable)  # not resolved: a virtual environment is known by the link's place
+    python = Path(sys.executable)  # not resolved: Python finds its virtual environment by the link's location
     region = layout.region(stack, copied=not by_hand)  # by hand, the copy is brought up to date afterwards
     set_ = {
         "AWS_ACCESS_KEY_ID": "sandbox",
@@ -73,7 +73,7 @@ def build(
 
 
 def _leading_out(environ: Mapping[str, str], set_: Mapping[str, str]) -> tuple[str, ...]:
-    """Name all else that AWS's and Pulumi's programs read: profiles, roles, endpoints per service, access tokens."""
+    """The names of other variables that AWS's and Pulumi's programs read: profiles, roles, endpoints, access tokens."""
     always = {
         "AWS_PROFILE",
         "AWS_SESSION_TOKEN",
@@ -103,7 +103,7 @@ def _path(layout: Layout, engine: Engine, python: Path, environ: Mapping[str, st
 
 
 def write_shim(layout: Layout, engine: Engine) -> Path:
-    """Write ``.sandbox/bin/pulumi``: it brings the project folder up to date, then is the real engine in there."""
+    """Write ``.sandbox/bin/pulumi``: it updates the project folder, then runs the real engine there."""
     shim = layout.bin / "pulumi"
     python, root, clone = (shlex.quote(str(part)) for part in (sys.executable, layout.root, CLONE))
     write_atomically(

@@ -1,4 +1,4 @@
-"""What the sandbox's AWS holds, asked through boto3 as anybody would ask AWS."""
+"""The resources in the sandbox's AWS, read with boto3 as from the real AWS."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Names = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of resource: how it is listed, and a JMESPath to what names each one that still exists."""
+    """A kind of resource: how it is listed, and a JMESPath to the name of each one that still exists."""
 
     label: str
     service: str
@@ -78,7 +78,7 @@ _OF_A_CLUSTER = (
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """A node group as AWS tells of it.
+    """A node group as AWS describes it.
 
     ``architecture`` is ``amd64``, ``arm64``, or ``unknown`` followed by the reason. ``managed`` by EKS, or a plain
     Auto Scaling group. Sizes are numbers of nodes.
@@ -98,7 +98,7 @@ class Aws:
     """Clients for one region of the sandbox's AWS."""
 
     def __init__(self, url: str, region: str) -> None:
-        """``url`` is the AWS server's; nothing is asked yet."""
+        """``url`` is the AWS server's; sends no request yet."""
         self.region = region
         self._url = url
         self._session = boto3.session.Session(
@@ -109,14 +109,14 @@ class Aws:
         self._clients: dict[str, Any] = {}
 
     def client(self, service: str) -> Any:  # noqa: ANN401 (boto3 makes its clients at run time)
-        """Return a client, made once."""
+        """Return a client; it is created once."""
         if service not in self._clients:
             config = Config(retries={"max_attempts": 2}, connect_timeout=5, read_timeout=60, proxies={})
             self._clients[service] = self._session.client(service, endpoint_url=self._url, config=config)
         return self._clients[service]
 
     def ask(self, kind: Kind, **more: Any) -> tuple[str, ...]:
-        """List what there is of a kind, sorted.
+        """List the resources of a kind, sorted.
 
         Raises:
             OutsideError: the server does not answer, or refuses.
@@ -134,7 +134,7 @@ class Aws:
         return tuple(sorted(found))
 
     def everything(self) -> dict[str, tuple[str, ...]]:
-        """List all kinds, by label; kinds of which there is nothing are there too."""
+        """List all kinds, by label; kinds without resources are included."""
         found = {kind.label: self.ask(kind) for kind in KINDS}
         theirs = set(self.ask(_KEYS_OF_AWS))
         keys = (key for key in found["KMS keys"] if key not in theirs)
@@ -220,13 +220,13 @@ def _architecture(types: tuple[str, ...]) -> str:
 
 
 def without(found: Names, baseline: Names) -> dict[str, tuple[str, ...]]:
-    """Return what is there and was not there at first, leaving out kinds of which nothing is left."""
+    """Return what was added since the start, without kinds that have nothing."""
     more = {label: tuple(sorted(set(names) - set(baseline.get(label, ())))) for label, names in found.items()}
     return {label: names for label, names in more.items() if names}
 
 
 def baseline(layout: Layout, aws: Aws) -> dict[str, tuple[str, ...]]:
-    """Return what AWS held before anything was created: every account comes with a default VPC.
+    """Return what AWS had before anything was created: every account has a default VPC.
 
     It is asked once per region and remembered; call this before the first stack of a region is brought up.
     """

@@ -1,4 +1,4 @@
-"""Where the sandbox keeps its things: all in ``.sandbox`` beside the project's ``Pulumi.yaml``."""
+"""The sandbox's files: all in ``.sandbox`` next to the project's ``Pulumi.yaml``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from multiarch.errors import MultiarchError, StackError
 from multiarch.stack import yaml_source
 
 CLONE = Path(__file__).resolve().parent.parent
-"""The checkout this package lies in. The project that is brought up may be another folder (in tests)."""
+"""The checkout of this package. Tests may use another project folder."""
 
 _STACK_FILE = re.compile(r"Pulumi\.(?P<stack>[A-Za-z0-9][A-Za-z0-9._-]*)\.yaml")
 
 
 class SandboxUsageError(MultiarchError):
-    """The command cannot mean anything here: no such stack, no project, nothing is up (exit code 2)."""
+    """The command can't run here: no such stack, no project, or no running sandbox (exit code 2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +59,27 @@ class Layout:
 
     @property
     def project(self) -> Path:
-        """The folder Pulumi works in: see ``sandbox.project``."""
+        """Pulumi's working directory: see ``sandbox.project``."""
         return self.folder / "project"
 
     @property
     def bin(self) -> Path:
-        """A ``pulumi`` that brings the project folder up to date and then is the real one."""
+        """A ``pulumi`` that updates the project folder and then runs the real one."""
         return self.folder / "bin"
 
     @property
     def logs(self) -> Path:
-        """What Pulumi said, one file per command and stack."""
+        """Pulumi's output, one file per command and stack."""
         return self.folder / "logs"
 
     @property
     def old(self) -> Path:
-        """State of worlds that are gone."""
+        """Pulumi state of earlier, lost sandboxes."""
         return self.folder / "old"
 
     @property
     def baselines(self) -> Path:
-        """What AWS held before the first stack, one file per region."""
+        """What AWS had before the first stack, one file per region."""
         return self.folder / "baselines"
 
     def manifests(self, stack: str) -> Path:
@@ -125,8 +125,8 @@ class Layout:
     def region(self, stack: str, *, copied: bool = False) -> str:
         """Return the AWS region of a stack: ``aws:region`` of its file, else of ``Pulumi.yaml``, else us-east-1.
 
-        The sandbox's copy counts in place of a file that is gone; with ``copied`` it counts wherever there is one: that
-        is the region Pulumi worked in last, whatever became of the file.
+        The sandbox's copy replaces a missing file; with ``copied`` it always comes first: it has the region that
+        Pulumi used last.
         """
         file, copy = self.stacks_folder() / f"Pulumi.{stack}.yaml", self.copy(stack)
         own = read_yaml(copy if copy.is_file() and (copied or not file.is_file()) else file).get("config")

@@ -1,4 +1,4 @@
-"""Bringing a stack up in the sandbox, previewing it, taking everything down again."""
+"""Bring a stack up in the sandbox, preview it, and take everything down again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NO_CHANGE = re.compile(r"\d+ unchanged|> ?\d+ ")
 
 
 class PulumiFailedError(OutsideError):
-    """A Pulumi command said no. ``lines`` is what it said about it; ``log`` holds everything."""
+    """A Pulumi command failed. ``lines`` are its error messages; ``log`` has the whole output."""
 
     def __init__(self, what: str, outcome: runner.Outcome, log: Path) -> None:
         """``what`` names the command and the stack."""
@@ -30,14 +30,14 @@ class PulumiFailedError(OutsideError):
 
 
 class StoppedError(MultiarchError):
-    """Ctrl-C, SIGTERM or a closed terminal; everything was stopped in good order."""
+    """Ctrl-C, SIGTERM or a closed terminal; everything was stopped cleanly."""
 
     exit_code = 130
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a Pulumi command did: its ``Resources:`` and ``Duration:`` lines."""
+    """A Pulumi command's ``Resources:`` and ``Duration:`` lines."""
 
     changes: tuple[str, ...]
     duration: str
@@ -45,7 +45,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """What ``down`` found still there, per kind of resource, before it stopped the server."""
+    """What ``down`` found left, per kind of resource, before it stopped the server."""
 
     found: dict[str, tuple[str, ...]]
 
@@ -53,12 +53,12 @@ class Leftovers:
 class Sandbox:
     """One sandbox.
 
-    ``say`` is told what happens, ``show`` gets Pulumi's own lines: those of a preview always, those of other commands
+    ``say`` gets progress messages, ``show`` gets Pulumi's own lines: those of a preview always, those of other commands
     when ``verbose``. ``colour`` asks Pulumi for colours in them.
     """
 
     def __init__(self, layout: Layout, say: Say, show: Say, *, verbose: bool = False, colour: bool = False) -> None:
-        """Nothing is started or read yet."""
+        """Start and read nothing yet."""
         self.layout = layout
         self._say = say
         self._show = show
@@ -72,30 +72,30 @@ class Sandbox:
 
         Raises:
             SandboxUsageError: there is no such stack.
-            OutsideError: no engine, no server, or Pulumi failed; what runs goes on running, and ``up`` can be repeated.
+            OutsideError: no engine, no server, or Pulumi failed; what runs keeps running, and ``up`` can be repeated.
             StoppedError: told to stop; nothing that this call started is left running.
         """
         self.layout.require_stack(stack)
-        with state.exclusive(self.layout, f"up {stack}"), self._world(stack) as world:
+        with state.exclusive(self.layout, f"up {stack}"), self._running(stack) as running:
             self._unlock(stack)
             self._settle(stack)
             outcome = self._pulumi("up", stack, ["--yes", "--skip-preview"])
-            environment.write_shim(self.layout, _known(world.engine))
+            environment.write_shim(self.layout, _known(running.engine))
             return _done(outcome)
 
     def preview(self, stack: str) -> tuple[Done, bool]:
-        """Show what ``up`` would change; return also whether it would change anything.
+        """Show what ``up`` would change, and return whether it would change anything.
 
-        Starts a world when there is none: the preview then shows everything as new.
+        Starts the AWS server if it does not run: the preview then shows everything as new.
         """
         self.layout.require_stack(stack)
-        with state.exclusive(self.layout, f"preview {stack}"), self._world(stack):
+        with state.exclusive(self.layout, f"preview {stack}"), self._running(stack):
             self._unlock(stack)
             done = _done(self._pulumi("preview", stack, []))
             return done, any(not _NO_CHANGE.match(line) for line in done.changes)
 
     def down(self, *, force: bool = False) -> Leftovers:
-        """Destroy every stack, stop what runs, remove ``.sandbox``. ``force`` destroys nothing: the world just ends.
+        """Destroy every stack, stop what runs, remove ``.sandbox``. ``force`` only stops and removes.
 
         Raises:
             OutsideError: a destroy failed; nothing was stopped or removed.
@@ -113,7 +113,7 @@ class Sandbox:
             if known.server:
                 server.stop(known.server.process)
                 if processes.session(known.server.process):
-                    raise OutsideError(f"The AWS server (process {known.server.process.pid}) does not end.")
+                    raise OutsideError(f"The AWS server (process {known.server.process.pid}) can't be stopped.")
             shutil.rmtree(self.layout.folder)
             return Leftovers(left)
 
@@ -135,11 +135,11 @@ class Sandbox:
         environment.write_shim(self.layout, known.engine)
         return environment.build(self.layout, known.engine, known.server.url, stack, os.environ, by_hand=True)
 
-    # -- the world --------------------------------------------------------------------------------------------------
+    # -- the sandbox ------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _world(self, stack: str) -> Iterator[state.State]:
-        """Have a server, an engine, a project folder and the stack; stop what was started here when told to stop."""
+    def _running(self, stack: str) -> Iterator[state.State]:
+        """Provide server, engine, project folder and stack; on a stop request, stop what was started here."""
         known = state.load(self.layout)
         if known.run and processes.session(known.run.process):
             pid = known.run.process.pid
@@ -167,7 +167,7 @@ class Sandbox:
             self.sync()
             self.layout.backend.mkdir(parents=True, exist_ok=True)
             self._pulumi("stack", stack, ["select", "--create"])
-            # Creating a stack lays its settings out anew, without empty lines: errors would name the wrong ones.
+            # Creating a stack rewrites its settings without empty lines: errors would name wrong lines.
             self.sync()
             yield known
         except (KeyboardInterrupt, StoppedError):
@@ -181,12 +181,12 @@ class Sandbox:
 
     def _begin_anew(self, known: state.State) -> None:
         if known.server:
-            server.stop(known.server.process)  # it may hang, not listening any more
+            server.stop(known.server.process)  # it may hang without listening
         place = backend.put_aside(self.layout)
         if place:
             self._say(
-                "The AWS server of this sandbox is gone, and with it the world it held in memory. "
-                f"Starting from an empty one; Pulumi's state of the old one is in {place}."
+                "The sandbox's AWS server is gone, and its state was only in memory. "
+                f"Starting from an empty one; Pulumi's old state is in {place}."
             )
 
     def _stopped(self, started: state.Server | None) -> None:
@@ -210,7 +210,7 @@ class Sandbox:
             self._pulumi("cancel", stack, ["--yes"])
 
     def _settle(self, stack: str) -> bool:
-        """Ask AWS about operations of a killed engine, which nobody knows the end of; return whether there were any.
+        """Find out in AWS how the operations of a killed engine ended; return whether there were any.
 
         Refresh does not look for what was being created, and would keep those operations for ever. Forgetting them
         loses nothing here: the stand-ins know by a tag what an earlier `up` has made, and the next one takes it over.

@@ -1,6 +1,6 @@
 """Processes that outlive a command: told apart from others that got the same number, and stopped with all they started.
 
-Every long-lived program gets a session of its own, so that whatever it starts can be found by the session's number.
+Every long-lived program gets a session of its own, so that everything it starts can be found by the session's number.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _from_ps(pid: int) -> ProcessId | None:
 
 
 def alive(process: ProcessId) -> bool:
-    """Whether this very process still runs."""
+    """Whether this process still runs."""
     _reap(process.pid)
     return identify(process.pid) == process
 
@@ -57,7 +57,7 @@ def alive(process: ProcessId) -> bool:
 def session(leader: ProcessId) -> list[ProcessId]:
     """List the running processes of the session that ``leader`` opened, the leader included if it still runs.
 
-    Empty when the number now belongs to somebody else's session.
+    Empty if the number now belongs to another session.
     """
     now = identify(leader.pid)
     if now is not None and now != leader:
@@ -79,7 +79,7 @@ def _all_pids() -> list[int]:
 
 
 def stop_session(leader: ProcessId, *, grace: float = 10.0) -> bool:
-    """End everything in the session: ask, wait up to ``grace`` seconds, then kill. Return whether anything ran."""
+    """End everything in the session: SIGTERM, and SIGKILL after ``grace`` seconds. Return whether anything ran."""
     members = session(leader)
     if not members:
         return False
@@ -96,7 +96,7 @@ def stop_session(leader: ProcessId, *, grace: float = 10.0) -> bool:
 
 
 def interrupt(leader: ProcessId, *, grace: float) -> None:
-    """Ask the leader as Ctrl-C does, give it ``grace`` seconds to end in good order, then end its session."""
+    """Send the leader SIGINT, give it ``grace`` seconds to end, then end its session."""
     _signal([leader], signal.SIGINT)
     deadline = time.monotonic() + grace
     while alive(leader) and time.monotonic() < deadline:
@@ -112,6 +112,6 @@ def _signal(members: Iterable[ProcessId], number: signal.Signals) -> None:
 
 
 def _reap(pid: int) -> None:
-    """Take leave of a child that has ended, if it is one of ours."""
+    """Reap a child that has ended, if it is one of ours."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)

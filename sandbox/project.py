@@ -1,10 +1,10 @@
-"""The folder Pulumi works in: the user's project, seen through links, with stack files that Pulumi may write to.
+"""Pulumi's working directory: the user's project through links, with stack files that Pulumi may write to.
 
-Pulumi writes into ``Pulumi.STACK.yaml``: ``stack init`` and ``up`` add ``encryptionsalt``, and lay out the rest of the
-file anew. The user's files must not change, and a salt of theirs belongs to another passphrase. So Pulumi gets
+Pulumi writes into ``Pulumi.STACK.yaml``: ``stack init`` and ``up`` add ``encryptionsalt``, and reformat the rest of the
+file. The user's files must not change, and their salt belongs to another passphrase. So Pulumi gets
 ``.sandbox/project``: links to everything in the project, and copies of ``Pulumi.yaml`` and the stack files, which are
-written anew before every command. Whoever runs ``pulumi`` by hand after ``python -m sandbox env`` gets the same
-folder, through the ``pulumi`` in ``.sandbox/bin``.
+overwritten before every command. After ``python -m sandbox env``, ``pulumi`` by hand uses the same folder, through the
+``pulumi`` in ``.sandbox/bin``.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _sync_stacks(layout: Layout, source: Path, target: Path, *, destroying: bool
     remarks = []
     written = layout.folder / "synced"  # the user's files as they were copied last
     names = {file.name for file in source.glob("Pulumi.*.yaml")}
-    # A stack that is up goes on needing its settings, even when their file is gone: it must be destroyed with them.
+    # A stack that is up needs its settings to be destroyed, even if their file is gone.
     up = {f"Pulumi.{stack}.yaml" for stack in backend.stacks(layout)}
     for copy in target.glob("Pulumi.*.yaml"):
         if copy.name not in names | up:
@@ -110,7 +110,7 @@ def _sync_stacks(layout: Layout, source: Path, target: Path, *, destroying: bool
 
 
 def _read(original: Path, *, parse: bool) -> str:
-    """Read a stack file; only to ``parse`` it shows whether it is YAML, which else is Pulumi's to say."""
+    """Read a stack file; only ``parse`` checks that it is YAML, which Pulumi otherwise does."""
     text = yaml_source.read_text(original)
     if _SECRET_VALUE.search(text):
         raise SandboxUsageError(
@@ -123,20 +123,20 @@ def _read(original: Path, *, parse: bool) -> str:
 
 
 def _keep_changes(copy: Path, before: Path, original: Path, project: str) -> list[str]:
-    """Put aside what somebody changed in a copy (``pulumi config set`` does), for it is about to be written anew."""
+    """Save a changed copy (by ``pulumi config set``) before it is overwritten."""
     if not before.is_file() or _settings(copy, project) == _settings(before, project):
         return []
     kept = copy.with_suffix(".changed")
     shutil.copyfile(copy, kept)
     remark = (
-        f"The sandbox's copy of {original} was changed (`pulumi config set` and `--config` do that), but it is written "
-        f"anew before every command. What it held is in {kept}: take it over into {original.name}."
+        f"The sandbox's copy of {original} was changed (`pulumi config set` and `--config` do that), but it is "
+        f"overwritten before every command. The changed copy is {kept}: copy what you need into {original.name}."
     )
     return [remark]
 
 
 def _settings(file: Path, project: str) -> object:
-    """What a file says to the engine, which writes the same in other words: ``false`` as ``"false"``, keys in full.
+    """The settings in a file, normalised as the engine writes them: ``false`` as ``"false"``, keys in full.
 
     A file that is no YAML is its text: what Pulumi cannot read, it does not rewrite.
     """

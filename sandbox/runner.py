@@ -1,4 +1,4 @@
-"""Running one Pulumi command so that it can be stopped at any time without leaving anything behind."""
+"""Run one Pulumi command so that it can be stopped at any time and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a command ended. ``lines`` is all it said, without colours; ``interrupted``: we were told to stop."""
+    """How a command ended. ``lines`` is its output without colours; ``interrupted``: a signal asked to stop."""
 
     returncode: int
     lines: tuple[str, ...]
@@ -153,7 +153,7 @@ def _read(pipe: IO[str], lines: list[str], sink: IO[str], echo: Callable[[str], 
 
 @contextlib.contextmanager
 def _handling(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    # Whoever starts us with `nohup` has SIGHUP ignored, and wants it to stay so.
+    # Under `nohup` SIGHUP is ignored, and must stay so.
     numbers = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
@@ -165,6 +165,6 @@ def _handling(handler: Callable[[int, FrameType | None], None]) -> Iterator[None
 
 @contextlib.contextmanager
 def deaf() -> Iterator[None]:
-    """Let nothing interrupt a clean-up: it is short, and half of it would leave something running."""
+    """Ignore signals during clean-up: it is short, and an interrupted one would leave processes behind."""
     with _handling(lambda _number, _frame: None):
         yield

@@ -25,11 +25,11 @@ def start(layout: Layout) -> Server:
     """Start the server on a free port of the loopback address and wait until it listens.
 
     Raises:
-        OutsideError: it ended, or did not say that it listens; the end of its log is in the message.
+        OutsideError: it ended, or does not listen; the message has the end of its log.
     """
     layout.server.mkdir(parents=True, exist_ok=True)
     output = layout.server / "output.log"
-    # Credentials and endpoints of the caller are none of the server's business.
+    # The server must not see the caller's credentials and endpoints.
     environ = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     environ["PYTHONPATH"] = str(CLONE)
     command = [sys.executable, "-m", "sandbox.aws", "--port", "0", "--state-dir", str(layout.server)]
@@ -47,13 +47,13 @@ def start(layout: Layout) -> Server:
     try:
         url = _wait(process, output)
     except BaseException:
-        # Ctrl-C included: nobody else knows of this process yet.
+        # Also on Ctrl-C: nothing else has recorded this process yet.
         process.kill()
         process.wait()
         raise
     if identity is None:
         raise OutsideError("The AWS server ended as soon as it had started.", hint=_tail(output))
-    # This object is dropped, the server stays: without this, Python warns about a child nobody waited for.
+    # The server outlives this object: without this, Python warns about a child that was not waited for.
     process.returncode = 0
     return Server(identity, url)
 
@@ -75,7 +75,7 @@ def _tail(output: Path) -> str:
 
 
 def answers(server: Server) -> bool:
-    """Whether this very server still runs and takes connections."""
+    """Whether this server still runs and accepts connections."""
     if not alive(server.process):
         return False
     address = urlsplit(server.url)

@@ -1,4 +1,4 @@
-"""What runs, remembered between commands in ``.sandbox/state.json``."""
+"""What runs, kept between commands in ``.sandbox/state.json``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Engine:
     """A Pulumi engine.
 
     ``version`` is as ``pulumi version`` says it, with the leading v. ``language_host_dir`` must be on PATH when the
-    engine has no Python language host beside it. ``source`` says in words where the engine comes from.
+    engine has no Python language host beside it. ``source`` says where the engine comes from.
     """
 
     path: Path
@@ -34,7 +34,7 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The running AWS server; its memory is the world, so a new process is a new world."""
+    """The running AWS server. Its state is in memory: a new process starts empty."""
 
     process: ProcessId
     url: str
@@ -50,7 +50,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All that is remembered."""
+    """The whole state."""
 
     server: Server | None = None
     engine: Engine | None = None
@@ -87,12 +87,12 @@ def _decode(content: dict[str, Any]) -> State:
 
 
 def save(layout: Layout, state: State) -> None:
-    """Write the state so that a reader sees the old one or the new one, never half."""
+    """Write the state atomically."""
     write_atomically(layout.state, json.dumps({"version": _VERSION, **asdict(state)}, default=str, indent=2) + "\n")
 
 
 def write_atomically(file: Path, content: str, *, mode: int = 0o644) -> None:
-    """Put ``content`` in place in one step."""
+    """Replace ``file`` by ``content`` atomically."""
     file.parent.mkdir(parents=True, exist_ok=True)
     half = file.with_name(f".{file.name}.{os.getpid()}")
     half.write_text(content, encoding="utf-8")
@@ -102,7 +102,7 @@ def write_atomically(file: Path, content: str, *, mode: int = 0o644) -> None:
 
 @contextlib.contextmanager
 def exclusive(layout: Layout, what: str) -> Iterator[None]:
-    """Let one command work on this sandbox at a time.
+    """Allow one command at a time on this sandbox.
 
     Raises:
         OutsideError: another one does; it is named.

@@ -1,4 +1,4 @@
-"""What a person is told: what exists now, what came out, what to try next."""
+"""The summary after a command: what exists, the outputs, what to try next."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST = 100
 
 
 def world(layout: Layout, url: str, region: str) -> tuple[dict[str, int], list[inventory.NodeGroup]]:
-    """Count what the sandbox's AWS holds in a region beyond what it started with, and describe its node groups."""
+    """Count what was added to the sandbox's AWS in a region, and describe its node groups."""
     aws = inventory.Aws(url, region)
     found = inventory.without(aws.everything(), inventory.baseline(layout, aws))
     return {label: len(names) for label, names in found.items()}, aws.node_groups()
@@ -64,7 +64,7 @@ def _counted(number: int, plural: str) -> str:
 
 
 def print_groups(console: Console, groups: list[inventory.NodeGroup]) -> None:
-    """Print a table of node groups. Names are there to be copied: they stay whole, be the terminal too narrow."""
+    """Print a table of node groups. Names are never cut, so that they can be copied."""
     columns = ("node group", "cluster", "kind", "architecture", "instance types", "min/now/max")
     rows = [
         (
@@ -109,7 +109,7 @@ def status(layout: Layout) -> dict[str, Any]:
     """Return what runs and what exists, as JSON-able values, shape version 1.
 
     ``{"version", "up", "url", "server": {"pid"}, "engine": {"path", "version", "source"}, "run", "stacks": {NAME:
-    {"resources", "pending", "region"}}}``; what is not there is null.
+    {"resources", "pending", "region"}}}``; missing values are null.
     """
     known = state.load(layout)
     up = known.server is not None and server.answers(known.server)

@@ -268,7 +268,7 @@ def module_dir(folder: str, module: str) -> Path:
 
 
 def _go_environment() -> dict[str, str]:
-    # What is built runs here, whatever the caller cross-compiles for.
+    # The program runs here, so ignore the caller's cross-compilation settings.
     environ = {name: value for name, value in os.environ.items() if name not in {"GOOS", "GOARCH", "GOARM", "GOAMD64"}}
     return environ | {"CGO_ENABLED": "0", "GOWORK": "off"}
 

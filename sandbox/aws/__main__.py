@@ -13,7 +13,7 @@ from types import FrameType
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve; prints one line, ``listening http://127.0.0.1:PORT``, when ready. Nothing is kept after the end."""
+    """Serve; prints ``listening http://127.0.0.1:PORT`` when ready. All state is in memory."""
     parser = argparse.ArgumentParser(
         prog="python -m sandbox.aws", description="moto and what the sandbox adds, on 127.0.0.1"
     )
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     # Instance types that EC2 does not offer are refused; every region that moto knows is open.
     os.environ.setdefault("MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION", "true")
-    # moto's 1,300 images of other systems cost every region a quarter of a second; nodes run EKS's.
+    # moto's 1,300 other images take a quarter of a second per region; nodes run EKS's.
     os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
     # AWS's own policies, which roles attach by ARN.
     os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")

@@ -1,4 +1,4 @@
-"""What moto's EC2 does otherwise than EC2.
+"""Where moto's EC2 differs from EC2.
 
 Instances take their network interface and root volume with them, NAT gateways their interface; moto leaves them
 behind. User data of a launch template's second version is readable like the first one's; moto stumbles over it.
@@ -24,7 +24,7 @@ _moto_create_fleet = FleetsBackend.create_fleet
 
 
 def terminate_instances(backend: EC2Backend, instance_ids: list[str]) -> list[tuple[Instance, InstanceState]]:
-    """TerminateInstances, then what the instances owned."""
+    """TerminateInstances, also deleting what the instances owned."""
     instances: list[Instance] = [backend.get_instance(instance_id) for instance_id in instance_ids]
     volumes = [
         mapping.volume_id
@@ -73,7 +73,7 @@ def create_fleet(backend: EC2Backend, *args: Any, **kwargs: Any) -> Fleet:
 
 
 def install() -> None:
-    """Put them in the place of moto's."""
+    """Replace moto's operations by these."""
     InstanceBackend.terminate_instances = terminate_instances  # type: ignore[method-assign, assignment]
     NatGatewayBackend.delete_nat_gateway = delete_nat_gateway  # type: ignore[method-assign, assignment]
     FleetsBackend.create_fleet = create_fleet  # type: ignore[method-assign, assignment]

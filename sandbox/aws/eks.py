@@ -51,7 +51,7 @@ ROUTES: Final = (
 
 
 class SandboxEks(EksClusters, EksNodegroups, EksAccess):
-    """EKS as the sandbox answers it: moto's operations, with the gaps filled."""
+    """The sandbox's EKS: moto's operations, with the gaps filled."""
 
     def _get_action_from_method_and_request_uri(self, request: Request) -> str:
         path = unquote(request.path).rstrip("/")
@@ -64,7 +64,7 @@ class SandboxEks(EksClusters, EksNodegroups, EksAccess):
 
 
 def check_role_arn(arn: str) -> None:
-    """Refuse what is no role's ARN. moto's own check loads all endpoints of AWS, at every call."""
+    """Refuse anything but a role's ARN. moto's own check loads all AWS endpoints at every call."""
     if not re.fullmatch(r"arn:aws[a-z-]*:iam::\d{12}:role/.+", arn):
         raise invalid(f"Invalid Role Arn: '{arn}'")
 

@@ -27,7 +27,7 @@ _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
 
 
 class EksAccess(EksBase):
-    """Everything of a cluster that moto's EKS does not know at all."""
+    """The parts of a cluster that moto's EKS lacks."""
 
     def create_addon(self) -> ActionResult:
         """CreateAddon: ACTIVE at once; version and JSON configuration are checked."""
@@ -59,8 +59,8 @@ class EksAccess(EksBase):
 
     def _checked_addon(self, cluster: Cluster, row: AddOn, params: Record) -> str:
         version = str(params.get("addonVersion") or addon_versions(row, cluster.version)[1])
-        # The table has two versions; a stack that was pinned against AWS names another, and what AWS really has for
-        # a minor nobody here knows. So the form is checked, and the minor where it is the cluster's.
+        # The table has two versions; a stack pinned against AWS has another, and AWS's real versions are not known
+        # here. So only the form is checked, and the minor if it is the cluster's.
         fits = _ADDON_VERSION.fullmatch(version) is not None
         if not fits or (row.release is None and not version.startswith(f"v{cluster.version}.")):
             raise invalid(
@@ -74,7 +74,7 @@ class EksAccess(EksBase):
         return version
 
     def _set_addon(self, cluster: Cluster, addon: Record, params: Record) -> None:
-        """Role, configuration and pod identities are replaced when they are given; an empty text takes them away."""
+        """Role, configuration and pod identities are replaced when they are given; an empty string removes them."""
         for key in ("serviceAccountRoleArn", "configurationValues"):
             if params.get(key) is not None:
                 addon[key] = params[key] or None

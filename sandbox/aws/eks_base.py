@@ -1,4 +1,4 @@
-"""What the EKS parts share: errors as EKS words them, the extra state of a cluster, updates."""
+"""Shared by the EKS parts: EKS's errors, the additional state of a cluster, updates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Record = dict[str, Any]
 
 @dataclass(slots=True)
 class Extras:
-    """What moto's Cluster has no place for; every value is in the shape of the EKS API.
+    """State that moto's Cluster lacks; every value has the shape of the EKS API.
 
     ``entries`` and ``policies`` are keyed by principal ARN, ``addons`` by name, ``pod_identities`` and
     ``updates`` by id. ``templates`` names EKS's own launch template of every node group.
@@ -43,17 +43,17 @@ _EXTRAS: WeakKeyDictionary[Cluster, Extras] = WeakKeyDictionary()
 
 
 def extras(cluster: Cluster) -> Extras:
-    """The extra state of a cluster; it dies with moto's object, also on moto's reset."""
+    """The additional state of a cluster; it is deleted with moto's object, also on moto's reset."""
     return _EXTRAS.setdefault(cluster, Extras())
 
 
 def invalid(message: str) -> InvalidParameterException:
-    """InvalidParameterException (400): a value EKS does not take."""
+    """InvalidParameterException (400): a value that EKS refuses."""
     return InvalidParameterException(message=message)
 
 
 def refused(message: str) -> InvalidRequestException:
-    """InvalidRequestException (400): not now, or not in this state."""
+    """InvalidRequestException (400): not possible in this state."""
     return InvalidRequestException(message=message)
 
 
@@ -68,7 +68,7 @@ def not_found(message: str) -> ResourceNotFoundException:
 
 
 def short_hash(text: str, length: int = 32) -> str:
-    """Hexadecimal digits that depend on the text alone."""
+    """Hexadecimal digits that depend only on the text."""
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 

@@ -1,4 +1,4 @@
-"""EKS clusters: what moto keeps of CreateCluster and what it does not, versions, updates, tags.
+"""EKS clusters: CreateCluster including what moto ignores, versions, updates, tags.
 
 Upstream: Amazon EKS API reference, CreateCluster, UpdateClusterConfig, UpdateClusterVersion, DeleteCluster.
 """
@@ -154,7 +154,7 @@ class EksClusters(EksBase):
         return ActionResult({"update": self._update(cluster, "VersionUpdate", {"Version": wanted})})
 
     def associate_encryption_config(self) -> ActionResult:
-        """AssociateEncryptionConfig: once per cluster; it cannot be taken away."""
+        """AssociateEncryptionConfig: once per cluster; it can't be removed."""
         cluster = self._cluster()
         if cluster.encryption_config:
             raise refused(f"Cluster {cluster.name} already has encryption configuration")
@@ -199,7 +199,7 @@ class EksClusters(EksBase):
         return EmptyResult()
 
     def untag_resource(self) -> ActionResult:
-        """UntagResource; keys that are not there are passed over."""
+        """UntagResource; missing keys are ignored."""
         tags = self._tags_of(self._resource_arn())
         for key in self.params["tagKeys"]:
             tags.pop(key, None)

@@ -1,4 +1,4 @@
-"""Managed node groups that own real things in moto: a launch template, an Auto Scaling Group, instances.
+"""Managed node groups with real resources in moto: a launch template, an Auto Scaling Group, instances.
 
 Upstream: Amazon EKS API reference, CreateNodegroup, UpdateNodegroupConfig, UpdateNodegroupVersion; EKS user guide,
 "Customize managed nodes with launch templates". The messages are the sandbox's own words.
@@ -46,7 +46,7 @@ class EksNodegroups(EksBase):
         return autoscaling_backends[self.current_account][self.region]
 
     def create_nodegroup(self) -> ActionResult:
-        """CreateNodegroup: refused as EKS refuses; else ACTIVE at once with running instances."""
+        """CreateNodegroup: with EKS's checks; ACTIVE at once, with running instances."""
         cluster, params = self._cluster(), self.params
         if params["nodegroupName"] in cluster.nodegroups:
             raise in_use(
@@ -283,7 +283,7 @@ def _one_key(reference: Record | None) -> Record | None:
 
 
 def _hide_template_fields(group: Nodegroup, *, own_instance_type: bool) -> None:
-    """EKS leaves out of DescribeNodegroup what the launch template says."""
+    """DescribeNodegroup omits what the launch template sets."""
     vars(group)["sandbox_instance_types"] = list(group.instance_types)
     vars(group)["disk_size"] = None
     vars(group)["remote_access"] = None

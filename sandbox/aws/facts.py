@@ -1,4 +1,4 @@
-"""What the sandbox's AWS answers from: Kubernetes versions, AMI types, add-on versions.
+"""Tables of the sandbox's AWS: Kubernetes versions, AMI types, add-on versions.
 
 AMI types and add-ons are those of ``multiarch.facts``. Release numbers and add-on versions are the sandbox's own,
 shaped like AWS's. Support dates are those of the EKS release calendar.
@@ -31,7 +31,7 @@ class ClusterVersion:
 
 @dataclass(frozen=True, slots=True)
 class AmiType:
-    """One EKS amiType: its family, AWS's architecture word, and the SSM path of its recommended image.
+    """One EKS amiType: its family, AWS's name of the architecture, and the SSM path of its recommended image.
 
     ``path`` holds ``{k}`` for the Kubernetes minor; the last part (``image_id`` …) is appended.
     ``last`` is the last minor that has such images, empty when they still appear.

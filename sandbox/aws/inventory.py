@@ -1,4 +1,4 @@
-"""What is in the sandbox's AWS beyond what moto brings: for ``sandbox down`` and for the tests."""
+"""The resources in the sandbox's AWS beyond moto's defaults: for ``sandbox down`` and for tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _ours(_row: Row) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of thing: how to list it, what names it, and which ones moto brings itself.
+    """One kind of resource: how to list it, its name, and which ones are moto's defaults.
 
     ``path`` is the key of the list in the answer, with dots for nested lists.
     """

@@ -1,4 +1,4 @@
-"""What EKS refuses in a node group before it creates anything.
+"""EKS's checks of a node group before it creates anything.
 
 Upstream: Amazon EKS API reference, CreateNodegroup; EKS user guide, "Customize managed nodes with launch templates".
 Every function raises InvalidParameterException.
@@ -63,7 +63,7 @@ def check_taints(taints: Sequence[Record], already: int = 0) -> None:
 
 
 def check_template(params: Record, data: Record) -> bool:
-    """What may not stand beside a launch template; returns whether it brings a custom AMI."""
+    """Settings that conflict with the launch template; returns whether the template has a custom AMI."""
     if data.get("InstanceType") and params.get("instanceTypes"):
         raise invalid("Cannot specify instance types in launch template and API request")
     if (data.get("InstanceMarketOptions") or {}).get("MarketType") == "spot":

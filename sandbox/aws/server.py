@@ -15,24 +15,24 @@ from werkzeug.serving import BaseWSGIServer, make_server
 from sandbox.aws import ec2_fixes, eks, images, instance_refresh
 
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/(?P<region>[a-z0-9-]+)/(?P<service>[a-z0-9-]+)/aws4_request")
-# ReceiveMessage may wait for seconds, and must not keep everybody else waiting.
+# ReceiveMessage may wait for seconds, and must not block other requests.
 _UNLOCKED = frozenset({"sqs"})
 
 
 class QuietHandler(MotoRequestHandler):
-    """Writes a line only for what failed, to the log."""
+    """Logs failed requests only."""
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:  # noqa: ARG002 (werkzeug's signature)
-        """Say nothing about requests that went well."""
+        """Ignore successful requests."""
         if str(code).startswith("5"):
             logging.getLogger(__name__).warning("%s answered %s", self.requestline, code)
 
 
 class SandboxApp:
-    """WSGI application: moto behind a lock, because its backends are not made for threads."""
+    """WSGI application: moto behind a lock, because its backends are not thread-safe."""
 
     def __init__(self) -> None:
-        """Install the additions; backends are loaded when first asked for."""
+        """Install the additions; backends are loaded at first use."""
         eks.install()
         instance_refresh.install()
         ec2_fixes.install()

@@ -11,11 +11,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 IDENTITY_TAG: Final = "multiarch-sandbox:resource"
-"""The tag by which a thing in the sandbox is known to belong to a resource, also after a crash."""
+"""The tag that links an AWS object to its Pulumi resource, also after a crash."""
 
 
 class StandInError(Exception):
-    """What the stand-in refuses: a resource, property or setting it does not model, an address that is not loopback."""
+    """A stand-in refuses a resource, property or setting that it does not model, or an address that is not loopback."""
 
 
 def identity(urn: str, generation: int) -> str:
@@ -56,7 +56,7 @@ def sdk_version(package: str) -> str:
 
 
 def quiet_end() -> None:
-    """End at once on a signal, for the engine's sake: it prints whatever a plugin says while it is stopped."""
+    """End at once on a signal: the engine prints everything that a plugin writes while it stops."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: os._exit(0))
 

@@ -1,7 +1,7 @@
-"""Serving a stand-in to the engine, with refusals in the words of who refused.
+"""Serve a stand-in to the engine, and pass on its error messages.
 
-The SDK adds a traceback to whatever a provider raises, behind the message. Of a bug that is wanted; of what AWS or a
-stand-in refuses it hides the one line that says why, so for those the message alone goes to the engine.
+The SDK adds a traceback to every error of a provider. For a bug that is useful; for an error of AWS or of a stand-in it
+hides the message, so only the message goes to the engine.
 """
 
 from __future__ import annotations

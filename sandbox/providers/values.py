@@ -12,12 +12,12 @@ from pulumi.runtime.rpc import UNKNOWN as _WIRE_UNKNOWN
 from sandbox.providers import StandInError
 
 Value = Any
-"""What a property holds once it is plain: text, number, truth, list, map, nothing."""
+"""A plain property value: string, number, boolean, list, map, None."""
 
 Record = dict[str, Value]
 
 UNKNOWN: Final[str] = _WIRE_UNKNOWN
-"""What stands for a value that a preview cannot know; property values carry it as this text."""
+"""Stands for a value that a preview can't know; Pulumi sends it as this text."""
 
 INPUTS: Final = "__inputs"
 """Where a resource's state keeps its inputs: Diff and Update are not told the old ones. Programs do not see the key."""
@@ -98,7 +98,7 @@ def merged(live: Value, wanted: Value) -> Value:
 
 
 def drifted(wanted: Value, live: Value) -> Value:
-    """An input as it is now: what was set and differs. What was not set, and lists in another order, are no drift."""
+    """An input as it is now, with drift in what was set. Unset inputs and the order of lists do not count."""
     if isinstance(wanted, Mapping) and isinstance(live, Mapping):
         return {key: drifted(value, live[key]) if key in live else value for key, value in wanted.items()}
     if isinstance(wanted, list) and isinstance(live, list):
@@ -119,7 +119,7 @@ def _same_text(wanted: Value, live: Value) -> bool:
 
 
 def unknown_at(values: Record, path: str) -> None:
-    """Set a property path to :data:`UNKNOWN` where nothing stands yet."""
+    """Set a property path to :data:`UNKNOWN` if it is unset."""
     head, _, rest = path.partition(".")
     if not rest:
         values.setdefault(head, UNKNOWN)

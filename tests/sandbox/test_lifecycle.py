@@ -98,7 +98,7 @@ def test_when_the_server_died_up_says_that_the_world_is_gone_and_starts_from_not
     assert json.loads(project.run("status", "--output", "json").stdout)["up"] is False
     assert "is not up" in project.run("env", "shop-dev", expect=2).stderr
     again = project.run("up", "shop-dev")
-    assert "The AWS server of this sandbox is gone, and with it the world" in again.stderr
+    assert "The sandbox's AWS server is gone, and its state was only in memory." in again.stderr
     assert "+ 3 created" in again.stderr
     kept = list(project.layout.old.rglob("shop-dev.json"))
     assert len(kept) == 1

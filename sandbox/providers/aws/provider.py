@@ -31,7 +31,7 @@ from sandbox.providers.values import (
 )
 
 _FOLDER: Final = "sandbox/providers/aws"
-# What the provider may be configured with; the first group changes what it does.
+# The provider's settings; the first group has an effect.
 _SETTINGS: Final = frozenset({"region", "endpoints", "defaultTags", "allowedAccountIds"})
 _WITHOUT_EFFECT: Final = frozenset(
     {
@@ -54,7 +54,7 @@ class AwsProvider(api.Provider):
     """Serves the resource types of :data:`ROWS` and the functions of :data:`FUNCTIONS`."""
 
     def __init__(self) -> None:
-        """Nothing is called before ``configure``."""
+        """``configure`` must be called first."""
         self._aws: Aws | None = None
         self._checked: dict[str, int] = {}
 
@@ -128,7 +128,7 @@ class AwsProvider(api.Provider):
         for key in ("region", GENERATION):
             old.pop(key, None)
             new.pop(key, None)
-        # To write down what AWS chose by itself, a release or a version, is no change; the real provider sees none.
+        # Setting an input to the value that AWS chose (a release, a version) is not a change, as in the real one.
         chosen = (key for key in row.outputs if key in new and key not in old and key in state)
         old = {**old, **{key: new[key] for key in chosen if state[key] == new[key]}}
         return diffs.respond(old, new, row.replaces, delete_first=row.delete_first)

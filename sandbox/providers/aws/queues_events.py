@@ -37,7 +37,7 @@ def _attributes(call: Call) -> Record:
 
 
 def _create_queue(call: Call) -> str:
-    """A queue of this name is adopted when it carries the identity; CreateQueue alone would hand out anybody's."""
+    """Adopt a queue of this name only if it has the identity tag; CreateQueue alone would return any queue."""
     there = call.quietly("sqs", "get_queue_url", {"QueueName": call["name"]})
     if there is not None:
         url = str(there["QueueUrl"])

@@ -1,4 +1,4 @@
-"""What a row of the tables is, and what its functions are given."""
+"""The rows of the resource tables, and the arguments of their functions."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class Call:
         """Create a named thing, or adopt it when it carries this resource's identity.
 
         ``taken`` is the error code of a name that is in use; ``tags`` reads the tags of the thing there.
-        Raises :class:`StandInError` when somebody else's thing has the name.
+        Raises :class:`StandInError` if another object has the name.
         """
         try:
             create()
@@ -252,4 +252,4 @@ def gone(error: ClientError) -> bool:
 
 
 def nothing(_call: Call) -> None:
-    """For inputs that only a later call looks at, and for what AWS has no call for."""
+    """Does nothing: for inputs that a later call uses, and for what AWS has no call for."""

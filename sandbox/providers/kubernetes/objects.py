@@ -46,7 +46,7 @@ class Kind:
 
 
 def kind_of(token: str) -> Kind:
-    """``kubernetes:apps/v1:Deployment`` as a kind. Raises :class:`StandInError` for what is no object."""
+    """``kubernetes:apps/v1:Deployment`` as a kind. Raises :class:`StandInError` for other types."""
     _, api_version, kind = token.split(":")
     group = api_version.partition("/")[0]
     if group in _NO_RESOURCES or "/" not in api_version:

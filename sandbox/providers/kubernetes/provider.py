@@ -82,14 +82,14 @@ class KubernetesProvider(api.Provider):
     """Objects go to the cluster of ``MULTIARCH_SANDBOX_KUBECONFIG``, or else to a folder."""
 
     def __init__(self) -> None:
-        """The store is made when it is first needed."""
+        """The store is created at first use."""
         self._settings: Record = {}
         self._store: Store | None = None
         self._checked: dict[str, int] = {}
 
     @property
     def store(self) -> Store:
-        """Where objects go. The configured kubeconfig is not used: it names an EKS endpoint that nobody serves."""
+        """Where objects go. The configured kubeconfig is not used: its EKS endpoint does not exist."""
         if self._store is None:
             explicit = os.environ.get("MULTIARCH_SANDBOX_KUBECONFIG")
             self._store = Cluster(Path(explicit)) if explicit else Manifests(manifests_folder())
