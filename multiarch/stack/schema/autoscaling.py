@@ -36,7 +36,7 @@ class QuietHours(Words):
 
 
 class NodePoolWords(Words):
-    """A wish for capacity, which becomes one NodePool per architecture and capacity type, or a single one for both."""
+    """Settings of NodePools: they become one NodePool per architecture and capacity type, or a single one for both."""
 
     architectures: Annotated[list[Literal["amd64", "arm64"]], Field(min_length=1)] = ["arm64", "amd64"]
     """Which architectures."""
@@ -81,8 +81,8 @@ class NodePoolWords(Words):
     expire_after: str = "720h"
     """The age at which a node is replaced, an hour or more; ``Never`` keeps it."""
     termination_grace_period: str | None = None
-    """How long a node that is going may wait for its pods, such as 48h; then they are deleted, whatever
-    PodDisruptionBudgets and ``karpenter.sh/do-not-disrupt`` say. Default: for ever.
+    """How long a terminating node waits for its pods, such as 48h; then they are deleted, even against
+    PodDisruptionBudgets and ``karpenter.sh/do-not-disrupt``. Default: no limit.
     """
 
 
@@ -102,7 +102,7 @@ class Karpenter(Words):
     service_monitor: bool = False
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there."""
     node_pools: dict[str, NodePoolWords] = {}
-    """Wishes for capacity by name. Default: one, ``general``, with everything's default."""
+    """NodePool settings by name. Default: one, ``general``, with everything's default."""
 
 
 class Autoscaling(Words):
