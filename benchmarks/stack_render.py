@@ -1,6 +1,6 @@
 """``multiarch stack render`` against ``pulumi preview`` of the same stack in the sandbox, both cold, in turn.
 
-Limits: half of the preview's wall time; 150 MB. The time to start the sandbox is not part of the preview.
+Limits: half of the preview's wall time; 140 MB. The time to start the sandbox is not part of the preview.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchmarks.measure import BIN, ROOT, Run, alternate, median, run, show
 STACK = "payments-prod"
 RUNS = 5
 RATIO_LIMIT = 0.5
-MEMORY_LIMIT_MB = 150
+MEMORY_LIMIT_MB = 140
 
 
 def _sandbox(*arguments: str) -> str:

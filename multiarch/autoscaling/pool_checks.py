@@ -8,13 +8,13 @@ from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
 from multiarch.autoscaling.spec import AutoscalingContext, PoolSpec
 from multiarch.autoscaling.weights import MAX_POOLS
-from multiarch.errors import KeyPath, UnknownFactError
+from multiarch.errors import UnknownFactError
 from multiarch.facts.instance_types import instance_type, instance_types
 from multiarch.facts.labels import KARPENTER_DOMAINS, in_domains
 from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.nodes.labels_taints import check_labels, check_taints
 from multiarch.nodes.report import Report
-from multiarch.nodes.user_data import restricted_label
 
 LONGEST_NAME = 63 - len("-arm64-on-demand")
 """A NodePool's name becomes a label's value."""
@@ -37,8 +37,8 @@ def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: AutoscalingCo
     _check_kinds(spec, order, report)
     _check_selection(spec, report)
     _check_zones(spec, context, report)
-    _check_labels(spec, report)
-    _check_taints(spec, context, report)
+    check_labels(spec.labels, spec.path, report, reserved=_karpenters_own)
+    list(check_taints(spec.taints, spec.path, report, arm64_taint=context.arm64_taint if spec.arm64_taint else None))
     _check_weight(spec, report)
     _check_syntax(spec, report)
     _check_quiet_hours(spec, report)
@@ -168,40 +168,9 @@ def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: Report) ->
             )
 
 
-def _check_labels(spec: PoolSpec, report: Report) -> None:
-    for key, value in spec.labels:
-        path: KeyPath = (*spec.path, "labels", key)
-        if fault := check_name(NameKind.LABEL_KEY, key):
-            report("label-key", path, f"{fault}.", value=key)
-        elif in_domains(key, KARPENTER_DOMAINS):
-            domain = key.partition("/")[0]
-            report("restricted-label", path, f"{domain} is Karpenter's own domain.", value=key)
-        elif reason_or_none := restricted_label(key):
-            report(
-                "restricted-label",
-                path,
-                f"a node can't label itself {key}: {reason_or_none}.",
-                value=key,
-            )
-        if fault := check_name(NameKind.LABEL_VALUE, value):
-            report("label-value", path, f"{fault}.", value=value)
-
-
-def _check_taints(spec: PoolSpec, context: AutoscalingContext, report: Report) -> None:
-    by_itself = [context.arm64_taint] if spec.arm64_taint and context.arm64_taint else []
-    seen = {(taint.key, taint.effect): taint for taint in by_itself}
-    for index, text in enumerate(spec.taints):
-        path = (*spec.path, "taints", index)
-        try:
-            taint = parse_taint(text)
-        except TaintSyntaxError as error:
-            report("taint", path, error.message, hint=error.hint, value=text)
-            continue
-        same = seen.setdefault((taint.key, taint.effect), taint)
-        if same is not taint:
-            own = same == context.arm64_taint
-            hint = "The arm64 taint comes by itself; remove this one." if own else "Remove one."
-            report("duplicate-taint", path, f"{text} repeats key and effect of {same}.", hint=hint, value=text)
+def _karpenters_own(key: str) -> str | None:
+    domain = key.partition("/")[0]
+    return f"{domain} is Karpenter's own domain" if in_domains(key, KARPENTER_DOMAINS) else None
 
 
 def _check_weight(spec: PoolSpec, report: Report) -> None:

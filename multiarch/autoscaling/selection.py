@@ -29,7 +29,7 @@ VIRTUAL = ("nitro", "xen")
 _NAME = re.compile(r"^([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.")
 
 
-_VALUES: Mapping[str, Callable[[InstanceType], Iterable[str]]] = MappingProxyType(
+_VALUES: Mapping[str, Callable[[InstanceType], tuple[str, ...]]] = MappingProxyType(
     {
         ARCHITECTURE: lambda instance: (str(instance.architecture),),
         OPERATING_SYSTEM: lambda _: ("linux",),
@@ -42,12 +42,11 @@ _VALUES: Mapping[str, Callable[[InstanceType], Iterable[str]]] = MappingProxyTyp
         GENERATION: lambda instance: (name[2],) if (name := _NAME.match(instance.name)) else (),
     }
 )
-_NONE: frozenset[str] = frozenset()
 
 
-def values(instance: InstanceType, key: str) -> frozenset[str]:
+def values(instance: InstanceType, key: str) -> tuple[str, ...]:
     """Return the values that nodes of a type can have for a label of :func:`labels`; none for any other label."""
-    return frozenset(_VALUES[key](instance)) if key in _VALUES else _NONE
+    return _VALUES[key](instance) if key in _VALUES else ()
 
 
 def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
@@ -55,7 +54,7 @@ def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
 
     Labels that Karpenter does not set are missing: names such as ``mac-m4.metal`` have no category.
     """
-    return {key: found for key in _VALUES if (found := values(instance, key))}
+    return {key: frozenset(found) for key in _VALUES if (found := values(instance, key))}
 
 
 def satisfies(instance: InstanceType, requirement: Requirement) -> bool:
@@ -66,14 +65,14 @@ def satisfies(instance: InstanceType, requirement: Requirement) -> bool:
     return requirement.key == ZONE or _test(requirement)(values(instance, requirement.key))
 
 
-def _test(requirement: Requirement) -> Callable[[frozenset[str]], bool]:
+def _test(requirement: Requirement) -> Callable[[tuple[str, ...]], bool]:
     """A test of the values that a type's nodes can have for the label."""
     named = frozenset(requirement.values)
     match requirement.operator:
         case "In":
-            return lambda values: not values.isdisjoint(named)
+            return lambda values: not named.isdisjoint(values)
         case "NotIn":
-            return lambda values: not values or not values <= named
+            return lambda values: not values or not named.issuperset(values)
         case "Exists":
             return bool
         case "DoesNotExist":

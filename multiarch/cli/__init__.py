@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import sys
 from collections.abc import Sequence
 
 from multiarch.errors import MultiarchError, OutsideError
 
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 _INTERRUPTED, _OUTPUT_CLOSED = 130, 141
 _WRITE_ERRORS = frozenset({errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
 """Errors of writing to stdout or stderr; errors about files have a file name."""
@@ -25,9 +27,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(arguments)
     except KeyboardInterrupt:
         return _INTERRUPTED
+    finally:
+        if arguments is None:
+            # The process ends. Without this the interpreter looks for garbage among all objects, for 0.1 s.
+            gc.freeze()
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    # Imports allocate much and free little: collecting garbage meanwhile takes a tenth of the time of `stack check`.
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     from multiarch.cli.application import application
     from multiarch.cli.terminal import say, show_error
 

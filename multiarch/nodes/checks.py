@@ -6,17 +6,12 @@ from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.ami_families import AmiFamily, family_facts
 from multiarch.facts.instance_types import InstanceType, instance_type, why_not_eks
 from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_name, why_not_managed_taint
-from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
-from multiarch.manifests.values import Labels
+from multiarch.facts.taints import Taint
+from multiarch.nodes import labels_taints
 from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind, Sizes
 from multiarch.nodes.report import Report
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.nodes.user_data import (
-    PLANNED_FLAGS,
-    kubelet_flag_fault,
-    restricted_label,
-    starts_kubelet,
-)
+from multiarch.nodes.user_data import PLANNED_FLAGS, kubelet_flag_fault
 
 
 def check_instance_types(spec: NodeGroupSpec, report: Report) -> tuple[InstanceType, ...]:
@@ -104,57 +99,23 @@ def check_sizes(spec: NodeGroupSpec, report: Report) -> Sizes:
     return Sizes(spec.minimum, desired, spec.maximum)
 
 
-def check_labels(spec: NodeGroupSpec, report: Report) -> Labels:
-    """Labels that the kubelet may set on its own node."""
-    managed = spec.kind is NodeGroupKind.MANAGED
-    for key, value in spec.labels:
-        path: KeyPath = (*spec.path, "labels", key)
-        if fault := check_name(NameKind.MANAGED_LABEL_KEY if managed else NameKind.LABEL_KEY, key):
-            report("label-key", path, f"{fault}.", value=key)
-        elif reason := restricted_label(key):
-            report(
-                "restricted-label",
-                path,
-                f"a node can't label itself {key}: {reason}.",
-                value=key,
-            )
-        # Kubernetes takes an empty value, the EKS API does not.
-        if fault := check_name(NameKind.MANAGED_LABEL_VALUE if managed else NameKind.LABEL_VALUE, value):
-            report("label-value", path, f"{fault}.", value=value)
-    return spec.labels
-
-
 def check_taints(
     spec: NodeGroupSpec, context: ClusterContext, *, carries_arm64: bool, report: Report
 ) -> tuple[Taint, ...]:
-    """The group's own taints and the stack's arm64 taint; Kubernetes allows one per key and effect."""
-    taints: list[Taint] = []
-    if carries_arm64 and context.arm64_taint is not None:
-        taints.append(context.arm64_taint)
-        _check_managed_taint(spec, context.arm64_taint, spec.path, report)
-    for index, text in enumerate(spec.taints):
-        path: KeyPath = (*spec.path, "taints", index)
-        try:
-            taint = parse_taint(text)
-        except TaintSyntaxError as error:
-            report("taint", path, error.message, hint=error.hint, value=text)
-            continue
-        same = [t for t in taints if (t.key, t.effect) == (taint.key, taint.effect)]
-        if same:
-            own = same[0] == context.arm64_taint
-            hint = "The arm64 taint comes by itself; remove this one." if own else "Remove one."
-            report("duplicate-taint", path, f"{text} repeats key and effect of {same[0]}.", hint=hint, value=text)
-            continue
+    """Check and return the group's own taints and the stack's arm64 taint."""
+    arm64_taint = context.arm64_taint if carries_arm64 else None
+    placed: list[tuple[KeyPath, Taint]] = [(spec.path, arm64_taint)] if arm64_taint else []
+    placed += labels_taints.check_taints(spec.taints, spec.path, report, arm64_taint=arm64_taint)
+    for path, taint in placed:
         _check_managed_taint(spec, taint, path, report)
-        taints.append(taint)
-    if spec.kind is NodeGroupKind.MANAGED and len(taints) > MAX_TAINTS_PER_NODE_GROUP:
+    if spec.kind is NodeGroupKind.MANAGED and len(placed) > MAX_TAINTS_PER_NODE_GROUP:
         report(
             "too-many-taints",
             (*spec.path, "taints"),
-            f"{len(taints)} taints; a managed node group takes {MAX_TAINTS_PER_NODE_GROUP} at most.",
-            value=len(taints),
+            f"{len(placed)} taints; a managed node group takes {MAX_TAINTS_PER_NODE_GROUP} at most.",
+            value=len(placed),
         )
-    return tuple(sorted(taints))
+    return tuple(sorted(taint for _, taint in placed))
 
 
 def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: KeyPath, report: Report) -> None:
@@ -184,6 +145,8 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
         )
         report("bootstrap-mode", (*path, "mode"), f"mode is {spec.mode}, but {reason}.", hint=hint, value=spec.mode)
     if spec.pre_bootstrap:
+        from multiarch.nodes.user_data.kubelet_start import starts_kubelet  # noqa: PLC0415  (few groups have a script)
+
         if not family_facts(family).has_shell:
             report(
                 "pre-bootstrap-family",

@@ -9,6 +9,7 @@ from multiarch.facts.ami_families import AmiFamily, devices
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, max_pods, recommended_max_pods
 from multiarch.nodes import checks, image
+from multiarch.nodes.labels_taints import check_labels
 from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, NodeGroupKind, NodeGroupPlan, Update
 from multiarch.nodes.report import Report, TrackingReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
@@ -25,7 +26,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
     """
     types = checks.check_instance_types(spec, report)
     sizes = checks.check_sizes(spec, report)
-    labels = checks.check_labels(spec, report)
+    check_labels(spec.labels, spec.path, report, managed=spec.kind is NodeGroupKind.MANAGED)
     zones = checks.check_zones(spec, context, report)
     update = _update(spec, report)
     case = image.bootstrap_case(spec)
@@ -58,7 +59,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
         ami=ami,
         capacity_type=spec.capacity_type,
         sizes=sizes,
-        labels=labels,
+        labels=spec.labels,
         taints=taints,
         max_pods=pods,
         max_pods_written=written,
@@ -70,7 +71,8 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
         kubelet_extra_args=spec.kubelet_extra_args,
         derived=(),
     )
-    if not bootstrap.has_errors:
+    # Without these two, the user data that EKS merges is short whatever else the group has.
+    if not bootstrap.has_errors and (case is not BootstrapCase.EKS or spec.pre_bootstrap or spec.kubelet_extra_args):
         _check_user_data(plan, spec, report)
     return _explained(plan, spec, context)
 

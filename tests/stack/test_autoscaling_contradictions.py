@@ -172,7 +172,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("restricted-label", pool(labels={"kubernetes.io/arch": "arm64"}), f"{POOL}.labels.kubernetes.io/arch",
      "override", ERROR),
     ("label-value", pool(labels={"tier": "a b"}), f"{POOL}.labels.tier", "a b", ERROR),
-    ("duplicate-taint", pool(taints=["arch=arm64:NoSchedule"]), f"{POOL}.taints[0]", "comes by itself", ERROR),
+    ("duplicate-taint", pool(taints=["arch=arm64:NoSchedule"]), f"{POOL}.taints[0]", "added automatically", ERROR),
     ("taint", pool(taints=["dedicated=batch"]), f"{POOL}.taints[0]", "effect", ERROR),
     ("zone-not-in-network",
      merged(pool(zones=["eu-west-1c"]), {"network": {"zones": ["eu-west-1a", "eu-west-1b"]}}), f"{POOL}.zones[0]",

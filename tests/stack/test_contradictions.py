@@ -82,7 +82,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("taint", web(taints=["dedicated=batch"]), "nodeGroups.web.taints[0]", "effect", ERROR),
     ("taint", {"arm64Taint": "arch=arm64"}, "arm64Taint", "effect", ERROR),
     ("duplicate-taint", {"nodeGroups": {"web-arm": {"taints": ["arch=arm64:NoSchedule"]}}},
-     "nodeGroups.web-arm.taints[0]", "comes by itself", ERROR),
+     "nodeGroups.web-arm.taints[0]", "added automatically", ERROR),
     ("managed-taint", {"arm64Taint": "kubernetes.io/arch=arm64:NoSchedule"}, "nodeGroups.web-arm", "self-managed",
      ERROR),
     ("restricted-label", web(labels={"kubernetes.io/arch": "amd64"}), "nodeGroups.web.labels.kubernetes.io/arch",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from multiarch.facts.limits import NODE_REPORTED_LABELS, why_not_node_label
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data.errors import UserDataError
 
@@ -15,20 +14,6 @@ _UNSAFE = re.compile(r"[^\x21-\x7e]|[\"'\\]")
 PLANNED_FLAGS = {"--node-labels": "labels", "--register-with-taints": "taints", "--max-pods": "maxPods"}
 """Flags that the plan sets, each with its key in the stack file."""
 _DNS_OFFSET = 10
-
-
-def restricted_label(key: str) -> str | None:
-    """Why a group can't have a label with this key, or None if it can.
-
-    The kubelet does not start with a key in Kubernetes' domains that is not on its list, and EKS refuses it. The keys
-    on that list are reported by the kubelet and the cloud provider (architecture, zone, instance type …): a flag would
-    on that list are reported by the kubelet and the cloud provider (architecture, zone, instance type …): a flag would
-    override them, and a node could claim a wrong architecture. Taints have neither restriction.
-    Sources: kubelet, ``pkg/apis/well_known_labels.go`` and ``ValidateKubeletFlags``; facts in ``limits``.
-    """
-    if key in NODE_REPORTED_LABELS:
-        return f"{key!r} is reported by the node itself, and a label would override it"
-    return why_not_node_label(key)
 
 
 def kubelet_flag_fault(flag: str) -> str | None:

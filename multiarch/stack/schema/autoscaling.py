@@ -59,7 +59,7 @@ class NodePoolWords(Words):
     labels: dict[str, str] = {}
     """Node labels."""
     taints: list[TaintText] = []
-    """Taints as kubectl writes them; the arm64 taint comes by itself."""
+    """Taints as kubectl writes them; the arm64 taint is added automatically."""
     arm64_taint: bool = True
     """Carry the stack's arm64Taint on arm64 nodes."""
     weight: Annotated[int, Field(ge=1, le=100)] | None = None

@@ -72,7 +72,7 @@ class NodeGroupWords(Words):
     labels: dict[str, str] = {}
     """Node labels."""
     taints: list[TaintText] = []
-    """Taints as kubectl writes them, ``key=value:NoSchedule``; the arm64 taint comes by itself."""
+    """Taints as kubectl writes them, ``key=value:NoSchedule``; the arm64 taint is added automatically."""
     arm64_taint: bool = True
     """Carry the stack's ``arm64Taint`` (arm64 groups, and both halves of a multi-architecture group)."""
     bootstrap: Bootstrap = section(Bootstrap)

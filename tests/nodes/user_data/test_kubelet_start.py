@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.nodes.user_data import starts_kubelet
+from multiarch.nodes.user_data.kubelet_start import starts_kubelet
 
 STARTING = [
     "/etc/eks/bootstrap.sh checkout-dev",

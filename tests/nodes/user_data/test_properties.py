@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.taints import Effect, Taint
+from multiarch.nodes.labels_taints import restricted_label
 from multiarch.nodes.model import BootstrapCase, ClusterFacts
-from multiarch.nodes.user_data import kubelet_flag_fault, render, restricted_label
+from multiarch.nodes.user_data import kubelet_flag_fault, render
 from multiarch.nodes.user_data.script import runnable
 from tests.nodes.builders import GroupOptions, node_group
 from tests.nodes.user_data import reading

@@ -11,8 +11,9 @@ import pytest
 
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
+from multiarch.nodes.labels_taints import restricted_label
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
-from multiarch.nodes.user_data import render, restricted_label
+from multiarch.nodes.user_data import render
 from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_options
 from tests.nodes.user_data import reading
 
