@@ -1,9 +1,8 @@
-"""Manifest files, folders of them and standard input, read as what kubectl would apply."""
+"""Manifest files, folders and standard input, read as kubectl would apply them."""
 
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import sys
@@ -13,11 +12,12 @@ from typing import Any
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.source import LoadedObject, Source
+from multiarch.yaml_text.json_text import DuplicateKeyError, json_documents
 
 STANDARD_INPUT = "-"
 STANDARD_INPUT_NAME = "standard input"
 SUFFIXES = (".yaml", ".yml", ".json")
-_NO_KUBERNETES = (
+_NOT_AN_OBJECT = (
     "A Kubernetes object has apiVersion and kind. Pass rendered manifests: `helm template` and "
     "`kubectl kustomize` render charts and kustomizations."
 )
@@ -27,14 +27,14 @@ _HOLD_TEMPLATES = frozenset(("ConfigMap", "Secret", "CustomResourceDefinition"))
 
 
 def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> Iterator[LoadedObject]:
-    """Yield the objects of files, in their order; ``List`` objects are unpacked, empty documents passed over.
+    """Yield the objects of files, in their order; ``List`` objects are unpacked, empty documents skipped.
 
-    A folder stands for all files below it that end in .yaml, .yml or .json, sorted by path; hidden files and folders
-    and links to folders are left out. ``-`` is standard input (``stdin`` in its place, if given). A file may hold
+    Of a folder all files below it are read that end in .yaml, .yml or .json, sorted by path, without hidden files and
+    folders and links to folders. ``-`` is standard input (``stdin`` in its place, if given). A file may hold
     several YAML or JSON documents; a JSON array counts as its elements.
 
-    Raises MultiarchError, naming file, document and line, for what can't be read, is neither YAML nor JSON, is no
-    Kubernetes object, or is a chart's template.
+    Raises MultiarchError, naming file, document and line, for what can't be read, is neither YAML nor JSON, is not
+    a Kubernetes object, or is a chart's template.
     """
     seen_stdin = False
     for path in paths:
@@ -42,10 +42,10 @@ def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> 
             if seen_stdin:
                 raise MultiarchError("Standard input (-) can only be read once.")
             seen_stdin = True
-            yield from objects_in(standard_input() if stdin is None else stdin, STANDARD_INPUT_NAME)
+            yield from objects_in_text(standard_input() if stdin is None else stdin, STANDARD_INPUT_NAME)
             continue
         for file in _files(Path(path)):
-            yield from objects_in(_text(file), str(file))
+            yield from objects_in_text(_text(file), str(file))
 
 
 def standard_input() -> str:
@@ -59,7 +59,7 @@ def standard_input() -> str:
         raise MultiarchError(f"{STANDARD_INPUT_NAME} can't be read: {why}.") from error
 
 
-def objects_in(text: str, where: str) -> Iterator[LoadedObject]:
+def objects_in_text(text: str, where: str) -> Iterator[LoadedObject]:
     """Yield the objects of one text like :func:`read_manifests`; ``where`` names it in errors."""
     suspicious = "{{" in text
     for source, value, lines in _documents(text.removeprefix("\ufeff"), where):
@@ -103,40 +103,19 @@ def _documents(text: str, where: str) -> Iterator[tuple[Source, object, tuple[in
     """Each document, with its place and the lines of a list's items."""
     if text.lstrip().startswith(("{", "[")):
         try:
-            found = list(_json_documents(text))
-        except ValueError as error:
-            if isinstance(error, _TwiceError):
-                raise MultiarchError(f"{where}: {error}.") from error
-            # Flow-style YAML begins like JSON, and says better what is wrong.
+            found = [each for value in json_documents(text) for each in (value if isinstance(value, list) else [value])]
+        except DuplicateKeyError as error:
+            raise MultiarchError(f"{where}: {error}.") from error
         except RecursionError as error:
-            raise MultiarchError(f"{where} is nested too deeply.") from error
+            raise MultiarchError(f"{where}: nested too deeply.") from error
+        except ValueError:
+            # Flow-style YAML starts like JSON, and its reader says better what is wrong.
+            pass
         else:
             for number, value in enumerate(found, start=1):
                 yield Source(where, number), value, ()
             return
     yield from _yaml_documents(text, where)
-
-
-def _json_documents(text: str) -> Iterator[object]:
-    decoder = json.JSONDecoder(object_pairs_hook=_once)
-    at = len(text) - len(text.lstrip())
-    while at < len(text):
-        value, at = decoder.raw_decode(text, at)
-        yield from value if isinstance(value, list) else [value]
-        while at < len(text) and text[at].isspace():
-            at += 1
-
-
-class _TwiceError(ValueError):
-    """A key that stands twice."""
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _TwiceError(f"duplicate key {next(name for name in names if names.count(name) > 1)}")
-    return made
 
 
 def _yaml_documents(text: str, where: str) -> Iterator[tuple[Source, object, tuple[int, ...]]]:
@@ -158,14 +137,14 @@ def _unpacked(
     value: object, source: Source, lines: tuple[int, ...] = (), parent: Mapping[str, Any] | None = None
 ) -> Iterator[LoadedObject]:
     if not isinstance(value, dict):
-        raise MultiarchError(f"{source}: {type(value).__name__} is not a Kubernetes object.", hint=_NO_KUBERNETES)
+        raise MultiarchError(f"{source}: {type(value).__name__} is not a Kubernetes object.", hint=_NOT_AN_OBJECT)
     kind = value.get("kind")
     if kind is None and parent is not None and parent["kind"] != "List":
-        # A typed list's items need not say what they are.
+        # The items of a typed list, such as PodList, may leave out their kind.
         value = {"apiVersion": parent.get("apiVersion"), "kind": parent["kind"].removesuffix("List"), **value}
         kind = value["kind"]
     if not isinstance(kind, str) or not kind:
-        raise MultiarchError(f"{source}: has no kind.", hint=_NO_KUBERNETES)
+        raise MultiarchError(f"{source}: has no kind.", hint=_NOT_AN_OBJECT)
     items = value.get("items")
     if not kind.endswith("List") or not isinstance(items, list):
         yield LoadedObject(value, source)

@@ -1,4 +1,4 @@
-"""Changing every pod template in a manifest's text: YAML keeps all its bytes and gets lines, JSON stays JSON."""
+"""Changing every pod template in a manifest's text: YAML gets lines and keeps all its bytes, JSON stays JSON."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from multiarch.yaml_text.additions import Addition, add
 from multiarch.yaml_text.documents import Part, split
 from multiarch.yaml_text.edit import EditError, insert
 from multiarch.yaml_text.events import YamlError
+from multiarch.yaml_text.json_text import json_documents
 from multiarch.yaml_text.nodes import YamlNode, line_of
 from multiarch.yaml_text.reader import nodes, only_document
 
@@ -24,7 +25,7 @@ _INDENT = re.compile(r"\A\s*[\[{][ \t]*\r?\n([ \t]+)")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one template; ``line`` is where its object begins in the text, from 1 (1 for all of JSON)."""
+    """The result for one template; ``line`` is where its object begins in the text, from 1 (always 1 in JSON)."""
 
     template: Template
     line: int
@@ -44,9 +45,9 @@ class Fault:
 class Edited:
     """A manifest's text after the change.
 
-    With ``faults`` it is not to be used: what they are about is as it was. ``objects`` counts the documents that are
-    Kubernetes objects, ``foreign`` the lines of those that are something else, which are left alone, as are the
-    ``unknown``.
+    With ``faults`` it must not be used: the documents that they are about are unchanged. ``objects`` counts the
+    documents that are Kubernetes objects; ``foreign`` are the lines of the others, which are left alone, as are the
+    ``unknown`` containers.
     """
 
     text: str
@@ -67,8 +68,8 @@ def edit(
 ) -> Edited:
     """Change the selected pod templates in YAML or JSON; see :func:`templates.templates_in` for what is one.
 
-    With ``judge_only`` the text stays as it is, and what only stands in the way of writing is no fault. Nothing is
-    raised for what is wrong in a document: it becomes a fault, and the others are judged all the same.
+    With ``judge_only`` the text is not changed, and what only prevents writing is not a fault. An invalid document is
+    a fault, not an exception, and the others are judged all the same.
     """
     mark = _BOM if text.startswith(_BOM) else ""
     worker = _Worker(change, selection or Selection(), judge_only=judge_only)
@@ -94,7 +95,7 @@ def is_object(value: object) -> bool:
 
 
 class _Worker:
-    """Goes through a text's documents and collects what it finds."""
+    """Goes through the documents of a text and collects the results."""
 
     def __init__(self, change: SchedulingChange, selection: Selection, *, judge_only: bool) -> None:
         self._change = change
@@ -107,16 +108,18 @@ class _Worker:
         self.objects = 0
 
     def json(self, text: str) -> str | None:
-        """Change JSON; ``None`` if it is none, which flow-style YAML also begins like."""
+        """Change one JSON document; ``None`` for other text, such as flow-style YAML, which starts alike."""
         try:
-            loaded = json.loads(text, object_pairs_hook=_without_repeats)
+            found = list(json_documents(text))
         except (ValueError, RecursionError):
             return None
+        if len(found) != 1:
+            return None
         before = len(self.faults)
-        additions = list(self._additions(loaded, 1, lambda _: 1))
+        additions = list(self._additions(found[0], 1, lambda _: 1))
         if self._judge_only or not additions or len(self.faults) > before:
             return text
-        return _json_like(text, _added(loaded, additions))
+        return _json_like(text, _added(found[0], additions))
 
     def document(self, part: Part) -> str:
         """Change one YAML document."""
@@ -126,7 +129,7 @@ class _Worker:
         def root() -> YamlNode:
             found = nodes(part.text)
             if found is None:
-                raise _NotAsMeantError
+                raise _WrongEditError
             return found
 
         try:
@@ -144,15 +147,15 @@ class _Worker:
             new = insert(part.text, root(), additions)
             _check(new, _added(document.value, additions))
         except YamlError as error:
-            # What is missing at the end is missing from the last line.
+            # The end of the text is its last line.
             last = part.text.rstrip("\r\n").count("\n") + 1
             hint = _hint_for(part.text) or error.fault.hint
             self.faults.append(Fault(part.line - 1 + min(error.fault.line or 1, last), error.fault.sentence, hint))
         except EditError as error:
-            # Not half of a document's changes: its templates are all left as they were.
+            # All changes of a document or none.
             message = f"document {part.number}: can't be edited: {error.message}."
             self.faults.append(Fault(part.line + error.line - 1, message, error.hint))
-        except _NotAsMeantError:
+        except _WrongEditError:
             message = f"document {part.number}: uses YAML that this command can't edit."
             self.faults.append(Fault(part.line, message, "Edit it by hand."))
         else:
@@ -160,7 +163,7 @@ class _Worker:
         return part.text
 
     def _additions(self, loaded: object, number: int, line_of: Callable[[KeyPath], int]) -> Iterator[Addition]:
-        """Judge a document's templates, and yield what is to be added, told from the document's top."""
+        """Judge a document's templates, and yield what is to be added, with paths from the document's top."""
         if not is_object(loaded):
             self.foreign.append(line_of(()))
             return
@@ -183,17 +186,17 @@ class _Worker:
                 self.faults.append(Fault(line_of(where), error.message, error.hint))
 
 
-class _NotAsMeantError(Exception):
-    """An edited text does not mean what it should: better no change than a wrong one."""
+class _WrongEditError(Exception):
+    """An edited text does not have the intended value: no change is better than a wrong one."""
 
 
-def _check(text: str, meant: object) -> None:
+def _check(text: str, intended: object) -> None:
     try:
         found = only_document(text)
     except YamlError as error:
-        raise _NotAsMeantError from error
-    if found is None or found.value != meant:
-        raise _NotAsMeantError
+        raise _WrongEditError from error
+    if found is None or found.value != intended:
+        raise _WrongEditError
 
 
 def _added(loaded: object, additions: list[Addition]) -> object:
@@ -205,15 +208,8 @@ def _hint_for(text: str) -> str:
     return "Render the chart first: `helm template … | multiarch workload patch -`." if "{{" in text else ""
 
 
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise ValueError("a key stands twice")
-    return made
-
-
 def _json_like(text: str, value: object) -> str:
-    """Write JSON with the indentation, the line ends and the way with other alphabets that ``text`` has."""
+    """Write JSON with the indentation, the line ends and the escaping of ``text``."""
     found = _INDENT.match(text)
     indent = found.group(1) if found else None
     compact = indent is None and '": ' not in text

@@ -28,7 +28,7 @@ class YamlFile:
 
 
 def shown(path: Path) -> str:
-    """Spell a path as its user would type it: relative to the working folder when it lies below, else absolute."""
+    """A path as a user would type it: relative to the working folder if it is below it, else absolute."""
     absolute = path.absolute()
     here = Path.cwd()
     return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else absolute.as_posix()
@@ -38,20 +38,20 @@ def read(path: Path) -> YamlFile:
     """Read the one document in ``path``.
 
     Raises StackError with one problem when :func:`read_text` does, when it is not YAML, or holds several documents.
-    An empty file is a document whose value is None.
+    The value of an empty file is None.
     """
     return parse(read_text(path), shown(path))
 
 
 def read_text(path: Path) -> str:
-    """Read a file of UTF-8, without the mark that some editors put first.
+    """Read a UTF-8 file, without a byte order mark in front.
 
-    Raises StackError with one problem when it can't be read, is no regular file, is larger than a million bytes, or is
-    not UTF-8.
+    Raises StackError with one problem when it can't be read, is not a regular file, is larger than a million bytes, or
+    is not UTF-8.
     """
     file = shown(path)
     try:
-        # Asked first: to open a pipe can wait for ever, and a device may never end.
+        # Checked first: opening a pipe can block, and a device may never end.
         if not stat.S_ISREG(path.stat().st_mode):
             message = "The file can't be read: it is a folder, a pipe or a device."
             raise _refuse("unreadable-file", file, None, message)
@@ -61,7 +61,7 @@ def read_text(path: Path) -> str:
         reason = error.strerror or str(error)
         raise _refuse("unreadable-file", file, None, f"The file can't be read: {reason}.") from error
     if len(data) > _BYTES_LIMIT:
-        message = f"The file is larger than {_BYTES_LIMIT // 1_000_000} MB, which no file of a stack is."
+        message = f"The file is larger than {_BYTES_LIMIT // 1_000_000} MB."
         raise _refuse("unreadable-file", file, None, message)
     try:
         return data.decode("utf-8-sig")

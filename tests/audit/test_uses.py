@@ -8,7 +8,7 @@ import pytest
 
 from multiarch.audit.uses import ContainerRole, FileLine, ImageUse, WorkloadKey, uses_in
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.manifests import objects_in, read_manifests
+from multiarch.kubernetes.manifests import objects_in_text, read_manifests
 from multiarch.kubernetes.source import LoadedObject, Source
 
 LIVE = Source("cluster here")
@@ -174,7 +174,7 @@ def test_the_line_is_that_of_the_image_in_its_own_document(tmp_path: Path) -> No
 
 
 def test_without_lines_the_place_is_the_documents() -> None:
-    found = uses_in(objects_in(TWO, "two.yaml"))
+    found = uses_in(objects_in_text(TWO, "two.yaml"))
     assert [(use.workload.name, use.location) for use in found][:2] == [
         ("one", FileLine("two.yaml", 1)),
         ("two", FileLine("two.yaml", 10)),
@@ -183,7 +183,7 @@ def test_without_lines_the_place_is_the_documents() -> None:
 
 def test_a_list_of_objects_is_its_objects() -> None:
     listed = {"kind": "PodList", "items": [{"metadata": {"name": "a"}, "spec": spec("x")}]}
-    (use,) = uses_in(objects_in(json.dumps(listed), "pods.json"))
+    (use,) = uses_in(objects_in_text(json.dumps(listed), "pods.json"))
     assert use.workload == WorkloadKey("default", "Pod", "a")
 
 
@@ -201,6 +201,6 @@ def test_a_list_of_objects_is_its_objects() -> None:
 def test_an_object_whose_name_is_no_text_is_refused_and_not_taken_for_another(written: str, words: str) -> None:
     text = f"---\nkind: Deployment\nmetadata: {{{written}}}\nspec: {{template: {{spec: {{containers: []}}}}}}\n"
     with pytest.raises(MultiarchError) as caught:
-        uses_in(objects_in(text, "shop.yaml"))
+        uses_in(objects_in_text(text, "shop.yaml"))
     assert str(caught.value).startswith("shop.yaml:2, document 1, Deployment: ")
     assert words in str(caught.value)

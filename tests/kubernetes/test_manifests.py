@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.manifests import objects_in, read_manifests
+from multiarch.kubernetes.manifests import objects_in_text, read_manifests
 from multiarch.kubernetes.source import placed
 from multiarch.manifests.values import ManifestError
 from multiarch.scheduling.pods import pods_from
@@ -21,7 +21,7 @@ def pod(name: str) -> str:
 
 
 def shown(text: str) -> list[tuple[str, str]]:
-    return [(str(found.source), found.value["kind"]) for found in objects_in(text, "f.yaml")]
+    return [(str(found.source), found.value["kind"]) for found in objects_in_text(text, "f.yaml")]
 
 
 def test_lists_are_unpacked_and_every_object_knows_its_place() -> None:
@@ -35,10 +35,10 @@ def test_lists_are_unpacked_and_every_object_knows_its_place() -> None:
 
 def test_items_of_a_typed_list_get_its_kind() -> None:
     text = json.dumps({"apiVersion": "apps/v1", "kind": "DeploymentList", "items": [{"metadata": {"name": "a"}}]})
-    (found,) = objects_in(text, "-")
+    (found,) = objects_in_text(text, "-")
     assert found.value == {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}}
     with pytest.raises(MultiarchError, match="item 1: has no kind"):
-        list(objects_in('{"kind": "List", "items": [{}]}', "-"))
+        list(objects_in_text('{"kind": "List", "items": [{}]}', "-"))
 
 
 def test_json_may_be_one_object_an_array_or_one_after_another() -> None:
@@ -58,7 +58,7 @@ def test_json_may_be_one_object_an_array_or_one_after_another() -> None:
         ("kind: [A]\n", "f.yaml:1, document 1: has no kind."),
         ("kind: A\n---\nb: [\n", "f.yaml:3, document 2: not valid YAML: did not find expected node content."),
         ('{"kind": "A", "kind": "B"}', "f.yaml: duplicate key kind."),
-        ("[" * 100_000 + "]" * 100_000, "f.yaml is nested too deeply."),
+        ("[" * 100_000 + "]" * 100_000, "f.yaml: nested too deeply."),
         ("name: {{ .Values.name }}\n", "a list or a mapping can't be a key. This looks like a Helm template"),
         ("{{- if .Values.on }}\nkind: A\n{{- end }}\n", "render it first with `helm template`."),
         ('kind: Pod\nspec: {image: "{{ .Values.image }}"}\n', "f.yaml:1, document 1: Pod contains {{ … }}. This looks"),
@@ -66,7 +66,7 @@ def test_json_may_be_one_object_an_array_or_one_after_another() -> None:
 )
 def test_what_is_no_manifest_is_refused_with_file_document_line_and_the_way_out(text: str, said: str) -> None:
     with pytest.raises(MultiarchError) as raised:
-        list(objects_in(text, "f.yaml"))
+        list(objects_in_text(text, "f.yaml"))
     assert said in str(raised.value)
     assert raised.value.exit_code == 2
 
@@ -109,7 +109,7 @@ def test_what_can_not_be_read_is_named(tmp_path: Path) -> None:
 
 def test_a_fault_in_an_object_is_placed_in_its_file() -> None:
     text = f"{pod('a')}---\nkind: List\nitems:\n- kind: Pod\n  metadata: {{name: b}}\n  spec: {{}}\n"
-    found = list(objects_in(text, "f.yaml"))
+    found = list(objects_in_text(text, "f.yaml"))
     with pytest.raises(ManifestError) as raised:
         list(pods_from(each.value for each in found))
     assert str(placed(raised.value, found)) == (
@@ -118,5 +118,5 @@ def test_a_fault_in_an_object_is_placed_in_its_file() -> None:
 
 
 def test_what_is_read_is_not_shown() -> None:
-    (found,) = objects_in("kind: Secret\ndata: {a: hidden}\n", "f.yaml")
+    (found,) = objects_in_text("kind: Secret\ndata: {a: hidden}\n", "f.yaml")
     assert repr(found) == "<Secret from f.yaml:1, document 1>"

@@ -195,7 +195,8 @@ def dumped(value: object, style: Mapping[str, Any]) -> str:
     yaml.indent(mapping=mapping, sequence=sequence, offset=offset)
     yaml.width = 200
     stream = io.StringIO()
-    yaml.dump(value, stream)
+    # Copied: ruamel.yaml writes an alias for a value that is there twice, and in braces a wrong one.
+    yaml.dump(json.loads(json.dumps(value)), stream)
     return stream.getvalue()
 
 

@@ -226,4 +226,4 @@ def test_a_file_of_a_megabyte_is_read_and_a_larger_one_is_refused(tmp_path: Path
     assert read(path).value == {"a": 1}
     assert len(read_text(path)) == 1_000_000
     path.write_bytes(path.read_bytes() + b"#")
-    assert refusal(path) == "The file is larger than 1 MB, which no file of a stack is."
+    assert refusal(path) == "The file is larger than 1 MB."
