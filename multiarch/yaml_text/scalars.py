@@ -16,8 +16,7 @@ from multiarch.errors import KeyPath
 
 _TAG = "tag:yaml.org,2002:"
 COLLECTION_TAGS = frozenset((None, "!", f"{_TAG}seq", f"{_TAG}map"))
-_STRING_TAGS = frozenset((f"{_TAG}str", "!"))
-_KUBERNETES_STRING_TAGS = _STRING_TAGS | {f"{_TAG}binary", f"{_TAG}timestamp"}
+_KUBERNETES_STRING_TAGS = frozenset((f"{_TAG}str", "!", f"{_TAG}binary", f"{_TAG}timestamp"))
 _NULL, _BOOL, _INT, _FLOAT = (f"{_TAG}{name}" for name in ("null", "bool", "int", "float"))
 _RESOLVED_TAGS = frozenset((_NULL, _BOOL, _INT, _FLOAT))
 
@@ -34,7 +33,7 @@ _WHOLE = re.compile(r"[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|[1-9][0-9]
 _DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([Tt ].*)?", re.DOTALL)
-_WORD_SIZE = 2**64
+_WHOLE_RANGE = range(-(2**63), 2**64)
 _JSON_EXPONENT = 1e21
 """From here on Go writes a number into JSON with an exponent, and it stays a float."""
 
@@ -80,7 +79,7 @@ def pulumi(written: str, tag: str | None = None) -> object:
     """
     if tag is None:
         return _PULUMI_WORDS[written] if written in _PULUMI_WORDS else _pulumi_number(written)
-    if tag in _STRING_TAGS:
+    if tag == f"{_TAG}str":
         return written
     if tag == f"{_TAG}timestamp":
         raise _date(written)
@@ -127,7 +126,7 @@ def _pulumi_number(written: str) -> object:
         if _DECIMAL.fullmatch(written):
             raise _not_a_number(written)
         return written
-    if isinstance(number, int) and abs(number) < _WORD_SIZE:
+    if isinstance(number, int) and number in _WHOLE_RANGE:
         return number
     try:
         number = float(number)

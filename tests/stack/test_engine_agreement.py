@@ -57,7 +57,7 @@ config:
   hexless: 0x_
   equals: =
   tagged: !!str 3
-  nonspecific: ! 3
+  lowest: -9999999999999999999
   nothing:
   tilde: ~
   text: |
