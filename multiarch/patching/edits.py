@@ -12,7 +12,7 @@ from multiarch.errors import KeyPath, MultiarchError
 from multiarch.manifests.templates import Selection, Template, UnknownContainers, templates_in
 from multiarch.patching.transform import SchedulingChange, Transformed, transform
 from multiarch.yaml_text.additions import Addition, add
-from multiarch.yaml_text.documents import Part, split
+from multiarch.yaml_text.documents import DocumentText, split
 from multiarch.yaml_text.edit import EditError, insert
 from multiarch.yaml_text.events import YamlError
 from multiarch.yaml_text.json_text import json_documents
@@ -121,7 +121,7 @@ class _Worker:
             return text
         return _json_like(text, _added(found[0], additions))
 
-    def document(self, part: Part) -> str:
+    def document(self, part: DocumentText) -> str:
         """Change one YAML document."""
         before = len(self.faults)
 

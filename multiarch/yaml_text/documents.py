@@ -12,7 +12,7 @@ _DIRECTIVES = re.compile(r"(?:(?:%[^\n]*|[ \t]*(?:#[^\n]*)?)(?:\r?\n|\Z))*")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentText:
     """The text of one document, with the marker in front of it; ``line`` is its first line, from 1.
 
     ``number`` is the document's among those that reading the stream gives, from 1; 0 for a part without a document.
@@ -23,7 +23,7 @@ class Part:
     number: int
 
 
-def split(text: str) -> Iterator[Part]:
+def split(text: str) -> Iterator[DocumentText]:
     """Split a text; the parts together are the text, byte for byte.
 
     A line that begins with ``---`` or ``...`` is a marker wherever it is: no scalar may contain one
@@ -34,7 +34,7 @@ def split(text: str) -> Iterator[Part]:
         begins = part.startswith("---") or "\n---" in part[: _preface(part)]
         filled = begins or _NOTHING.fullmatch(part) is None
         number += filled
-        yield Part(part, line, number if filled else 0)
+        yield DocumentText(part, line, number if filled else 0)
         line += part.count("\n")
 
 
