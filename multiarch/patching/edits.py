@@ -87,10 +87,10 @@ def edit(
     )
 
 
-def is_object(value: object) -> bool:
+def _is_object(value: object) -> bool:
     """Whether a loaded document is a Kubernetes object, or a list of such."""
     if isinstance(value, list):
-        return bool(value) and all(isinstance(each, Mapping) and is_object(each) for each in value)
+        return bool(value) and all(isinstance(each, Mapping) and _is_object(each) for each in value)
     return isinstance(value, Mapping) and isinstance(value.get("kind"), str) and "apiVersion" in value
 
 
@@ -164,7 +164,7 @@ class _Worker:
 
     def _additions(self, loaded: object, number: int, line_of: Callable[[KeyPath], int]) -> Iterator[Addition]:
         """Judge a document's templates, and yield what is to be added, with paths from the document's top."""
-        if not is_object(loaded):
+        if not _is_object(loaded):
             self.foreign.append(line_of(()))
             return
         self.objects += 1
