@@ -47,14 +47,14 @@ def plan_karpenter(
             report(
                 "karpenter-tag",
                 ("tags", key),
-                f"Karpenter writes the tag {key} itself and refuses it from others.",
+                f"Karpenter sets the tag {key} itself and refuses it in an EC2NodeClass.",
                 value=value,
             )
     if len(context.subnet_ids) > _MOST_SUBNETS:
         report(
             "karpenter-subnets",
             ("network", "privateSubnetIds"),
-            f"{len(context.subnet_ids)} subnets; an EC2NodeClass names {_MOST_SUBNETS} at most.",
+            f"{len(context.subnet_ids)} subnets; an EC2NodeClass takes at most {_MOST_SUBNETS}.",
             value=len(context.subnet_ids),
         )
     return KarpenterPlan(
@@ -98,7 +98,7 @@ def _version(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -
         report(
             "karpenter-version",
             path,
-            f"{version} is no release of Karpenter's charts, which have three numbers.",
+            f"{version} is not a release of Karpenter's charts, which have three numbers.",
             hint=f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}, or leave version out for that.",
             value=version,
         )
@@ -141,7 +141,7 @@ def _controller_group(
             report(
                 "controller-group",
                 path,
-                f"Karpenter's controller could run on any of {', '.join(able)}.",
+                f"Karpenter's controller can run on any of {', '.join(able)}.",
                 hint="Name one; it must not run on nodes that it manages itself.",
             )
         else:
@@ -191,8 +191,8 @@ def _with_room(name: str, groups: Sequence[NodeGroupPlan], path: KeyPath, report
         report(
             "controller-single-node",
             path,
-            f"{name} may have {group.sizes.minimum} node; Karpenter's {REPLICAS} controllers run on different nodes, "
-            "and one would wait.",
+            f"{name} may have {group.sizes.minimum} node; Karpenter's {REPLICAS} controllers need different nodes, and "
+            "one would stay pending.",
             hint=f"Raise its minSize to {REPLICAS}.",
             value=name,
         )

@@ -48,7 +48,7 @@ def plan_cluster_autoscaler(
             report(
                 "migration-sizes",
                 (*group.path, "maxSize"),
-                f"the cluster autoscaler, which is being left, may still add nodes to {group.name}, up to "
+                f"the cluster autoscaler, which is being replaced, may still add nodes to {group.name}, up to "
                 f"{group.sizes.maximum}.",
                 value=group.sizes.maximum,
             )
@@ -93,7 +93,7 @@ def _check_priorities(spec: ClusterAutoscalerSpec, groups: Sequence[NodeGroupPla
             report(
                 "priority-names-no-group",
                 path,
-                f"there is no node group {name!r} to have a priority.",
+                f"there is no node group {name!r}.",
                 hint=f"Groups are {', '.join(names) or 'none'}.",
                 value=name,
             )
@@ -101,7 +101,7 @@ def _check_priorities(spec: ClusterAutoscalerSpec, groups: Sequence[NodeGroupPla
             report(
                 "priority",
                 path,
-                f"priority {priority} is below 1; the priority expander never chooses a negative one, and 0 is what "
-                "a mistake looks like.",
+                f"priority {priority} is below 1; the priority expander never chooses a negative one, and 0 is "
+                "probably a mistake.",
                 value=priority,
             )

@@ -19,7 +19,7 @@ def check_direction(spec: AutoscalingSpec, report: Report) -> None:
         report(
             "migration",
             PATH,
-            f"{spec.migrate_from} is to be left, and autoscaling.use names no other.",
+            f"{spec.migrate_from} is to be replaced, but autoscaling.use names no other autoscaler.",
             hint="Set use to the new autoscaler, or remove migrateFrom to have none.",
             value=str(spec.migrate_from),
         )
@@ -27,7 +27,7 @@ def check_direction(spec: AutoscalingSpec, report: Report) -> None:
         report(
             "migration",
             PATH,
-            f"{spec.use} can't be left for itself.",
+            f"{spec.use} can't replace itself.",
             value=str(spec.migrate_from),
         )
 
@@ -52,7 +52,7 @@ def check_capacity(
             report(
                 "migration-no-room",
                 PATH,
-                "no node group may grow, and nobody would make nodes for the pods that leave Karpenter's.",
+                "no node group can grow, so nothing would add nodes for the pods on Karpenter's nodes.",
                 value=str(Autoscaler.KARPENTER),
             )
             return
@@ -62,7 +62,7 @@ def check_capacity(
         report(
             "migration-architecture",
             PATH,
-            f"no {what} {architecture}, and {left} that are being left are: pods that need it would wait.",
-            hint=f"Add {architecture} capacity, or go on if no pod needs it.",
+            f"no {what} {architecture}, but {left} that are being replaced are: pods that need it would stay pending.",
+            hint=f"Add {architecture} capacity, or ignore this if no pod needs it.",
             value=str(architecture),
         )

@@ -69,8 +69,8 @@ def _check_conflicts(spec: AutoscalingSpec, report: Report) -> None:
         report(
             "prefer-and-order",
             (*ROOT, "prefer"),
-            f"prefer: {spec.prefer} and order: [{', '.join(map(str, order))}] are both given; order says all that "
-            "prefer could.",
+            f"prefer: {spec.prefer} and order: [{', '.join(map(str, order))}] are both given; order makes "
+            "prefer redundant.",
             value=str(spec.prefer),
         )
     for index, capacity in enumerate(order):
@@ -83,7 +83,7 @@ def _check_conflicts(spec: AutoscalingSpec, report: Report) -> None:
             report(
                 "autoscaler-not-used",
                 (*ROOT, key),
-                f"settings of {each}, and autoscaling.use is {spec.use}.",
+                f"settings of {each} have no effect while autoscaling.use is {spec.use}.",
                 hint=f"Set use: {each}, or remove them.",
             )
 
@@ -95,7 +95,7 @@ def _check_room(groups: Sequence[NodeGroupPlan], report: Report) -> None:
         report(
             "no-group-can-grow",
             (*ROOT, "use"),
-            f"the cluster autoscaler can neither add nor remove a node: minSize is maxSize of {fixed}.",
+            f"the cluster autoscaler can't add or remove nodes: minSize equals maxSize in {fixed}.",
             value=str(Autoscaler.CLUSTER_AUTOSCALER),
         )
 

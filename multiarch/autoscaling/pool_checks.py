@@ -1,4 +1,4 @@
-"""What a NodePool may not be: words that Karpenter or the API server refuses, or that contradict one another."""
+"""Checks of a pool: settings that Karpenter or the API server refuses, or that contradict each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from multiarch.nodes.labels_taints import check_labels, check_taints
 from multiarch.nodes.report import Report
 
 LONGEST_NAME = 63 - len("-arm64-on-demand")
-"""A NodePool's name becomes a label's value."""
+"""A NodePool's name becomes a label value."""
 
 
 def check_number(specs: Sequence[PoolSpec], report: Report) -> None:
@@ -26,7 +26,7 @@ def check_number(specs: Sequence[PoolSpec], report: Report) -> None:
         report(
             "too-many-pools",
             specs[0].path[:-1],
-            f"{len(specs)} node pools; their weights leave room for {MAX_POOLS}.",
+            f"{len(specs)} node pools; their weights allow at most {MAX_POOLS}.",
             value=len(specs),
         )
 
@@ -45,7 +45,7 @@ def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: AutoscalingCo
 
 
 def check_weights(specs: Sequence[PoolSpec], report: Report) -> None:
-    """Refuse the same weight twice: Karpenter would go by the names, backwards."""
+    """Refuse the same weight twice: Karpenter would use reverse alphabetical order."""
     first: dict[int, PoolSpec] = {}
     for spec in specs:
         if spec.weight is None:
@@ -54,8 +54,8 @@ def check_weights(specs: Sequence[PoolSpec], report: Report) -> None:
             report(
                 "weight-tie",
                 (*spec.path, "weight"),
-                f"weight {spec.weight} is also that of {first[spec.weight].name}; Karpenter would try the one whose "
-                "name comes last in the alphabet first.",
+                f"weight {spec.weight} is also that of {first[spec.weight].name}; Karpenter would try them in reverse "
+                "alphabetical order.",
                 value=spec.weight,
             )
         first.setdefault(spec.weight, spec)
@@ -73,7 +73,7 @@ def parse_taints(spec: PoolSpec) -> list[Taint]:
 
 
 def names_nothing(requirement: Requirement) -> bool:
-    """Whether a requirement names only what no instance type has, which :func:`check_pool` reports."""
+    """Whether no instance type has any of a requirement's values, which :func:`check_pool` reports."""
     known = {value for each in instance_types().values() for value in selection.values(each, requirement.key)}
     return requirement.operator == "In" and not known & set(requirement.values)
 
@@ -83,7 +83,7 @@ def _check_name(spec: PoolSpec, report: Report) -> None:
     if fault is None and (spec.name != spec.name.lower() or "_" in spec.name or not spec.name):
         fault = f"{spec.name!r} is not made of lower-case letters, digits, '-' and '.'"
     if fault is None and len(spec.name) > LONGEST_NAME:
-        fault = f"{spec.name!r} has {len(spec.name)} characters; with the kind behind it, {LONGEST_NAME} fit"
+        fault = f"{spec.name!r} has {len(spec.name)} characters; with the capacity appended, {LONGEST_NAME} fit"
     if fault:
         report("pool-name", spec.path, f"{fault}.", value=spec.name)
 
@@ -94,14 +94,14 @@ def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: Report) -> N
         report(
             "pool-not-in-order",
             spec.path,
-            f"{spec.name} may be {', '.join(map(str, wanted))}, of which autoscaling.order names none.",
+            f"{spec.name} allows {', '.join(map(str, wanted))}, none of which is in autoscaling.order.",
             value=[str(capacity) for capacity in wanted],
         )
     if spec.multi_architecture and len(set(spec.architectures)) == 1:
         report(
             "multi-architecture-of-one",
             (*spec.path, "architectures"),
-            f"{spec.name} is multiArchitecture and has {spec.architectures[0]} alone.",
+            f"{spec.name} is multiArchitecture but allows only {spec.architectures[0]}.",
             value=[str(each) for each in spec.architectures],
         )
 
@@ -117,7 +117,7 @@ def _check_selection(spec: PoolSpec, report: Report) -> None:
             report(
                 "selection-twice",
                 (*spec.path, key),
-                f"{key} stands in place of {', '.join(idle)}, which would have no effect.",
+                f"{key} replaces {', '.join(idle)}, which would have no effect.",
                 hint=f"Keep {key} or the others.",
                 value=key,
             )
@@ -154,7 +154,7 @@ def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: Report) ->
             report(
                 "zone",
                 (*spec.path, "zones", index),
-                f"{zone!r} is no availability zone of {context.region}.",
+                f"{zone!r} is not an availability zone of {context.region}.",
                 hint=f"Write names such as {context.region}a.",
                 value=zone,
             )
@@ -179,8 +179,8 @@ def _check_weight(spec: PoolSpec, report: Report) -> None:
         report(
             "static-replicas",
             (*spec.path, "replicas"),
-            f"{spec.name} has replicas{also}: Karpenter knows no weight on a pool of a fixed size, so it has no place "
-            "in the order.",
+            f"{spec.name} has replicas{also}: Karpenter allows no weight on a NodePool of fixed size, so it has no "
+            "place in the order.",
             value=spec.replicas,
         )
     elif spec.weight is not None and (len(spec.architectures) > 1 or len(spec.capacity_types) > 1):
@@ -221,7 +221,7 @@ def _check_syntax(spec: PoolSpec, report: Report) -> None:
 
 
 def _check_quiet_hours(spec: PoolSpec, report: Report) -> None:
-    """Refuse quiet hours without an end: no node would be consolidated, nor replaced after a change."""
+    """Refuse quiet hours that never end: no node would be consolidated, or replaced after a change."""
     schedule, duration = spec.quiet_hours or ("", "")
     if spec.quiet_hours is None or syntax.schedule_fault(schedule) or syntax.quiet_duration_fault(duration):
         return
@@ -230,9 +230,9 @@ def _check_quiet_hours(spec: PoolSpec, report: Report) -> None:
         report(
             "quiet-hours-always",
             (*spec.path, "quietHours", "schedule"),
-            f"no day is ever one of {schedule!r}, and what never begins never ends for Karpenter: no node of "
+            f"{schedule!r} never matches a date; Karpenter would treat this budget as always active, and no node of "
             f"{spec.name} would be consolidated, or replaced after a change.",
-            hint="Name a day that there is.",
+            hint="Write a date that exists.",
             value=schedule,
         )
     elif quiet_hours.minutes_of(duration) >= pause:
@@ -240,8 +240,8 @@ def _check_quiet_hours(spec: PoolSpec, report: Report) -> None:
         report(
             "quiet-hours-always",
             (*spec.path, "quietHours", "duration"),
-            f"{schedule!r} begins again before {duration} are over: quiet hours never end, and no node of {spec.name} "
+            f"{schedule!r} starts again before {duration} is over: quiet hours never end, and no node of {spec.name} "
             "would be consolidated, or replaced after a change.",
-            hint=f"{shorter} the schedule begin less often.",
+            hint=f"{shorter} the schedule start less often.",
             value=duration,
         )

@@ -172,8 +172,8 @@ def _check_instance_types(
             report(
                 "no-instance-type",
                 (*spec.path, key),
-                f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe(why)} excludes all that "
-                "were left.",
+                f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe(why)} excludes all "
+                "remaining types.",
                 hint=_way_out(why, key, spec, lacking),
                 value=spec.min_generation if key == "minGeneration" else list(_chosen(spec)[key]),
             )

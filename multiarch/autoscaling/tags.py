@@ -51,7 +51,7 @@ def check_tags(group: NodeGroupPlan, tags: Tags, own: int, report: Report) -> No
             report(
                 "autoscaler-tag",
                 where,
-                f"{fault}: the cluster autoscaler would never learn of it while the group has no node.",
+                f"{fault}: while the group has no nodes, the cluster autoscaler would not know it.",
                 value=key,
             )
     most = MAX_TAGS_PER_RESOURCE - _RESERVED_TAGS - own
@@ -59,8 +59,8 @@ def check_tags(group: NodeGroupPlan, tags: Tags, own: int, report: Report) -> No
         report(
             "too-many-autoscaler-tags",
             path,
-            f"the labels and taints of {group.name} make {len(tags)} tags for the cluster autoscaler; beside the "
-            f"stack's own, an Auto Scaling Group has room for {most}.",
+            f"the labels and taints of {group.name} make {len(tags)} tags for the cluster autoscaler; with the "
+            f"stack's tags, an Auto Scaling Group has room for {most}.",
             value=len(tags),
         )
     keys = [taint.key for taint in group.taints]

@@ -186,14 +186,14 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
         report(
             "ami-id",
             (*path, "id"),
-            f"{spec.ami_id!r} is no AMI ID.",
+            f"{spec.ami_id!r} is not an AMI ID.",
             value=spec.ami_id,
         )
     if spec.ami_id is not None and spec.ami_type is not None and spec.kind is NodeGroupKind.MANAGED:
         report(
             "ami-type-with-id",
             (*spec.path, "amiType"),
-            "with ami.id EKS takes no amiType.",
+            "with ami.id EKS accepts no amiType.",
             value=spec.ami_type,
         )
     if spec.ami_release is not None:
