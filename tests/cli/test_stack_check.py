@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import subprocess
 import sys
@@ -39,6 +41,21 @@ def test_a_refused_stack_shows_file_line_key_and_hint_on_stderr(clone: Path, run
         "m7i.large is amd64; a node group has one architecture. Split it into two groups. [mixed-architectures]"
     ) in ran.err
     assert "1 stack: 1 error, " in ran.err
+
+
+def test_code_scanning_gets_the_line_of_each_problem(clone: Path, run: type_of_run) -> None:
+    break_stack(clone, "checkout-dev", "[m7g.large]", "[m7g.large, m7i.large]")
+    ran = run("stack", "check", "checkout-dev", "--output", "sarif")
+    (log,) = ran.json["runs"]
+    (error,) = (each for each in log["results"] if each["level"] == "error")
+    (location,) = error["locations"]
+    assert (ran.code, error["ruleId"]) == (2, "mixed-architectures")
+    assert location["physicalLocation"] == {
+        "artifactLocation": {"uri": "config/stacks/Pulumi.checkout-dev.yaml"},
+        "region": {"startLine": 37},
+    }
+    rows = list(csv.DictReader(io.StringIO(run("stack", "check", "checkout-dev", "--output", "csv").out)))
+    assert ("37", "mixed-architectures") in {(row["line"], row["rule"]) for row in rows}
 
 
 def test_every_file_is_checked_though_one_is_refused(clone: Path, run: type_of_run) -> None:

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 def daemonset_report(audit: DaemonSetAudit) -> Report:
     """The report."""
     return Report(
-        "daemonset-audit",
-        data=partial(_data, audit),
-        blocks=partial(_blocks, audit),
-        records=partial(_records, audit),
+        "daemonset-audit", data=partial(_data, audit), blocks=partial(_blocks, audit), records=partial(_records, audit)
     )
 
 
@@ -36,10 +33,7 @@ def _data(audit: DaemonSetAudit) -> dict[str, object]:
             }
             for column in audit.columns
         ],
-        "summary": {
-            **{str(outcome): audit.count(outcome) for outcome in DaemonSetOutcome},
-            "findings": audit.findings,
-        },
+        "summary": {**{str(outcome): audit.count(outcome) for outcome in DaemonSetOutcome}, "findings": audit.findings},
         "daemonSets": [_row_data(audit, row) for row in audit.rows],
         "notes": list(audit.notes),
     }

@@ -77,11 +77,10 @@ def daemonsets(
     paths: ManifestsArgument = None,
     *,
     stack: Annotated[
-        str | None,
-        typer.Option("--stack", metavar="STACK|FILE", help="Take node groups and add-ons from this stack."),
+        str | None, typer.Option(metavar="STACK|FILE", help="Take node groups and add-ons from this stack.")
     ] = None,
     by: Annotated[
-        Literal["group", "architecture"], typer.Option("--by", help="One column per node group or architecture.")
+        Literal["group", "architecture"], typer.Option(help="One column per node group or architecture.")
     ] = "group",
     architecture_taint: Annotated[
         list[str] | None,

@@ -55,15 +55,14 @@ def images(
     paths: ManifestsArgument = None,
     *,
     images: Annotated[
-        str | None, typer.Option("--images", metavar="FILE", help="Audit this list, one image per line; - is stdin.")
+        str | None, typer.Option(metavar="FILE", help="Audit this list, one image per line; - is stdin.")
     ] = None,
     cluster: ClusterOptions,
     architecture: Annotated[
         list[Architecture] | None, typer.Option(help="Audit for this architecture; may be repeated. Default: both.")
     ] = None,
     fail_on: Annotated[
-        list[FailOn] | None,
-        typer.Option(help="Exit with 1 if an image has this verdict; may be repeated."),
+        list[FailOn] | None, typer.Option(help="Exit with 1 if an image has this verdict; may be repeated.")
     ] = None,
     group_by: GroupByOption = None,
     explain: ExplainOption = False,

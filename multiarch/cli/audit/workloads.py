@@ -69,25 +69,15 @@ def workloads(
     taints: TaintOptions,
     tag_lookups: Annotated[
         int,
-        typer.Option(
-            "--tag-lookups",
-            metavar="N",
-            min=0,
-            max=_MOST_LOOK_UPS,
-            help="Tags to look up per image without arm64; 0: none.",
-        ),
+        typer.Option(metavar="N", min=0, max=_MOST_LOOK_UPS, help="Tags to look up per image without arm64; 0: none."),
     ] = _LOOK_UPS,
-    patch: Annotated[
-        Path | None, typer.Option("--patch", metavar="DIR", help="Write a patch for each ready workload.")
-    ] = None,
+    patch: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a patch for each ready workload.")] = None,
     patch_format: Annotated[
-        Literal["strategic-merge", "kustomize"],
-        typer.Option("--patch-format", help="Patches for kubectl, or a kustomize Component."),
+        Literal["strategic-merge", "kustomize"], typer.Option(help="Patches for kubectl, or a kustomize Component.")
     ] = "strategic-merge",
     force: Annotated[bool, typer.Option("--force", help="Replace patches in DIR that an earlier run wrote.")] = False,
     fail_on: Annotated[
-        list[FailOn] | None,
-        typer.Option(help="Exit with 1 if a workload is in this state; may be repeated."),
+        list[FailOn] | None, typer.Option(help="Exit with 1 if a workload is in this state; may be repeated.")
     ] = None,
     group_by: GroupByOption = None,
     explain: ExplainOption = False,

@@ -57,9 +57,7 @@ def inspect(
         return
     judgements = [judge(inspected, architecture) for architecture in Architecture]
     report = Report(
-        "image-inspection",
-        data=partial(_data, inspected, judgements),
-        blocks=partial(_blocks, inspected, judgements),
+        "image-inspection", data=partial(_data, inspected, judgements), blocks=partial(_blocks, inspected, judgements)
     )
     show(report, output)
 

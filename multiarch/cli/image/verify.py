@@ -40,7 +40,7 @@ Exit code: 0 if the image is verified; 1 if it does not match, or can't be verif
 def verify(
     reference: ImageArgument,
     *,
-    platform: Annotated[str, typer.Option("--platform", metavar="PLATFORM", help="linux/arm64 or linux/amd64.")],
+    platform: Annotated[str, typer.Option(metavar="PLATFORM", help="linux/arm64 or linux/amd64.")],
     deep: Annotated[bool, typer.Option("--deep", help="Check every ELF file of every layer.")] = False,
     output: OutputOption = Format.TABLE,
     registries: RegistryOptions,

@@ -17,11 +17,10 @@ class ClusterOptions:
     """The options as they were given."""
 
     kubeconfig: Annotated[
-        Path | None,
-        typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig. Default: KUBECONFIG, then ~/.kube/config."),
+        Path | None, typer.Option(metavar="FILE", help="The kubeconfig. Default: KUBECONFIG, then ~/.kube/config.")
     ] = None
     context: Annotated[
-        str | None, typer.Option("--context", metavar="NAME", help="The kubeconfig's context. Default: the current.")
+        str | None, typer.Option(metavar="NAME", help="The kubeconfig's context. Default: the current.")
     ] = None
     namespace: Annotated[
         list[str] | None,

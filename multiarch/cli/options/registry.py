@@ -33,7 +33,6 @@ class RegistryOptions:
     insecure_registry: Annotated[
         list[str] | None,
         typer.Option(
-            "--insecure-registry",
             metavar="HOST",
             help="Allow plain HTTP for this registry (HOST or HOST:PORT); may be repeated. Loopback is always allowed.",
         ),
@@ -41,7 +40,6 @@ class RegistryOptions:
     ca_file: Annotated[
         list[Path] | None,
         typer.Option(
-            "--ca-file",
             metavar="FILE",
             exists=True,
             dir_okay=False,
@@ -51,7 +49,6 @@ class RegistryOptions:
     hosts_dir: Annotated[
         Path | None,
         typer.Option(
-            "--hosts-dir",
             metavar="FOLDER",
             exists=True,
             file_okay=False,
@@ -61,7 +58,6 @@ class RegistryOptions:
     docker_config: Annotated[
         Path | None,
         typer.Option(
-            "--docker-config",
             metavar="FILE",
             exists=True,
             dir_okay=False,
@@ -73,10 +69,7 @@ class RegistryOptions:
         typer.Option("--no-cache", help="Bypass the on-disk cache (audits otherwise trust cached tags for 5 minutes)."),
     ] = False
     timeout: Annotated[
-        float,
-        typer.Option(
-            "--timeout", metavar="SECONDS", min=0.1, help="Time limit for one manifest or blob, retries included."
-        ),
+        float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit for one manifest or blob, retries included.")
     ] = 60.0
 
     def __post_init__(self) -> None:

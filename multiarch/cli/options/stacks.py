@@ -29,13 +29,9 @@ class TaintOptions:
 
     taint: Annotated[
         str | None,
-        typer.Option(
-            "--taint", metavar="KEY=VALUE:EFFECT", help="The nodes' taint. Default for arm64: arch=arm64:NoSchedule."
-        ),
+        typer.Option(metavar="KEY=VALUE:EFFECT", help="The nodes' taint. Default for arm64: arch=arm64:NoSchedule."),
     ] = None
-    stack: Annotated[
-        str | None, typer.Option("--stack", metavar="STACK|FILE", help="Take the taint from this stack.")
-    ] = None
+    stack: Annotated[str | None, typer.Option(metavar="STACK|FILE", help="Take the taint from this stack.")] = None
 
     def arm64(self) -> Taint | None:
         """The taint of arm64 nodes; ``None`` for a stack whose arm64 nodes have none.

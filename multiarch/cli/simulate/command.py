@@ -44,9 +44,7 @@ def simulate(
     *,
     pods: Annotated[
         list[str] | None,
-        typer.Option(
-            "--pods", metavar="FILE", help="Manifests of pods: a YAML or JSON file, a folder, or -. May be repeated."
-        ),
+        typer.Option(metavar="FILE", help="Manifests of pods: a YAML or JSON file, a folder, or -. May be repeated."),
     ] = None,
     pending: Annotated[bool, typer.Option("--pending", help="The pods without a node in a live cluster.")] = False,
     cluster: ClusterOptions,
@@ -115,14 +113,7 @@ def _unplaced(workload: WorkloadOutcome) -> str:
 def _group_row(group: GroupOutcome) -> tuple[str, ...]:
     types = ", ".join(f"{count} {name}" for name, count in group.instance_types)
     preference = "" if group.preference is None else f" {group.preference}"
-    return (
-        group.name,
-        f"{group.kind}{preference}",
-        str(group.existing),
-        str(group.new),
-        str(group.pods),
-        types,
-    )
+    return (group.name, f"{group.kind}{preference}", str(group.existing), str(group.new), str(group.pods), types)
 
 
 def _use_row(group: GroupOutcome) -> tuple[str, ...]:

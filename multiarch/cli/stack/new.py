@@ -32,8 +32,7 @@ def new(
     ] = None,
     cost_center: Annotated[str | None, typer.Option(help="The cost center. Default: the team.")] = None,
     public_cidr: Annotated[
-        list[str] | None,
-        typer.Option(help="Allow this range to reach the Kubernetes API; may be repeated."),
+        list[str] | None, typer.Option(help="Allow this range to reach the Kubernetes API; may be repeated.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:

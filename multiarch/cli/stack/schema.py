@@ -20,8 +20,7 @@ Exit code: 0; 2 outside a project."""
 
 
 def schema(
-    *,
-    write: Annotated[bool, typer.Option("--write", help="Write the project's config/stack.schema.json.")] = False,
+    *, write: Annotated[bool, typer.Option("--write", help="Write the project's config/stack.schema.json.")] = False
 ) -> None:
     """Print the schema, as :data:`HELP` says."""
     from multiarch.cli.files import write_atomically
