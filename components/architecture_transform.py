@@ -1,8 +1,8 @@
-"""A Pulumi transform that tolerates, prefers or requires an architecture in every workload that a program declares.
+"""A Pulumi transform that adds a toleration, a preference or a requirement of an architecture to all workloads.
 
-It does what ``multiarch workload patch`` does to manifests, by the same algebra, to resources of pulumi_kubernetes:
+It does what ``multiarch workload patch`` does to manifests, by the same code, to resources of pulumi_kubernetes:
 typed ones, ``…Patch`` resources, and custom ones with a pod template. Values that are known are changed in place, also
-where an output stands on the way. While a preview does not know a pod's nodeSelector, affinity or tolerations, that pod
+inside outputs. While a preview does not know a pod's nodeSelector, affinity or tolerations, that pod
 is left alone and the preview says so; the update knows them, and changes it.
 """
 
@@ -34,7 +34,7 @@ _RULES = ("nodeSelector", "affinity", "tolerations")
 def architecture_transform(change: SchedulingChange, *, selects: Selects | None = None) -> Transform:
     """Return a transform for ``ResourceOptions(transforms=[…])`` or ``pulumi.runtime.register_resource_transform``.
 
-    ``selects`` says which resources are meant, all by default. The transform raises pulumi.RunError, naming the
+    ``selects`` chooses resources, all by default. The transform raises pulumi.RunError, naming the
     resource, for a pod spec that the API server refuses, and where the pod's own rules exclude the architecture.
     """
 
@@ -93,9 +93,9 @@ def _manifest(args: pulumi.ResourceTransformArgs, known: Mapping[str, object]) -
 
 
 async def _known(value: object) -> object:
-    """The value with outputs and secrets taken out of their wrappings, and whole numbers as such.
+    """The value without outputs and secrets around its parts, with integers as ``int``.
 
-    The engine's protocol has one kind of number.
+    The engine's protocol has floats only.
     """
     if isinstance(value, pulumi.Output):
         found: object = await value.future(with_unknowns=True) if await value.is_known() else UNKNOWN
@@ -124,7 +124,7 @@ def _without_unknowns(value: object) -> object:
 
 
 def _at(value: object, path: KeyPath) -> object:
-    """What stands at a path; an unknown value on the way is what stands there."""
+    """The value at a path, or the unknown value above it."""
     for key in path:
         if isinstance(value, Mapping):
             value = value.get(key)
@@ -136,7 +136,7 @@ def _at(value: object, path: KeyPath) -> object:
 
 
 def _added(target: object, path: KeyPath, value: object) -> object:
-    """Add to a copy, through whatever wraps the values on the way, which stays."""
+    """Add to a copy. Outputs and secrets around the values on the path are kept."""
     if isinstance(target, pulumi.Output):
         return target.apply(lambda inner: _added(inner, path, value))
     if is_rpc_secret(target) and isinstance(target, Mapping):

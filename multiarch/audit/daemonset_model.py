@@ -1,4 +1,4 @@
-"""The values of an audit of DaemonSets: what is asked about, and what the answers look like."""
+"""The values of an audit of DaemonSets: its input and its results."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from multiarch.scheduling.pod_spec import PodSpec
 
 
 class DaemonSetOutcome(StrEnum):
-    """What becomes of a DaemonSet's pods on a group of nodes.
+    """What happens to a DaemonSet's pods on a group of nodes.
 
-    ``FAILS``: they are put on its nodes and can't start there. ``KEPT_OFF``: the architecture alone keeps them off, by
-    a label, a taint or both. ``EXCLUDED``: something else does, as it would on nodes of the other architecture.
+    ``FAILS``: they are scheduled to its nodes and can't start there. ``KEPT_OFF``: the architecture alone keeps them
+    off, by a label, a taint or both. ``EXCLUDED``: something else does, as it would on nodes of the other architecture.
     """
 
     FAILS = "fails"
@@ -27,7 +27,7 @@ class DaemonSetOutcome(StrEnum):
 
 
 WORST_FIRST = tuple(DaemonSetOutcome)
-"""Of several outcomes in one cell the first of these is shown: what is excluded matters least."""
+"""Of several outcomes in one cell the first of these is shown."""
 
 
 class CellCause(StrEnum):
@@ -52,7 +52,7 @@ class CellReason:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container of a DaemonSet, ``role`` in words, with its image's judgement for both architectures."""
+    """One container of a DaemonSet, with its image's judgement for both architectures."""
 
     name: str
     role: str
@@ -89,8 +89,8 @@ class DaemonSet:
 class Profile:
     """Nodes of a group that are alike for all DaemonSets: ``count`` of them.
 
-    ``labels`` are those that any DaemonSet asks for, as far as nodes have them; about those in ``unknown`` nobody can
-    tell before the nodes exist.
+    ``labels`` are those that any DaemonSet asks for, as far as nodes have them; those in ``unknown_labels`` are
+    unknown until the nodes exist.
     """
 
     labels: Labels
@@ -158,7 +158,7 @@ class DaemonSetRow:
 
 @dataclass(frozen=True, slots=True)
 class DaemonSetAudit:
-    """The matrix, sorted by namespace and name; ``notes`` say what was left out or taken for granted."""
+    """The matrix, sorted by namespace and name; ``notes`` say what was left out or assumed."""
 
     columns: tuple[Column, ...]
     rows: tuple[DaemonSetRow, ...]

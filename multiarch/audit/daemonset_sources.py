@@ -99,7 +99,7 @@ def _judgements(daemon: AddOnDaemon) -> tuple[Judgement, ...]:
 
 
 def _doubt(add_on: AddonPlan, daemon: AddOnDaemon) -> str:
-    """Why what AWS publishes may not hold for this add-on: its configuration says something else."""
+    """Why what AWS publishes may not apply to this add-on: its configuration."""
     configured = json.loads(add_on.configuration) if add_on.configuration else {}
     other = sorted(set(configured) - daemon.harmless)
     return f"its configuration sets {', '.join(other)}, which may change where it runs" if other else ""

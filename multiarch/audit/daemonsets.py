@@ -36,7 +36,7 @@ def audit_daemon_sets(
 ) -> DaemonSetAudit:
     """Judge every DaemonSet on every group; pure.
 
-    ``architecture_taints`` stand for an architecture whatever their names, such as a stack's ``arm64Taint``.
+    ``architecture_taints`` stand for an architecture under any name, such as a stack's ``arm64Taint``.
     """
     ordered = sorted(daemon_sets, key=lambda each: (each.namespace, each.name))
     rows = tuple(

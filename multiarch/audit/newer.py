@@ -1,4 +1,4 @@
-"""The newest tag of an image's repository that has a build for an architecture: looked up, never guessed."""
+"""The newest tag of an image's repository that supports an architecture: looked up, never guessed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _AT_ONCE = 32
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """What a search came to. ``image`` is a name to write in the old one's place, ``None`` where none was found.
+    """The result of a search. ``image`` is the name to use instead, ``None`` where none was found.
 
-    ``why`` is a clause: how it compares with the one in use, or why there is none. ``tried`` counts look-ups.
+    ``why`` is a clause: how it compares with the one in use, or why none was found. ``tried`` counts look-ups.
     """
 
     image: str | None
@@ -61,7 +61,7 @@ async def newest_tags(
 async def newest_tag(
     registry: Registry, reference: Reference, architecture: Architecture, *, look_ups: int = LOOK_UPS
 ) -> Newest:
-    """Find the newest tag of the same shape whose verdict is ``supported``, one after the other from the newest on."""
+    """Find the newest tag of the same format whose verdict is ``supported``, one after the other from the newest on."""
     if look_ups == 0:
         return Newest(None, "no other tags were looked up")
     if reference.tag is None:

@@ -24,7 +24,7 @@ ARM = Architecture.ARM64
 
 
 class ArchitecturePreference(StrEnum):
-    """Which of the architectures that are open to a pod its own rules like better."""
+    """Which of the architectures open to a pod its own rules prefer."""
 
     REQUIRES_ARM64 = "requires arm64"
     PREFERS_ARM64 = "prefers arm64"
@@ -86,7 +86,7 @@ def _preference(affinity: NodeAffinity) -> ArchitecturePreference:
 class Subject:
     """One workload.
 
-    ``templates`` are what its own manifests say, or, where those are not at hand, what it owns says; ``running`` what
+    ``templates`` are what its own manifests say, or, if those were not read, what it owns says; ``running`` what
     its pods say. ``manifests`` are its own: one, unless files hold it several times. ``faults`` say what could not be
     read. ``pods`` counts those that are there, or else those that it asks for.
     """
@@ -116,7 +116,7 @@ class _Declared:
 
 
 class _Gathered:
-    """Looks at objects as they pass, and keeps no pod."""
+    """Collects from objects as they pass, without keeping pods."""
 
     def __init__(self, taint: Taint | None) -> None:
         self._taint = taint
@@ -137,7 +137,7 @@ class _Gathered:
                 if not has_ended(each.value):
                     self._pod(owner, each.value)
             elif owner not in self.declared:
-                # What a workload owns is asked only where the workload itself is not at hand.
+                # What a workload owns matters only if the workload itself was not read.
                 declared = self._declared(each)
                 if declared is not None:
                     self.declared.setdefault(key, []).append(declared)
@@ -198,7 +198,7 @@ def _pods_of(template: Template) -> int:
 def gather(objects: Iterable[LoadedObject], taint: Taint | None, lines: Lines | None = None) -> list[Subject]:
     """List the workloads of objects, sorted, with what they ask of nodes; see :func:`uses_in` for what is one.
 
-    Of pods nothing is kept but what they say, so that any number may pass. What can't be read is a fault of its
+    Pods themselves are not kept, so that any number may pass. What can't be read is a fault of its
     workload; nothing is raised for it.
     """
     gathered = _Gathered(taint)

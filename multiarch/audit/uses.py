@@ -1,7 +1,7 @@
-"""Which images objects use, and where: every container of every pod spec, wherever an object embeds one.
+"""Which images objects use, and where: every container of every pod spec in objects of any kind.
 
-Objects are plain mappings as the API server and manifests have them. Nothing is read here but names, images, owners and
-labels, so objects of any kind pass, also custom resources.
+Objects are plain mappings as the API server and manifests have them. Only names, images, owners and labels are
+read, so objects of any kind pass, also custom resources.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ContainerRole(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class WorkloadKey:
-    """What a person would change: the object at the end of the chain of owners. A bare pod is its own workload."""
+    """The object at the end of the chain of owners. A bare pod is its own workload."""
 
     namespace: str
     kind: str
@@ -62,7 +62,7 @@ def _no_lines(_: str) -> Sequence[str]:
 class ImageUse:
     """One container that uses an image.
 
-    ``image`` is as written, empty where the container names none; ``pull_secrets`` and ``service_account`` say with
+    ``image`` is as written, empty where the container has none; ``pull_secrets`` and ``service_account`` say with
     whose credentials the kubelet would fetch it; ``labels`` are the workload's and its pods'.
     """
 
@@ -81,7 +81,7 @@ def uses_in(objects: Iterable[LoadedObject], lines: Lines = _no_lines) -> list[I
 
     A pod whose owners are known counts as theirs, so that a workload and its pods are one. A ReplicaSet or Job that
     something in the stream owns counts by its pods alone: old ones stay in a cluster for years. So do owned pods that
-    have ended. Of an object only its uses are kept, so that a stream of any number of pods may pass.
+    have ended. Of an object only its uses are kept, so that any number of pods may pass.
 
     Raises MultiarchError for an object whose name or namespace is not a string: it could be taken for another object.
     """
@@ -212,7 +212,7 @@ def _role(part: str, container: Mapping[str, object]) -> ContainerRole:
 def _location(source: Source, image: str, lines: Lines) -> FileLine | None:
     """The line that names the image, in its document; ``None`` for an object of a cluster.
 
-    JSON has no lines to speak of: its objects stand on the first.
+    Objects in JSON get the first line of their document.
     """
     if source.document is None:
         return None

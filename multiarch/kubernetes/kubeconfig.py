@@ -56,7 +56,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A named value of a kubeconfig, and the file that it stands in."""
+    """A named value of a kubeconfig, and its file."""
 
     name: str
     value: Mapping[str, Any]

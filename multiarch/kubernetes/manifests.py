@@ -34,7 +34,7 @@ def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> 
     several YAML or JSON documents; a JSON array counts as its elements.
 
     Raises MultiarchError, naming file, document and line, for what can't be read, is neither YAML nor JSON, is not
-    a Kubernetes object, or is a chart's template.
+    a Kubernetes object, or is a Helm template.
     """
     seen_stdin = False
     for path in paths:
@@ -49,7 +49,7 @@ def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> 
 
 
 def standard_input() -> str:
-    """All of standard input, which is UTF-8 whatever the locale is. Raises MultiarchError if it is not."""
+    """All of standard input, which must be UTF-8 in every locale. Raises MultiarchError if it is not."""
     stream = sys.stdin
     try:
         # A terminal's locale may let any bytes pass as text that nothing can print or parse.

@@ -64,7 +64,7 @@ def count_nodes(nodes: Iterable[LoadedObject], groups: Sequence[NodeGroupPlan], 
     """Count nodes by what made them, as their labels say.
 
     A managed group's nodes carry its name with the suffix that was added to it, a NodePool's carry the pool's.
-    Nodes of self-managed groups say nothing, and are among the others.
+    Nodes of self-managed groups have no such label, and count as others.
     """
     managed = [each for each in groups if each.kind is NodeGroupKind.MANAGED]
     known = frozenset(pools)

@@ -14,7 +14,7 @@ from multiarch.manifests.values import ManifestError
 class Source:
     """Where an object was read. ``document``, ``line`` and ``item`` count from 1.
 
-    ``where`` is a file as it was named, ``standard input`` or ``cluster NAME``. ``document`` is None in a cluster,
+    ``where`` is a file as given, ``standard input`` or ``cluster NAME``. ``document`` is None in a cluster,
     ``line`` where only JSON was read, ``item`` where the object is not an element of a list of objects.
     """
 

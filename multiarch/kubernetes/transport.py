@@ -34,7 +34,7 @@ from multiarch.retries import RetryPolicy, retry_after
 
 ATTEMPTS = 5
 LONGEST_WAIT = 30.0
-"""The most seconds to wait before another attempt, whatever Retry-After asks for."""
+"""The most seconds to wait before another attempt, even if Retry-After asks for more."""
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
 _AGAIN = frozenset((429, 500, 502, 503, 504))
 _UNAUTHORIZED = 401

@@ -1,1 +1,1 @@
-"""Kubernetes objects as they are written: values with their place, kinds, pod templates, selectors, quantities."""
+"""Kubernetes objects as written: values with their path, kinds, pod templates, containers, selectors, quantities."""

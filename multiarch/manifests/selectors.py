@@ -83,7 +83,7 @@ class Expression:
         return self.operator in _NUMBERS and self.number is None
 
     def __str__(self) -> str:
-        """What is required, in words: ``architecture amd64``, ``disk in [hdd, ssd]``, ``no label spot``."""
+        """What is required: ``architecture amd64``, ``disk in [hdd, ssd]``, ``no label spot``."""
         values = ", ".join(self.values)
         if self.operator in _SETS and len(self.values) == 1:
             return self._of_one_value(values)

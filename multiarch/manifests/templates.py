@@ -134,7 +134,7 @@ def _in_a_template(value: Value) -> bool:
 
 
 def path_of(value: Value) -> KeyPath:
-    """The keys and indexes that lead to a value from the top of its document."""
+    """The keys and indexes from the top of the document to a value."""
     return () if value.parent is None else (*path_of(value.parent), value.key)
 
 

@@ -65,13 +65,6 @@ def changes_in(manifest: Mapping[str, object], change: SchedulingChange) -> list
     return changes
 
 
-def merge_patch_of(template: Template, transformed: Transformed) -> Json:
-    """Return the strategic merge patch of one template of an object. Raises like :func:`strategic_merge_patch`."""
-    patch = _named(template.written)
-    _merge(patch, template, transformed)
-    return patch
-
-
 def target_of(manifest: Mapping[str, object]) -> Json:
     """Name an object as kustomize's ``target`` does. Raises MultiarchError for one without a name."""
     group, _, version = str(manifest.get("apiVersion") or "").rpartition("/")

@@ -167,7 +167,7 @@ def _require(spec: Value, affinity: NodeAffinity, architecture: Architecture) ->
 
 
 def _settled(term: Term, architecture: Architecture) -> bool:
-    """Whether a term lets a pod onto no node that is labelled otherwise, so that a requirement would say nothing new.
+    """Whether a term already excludes nodes of other architectures, so that a requirement would add nothing.
 
     Only the stable label counts: a node may lack the old one, or be said to have another.
     """
@@ -204,7 +204,7 @@ def _rivals(affinity: NodeAffinity, architecture: Architecture, weight: int) -> 
 
 
 def _appended(spec: Value, path: KeyPath, items: Sequence[Mapping[str, object]]) -> Iterator[Addition]:
-    """Append to the list at ``path``; whatever is missing on the way is made, by one addition."""
+    """Append to the list at ``path``; missing parents are made by the same addition."""
     here = spec.raw
     for depth, key in enumerate(path):
         here = _inner(here, key)

@@ -1,4 +1,4 @@
-"""Which architectures a pod's own rules leave it, and what excludes the others, in words.
+"""Which architectures a pod's own rules allow, and what excludes the others.
 
 Only rules on the architecture's labels count, and rules that no node ever meets. A kubelet sets both labels, to the
 same value: https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-arch
@@ -18,7 +18,7 @@ from multiarch.scheduling.affinity import NodeAffinity, Term, node_affinity_from
 __all__ = ["Exclusion", "allowed_architectures", "exclusions"]
 
 _ALWAYS_MET = Expression(ARCHITECTURE, Operator.EXISTS)
-"""What stands for a term's other requirements: each node has an architecture."""
+"""In place of a term's other requirements: every node has an architecture."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -56,11 +56,6 @@ class Fit:
         return self._zones[pair]
 
 
-def why_not(pod: Pod, shape: NodeShape, free: Resources | None = None) -> Reason | None:
-    """Like :meth:`Fit.why_not`, for one question; for many questions keep a :class:`Fit`."""
-    return Fit().why_not(pod, shape, free)
-
-
 def allowed_zones(spec: PodSpec, shape: NodeShape) -> tuple[str | None, ...]:
     """Like :meth:`Fit.zones`, without its cache."""
     return tuple(zone for zone in shape.zones or (None,) if spec.affinity.allows(shape.labels_in(zone)))

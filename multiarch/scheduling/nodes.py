@@ -12,7 +12,7 @@ from multiarch.manifests.values import Labels
 from multiarch.scheduling.resources import Resources
 
 _NEW_NODE = "(new node)"
-"""No name that a node can have: a new node's name is not known, so nobody can have asked for it."""
+"""Not a valid node name: a new node's name is unknown, so no pod can require it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class NodeShape:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse a contradiction, compute the hash."""
+        """Validate, and compute the hash."""
         said = dict(self.labels).get(ARCHITECTURE)
         if said != self.architecture:
             raise ValueError(f"{self.name} is {self.architecture}, but its label {ARCHITECTURE} is {said}")

@@ -67,7 +67,7 @@ class Workload:
     first: int
 
     def pods(self) -> Iterator[Pod]:
-        """The pods, ``NAME-0`` on; for a DaemonSet one that stands for all, under its own name."""
+        """The pods, ``NAME-0`` on; for a DaemonSet one for all nodes, with its own name."""
         owner = Owner(self.kind, self.name)
         if self.kind == DAEMON_SET:
             yield Pod(self.name, self.namespace, self.labels, owner, self.spec, per_node=True)

@@ -69,7 +69,7 @@ def _at_pod_level(resources: Value, of_containers: _Amounts) -> _Amounts:
 
 
 def _of_huge_pages(limits: Mapping[str, Fraction]) -> _Amounts:
-    # Huge pages cannot be promised twice: their request is their limit, whatever the containers request.
+    # Huge pages can't be overcommitted: their request is the limit, even if containers request less.
     return {name: amount for name, amount in limits.items() if name.startswith("hugepages-")}
 
 

@@ -53,7 +53,9 @@ EVERYTHING = {"operator": "Exists"}
         pytest.param(
             {"tolerations": [EVERYTHING]}, profile(ARM, ARM_TAINT), DaemonSetOutcome.RUNS, False, [], id="all tolerated"
         ),
-        pytest.param({}, profile(ARM, "arch=arm64:PreferNoSchedule"), DaemonSetOutcome.RUNS, False, [], id="a wish"),
+        pytest.param(
+            {}, profile(ARM, "arch=arm64:PreferNoSchedule"), DaemonSetOutcome.RUNS, False, [], id="a preference"
+        ),
         pytest.param(
             {},
             profile(ARM, "node.kubernetes.io/unschedulable:NoSchedule", "node.kubernetes.io/not-ready:NoExecute"),

@@ -15,7 +15,7 @@ Manifest = dict[str, Any]
 LIVE = Source("cluster here")
 FILE = Source("shop.yaml", 1, 1)
 TAINT = parse_taint("arch=arm64:NoSchedule")
-BEARS = {"tolerations": [{"key": "arch", "operator": "Exists", "effect": "NoSchedule"}]}
+TOLERATES = {"tolerations": [{"key": "arch", "operator": "Exists", "effect": "NoSchedule"}]}
 ON_AMD64 = {"nodeSelector": {"kubernetes.io/arch": "amd64"}}
 WISH = "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -98,7 +98,7 @@ def test_a_workload_with_arm64_images_is_ready_and_its_patch_carries_all_tolerat
 def test_one_that_tolerates_the_taint_is_there_and_says_what_it_prefers(
     both: str, more: Manifest, preference: ArchitecturePreference, steps: int
 ) -> None:
-    row = only(audited(deployment("api", spec(both, **BEARS, **more))))
+    row = only(audited(deployment("api", spec(both, **TOLERATES, **more))))
     assert (row.state, row.preference, len(row.steps(TAINT)), row.patch) == (
         WorkloadState.THERE,
         preference,
@@ -124,8 +124,8 @@ def test_all_blockers_are_listed_at_once(both: str, amd64: str) -> None:
 
 
 def test_a_pod_that_may_come_up_where_its_image_does_not_run_is_warned_of(amd64: str) -> None:
-    assert "fail there" in only(audited(deployment("api", spec(amd64, **BEARS)))).notes[0]
-    assert only(audited(deployment("api", spec(amd64, **BEARS, **ON_AMD64)))).notes == ()
+    assert "fail there" in only(audited(deployment("api", spec(amd64, **TOLERATES)))).notes[0]
+    assert only(audited(deployment("api", spec(amd64, **TOLERATES, **ON_AMD64)))).notes == ()
 
 
 def test_what_cannot_be_read_is_unknown_with_the_reason_and_the_rest_goes_on(both: str) -> None:
@@ -157,7 +157,7 @@ def test_injected_sidecars_and_rules_block_a_workload_whose_template_is_fine(bot
 
 
 def test_a_toleration_that_something_adds_to_pods_counts_and_is_said(both: str) -> None:
-    pod = of("Pod", "api-a", owner=("Deployment", "api"), spec=spec(both, **BEARS))
+    pod = of("Pod", "api-a", owner=("Deployment", "api"), spec=spec(both, **TOLERATES))
     row = only(audited(deployment("api", spec(both)), pod, source=LIVE))
     assert row.state is WorkloadState.THERE
     assert "a webhook adds it" in row.notes[0]

@@ -115,8 +115,8 @@ def allowed(written: Mapping[str, object]) -> list[int]:
     return [number for number, labels in enumerate(NODES) if affinity.allows(labels)]
 
 
-def borne(written: Mapping[str, object]) -> set[tuple[Taint, ...]]:
-    """All sets of taints that a pod bears."""
+def tolerated_sets(written: Mapping[str, object]) -> set[tuple[Taint, ...]]:
+    """All sets of taints that a pod tolerates."""
     found = tolerations_from(as_pod_spec(written)["tolerations"])
     return {taints for taints in TAINT_SETS if first_untolerated(found, taints) is None}
 
@@ -160,7 +160,7 @@ def test_a_required_architecture_leaves_exactly_the_nodes_of_that_architecture(
         assert architecture not in allowed_architectures(written)
         return
     assert allowed(found.spec) == here
-    assert borne(found.spec) == borne(written)
+    assert tolerated_sets(found.spec) == tolerated_sets(written)
     assert allowed_architectures(found.spec) == {architecture}
 
 
@@ -175,7 +175,7 @@ def test_a_preferred_architecture_changes_no_node_but_its_worth(
         assert architecture not in allowed_architectures(written)
         return
     assert allowed(found.spec) == allowed(written)
-    assert borne(found.spec) == borne(written)
+    assert tolerated_sets(found.spec) == tolerated_sets(written)
     old, new = (node_affinity_from(as_pod_spec(each)) for each in (written, found.spec))
     for labels in NODES:
         more = weight if found.changed and labels.get(KEY) == architecture else 0
@@ -189,8 +189,10 @@ def test_a_tolerated_taint_lets_a_pod_bear_that_taint_and_no_other(
 ) -> None:
     found = check_always(written, SchedulingChange(tolerate=tuple(taints)))
     assert allowed(found.spec) == allowed(written)
-    before = borne(written)
-    assert borne(found.spec) == {each for each in TAINT_SETS if tuple(t for t in each if t not in taints) in before}
+    before = tolerated_sets(written)
+    assert tolerated_sets(found.spec) == {
+        each for each in TAINT_SETS if tuple(t for t in each if t not in taints) in before
+    }
 
 
 @settings(max_examples=150, deadline=None)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
-from multiarch.scheduling.fit import Fit, daemon_overhead, unmodelled, why_not
+from multiarch.scheduling.fit import Fit, daemon_overhead, unmodelled
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause
 from multiarch.scheduling.resources import Resources, Shortage
@@ -30,7 +30,7 @@ TAINTED = ("arch=arm64:NoSchedule",)
 
 
 def said(wanted: Pod, *, free: Resources | None = None, **more: Any) -> tuple[Cause, str] | None:
-    reason = why_not(wanted, shape(**more), free)
+    reason = Fit().why_not(wanted, shape(**more), free)
     return None if reason is None else (reason.cause, str(reason))
 
 
@@ -46,7 +46,7 @@ def test_a_taint_without_a_toleration_keeps_the_pod_off() -> None:
 
 def test_a_toleration_that_no_eks_cluster_honours_says_so() -> None:
     wanted = pod(tolerations=[{"key": "level", "operator": "Gt", "value": "5"}])
-    reason = why_not(wanted, shape(taints=["level=7:NoSchedule"]))
+    reason = Fit().why_not(wanted, shape(taints=["level=7:NoSchedule"]))
     assert reason is not None
     assert reason.text.startswith("does not tolerate level=7:NoSchedule (toleration level>5: Gt needs the alpha")
     assert any("level>5" in clause for clause in unmodelled(wanted))
@@ -111,7 +111,7 @@ def big(**requests: str) -> Pod:
 
 
 def test_a_pod_larger_than_an_empty_node_says_which_resource_and_by_how_much() -> None:
-    reason = why_not(big(cpu="8", memory="16Gi"), shape())
+    reason = Fit().why_not(big(cpu="8", memory="16Gi"), shape())
     assert reason is not None
     assert reason.cause is Cause.RESOURCES
     assert reason.text == (

@@ -307,10 +307,6 @@ BROKEN_DEPLOYMENTS = [
 ]
 BROKEN = [
     *((document, f"document 1, Deployment shop/api: {words}") for document, words in BROKEN_DEPLOYMENTS),
-    ("text", "document 1: str is not a Kubernetes object."),
-    (["a"], "document 1: list is not a Kubernetes object."),
-    ({"metadata": {"name": "x"}}, "document 1: has no kind. A Kubernetes object has apiVersion and kind."),
-    ({"kind": "List", "items": ["x"]}, "document 1: items[0]: str is not a Kubernetes object."),
     ({"kind": "Pod", "metadata": {}, "spec": spec()}, "document 1, Pod: metadata.name: is missing or empty."),
     (
         {"kind": "Job", "metadata": {"name": "j"}, "spec": {}},
@@ -328,13 +324,6 @@ def test_a_document_that_kubernetes_would_refuse_is_refused_with_its_place(docum
     with pytest.raises(ManifestError) as caught:
         pods(document)
     assert str(caught.value) == words
-
-
-def test_an_error_says_which_document_kind_name_and_path_as_fields() -> None:
-    with pytest.raises(ManifestError) as caught:
-        pods(None, pod_manifest(), broken("spec.replicas", 1.5))
-    error = caught.value
-    assert (error.document, error.kind, error.name, error.path) == (3, "Deployment", "shop/api", "spec.replicas")
 
 
 def test_pods_come_in_the_order_of_the_documents() -> None:
