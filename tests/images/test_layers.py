@@ -20,6 +20,7 @@ def read(*parts: Part, lowest: bool = False, limits: LayerLimits | None = None) 
     return read_now(content, limits or LayerLimits(), lowest=lowest)
 
 
+@pytest.mark.tools
 def test_programs_links_and_folders_are_remembered() -> None:
     got = read(
         Folder("bin/"),
@@ -43,6 +44,7 @@ def test_programs_links_and_folders_are_remembered() -> None:
     assert set(got.elves) == {"bin/tool", "bin/other"}
 
 
+@pytest.mark.tools
 def test_in_the_lowest_layer_files_that_hide_nothing_are_not_remembered() -> None:
     got = read(File("etc/config", b"", 0o644), File("lib/a.so", program("linux/arm"), 0o644), lowest=True)
     assert got.nodes == {}
@@ -50,6 +52,7 @@ def test_in_the_lowest_layer_files_that_hide_nothing_are_not_remembered() -> Non
     assert str(got.elves["lib/a.so"]) == "arm, 32-bit"
 
 
+@pytest.mark.tools
 def test_the_last_of_two_members_of_one_name_counts() -> None:
     for lowest in (False, True):
         got = read(File("a", program("linux/arm64")), File("a", b"text", 0o644), lowest=lowest)
