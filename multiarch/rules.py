@@ -142,7 +142,7 @@ _CLUSTER = (
     _warning("kubernetes-extended", "a version in extended support: 0.60 instead of 0.10 USD per hour",
              "Plan the upgrade."),
     _warning("kubernetes-forced-upgrade",
-             "a version whose extended support ends within 60 days; then EKS upgrades the cluster by itself",
+             "a version whose extended support ends within 60 days; then EKS upgrades the cluster automatically",
              "Upgrade before that date."),
     _warning("kubernetes-ends-soon", "a version whose standard support ends within 60 days", "Plan the upgrade."),
     _warning("kubernetes-unconfirmed", "a version whose support dates are not in the table of facts",

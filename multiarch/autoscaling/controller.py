@@ -152,7 +152,7 @@ def _controller_group(
         report(
             "controller-group",
             path,
-            f"there is no node group {spec.controller_group!r}; Karpenter's controller has nowhere to run.",
+            f"there is no node group {spec.controller_group!r} to run Karpenter's controller.",
             hint=hint,
             value=spec.controller_group,
         )

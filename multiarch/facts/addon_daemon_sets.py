@@ -1,7 +1,7 @@
 """The DaemonSets that EKS add-ons bring: where their pods may be, and on which architectures their images run.
 
 Pod specs are kept to what decides that. AWS publishes charts of some add-ons and none of others, and shows their images
-to nobody without credentials: each row says where its words were read. Nothing here was read from a registry, or from
+only with credentials: each row names its source. Nothing here was read from a registry, or from
 a cluster of one's own.
 """
 

@@ -244,7 +244,7 @@ def choose_ami_type(
         return ami_type("CUSTOM")
     wanted = f"{family} for {architecture}{_with(accelerator, fips=fips)}"
     if family is AmiFamily.WINDOWS:
-        raise UnknownFactError("image", wanted, hint="Windows has six amiTypes per architecture; name one.")
+        raise UnknownFactError("image", wanted, hint="Windows has several amiTypes; set one by name.")
     found = [
         row
         for row in ami_types().values()

@@ -23,7 +23,7 @@ class Architecture(StrEnum):
     ARM64 = "arm64"
 
 
-# i386 never stands alone in EC2's table: it only says that an x86_64 type also boots 32-bit images,
+# EC2's table never has i386 alone: it only says that an x86_64 type also boots 32-bit images,
 # and no EKS image is 32-bit. Mac hosts have the suffix _mac because only macOS images boot on them.
 _EC2: Mapping[str, Architecture] = MappingProxyType(
     {

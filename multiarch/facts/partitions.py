@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One partition. ``name`` stands second in its ARNs; ``geographies`` are what its regions' names begin with."""
+    """One partition. ``name`` is the second part of its ARNs; its regions' names begin with one of ``geographies``."""
 
     name: str
     dns_suffix: str

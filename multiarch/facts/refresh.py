@@ -1,6 +1,6 @@
 """Rebuild the instance-type table from EC2's DescribeInstanceTypes.
 
-The client is the caller's; this module opens none. A region offers only part of all types, so by
+The caller passes the client. A region offers only part of all types, so by
 default rows that the region does not have are kept, and reported.
 """
 

@@ -93,7 +93,7 @@ def check_sizes(spec: NodeGroupSpec, report: Report) -> Sizes:
         report(
             "spot-single-type",
             spec.types_path,
-            f"spot capacity of one type, {spec.instance_types[0]}, is often not to be had.",
+            f"spot capacity of one type, {spec.instance_types[0]}, is often not available.",
             value=list(spec.instance_types),
         )
     return Sizes(spec.minimum, desired, spec.maximum)
@@ -159,7 +159,7 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
             report(
                 "starts-kubelet",
                 (*path, "preBootstrap"),
-                f"it would start the kubelet ({line}), which {whose} afterwards.",
+                f"it would start the kubelet ({line}); {whose} it afterwards.",
                 value=line,
             )
     _check_kubelet_flags(spec, case, family, report)

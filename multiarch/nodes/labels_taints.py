@@ -35,7 +35,7 @@ def check_labels(
     """Report labels that nodes can't have. ``path`` is that of the group or pool.
 
     ``managed`` labels go through the EKS API, which takes less than Kubernetes: no empty value, for one.
-    ``reserved`` says why a key is somebody else's, or returns None.
+    ``reserved`` says why a key may not be used, or returns None.
     """
     for key, value in labels:
         where: KeyPath = (*path, "labels", key)

@@ -35,7 +35,7 @@ _NEARLY = 0.75
 class Layer:
     """What one file says: values by key of our namespace, as the engine hands them over, and what was ``written``.
 
-    ``places`` counts from the stack's top; ``region`` is the AWS provider's; ``top`` is where ``config`` stands.
+    ``places`` counts from the stack's top; ``region`` is the AWS provider's; ``top`` is the place of ``config``.
     """
 
     file: str
@@ -59,7 +59,7 @@ def stack_layer(document: YamlFile) -> Layer:
     for key in document.value:
         if key not in _STACK_FILE_KEYS:
             hint = f"Put it below `config:`. At the top there may be {', '.join(_STACK_FILE_KEYS)}."
-            layer.problems.append(_at(document, (key,), "unknown-key", f"{key} has no place at the file's top.", hint))
+            layer.problems.append(_at(document, (key,), "unknown-key", f"{key} is not a key of a stack file.", hint))
     if document.value.get("environment"):
         message = "Values that Pulumi imports from an ESC environment are not seen without the engine."
         hint = "This check knows this file and Pulumi.yaml only."
@@ -76,14 +76,14 @@ def project_layer(document: YamlFile) -> Layer:
         layer.problems.append(Problem("not-a-project", "The file has no keys at the top.", file=document.file))
         return layer
     if (name := document.value.get("name")) != NAMESPACE:
-        message = f"The project is called {name}, and keys without a namespace would belong to it."
+        message = f"The project is called {name}, and keys without a namespace belong to it."
         hint = f"Call it {NAMESPACE}: that is where this program looks."
         layer.problems.append(_at(document, ("name",), "project-name", message, hint))
     _take_config(document, layer, _project_entries(document.value.get("config")))
     return layer
 
 
-def as_text(value: Any) -> Any:  # noqa: ANN401  (whatever the file holds)
+def as_text(value: Any) -> Any:  # noqa: ANN401  (any YAML value)
     """A top-level value as the engine hands it over: scalars as text, mappings and lists as they are."""
     if value is None:
         return ""
@@ -154,11 +154,11 @@ def _take_config(document: YamlFile, layer: Layer, entries: Iterator[_Entry]) ->
                 layer.region = str(as_text(entry.value))
                 layer.places[REGION,] = Place(document.file, document.lines[written])
             elif meant := _meant(namespace, name):
-                message = f"{entry.key} is not read by anybody."
+                message = f"{entry.key} is read by nothing."
                 layer.problems.append(_at(document, written, "misspelled-key", message, f"Did you mean {meant}?"))
             continue
         if name in layer.values:
-            message = f"{name} stands here twice, with and without {NAMESPACE}: before it."
+            message = f"{name} is there twice, with and without the prefix {NAMESPACE}:."
             layer.problems.append(_at(document, written, "duplicate-key", message, "Keep one of the two."))
             continue
         layer.values[name] = as_text(entry.value)
@@ -174,7 +174,7 @@ def _take_config(document: YamlFile, layer: Layer, entries: Iterator[_Entry]) ->
 def _meant(namespace: str, name: str) -> str | None:
     """Return the key that was probably meant where a namespace, or ``region`` in AWS's, is nearly right.
 
-    Pulumi passes keys of any namespace through, so that a slip of the pen would count for nothing in silence.
+    Pulumi passes keys of any namespace through, so that a misspelled key would be ignored silently.
     """
     from difflib import get_close_matches  # noqa: PLC0415  (few keys are of another namespace)
 
@@ -194,7 +194,7 @@ def _split(key: str) -> tuple[str, str]:
 def _refuse_secrets(document: YamlFile, layer: Layer, value: Any, path: KeyPath) -> None:  # noqa: ANN401
     if isinstance(value, Mapping):
         if value.keys() == {"secure"}:
-            message = "An encrypted value stands here, and nothing that a stack says is a secret."
+            message = "The value is encrypted; nothing in a stack is a secret."
             layer.problems.append(_at(document, path, "secure-value", message, "Write the value itself."))
         for key, inner in value.items():
             _refuse_secrets(document, layer, inner, (*path, key))

@@ -98,8 +98,8 @@ def project_root(start: Path) -> Path:
 def stack_files(root: Path) -> list[Path]:
     """Every stack file of the project at ``root``, sorted.
 
-    Also ``.yml``, and what bears such a name and is no file (a folder, a pipe, a link that leads nowhere): none is
-    passed over, :func:`load_file` refuses each aloud.
+    Also ``.yml``, and anything else with such a name (a folder, a pipe, a broken link): :func:`load_file` refuses them
+    with an error.
     """
     folder = root / STACKS_FOLDER
     return sorted(path for path in folder.glob("Pulumi.*") if path.suffix in {".yaml", ".yml"})
@@ -116,7 +116,7 @@ def load_file(path: Path, *, project_file: Path | None = None) -> Stack:
         project_file = next((p for folder in path.absolute().parents if (p := folder / PROJECT_FILE).is_file()), None)
     files = _Files.read(path, project_file)
     if not named:
-        message = f"{path.name} is no name of a stack file."
+        message = f"{path.name} is not a stack file's name."
         files.problems.append(
             Problem("file-name", message, "They are called Pulumi.TEAM-ENV.yaml.", file=yaml_source.shown(path))
         )
@@ -126,7 +126,7 @@ def load_file(path: Path, *, project_file: Path | None = None) -> Stack:
 def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, project_file: Path | None) -> Stack:
     """Validate what the engine hands to the program: ``pulumi.runtime.config``'s texts, by full key.
 
-    ``name`` is the stack's, without its organisation. The files only say where a value stands; a value that is in
+    ``name`` is the stack's, without its organisation. The files only give the places of values; a value that is in
     neither has no place. Raises StackError as :func:`load_file` does.
     """
     files = _Files.read(file, project_file)
@@ -165,7 +165,7 @@ class _Files:
         project = _layer(project_file, project_layer, problems)
         stack = _layer(file, stack_layer, problems)
         if DEFAULTS in stack.values:
-            message = f"{DEFAULTS} stands in a stack file, and it belongs to {PROJECT_FILE}."
+            message = f"{DEFAULTS} belongs to {PROJECT_FILE}, not to a stack file."
             problems.append(Origin(stack.file, stack.places).problem("defaults-in-stack", (DEFAULTS,), message))
         places = {path: place for path, place in project.places.items() if path[0] not in stack.values}
         return cls(
@@ -196,14 +196,14 @@ def _validated(name: str, values: Mapping[str, Any], region: str | None, files: 
     defaults = values.get(DEFAULTS, {})
     problems = list(files.problems)
     if not isinstance(defaults, dict):
-        message = f"{DEFAULTS} is {wording.described(defaults)}, and it takes a mapping."
+        message = f"{DEFAULTS} is {wording.described(defaults)}; it takes a mapping."
         hint = "Write the keys below `value:`."
         problems.append(Origin(files.file, files.places).problem("wrong-type", (DEFAULTS,), message, hint=hint))
         defaults = {}
     merged = _merge(defaults, top)
     origin = Origin(files.file, dict(_places(merged, (), files.places)) | _region_place(files))
     if region is not None and (fault := region_fault(region)):
-        message = f"{region!r} is no AWS region."
+        message = f"{region!r} is not an AWS region."
         problems.append(origin.problem("region", (REGION,), message, hint=fault, value=region))
     words = None
     if not any(problem.rule in {"not-a-stack-file", *_UNREAD} for problem in problems):
@@ -282,7 +282,7 @@ def _name_problems(name: str, words: StackWords, origin: Origin) -> Iterator[Pro
             yield origin.problem("name", (key,), message, hint=hint, value=value)
     named = f"{words.team}-{words.environment}"
     if named != name and not faulty:
-        message = f"The stack is called {name}, and team and environment make it {named}."
+        message = f"The stack is called {name}, but team and environment make {named}."
         hint = f"Call the file Pulumi.{named}.yaml, or change team or environment."
         yield origin.problem("stack-name", ("team",), message, hint=hint, value=words.team)
 

@@ -107,7 +107,7 @@ class Plan:
     """Everything that one stack's components declare.
 
     ``stack`` is ``TEAM-ENV``; ``region`` may be None where neither file nor engine says it; ``tags`` go onto every
-    taggable resource; ``arm64_taint`` is None when the team wants none; ``warnings`` did not refuse the stack.
+    taggable resource; ``arm64_taint`` is None when there is none; ``warnings`` did not refuse the stack.
     """
 
     stack: str

@@ -179,7 +179,7 @@ def _cidr(text: str, path: KeyPath, prefixes: range, report: Report) -> IPv4Netw
             )
         except ValueError:
             hint = f"Write a range such as {DEFAULT_CIDR}."
-        report("cidr", path, f"{text!r} is no IPv4 range.", hint=hint, value=text)
+        report("cidr", path, f"{text!r} is not an IPv4 range.", hint=hint, value=text)
         return None
     if found.prefixlen not in prefixes:
         report(
@@ -205,7 +205,7 @@ def _zones(words: Network, region: str | None, report: Report) -> tuple[tuple[st
             report(
                 "zone",
                 (*path, index),
-                f"{zone!r} is no availability zone {where}.",
+                f"{zone!r} is not an availability zone {where}.",
                 hint=f"Write names such as {region or 'eu-west-1'}a.",
                 value=zone,
             )
@@ -215,7 +215,7 @@ def _zones(words: Network, region: str | None, report: Report) -> tuple[tuple[st
         report(
             "zone-count",
             path,
-            f"{len(names)} different zones; EKS needs two, and six are the most here.",
+            f"{len(names)} different zones; EKS needs two, and at most six are supported.",
             value=list(words.zones),
         )
         fine = False
@@ -240,7 +240,7 @@ def _existing(words: Network, report: Report) -> ExistingNetwork | None:
             )
             fine = False
     if words.vpc_id is None or not _VPC_ID.fullmatch(words.vpc_id):
-        what = "vpcId is missing" if words.vpc_id is None else f"{words.vpc_id!r} is no VPC ID"
+        what = "vpcId is missing" if words.vpc_id is None else f"{words.vpc_id!r} is not a VPC ID"
         report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.", value=words.vpc_id)
         fine = False
     private = words.private_subnet_ids or []
@@ -250,7 +250,7 @@ def _existing(words: Network, report: Report) -> ExistingNetwork | None:
             report(
                 "subnet-id",
                 path,
-                f"{subnet!r} is no subnet ID.",
+                f"{subnet!r} is not a subnet ID.",
                 value=subnet,
             )
             fine = False

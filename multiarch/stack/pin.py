@@ -60,7 +60,7 @@ class Clients:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One value to write. ``key`` is the path in the stack, ``old`` what stands there, ``note`` a comment behind it."""
+    """One value to write. ``key`` is the path in the stack, ``old`` the current value, ``note`` a comment behind it."""
 
     key: str
     old: str | None
@@ -176,7 +176,7 @@ def _verify(text: str, expected: Mapping[tuple[str, ...], str]) -> None:
 
 
 def _written_ami(stack: Stack, group: NodeGroupPlan) -> tuple[str, Ami]:
-    """Where a group's image is written, and what stands there."""
+    """The key of a group's image, and its current value."""
     section, _, name = group.key.partition(".")
     if section == "nodeGroups":
         return f"{group.key}.ami", stack.words.node_groups[name].ami

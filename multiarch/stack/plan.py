@@ -50,7 +50,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
         prefix_delegation=words.addons.prefix_delegation,
         zones=network.zones if isinstance(network, NewNetwork) else (),
     )
-    # Nothing about images can be told for a version that nobody knows.
+    # An unknown version has no images to check.
     specs = tuple(_specs(words))
     planned = [plan_node_group(spec, context, report) for spec in specs] if known else []
     groups = tuple(sorted((p for p in planned if p is not None), key=lambda p: p.name))

@@ -38,7 +38,7 @@ EXAMPLES: Mapping[KeyPath, str] = MappingProxyType(
 
 def problems(
     errors: Sequence[ErrorDetails],
-    value: Any,  # noqa: ANN401  (whatever was written)
+    value: Any,  # noqa: ANN401  (any YAML value)
     origin: Origin,
     written: Mapping[str, Any],
 ) -> list[Problem]:
@@ -63,8 +63,8 @@ def _sibling(key: str | None, near: re.Match[str]) -> str:
     return f"{head}{dot}{near[1]}"
 
 
-def described(value: Any) -> str:  # noqa: ANN401  (whatever was written)
-    """What somebody wrote, in words: ``the text 'a'``, ``the number 3``, ``a list``."""
+def described(value: Any) -> str:  # noqa: ANN401  (any YAML value)
+    """Describe a value: ``the text 'a'``, ``the number 3``, ``a list``."""
     match value:
         case None | "":
             return "empty"
@@ -144,7 +144,7 @@ def _wrong_type(path: KeyPath, written: Any, expected: str, kind: str, origin: O
     if written is None or written == "":
         message, hint = f"{key} is empty.", f"It takes {expected}; give it one, or leave the line out."
         return origin.problem("empty-value", path, message, hint=hint, value=written)
-    message = f"{key} is {described(written)}, and it takes {expected}."
+    message = f"{key} is {described(written)}; it takes {expected}."
     hint = f"{EXAMPLES[path]}." if path in EXAMPLES else _type_hint(written, kind)
     return origin.problem("wrong-type", path, message, hint=hint, value=written)
 

@@ -88,7 +88,7 @@ def _refuse(rule: str, file: str, line: int | None, message: str, hint: str = ""
     return StackError([Problem(rule=rule, message=message, hint=hint, file=file, line=line)])
 
 
-def _value(node: YamlNode, path: KeyPath, read_file: YamlFile) -> Any:  # noqa: ANN401  (whatever the file holds)
+def _value(node: YamlNode, path: KeyPath, read_file: YamlFile) -> Any:  # noqa: ANN401  (any YAML value)
     """The value of a node, whose lines and faults are added to ``read_file``; aliases are followed."""
     node = target_of(node)
     read_file.faults += (replace(fault, path=(*path, *fault.path)) for fault in node.faults)

@@ -136,7 +136,7 @@ def test_a_yml_file_is_not_overlooked(clone: Path, run: type_of_run) -> None:
     file.rename(file.with_suffix(".yml"))
     ran = run("stack", "check")
     assert ran.code == 2
-    assert "Pulumi.checkout-dev.yml: Pulumi.checkout-dev.yml is no name of a stack file." in ran.err
+    assert "Pulumi.checkout-dev.yml: Pulumi.checkout-dev.yml is not a stack file's name." in ran.err
 
 
 def test_links_that_lead_nowhere_and_pipes_are_not_overlooked(clone: Path, run: type_of_run) -> None:

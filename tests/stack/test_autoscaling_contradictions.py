@@ -191,7 +191,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("ami-not-pinned", karpenter(amiAlias="al2023@latest"), f"{ROOT}.karpenter.amiAlias", "replaces its nodes",
      WARNING),
     ("ami-not-pinned", karpenter(amiAlias=None), f"{ROOT}.karpenter.amiAlias", "al2023@latest", WARNING),
-    ("controller-group", karpenter(controllerGroup="nowhere"), CONTROLLER, "nowhere to run", ERROR),
+    ("controller-group", karpenter(controllerGroup="nowhere"), CONTROLLER, "to run Karpenter's controller", ERROR),
     ("controller-group", on("web", kind="self-managed"), CONTROLLER, "self-managed", ERROR),
     ("controller-group", on("web", capacityType="spot"), CONTROLLER, "spot", ERROR),
     ("controller-group", on("web", minSize=0), CONTROLLER, "starts without nodes", ERROR),

@@ -30,7 +30,7 @@ def test_keys_may_stand_without_the_namespace(project: Project) -> None:
 
 def test_both_spellings_of_one_key_are_refused(project: Project) -> None:
     (line,) = project.lines(f"{CONFIG}  team: shop\n")
-    assert line.startswith("Pulumi.shop-dev.yaml:10 team: team stands here twice")
+    assert line.startswith("Pulumi.shop-dev.yaml:10 team: team is there twice")
 
 
 def test_duplicate_group_names_are_refused_with_both_lines(project: Project) -> None:
@@ -50,7 +50,7 @@ def test_what_pulumi_writes_beside_config_passes(project: Project) -> None:
 
 def test_another_top_level_key_is_refused(project: Project) -> None:
     (line,) = project.lines(f"{CONFIG}nodeGroups: {{}}\n")
-    assert line.startswith("Pulumi.shop-dev.yaml:10 nodeGroups: nodeGroups has no place at the file's top.")
+    assert line.startswith("Pulumi.shop-dev.yaml:10 nodeGroups: nodeGroups is not a key of a stack file.")
 
 
 def test_an_esc_environment_warns_that_its_values_are_not_seen(project: Project) -> None:
@@ -62,8 +62,7 @@ def test_an_encrypted_value_is_refused_wherever_it_stands(project: Project) -> N
     text = CONFIG.replace("shop@example.com", "{secure: AAA}")
     (line,) = project.lines(f"{text}      labels: {{a: {{secure: BBB}}}}\n")[:1]
     assert line == (
-        "Pulumi.shop-dev.yaml:5 owner: An encrypted value stands here, and nothing that a stack says is a secret. "
-        "Write the value itself."
+        "Pulumi.shop-dev.yaml:5 owner: The value is encrypted; nothing in a stack is a secret. Write the value itself."
     )
     assert [problem.key for problem in project.problems(f"{text}      labels: {{a: {{secure: BBB}}}}\n")] == [
         "owner",
@@ -87,7 +86,7 @@ def test_a_flag_at_the_top_may_be_a_text(project: Project, written: str, *, valu
 def test_values_inside_of_mappings_keep_their_types(project: Project) -> None:
     (line,) = project.lines(f'{CONFIG}      minSize: "1"\n')
     assert line == (
-        "Pulumi.shop-dev.yaml:10 nodeGroups.web.minSize: minSize is the text '1', and it takes a whole number. "
+        "Pulumi.shop-dev.yaml:10 nodeGroups.web.minSize: minSize is the text '1'; it takes a whole number. "
         "Write it without quotes."
     )
 
@@ -161,12 +160,12 @@ def test_project_keys_count_key_by_key_where_the_stack_has_none(project: Project
 
 def test_defaults_in_a_stack_file_are_refused(project: Project) -> None:
     (line,) = project.lines(f"{CONFIG}  multiarch-eks:defaults: {{tags: {{a: b}}}}\n")
-    assert line.startswith("Pulumi.shop-dev.yaml:10 defaults: defaults stands in a stack file")
+    assert line.startswith("Pulumi.shop-dev.yaml:10 defaults: defaults belongs to Pulumi.yaml, not to a stack file")
 
 
 def test_defaults_that_are_no_mapping_are_refused(project: Project) -> None:
     (line,) = project.lines(CONFIG, project=f"{PROJECT}config:\n  multiarch-eks:defaults: {{value: [a]}}\n")
-    assert line.startswith("Pulumi.yaml:5 defaults: defaults is a list, and it takes a mapping.")
+    assert line.startswith("Pulumi.yaml:5 defaults: defaults is a list; it takes a mapping.")
 
 
 def test_a_project_of_another_name_is_refused(project: Project) -> None:
@@ -200,7 +199,7 @@ def test_team_and_environment_are_names(project: Project, team: str, environment
 def test_the_file_is_called_as_team_and_environment_say(project: Project) -> None:
     (line,) = project.lines(CONFIG.replace("environment: dev", "environment: prod"))
     assert line == (
-        "Pulumi.shop-dev.yaml:3 team: The stack is called shop-dev, and team and environment make it shop-prod. "
+        "Pulumi.shop-dev.yaml:3 team: The stack is called shop-dev, but team and environment make shop-prod. "
         "Call the file Pulumi.shop-prod.yaml, or change team or environment."
     )
 
@@ -210,7 +209,7 @@ def test_a_file_of_another_name_is_refused(tmp_path: Path, name: str) -> None:
     file = tmp_path / "stacks" / name
     file.parent.mkdir()
     file.write_text(CONFIG)
-    with pytest.raises(StackError, match="no name of a stack file"):
+    with pytest.raises(StackError, match="is not a stack file's name"):
         load_file(file)
 
 
@@ -232,7 +231,7 @@ def test_a_file_of_another_kind_is_refused(project: Project, text: str, message:
 @pytest.mark.parametrize("region", ["europe", "ue-west-1"])
 def test_an_impossible_region_is_refused(project: Project, region: str) -> None:
     (line,) = project.lines(CONFIG.replace("eu-west-1", region))
-    assert line.startswith(f"Pulumi.shop-dev.yaml:2 aws:region: '{region}' is no AWS region.")
+    assert line.startswith(f"Pulumi.shop-dev.yaml:2 aws:region: '{region}' is not an AWS region.")
 
 
 @pytest.mark.parametrize("region", ["cn-north-1", "eusc-de-east-1", "us-gov-east-1", "us-isob-east-1"])
@@ -286,7 +285,7 @@ def test_the_engine_alone_is_enough() -> None:
 def test_a_mapping_where_a_text_belongs_is_refused_from_the_engine_too(project: Project) -> None:
     project.write(CONFIG)
     config = {"multiarch-eks:owner": '{"a":1}'}
-    with pytest.raises(StackError, match="owner is a mapping, and it takes a text"):
+    with pytest.raises(StackError, match="owner is a mapping; it takes a text"):
         from_engine("shop-dev", config, file=project.file, project_file=None)
 
 

@@ -1,4 +1,4 @@
-"""Slips of the pen that Pulumi itself would pass over in silence, and spellings that people bring from elsewhere."""
+"""Slips of the pen that Pulumi itself would ignore silently, and spellings that people bring from elsewhere."""
 
 from __future__ import annotations
 

@@ -11,36 +11,39 @@ from tests.stack.files import CONFIG, Project
 IN_GROUP = [
     ("colour: red", "nodeGroups.web.colour: colour is unknown here. Known here: kind, capacityType,"),
     ("min_size: 1", "nodeGroups.web.min_size: min_size is unknown here. Did you mean minSize?"),
-    ("instancetype: [x]", "nodeGroups.web.instancetype: instancetype is unknown here. Did you mean instanceTypes?"),
+    (
+        "instancetype: [x]",
+        "nodeGroups.web.instancetype: instancetype is unknown here. Did you mean instanceTypes?",
+    ),
     ("cidr: 10.0.0.0/8", "nodeGroups.web.cidr: cidr is unknown here. It belongs to network.cidr."),
-    ('maxSize: "3"', "nodeGroups.web.maxSize: maxSize is the text '3', and it takes a whole number. Write it without"),
-    ("maxSize: 2.5", "nodeGroups.web.maxSize: maxSize is the number 2.5, and it takes a whole number."),
-    ("maxSize: true", "nodeGroups.web.maxSize: maxSize is true, and it takes a whole number."),
+    ('maxSize: "3"', "nodeGroups.web.maxSize: maxSize is the text '3'; it takes a whole number. Write it without"),
+    ("maxSize: 2.5", "nodeGroups.web.maxSize: maxSize is the number 2.5; it takes a whole number."),
+    ("maxSize: true", "nodeGroups.web.maxSize: maxSize is true; it takes a whole number."),
     ("maxSize: 0", "nodeGroups.web.maxSize: maxSize is 0. It is at least 1."),
     ("diskSize: 99999", "nodeGroups.web.diskSize: diskSize is 99999. It is at most 16384."),
-    ("arm64Taint: yes", "nodeGroups.web.arm64Taint: arm64Taint is the text 'yes', and it takes true or false."),
+    ("arm64Taint: yes", "nodeGroups.web.arm64Taint: arm64Taint is the text 'yes'; it takes true or false."),
     (
         'arm64Taint: "true"',
-        "nodeGroups.web.arm64Taint: arm64Taint is the text 'true', and it takes true or false. Write",
+        "nodeGroups.web.arm64Taint: arm64Taint is the text 'true'; it takes true or false. Write",
     ),
     (
         "labels: {tier: 1}",
-        'nodeGroups.web.labels.tier: tier is the number 1, and it takes a text. Write it in quotes: "1"',
+        'nodeGroups.web.labels.tier: tier is the number 1; it takes a text. Write it in quotes: "1"',
     ),
     (
         "labels: {tier: true}",
-        'nodeGroups.web.labels.tier: tier is true, and it takes a text. Write it in quotes: "true".',
+        'nodeGroups.web.labels.tier: tier is true; it takes a text. Write it in quotes: "true".',
     ),
     (
         "labels: {tier: }",
         "nodeGroups.web.labels.tier: tier is empty. It takes a text; give it one, or leave the line out.",
     ),
-    ("labels: [tier]", "nodeGroups.web.labels: labels is a list, and it takes a mapping: keys with values below it."),
+    ("labels: [tier]", "nodeGroups.web.labels: labels is a list; it takes a mapping: keys with values below it."),
     (
         "taints: a=b:NoSchedule",
-        "nodeGroups.web.taints: taints is the text 'a=b:NoSchedule', and it takes a list. Write",
+        "nodeGroups.web.taints: taints is the text 'a=b:NoSchedule'; it takes a list. Write",
     ),
-    ("taints: [{key: a}]", "nodeGroups.web.taints[0]: taints[0] is a mapping, and it takes a text."),
+    ("taints: [{key: a}]", "nodeGroups.web.taints[0]: taints[0] is a mapping; it takes a text."),
     (
         "kind: self_managed",
         "nodeGroups.web.kind: kind can't be the text 'self_managed'. Did you mean self-managed? Allo",
@@ -54,19 +57,19 @@ IN_GROUP = [
     ("bootstrap: {mode: [eks]}", "nodeGroups.web.bootstrap.mode: mode can't be a list. Allowed: eks, user-data."),
     (
         "ami: ami-0123",
-        "nodeGroups.web.ami: ami is the text 'ami-0123', and it takes a mapping: keys with values below it.",
+        "nodeGroups.web.ami: ami is the text 'ami-0123'; it takes a mapping: keys with values below it.",
     ),
-    ("zones: 2", "nodeGroups.web.zones: zones is the number 2, and it takes a list."),
+    ("zones: 2", "nodeGroups.web.zones: zones is the number 2; it takes a list."),
 ]
 # What is added at the top (line 10), and the line that refuses it.
 AT_TOP = [
-    ("network: {zones: two}", "network.zones: zones is the text 'two', and it takes a whole number or a list."),
+    ("network: {zones: two}", "network.zones: zones is the text 'two'; it takes a whole number or a list."),
     ("network: {zones: 7}", "network.zones: zones is 7. It is at most 6."),
     (
         "network: {zones: [1]}",
-        'network.zones[0]: zones[0] is the number 1, and it takes a text. Write it in quotes: "1".',
+        'network.zones[0]: zones[0] is the number 1; it takes a text. Write it in quotes: "1".',
     ),
-    ("network: {zones: {a: b}}", "network.zones: zones is a mapping, and it takes a whole number or a list."),
+    ("network: {zones: {a: b}}", "network.zones: zones is a mapping; it takes a whole number or a list."),
     ("network: {endpoints: [s4]}", "network.endpoints[0]: endpoints[0] can't be the text 's4'. Allowed: autoscaling,"),
     (
         "logging: {retentionDays: 91}",
@@ -79,11 +82,11 @@ AT_TOP = [
         "taints: []",
         "taints: taints is unknown here. It belongs to autoscaling.karpenter.nodePools.NAME.taints or multiArch",
     ),
-    ("session: 3", "session: session is the number 3, and it takes a mapping: keys with values below it."),
-    ("session: later", "session: session is the text 'later', and it takes a mapping: keys with values below it."),
-    ("access: []", "access: access is a list, and it takes a mapping: keys with values below it."),
-    ("clusterName: [a]", "clusterName: clusterName is a list, and it takes a text."),
-    ("storageClass: 1", "storageClass: storageClass is the number 1, and it takes true or false."),
+    ("session: 3", "session: session is the number 3; it takes a mapping: keys with values below it."),
+    ("session: later", "session: session is the text 'later'; it takes a mapping: keys with values below it."),
+    ("access: []", "access: access is a list; it takes a mapping: keys with values below it."),
+    ("clusterName: [a]", "clusterName: clusterName is a list; it takes a text."),
+    ("storageClass: 1", "storageClass: storageClass is the number 1; it takes true or false."),
     (
         "amiFamily: al2023",
         "amiFamily: amiFamily can't be the text 'al2023'. Did you mean AL2023? Allowed: AL2023, AL2, B",

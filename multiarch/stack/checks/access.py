@@ -33,7 +33,7 @@ def check_access(words: Access, report: Report) -> None:
                 report(
                     "principal",
                     path,
-                    f"{arn!r} is no ARN of an IAM role or user.",
+                    f"{arn!r} is not the ARN of an IAM role or user.",
                     value=arn,
                 )
             elif arn in principals[:index]:
@@ -86,7 +86,7 @@ def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
             report(
                 "cidr",
                 (*path, "publicCidrs", index),
-                f"{cidr!r} is no IPv4 range ({error}).",
+                f"{cidr!r} is not an IPv4 range ({error}).",
                 value=cidr,
             )
             continue
@@ -101,7 +101,7 @@ def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
             report(
                 "documentation-cidr",
                 (*path, "publicCidrs", index),
-                f"{cidr} is a range for documentation; nobody comes from there.",
+                f"{cidr} is reserved for documentation; no traffic comes from it.",
                 value=cidr,
             )
         elif network.is_private:

@@ -38,7 +38,7 @@ def check_kubernetes(words: StackWords, today: date, report: Report) -> bool:
         report(
             "kubernetes-forced-upgrade",
             path,
-            f"support for Kubernetes {version} ends on {status.ends}; then EKS upgrades the cluster by itself.",
+            f"support for Kubernetes {version} ends on {status.ends}; then EKS upgrades the cluster automatically.",
             value=version,
         )
     elif status.tier == "extended":
@@ -82,7 +82,7 @@ def check_encryption(words: StackWords, region: str | None, report: Report) -> N
         report(
             "kms-key",
             path,
-            f"{encryption.kms_key_arn!r} is no KMS key ARN.",
+            f"{encryption.kms_key_arn!r} is not a KMS key ARN.",
             value=encryption.kms_key_arn,
         )
     elif region is not None and (of := encryption.kms_key_arn.split(":")[3]) != region:
@@ -123,6 +123,6 @@ def check_session(words: StackWords, report: Report) -> None:
         report(
             "session-user",
             ("session", "runAsUser"),
-            f"{session.run_as_user!r} is no Linux user name.",
+            f"{session.run_as_user!r} is not a Linux user name.",
             value=session.run_as_user,
         )

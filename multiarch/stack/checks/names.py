@@ -86,7 +86,7 @@ def check_tags(words: StackWords, report: Report) -> None:
             report("tag", path, f"{fault}.", value=value)
     for name, value in (("owner", words.owner), ("costCenter", words.cost_center)):
         if not value.strip():
-            report("tag", (name,), f"{name} is empty.", hint="Say it: it becomes a tag.", value=value)
+            report("tag", (name,), f"{name} is empty.", hint="Give it a value: it becomes a tag.", value=value)
         elif fault := check_name(NameKind.TAG_VALUE, value):
             report("tag", (name,), f"{fault}.", value=value)
     # Name and the cluster's discovery tags come on top.

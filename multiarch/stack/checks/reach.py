@@ -7,15 +7,15 @@ from multiarch.stack.schema.stack import StackWords
 
 
 def reachable(words: StackWords) -> bool:
-    """Whether Pulumi can reach the Kubernetes API on the first run: a new private VPC has nobody inside."""
+    """Whether Pulumi can reach the Kubernetes API on the first run: nothing runs in a new private VPC yet."""
     return words.api_endpoint.public or words.network.vpc_id is not None
 
 
 def storage_class(words: StackWords, report: Report) -> bool:
     """Return what was written, or whether the EBS CSI driver is there to serve it and Pulumi can reach the API.
 
-    A new VPC has nobody inside when its cluster is created: with a private endpoint alone, nothing can be declared in
-    the cluster on the first run.
+    Nothing runs in a new VPC when its cluster is created: with a private endpoint alone, Pulumi can't declare anything
+    in the cluster on the first run.
     """
     if words.storage_class is None:
         return words.addons["aws-ebs-csi-driver"].enabled and reachable(words)

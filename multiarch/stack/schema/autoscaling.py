@@ -27,7 +27,7 @@ class ClusterAutoscaler(Words):
 
 
 class QuietHours(Words):
-    """When Karpenter disrupts nothing by itself."""
+    """When Karpenter does not disrupt nodes voluntarily."""
 
     schedule: str
     """The beginning, as cron in UTC: ``0 8 * * mon-fri``."""

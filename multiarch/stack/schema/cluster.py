@@ -34,7 +34,7 @@ class Logging(Words):
 class Access(Words):
     """Access entries: which IAM principals may use the Kubernetes API.
 
-    EKS makes whoever creates the cluster an admin by itself, and refuses a second entry: do not name that role here.
+    EKS makes the creator of the cluster an admin automatically, and refuses a second entry: leave that role out here.
     """
 
     admins: list[str] = []
