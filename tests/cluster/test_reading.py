@@ -218,7 +218,7 @@ def test_a_token_that_is_not_let_in_is_asked_for_once_more(plane: ControlPlane, 
     file = write_kubeconfig(tmp_path / "config", plane, {"exec": plugin})
     with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
         names(cluster, Kind.POD)
-    assert "does not take the credentials of user me. get-token gave a token that is not let in" in str(raised.value)
+    assert "rejects the credentials of user me. The token of get-token is rejected" in str(raised.value)
     assert "stale-and-secret" not in str(raised.value)
     assert calls.read_text() == "called\ncalled\n"
 
@@ -228,7 +228,7 @@ def test_an_expired_token_is_said_to_be_one(plane: ControlPlane, tmp_path: Path)
     with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
         names(cluster, Kind.POD)
     assert str(raised.value).endswith(
-        "of context here does not take the credentials of user me. "
+        "of context here rejects the credentials of user me. "
         "The token has expired, or is of another cluster: renew it."
     )
     assert (raised.value.status, raised.value.exit_code) == (401, 3)
