@@ -228,8 +228,7 @@ def test_an_expired_token_is_said_to_be_one(plane: ControlPlane, tmp_path: Path)
     with open_cluster(ClusterAccess(file)) as cluster, pytest.raises(ClusterError) as raised:
         names(cluster, Kind.POD)
     assert str(raised.value).endswith(
-        "of context here rejects the credentials of user me. "
-        "The token has expired, or is of another cluster: renew it."
+        "of context here rejects the credentials of user me. The token has expired, or is of another cluster: renew it."
     )
     assert (raised.value.status, raised.value.exit_code) == (401, 3)
 

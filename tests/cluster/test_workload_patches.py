@@ -27,7 +27,7 @@ ARM, AMD = Architecture.ARM64, Architecture.AMD64
 KEY, OLD_KEY, HOST = "kubernetes.io/arch", "beta.kubernetes.io/arch", "kubernetes.io/hostname"
 TAINT = parse_taint("arch=arm64:NoSchedule")
 WRITTEN_TAINT = {"key": "arch", "value": "arm64", "effect": "NoSchedule"}
-ALL_PREFERRED = [
+ALL_CHANGES = [
     SchedulingChange(require=ARM),
     SchedulingChange(require=AMD),
     SchedulingChange(prefer=ARM),
@@ -135,9 +135,9 @@ def allowed_by_scheduler(kube: Kube, specs: Sequence[Mapping[str, Any]]) -> list
     return allowed
 
 
-def transformed(spec: Mapping[str, Any], wish: SchedulingChange) -> Mapping[str, Any] | None:
+def transformed(spec: Mapping[str, Any], requested: SchedulingChange) -> Mapping[str, Any] | None:
     try:
-        return transform(spec, wish).spec
+        return transform(spec, requested).spec
     except ContradictionError:
         return None
 
@@ -152,26 +152,29 @@ def test_the_scheduler_puts_changed_pods_exactly_where_they_should_go(kube: Kube
     asked: list[tuple[str, SchedulingChange | None, Mapping[str, Any]]] = []
     for name, spec in SAMPLES.items():
         asked.append((name, None, spec))
-        for one in ALL_PREFERRED:
+        for one in ALL_CHANGES:
             made = transformed(spec, one)
             if made is not None:
                 asked.append((name, one, made))
     answers = allowed_by_scheduler(kube, [spec for _, _, spec in asked])
-    before = {name: answer for (name, wish, _), answer in zip(asked, answers, strict=True) if wish is None}
-    for (name, wish, changed), after in zip(asked, answers, strict=True):
-        if wish is None:
+    before = {name: answer for (name, requested, _), answer in zip(asked, answers, strict=True) if requested is None}
+    for (name, requested, changed), after in zip(asked, answers, strict=True):
+        if requested is None:
             borne = first_untolerated(tolerations_from(as_pod_spec(changed)["tolerations"]), (TAINT,)) is None
             free = {each for each in allowed_without_the_taint(changed) if borne or not NODES[each][1]}
             assert after == free, f"the reading side differs from the scheduler about {name}"
-        elif wish.require:
-            assert after == {each for each in before[name] if NODES[each][0].get(KEY) == wish.require}, (name, wish)
-        elif wish.prefer:
-            assert after == before[name], (name, wish)
+        elif requested.require:
+            assert after == {each for each in before[name] if NODES[each][0].get(KEY) == requested.require}, (
+                name,
+                requested,
+            )
+        elif requested.prefer:
+            assert after == before[name], (name, requested)
         else:
-            assert after == allowed_without_the_taint(SAMPLES[name]), (name, wish)
+            assert after == allowed_without_the_taint(SAMPLES[name]), (name, requested)
     refused = {
         (name, one.require)
-        for name, one in itertools.product(SAMPLES, ALL_PREFERRED)
+        for name, one in itertools.product(SAMPLES, ALL_CHANGES)
         if one.require and transformed(SAMPLES[name], one) is None
     }
     assert refused == {("not-arm64", ARM), ("old-label", AMD), ("selector", AMD)}
@@ -204,7 +207,7 @@ RULES = {
         },
     },
 }
-WISHES = {
+CHANGES = {
     "require": SchedulingChange(require=ARM),
     "prefer": SchedulingChange(prefer=ARM, tolerate=(TAINT,)),
     "tolerate": SchedulingChange(tolerate=(TAINT, parse_taint("b:NoExecute"))),
@@ -248,10 +251,10 @@ def test_patches_do_in_the_api_server_what_is_done_to_the_manifest(
     item = manifest(kind, rules)
     kube.create(item)
     try:
-        for wish in WISHES.values():
+        for requested in CHANGES.values():
             here = live(kube, item)
-            ((template, change),) = changes_in(here, wish)
-            merged = strategic_merge_patch(here, wish)
+            ((template, change),) = changes_in(here, requested)
+            merged = strategic_merge_patch(here, requested)
             expected = dry(kube, "PUT", item, with_spec(here, template.path, change.spec), "json")["spec"]
             assert expected != here["spec"]
             operations = json_patch(change.additions, template.path)
@@ -259,7 +262,7 @@ def test_patches_do_in_the_api_server_what_is_done_to_the_manifest(
             assert dry(kube, "PATCH", item, merged, "strategic-merge-patch+json")["spec"] == expected
             patch_type = "application/strategic-merge-patch+json"
             kube.request("PATCH", kube.path_of(item), body=merged, content_type=patch_type)
-            assert strategic_merge_patch(live(kube, item), wish) is None
+            assert strategic_merge_patch(live(kube, item), requested) is None
     finally:
         kube.delete(item)
 
@@ -304,10 +307,10 @@ def test_a_custom_resource_takes_the_same_patch_as_a_json_merge_patch(kube: Kube
     kube.create(definition)
     try:
         wait_for(lambda: created(kube, item), "the definition to be served", timeout=30, pause=0.2)
-        for wish in WISHES.values():
-            patch = strategic_merge_patch(item, wish)
+        for requested in CHANGES.values():
+            patch = strategic_merge_patch(item, requested)
             after = dry(kube, "PATCH", item, patch, "merge-patch+json")
-            assert after["spec"]["template"]["spec"] == transform(template["spec"], wish).spec
+            assert after["spec"]["template"]["spec"] == transform(template["spec"], requested).spec
             with pytest.raises(KubeError) as raised:
                 dry(kube, "PATCH", item, patch, "strategic-merge-patch+json")
             assert raised.value.code == 415

@@ -342,8 +342,8 @@ def test_a_toleration_for_some_seconds_is_told() -> None:
 
 
 def test_a_preference_that_weighs_as_much_for_the_other_is_told() -> None:
-    wishes = [{"weight": 100, "preference": {"matchExpressions": [expression(KEY, "In", "amd64")]}}]
-    rules = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wishes}}
+    preferred = [{"weight": 100, "preference": {"matchExpressions": [expression(KEY, "In", "amd64")]}}]
+    rules = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
     found = transform(spec(affinity=rules), SchedulingChange(prefer=ARM))
     assert found.changed
     assert found.notes == ("also prefers architecture amd64 with weight 100, which is not lower",)
