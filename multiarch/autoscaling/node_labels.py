@@ -29,7 +29,7 @@ _REGION = re.compile(r"[a-z]+(?:-[a-z]+)+-[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class NodeLabels:
-    """Labels of a node that does not exist yet: ``known`` with their values, and those with values nobody knows."""
+    """Labels of a node that does not exist yet: ``known`` with their values, and labels with unknown values."""
 
     known: Mapping[str, str]
     _absent: tuple[str, ...]
@@ -76,7 +76,7 @@ def node_labels(
 
 
 def group_labels(group: NodeGroupPlan) -> dict[str, str]:
-    """The labels that nodes get from their node group, whatever instance type they are."""
+    """The labels that nodes get from their node group, on any instance type."""
     if group.kind is NodeGroupKind.SELF_MANAGED:
         return dict(group.labels)
     return {keys.EKS_CAPACITY_TYPE: group.capacity_type.eks, **dict(group.labels)}

@@ -86,7 +86,7 @@ class Pool:
             for each in architectures
         }
         self.type_sets = tuple(type_sets.values())
-        """Sets of types that have the same labels for all pods, whatever their size."""
+        """Sets of types that have the same labels for all pods; they differ in size."""
         self._room: dict[str, _Levels] = {}
         self._overhead: tuple[Resources, ...] = ()
         self._capacity_cpu = _Levels([each.vcpus * 1000 for each in self.types])
@@ -169,7 +169,7 @@ class Pool:
         return f"{' or '.join(limits)} reached"
 
     def offer(self, spec: PodSpec, *, soft_taints: bool) -> Offer | None:
-        """What a pod can use, whatever its size, or None. ``soft_taints``: ``PreferNoSchedule`` excludes it too."""
+        """What a pod of any size can use, or None. ``soft_taints``: ``PreferNoSchedule`` excludes it too."""
         for taint in self.plan.taints:
             excludes = soft_taints or taint.effect is not Effect.PREFER_NO_SCHEDULE
             if excludes and not any(each.tolerates(taint) for each in spec.tolerations):

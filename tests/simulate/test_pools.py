@@ -197,7 +197,7 @@ def test_where_karpenter_decides_otherwise_is_said_where_the_documentation_says_
         "bind a pod to any node with room",  # 5
         "any label that its pods narrow to one value",  # 8
     )
-    both, unknown, anew = (
+    both, unknown, recounted = (
         "NodePool of two architectures",
         "not known before a node exists",
         "no longer counts the pods",
@@ -205,7 +205,7 @@ def test_where_karpenter_decides_otherwise_is_said_where_the_documentation_says_
     plain = run(pooled({"any": {"cpuLimit": 64}}), pods())
     text = "\n".join(plain.notes)
     assert [each for each in always if each not in text] == []
-    assert [each for each in (both, unknown, anew) if each in text] == []
+    assert [each for each in (both, unknown, recounted) if each in text] == []
     assert of(plain).notes == ()
 
     port = {"name": "a", "image": "a", "ports": [{"containerPort": 80, "hostPort": 80}]}

@@ -1,4 +1,4 @@
-"""The switch that writes golden files anew: ``pytest tests/nodes/user_data --update-golden``; read the diff then."""
+"""The switch that rewrites golden files: ``pytest tests/nodes/user_data --update-golden``; read the diff then."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the golden files of user data anew")
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files of user data")
 
 
 @pytest.fixture(scope="session")
