@@ -63,6 +63,15 @@ def test_a_refused_stack_does_not_keep_the_others_from_being_rendered(clone: Pat
     assert not (clone / "build" / "legacy-al2").exists()
 
 
+def test_markdown_has_the_resources_and_stderr_what_is_invalid(clone: Path, run: type_of_run) -> None:
+    break_stack(clone, "legacy-al2", "nat: single", "nat: double")
+    ran = run("stack", "render", "legacy-al2", "checkout-dev", "--output", "markdown")
+    assert ran.code == 2
+    assert "| pulumi:pulumi:Stack | multiarch-eks-checkout-dev |" in ran.out
+    assert "legacy-al2" not in ran.out
+    assert "Pulumi.legacy-al2.yaml" in ran.err
+
+
 def test_a_folder_of_somebody_else_is_not_replaced(clone: Path, run: type_of_run) -> None:
     (clone / "mine" / "checkout-dev").mkdir(parents=True)
     (clone / "mine" / "checkout-dev" / "thesis.txt").write_text("years of work")

@@ -88,15 +88,18 @@ def _report(checked: Sequence[Checked], errors: int, warnings: int) -> Report:
 
 
 def _findings(checked: Sequence[Checked]) -> Findings:
-    """The problems of all files. A rule is described by its name alone: docs/reference/rules.md has the rest."""
-    rules: dict[tuple[str, str], Rule] = {}
-    found = []
-    for file, _, problems in checked:
-        for problem in problems:
-            rule = rules.setdefault(
-                (problem.rule, problem.severity), Rule(problem.rule, problem.severity, problem.rule.replace("-", " "))
-            )
-            place = Location(problem.file or file, problem.line)
-            text = " ".join(part for part in (problem.key and f"{problem.key}:", problem.message, problem.hint) if part)
-            found.append(Finding(rule, text, [place], ("ruleAndKey/v1", f"{problem.rule} {problem.key}")))
+    from multiarch.rules import RULES
+
+    problems = [(problem.file or file, problem) for file, _, problems in checked for problem in problems]
+    rows = [RULES[name] for name in sorted({problem.rule for _, problem in problems})]
+    rules = {row.name: Rule(row.name, row.severity, f"Refuses {row.refuses}.") for row in rows}
+    found = [
+        Finding(
+            rules[problem.rule],
+            " ".join(part for part in (problem.key and f"{problem.key}:", problem.message, problem.hint) if part),
+            [Location(file, problem.line)],
+            ("ruleAndKey/v1", f"{problem.rule} {problem.key}"),
+        )
+        for file, problem in problems
+    ]
     return Findings(tuple(rules.values()), found)

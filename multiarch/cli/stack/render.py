@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -72,7 +72,11 @@ def render(
     results: list[Rendered] = []
     for result in _all(stacks.files(names or ()), root, target, jobs or os.cpu_count() or 1):
         results.append(result)
-        if output is Format.TABLE:
+        if output is not Format.JSON:
+            show_problems(result.problems)
+            if result.fault:
+                say(f"error: {result.fault}")
+        if output is Format.TABLE and not result.exit_code:
             _show(result)
     if output is not Format.TABLE:
         report = Report(
@@ -81,6 +85,7 @@ def render(
             blocks=lambda: (
                 Table(("type", "name"), [(each.type, each.name) for each in result.nodes], result.stack)
                 for result in results
+                if not result.exit_code
             ),
         )
         show(report, output)
@@ -144,11 +149,6 @@ def _not_installed(error: ModuleNotFoundError) -> MultiarchError:
 
 
 def _show(result: Rendered) -> None:
-    show_problems(result.problems)
-    if result.fault:
-        say(f"error: {result.fault}")
-    if result.exit_code:
-        return
     for line in tree(result.nodes):
         typer.echo(line)
     say(f"{counted(len(result.nodes), 'resource')}, {counted(len(result.files), 'file')} in {result.directory}")
@@ -179,7 +179,7 @@ def _data(result: Rendered) -> dict[str, object]:
         "ok": not result.exit_code,
         "stack": result.stack,
         "directory": result.directory,
-        "resources": [{"urn": n.urn, "parent": n.parent, "type": n.type, "name": n.name} for n in result.nodes],
+        "resources": [asdict(node) for node in result.nodes],
         "files": list(result.files),
         "problems": [problem_data(problem) for problem in result.problems],
         "fault": result.fault,
