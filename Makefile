@@ -76,7 +76,7 @@ schema: $(STAMP) ## regenerate config/stack.schema.json
 	@$(BIN)/multiarch stack schema --write
 
 docs: $(STAMP) ## build the documentation into build/site, and check its links
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 docs-serve: $(STAMP) ## show the documentation on http://127.0.0.1:8000, rebuilt as it changes
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --dev-addr 127.0.0.1:8000
