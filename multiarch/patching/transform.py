@@ -18,18 +18,17 @@ from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.tolerations import toleration_for
 from multiarch.manifests.selectors import Expression, Operator
 from multiarch.manifests.values import Value
-from multiarch.scheduling.affinity import NodeAffinity, Term, node_affinity_from
+from multiarch.scheduling.affinity import HIGHEST_WEIGHT, PREFERRED, REQUIRED, NodeAffinity, Term, node_affinity_from
 from multiarch.scheduling.architectures import as_pod_spec, why_excluded
 from multiarch.scheduling.tolerations import tolerations_from
 from multiarch.yaml_text.additions import APPEND, Addition, add
 
 __all__ = ["ContradictionError", "SchedulingChange", "Transformed", "transform"]
 
-HIGHEST_WEIGHT = 100
 _TOLERATIONS = ("tolerations",)
 _NODE_AFFINITY = ("affinity", "nodeAffinity")
-_TERMS = (*_NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-_PREFERRED = (*_NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+_TERMS = (*_NODE_AFFINITY, REQUIRED, "nodeSelectorTerms")
+_PREFERRED = (*_NODE_AFFINITY, PREFERRED)
 
 
 class ContradictionError(MultiarchError):

@@ -12,7 +12,9 @@ from multiarch.manifests.selectors import Expression, Operator, expression_from
 from multiarch.manifests.values import Labels, Value
 
 _NAME_FIELD = "metadata.name"
-_HIGHEST_WEIGHT = 100
+HIGHEST_WEIGHT = 100
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +128,14 @@ def node_affinity_from(pod_spec: Value) -> NodeAffinity:
     Raises ManifestError for what the API server refuses.
     """
     rules = pod_spec["affinity"]["nodeAffinity"]
-    required = rules["requiredDuringSchedulingIgnoredDuringExecution"]
+    required = rules[REQUIRED]
     terms = required["nodeSelectorTerms"]
     if not required.missing and not list(terms.items()):
         raise terms.error("needs at least one term.")
     return NodeAffinity(
         selector=pod_spec["nodeSelector"].pairs(),
         required=None if required.missing else tuple(term_from(element) for element in terms.items()),
-        preferred=tuple(
-            _preferred_from(element) for element in rules["preferredDuringSchedulingIgnoredDuringExecution"].items()
-        ),
+        preferred=tuple(_preferred_from(element) for element in rules[PREFERRED].items()),
     )
 
 
@@ -159,7 +159,12 @@ def _field_from(value: Value) -> Expression:
 
 
 def _preferred_from(value: Value) -> PreferredTerm:
-    weight = value["weight"].whole(0, least=1)
-    if not 1 <= weight <= _HIGHEST_WEIGHT:
-        raise value["weight"].error(f"must be 1 to {_HIGHEST_WEIGHT}.")
-    return PreferredTerm(weight, term_from(value["preference"]))
+    return PreferredTerm(weight_from(value["weight"]), term_from(value["preference"]))
+
+
+def weight_from(value: Value) -> int:
+    """Read the weight of a preferred term."""
+    weight = value.whole(0, least=1)
+    if not 1 <= weight <= HIGHEST_WEIGHT:
+        raise value.error(f"must be 1 to {HIGHEST_WEIGHT}.")
+    return weight

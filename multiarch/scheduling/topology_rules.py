@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from multiarch.manifests.selectors import Expression, LabelSelector, Operator, label_selector_from
 from multiarch.manifests.values import Value
+from multiarch.scheduling.affinity import PREFERRED, REQUIRED, weight_from
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The label that every namespace has: its own name."""
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _POLICIES = ("Honor", "Ignore")
-_HIGHEST_WEIGHT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,18 +142,15 @@ def _one_of(value: Value, known: tuple[str, ...], default: str | None) -> str:
 
 def pod_terms_from(rules: Value) -> tuple[PodTerm, ...]:
     """Read the required terms of ``podAffinity`` or ``podAntiAffinity``, in their order."""
-    return tuple(_pod_term_from(term) for term in rules["requiredDuringSchedulingIgnoredDuringExecution"].items())
+    return tuple(_pod_term_from(term) for term in rules[REQUIRED].items())
 
 
 def preferred_pod_terms_from(rules: Value) -> tuple[PreferredPodTerm, ...]:
     """Read the preferred terms of ``podAffinity`` or ``podAntiAffinity``, in their order."""
-    preferred = []
-    for element in rules["preferredDuringSchedulingIgnoredDuringExecution"].items():
-        weight = element["weight"].whole(0, least=1)
-        if not 1 <= weight <= _HIGHEST_WEIGHT:
-            raise element["weight"].error(f"must be 1 to {_HIGHEST_WEIGHT}.")
-        preferred.append(PreferredPodTerm(weight, _pod_term_from(element["podAffinityTerm"])))
-    return tuple(preferred)
+    return tuple(
+        PreferredPodTerm(weight_from(each["weight"]), _pod_term_from(each["podAffinityTerm"]))
+        for each in rules[PREFERRED].items()
+    )
 
 
 def _pod_term_from(term: Value) -> PodTerm:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from multiarch.facts.tolerations import Toleration
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Value
+from multiarch.scheduling.affinity import PREFERRED
 from multiarch.scheduling.topology_rules import NAMESPACE_NAME, PodTerm, SpreadConstraint
 
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 # Volumes that live on the node or in the API server tie a pod to no zone and use no attachment of the instance.
 _FREE_VOLUMES = frozenset(
     ("name", "configMap", "downwardAPI", "emptyDir", "hostPath", "image", "nfs", "projected", "secret", "gitRepo")
@@ -32,7 +32,7 @@ def unmodelled_in(
         if not constraint.hard:
             yield f"topology spread constraint {number} (ScheduleAnyway, {constraint.topology_key}): a preference"
     for rule in ("podAffinity", "podAntiAffinity"):
-        if list(pod_spec["affinity"][rule][_PREFERRED].items()):
+        if list(pod_spec["affinity"][rule][PREFERRED].items()):
             yield f"preferred {rule}: a preference"
     if any(_needs_namespace_labels(term.namespace_selector) for term in terms):
         yield f"namespaceSelector of a pod affinity term: of a namespace's labels only {NAMESPACE_NAME} is known"
