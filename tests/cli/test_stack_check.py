@@ -179,7 +179,7 @@ def test_a_check_imports_nothing_heavy(clone: Path) -> None:
     assert "pydantic" in imported
     heavy = {"asyncio", "boto3", "botocore", "components", "concurrent", "jsonschema", "pulumi", "rich", "ruamel"}
     assert not imported & heavy
-    assert not modules & {"multiarch.cli.audit", "multiarch.kubernetes", "multiarch.nodes.user_data.shell"}
+    assert not modules & {"multiarch.cli.audit", "multiarch.kubernetes", "multiarch.nodes.user_data.kubelet_start"}
 
 
 @pytest.mark.usefixtures("clone")

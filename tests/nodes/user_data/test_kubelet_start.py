@@ -1,4 +1,4 @@
-"""A script that would start the kubelet is found, and one that only speaks of it is not: bash is the judge."""
+"""A script that would start the kubelet is found; bash is the judge. One that mentions a start is found too."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ STARTING = [
     "true # it's\nsystemctl start kubelet",
     "echo a#b; systemctl start kubelet",
     "bash -c 'systemctl start kubelet'",
+    "bash -c 'kubelet'",
     "sudo bash -ec 'true; systemctl start kubelet'",
     "eval 'systemctl start kubelet'",
     "bash <<'EOF'\nsystemctl start kubelet\nEOF",
@@ -71,12 +72,6 @@ NOT_STARTING = [
     "",
     "# systemctl start kubelet",
     "true # && /etc/eks/bootstrap.sh x",
-    "echo systemctl start kubelet",
-    "echo 'run /etc/eks/bootstrap.sh later' # or: nodeadm init",
-    'printf "%s\\n" "nodeadm init; kubelet"',
-    "cat <<EOF >unit\nExecStart=systemctl start kubelet\n/etc/eks/bootstrap.sh x\nEOF",
-    "cat <<'EOF' >unit\n$(systemctl start kubelet)\nEOF",
-    "x='systemctl start kubelet'",
     "kubelet --version",
     "version=$(kubelet --version)",
     "command -v kubelet >/dev/null || true",
@@ -91,13 +86,22 @@ NOT_STARTING = [
     "sudo touch kubelet",
     "case kubelet in\n  kubelet|x) true ;;\nesac",
     "case kubelet in x|kubelet) true ;; esac",
-    "units=(kubelet nodeadm init)",
     "[[ x =~ (kubelet|nodeadm) ]] || true",
     "grep -s kubelet /nonexistent/kubelet || true",
+    "sudo sed -n s/a/b/ /dev/null # /etc/eks/bootstrap.sh",
+]
+# Refused as well: only a shell could tell these from the others.
+MENTIONING = [
+    "echo systemctl start kubelet",
+    "echo 'run /etc/eks/bootstrap.sh later' # or: nodeadm init",
+    'printf "%s\\n" "nodeadm init; kubelet"',
+    "cat <<EOF >unit\nExecStart=systemctl start kubelet\n/etc/eks/bootstrap.sh x\nEOF",
+    "cat <<'EOF' >unit\n$(systemctl start kubelet)\nEOF",
+    "x='systemctl start kubelet'",
+    "units=(kubelet nodeadm init)",
     'for unit in kubelet; do echo "systemctl start $unit"; done',
     "bash -c 'echo systemctl start kubelet'",
     "echo $(( 1 + 2 )) ${x:-systemctl start kubelet}",
-    "sudo sed -n s/a/b/ /dev/null # /etc/eks/bootstrap.sh",
 ]
 # Writes down a call if it would start the kubelet; the real programs of a node are not here.
 STAND_IN = """\
@@ -159,15 +163,23 @@ def test_a_script_that_starts_no_kubelet_passes(script: str, tmp_path: Path) -> 
     assert starts_kubelet(script) is None
 
 
+@pytest.mark.parametrize("script", MENTIONING)
+def test_a_script_that_mentions_a_start_outside_of_a_comment_is_found_too(script: str) -> None:
+    assert starts_kubelet(script) is not None
+
+
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ("true\n\nsudo systemctl  start \\\n  kubelet\n", "line 3: systemctl start kubelet"),
+        ("true\n\nsudo systemctl  start \\\n  kubelet\n", "line 3: sudo systemctl start kubelet"),
         ("#!/bin/sh\ncat <<EOF\na\nb\nEOF\nnodeadm init\n", "line 6: nodeadm init"),
-        ("x='a\nb'\nif x; then\n  /etc/eks/bootstrap.sh c --x 'y z'\nfi\n", "line 4: /etc/eks/bootstrap.sh c --x y z"),
-        ("true\nx=$(true\nkubelet)\n", "line 3: kubelet"),
-        ("true\nbash -c '\nkubelet\n'\n", "line 2: kubelet"),
-        ('# a\n# b\necho "\\\n$(systemctl start kubelet)"', "line 4: systemctl start kubelet"),
+        (
+            "x='a\nb'\nif x; then\n  /etc/eks/bootstrap.sh c --x 'y z'\nfi\n",
+            "line 4: /etc/eks/bootstrap.sh c --x 'y z'",
+        ),
+        ("true\nx=$(true\nkubelet)\n", "line 3: kubelet)"),
+        ("true\nbash -c '\nkubelet\n'\n", "line 3: kubelet"),
+        ('# a\n# b\necho "\\\n$(systemctl start kubelet)"', 'line 3: echo " $(systemctl start kubelet)"'),
     ],
 )
 def test_the_reason_names_the_line(script: str, reason: str) -> None:
@@ -183,7 +195,7 @@ def test_the_reason_names_the_line(script: str, reason: str) -> None:
         ("#!/usr/bin/env python3\nrun(['nodeadm', 'init'])\n", True),
         ("#!/usr/bin/env python3\n# systemctl start kubelet\n", False),
         ("#!/usr/bin/env python3\nrun(['systemctl', 'stop', 'kubelet'])\n", False),
-        ("#!/usr/bin/env bash\necho systemctl start kubelet\n", False),
+        ("#!/usr/bin/env bash\n# systemctl start kubelet\n", False),
         ("#!/bin/bash -e\nsystemctl start kubelet\n", True),
     ],
 )
