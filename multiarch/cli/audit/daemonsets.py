@@ -36,11 +36,12 @@ exists; the other DaemonSets come from manifests, or from a live cluster with --
 
 \b
 Outcomes:
-  runs           its pods are scheduled on the nodes, and all images have a build for them
-  FAILS          its pods are scheduled and can't start: an image has no build for the architecture
-  does not run   only rules about the architecture exclude it: a label, a taint or both
-  excluded       other rules exclude it, as on the same nodes of the other architecture
+  runs           scheduled, and all its images have the architecture
+  FAILS          scheduled, but an image lacks the architecture: pods can't start
+  does not run   excluded only by labels or taints about the architecture
+  excluded       excluded by other rules, also on the other architecture
   unknown        an image can't be read, or the nodes' labels are not known yet
+
 Findings are FAILS, and "does not run" where it would run on the same nodes of the other architecture.
 
 \b

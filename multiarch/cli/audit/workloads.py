@@ -36,9 +36,11 @@ HELP = """Show the next step toward arm64 nodes for each workload.
 \b
 States:
   ready          all its images have arm64; add the toleration
-  blocked        by an image without arm64 (other tags are looked up), or by its nodeSelector or affinity
+  blocked        an image lacks arm64, or nodeSelector or affinity exclude it
   already there  it can run on arm64 nodes
   unknown        an image or a scheduling rule can't be read
+
+Of an image without arm64, other tags are looked up.
 
 Reads manifests (files, folders, - for standard input), or else the live cluster of the kubeconfig, including containers
 injected into its pods. DaemonSets in kube-system are left to `multiarch audit daemonsets`.

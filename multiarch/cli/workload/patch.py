@@ -50,10 +50,15 @@ def patch(
     ] = None,
     taints: TaintOptions,
     weight: Annotated[int, typer.Option(min=1, max=_HIGHEST_WEIGHT, help="The weight of --prefer.")] = _HIGHEST_WEIGHT,
-    kind: Annotated[list[str] | None, typer.Option(help="Only objects of this kind; may be repeated.")] = None,
-    name: Annotated[list[str] | None, typer.Option(help="Only this name, * allowed; may be repeated.")] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(metavar="KIND", help="Only objects of this kind; may be repeated.")
+    ] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this name, * allowed; may be repeated.")
+    ] = None,
     namespace: Annotated[
-        list[str] | None, typer.Option("--namespace", "-n", help="Only this namespace, * allowed; may be repeated.")
+        list[str] | None,
+        typer.Option("--namespace", "-n", metavar="NAME", help="Only this namespace, * allowed; may be repeated."),
     ] = None,
     selector: Annotated[
         str, typer.Option("--selector", "-l", metavar="LABELS", help="Only objects with these labels, as in kubectl.")
