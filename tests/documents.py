@@ -19,7 +19,7 @@ from multiarch.cli.application import application
 from multiarch.rules import SECTIONS
 from multiarch.stack.json_schema import stack_file_schema
 from multiarch.stack.schema.nodes import InstanceTypesByArchitecture, MultiArchitectureGroup, NodeGroup
-from multiarch.stack.schema.stack import StackWords
+from multiarch.stack.schema.stack import StackSpec
 from multiarch.stack.schema_paths import fields
 from tests.quotations import ROOT, documents, ran
 
@@ -64,7 +64,7 @@ def _commands() -> Iterator[tuple[tuple[str, ...], str | None]]:
 def all_keys() -> str:
     """Every key of a stack file, a table for each mapping."""
     parts = []
-    for title, name in _sections("StackWords", ""):
+    for title, name in _sections("StackSpec", ""):
         rows = [
             (f"`{key}`", _meaning(key, schema), _takes(schema), _default(name, key, schema))
             for key, schema in _definition(name)["properties"].items()
@@ -86,7 +86,7 @@ def rules() -> str:
 
 _SINGLE, _PAIR = "NodeGroup", "MultiArchitectureGroup"
 _MODELS = {
-    model.__name__: model for model in (StackWords, NodeGroup, MultiArchitectureGroup, InstanceTypesByArchitecture)
+    model.__name__: model for model in (StackSpec, NodeGroup, MultiArchitectureGroup, InstanceTypesByArchitecture)
 }
 _DEFAULT = re.compile(r" ?Default: (?P<value>.+?)\.(?= [A-Z]|$)")
 _GENERATED = re.compile(r"(?P<begin><!-- (?P<name>commands|help|keys|rules) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)

@@ -15,16 +15,16 @@ from multiarch.stack.model import AddonPlan
 from multiarch.stack.schema.addons import Addons
 
 
-def plan_addons(words: Addons, arm64_taint: Taint | None, report: Report) -> tuple[AddonPlan, ...]:
+def plan_addons(spec: Addons, arm64_taint: Taint | None, report: Report) -> tuple[AddonPlan, ...]:
     """Plan the enabled add-ons, those that nodes need to become ready first."""
-    if words["aws-ebs-csi-driver"].enabled and not words["eks-pod-identity-agent"].enabled:
+    if spec["aws-ebs-csi-driver"].enabled and not spec["eks-pod-identity-agent"].enabled:
         report(
             "ebs-csi-without-role",
             ("addons", "podIdentityAgent", "enabled"),
             "the EBS CSI driver gets its IAM role from the Pod Identity agent, which is turned off.",
             value=False,
         )
-    if not words["vpc-cni"].enabled:
+    if not spec["vpc-cni"].enabled:
         report(
             "no-vpc-cni",
             ("addons", "vpcCni", "enabled"),
@@ -35,25 +35,25 @@ def plan_addons(words: Addons, arm64_taint: Taint | None, report: Report) -> tup
     return tuple(
         AddonPlan(
             name=row.name,
-            version=words[row.name].version,
-            configuration=_configuration(row, words, added),
+            version=spec[row.name].version,
+            configuration=_configuration(row, spec, added),
             before_nodes=row.before_nodes,
             service_account=row.service_account,
             managed_policy=row.managed_policy,
         )
         for row in add_ons().values()
-        if words[row.name].enabled
+        if spec[row.name].enabled
     )
 
 
 def check_controllers_have_a_node(
-    words: Addons, arm64_taint: Taint | None, groups: Sequence[NodeGroupPlan], report: Report
+    spec: Addons, arm64_taint: Taint | None, groups: Sequence[NodeGroupPlan], report: Report
 ) -> None:
     """Report add-ons whose controller no node group takes: the cluster would never become healthy."""
     if not groups:
         return
     for name, row in add_ons().items():
-        if row.toleration_path is None or not words[name].enabled:
+        if row.toleration_path is None or not spec[name].enabled:
             continue
         own = row.default_tolerations + ((toleration_for(arm64_taint),) if arm64_taint else ())
         welcoming = [group for group in groups if not _repelling(group, own)]
@@ -83,9 +83,9 @@ def _repelling(group: NodeGroupPlan, own: Iterable[Toleration]) -> Taint | None:
     return first_untolerated((each for each in own if each.seconds is None), group.taints)
 
 
-def _configuration(row: AddOn, words: Addons, added: Sequence[Toleration]) -> str:
+def _configuration(row: AddOn, spec: Addons, added: Sequence[Toleration]) -> str:
     values = row.configuration(*added)
-    if row.name == "vpc-cni" and words.prefix_delegation:
+    if row.name == "vpc-cni" and spec.prefix_delegation:
         # Source: EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes".
         values["env"] = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
     return json.dumps(values, sort_keys=True) if values else ""

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.stack.engine_config import NAMESPACE
-from multiarch.stack.schema.stack import StackWords
+from multiarch.stack.schema.stack import StackSpec
 from multiarch.stack.schema_paths import descriptions, models
 
 SCHEMA_FILE = Path("config", "stack.schema.json")
-_STACK = "StackWords"
+_STACK = "StackSpec"
 
 
 def text() -> str:
@@ -26,13 +26,13 @@ def text() -> str:
 
 def stack_file_schema() -> dict[str, Any]:
     """The schema of a stack file, as JSON values."""
-    words = StackWords.model_json_schema()
-    definitions = words.pop("$defs")
+    root = StackSpec.model_json_schema()
+    definitions = root.pop("$defs")
     for model in models():
-        described = definitions.get(model.__name__, words)["properties"]
+        described = definitions.get(model.__name__, root)["properties"]
         for key, text in descriptions(model).items():
             described[key] = dict(sorted({**described[key], "description": text}.items()))
-    properties = words["properties"]
+    properties = root["properties"]
     for schema in properties.values():
         _accept_flags_as_text(schema)
     keys = {name: {"$ref": f"#/$defs/{_STACK}/properties/{name}"} for name in properties}

@@ -1,6 +1,6 @@
 """Files to a Stack: read, merged with the organisation's defaults, validated, with the place of every value.
 
-``config/stacks/Pulumi.TEAM-ENV.yaml`` holds a team's words. ``Pulumi.yaml`` holds the organisation's, in one key,
+``config/stacks/Pulumi.TEAM-ENV.yaml`` is a team's. ``Pulumi.yaml`` holds the organisation's, in one key,
 because the engine merges project-level configuration key by key and no deeper:
 
     config:
@@ -8,8 +8,8 @@ because the engine merges project-level configuration key by key and no deeper:
         value:
           owner: platform@example.com
 
-The mapping is merged under the team's words as RFC 7386 says: mappings merge, anything else is replaced, and a null
-inside of a mapping takes a default back.
+The mapping is merged under the team's configuration as RFC 7386 says: mappings merge, anything else is replaced, and
+a null inside of a mapping takes a default back.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from multiarch.stack.engine_config import (
     stack_layer,
 )
 from multiarch.stack.origin import Origin, Place
-from multiarch.stack.schema.stack import StackWords
+from multiarch.stack.schema.stack import StackSpec
 from multiarch.stack.schema_paths import is_structured
 
 __all__ = ["Stack", "load_file"]
@@ -62,7 +62,7 @@ class Stack:
     """
 
     name: str
-    words: StackWords
+    spec: StackSpec
     region: str | None
     origin: Origin
     warnings: tuple[Problem, ...] = ()
@@ -205,20 +205,20 @@ def _validated(name: str, values: Mapping[str, Any], region: str | None, files: 
     if region is not None and (fault := region_fault(region)):
         message = f"{region!r} is not an AWS region."
         problems.append(origin.problem("region", (REGION,), message, hint=fault, value=region))
-    words = None
+    spec = None
     if not any(problem.rule in {"not-a-stack-file", *_UNREAD} for problem in problems):
-        words = _words(merged, origin, files, problems)
-    if words is not None:
-        problems.extend(_name_problems(name, words, origin))
-    if words is None or any(problem.severity is Severity.ERROR for problem in problems):
+        spec = _spec(merged, origin, files, problems)
+    if spec is not None:
+        problems.extend(_name_problems(name, spec, origin))
+    if spec is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(_in_order(problems))
-    return Stack(name, words, region, origin, tuple(_in_order(problems)))
+    return Stack(name, spec, region, origin, tuple(_in_order(problems)))
 
 
 _UNREAD = ("endless-alias", "not-utf-8", "not-yaml", "several-documents", "too-many-values", "unreadable-file")
 
 
-def _words(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[Problem]) -> StackWords | None:
+def _spec(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[Problem]) -> StackSpec | None:
     """Validate; on failure add to ``problems`` and return None."""
     # The engine may bring another value than the file holds (`pulumi up --config`).
     written = {key: value for key, value in files.written.items() if as_text(value) == merged.get(key)}
@@ -227,7 +227,7 @@ def _words(merged: dict[str, Any], origin: Origin, files: _Files, problems: list
         message, hint = f"{key} is empty.", f"{wording.EXAMPLES.get((key,), 'Give it a value')}, or leave the line out."
         problems.append(origin.problem("empty-value", (key,), message, hint=hint))
     try:
-        words = StackWords.model_validate(merged)
+        spec = StackSpec.model_validate(merged)
     except ValidationError as error:
         known = [problem.key for problem in problems if problem.rule in _VALUE_FAULTS and problem.key]
         for problem in wording.problems(error.errors(include_url=False), merged, origin, written):
@@ -235,7 +235,7 @@ def _words(merged: dict[str, Any], origin: Origin, files: _Files, problems: list
             if key not in empty and not any(key == k or key.startswith((f"{k}.", f"{k}[")) for k in known):
                 problems.append(_beside_config(problem, files.top))
         return None
-    return words
+    return spec
 
 
 def _beside_config(problem: Problem, top: Place | None) -> Problem:
@@ -273,18 +273,18 @@ def _region_place(files: _Files) -> dict[KeyPath, Place]:
     return {(REGION,): place} if place else {}
 
 
-def _name_problems(name: str, words: StackWords, origin: Origin) -> Iterator[Problem]:
+def _name_problems(name: str, spec: StackSpec, origin: Origin) -> Iterator[Problem]:
     faulty = False
-    for key, value in (("team", words.team), ("environment", words.environment)):
+    for key, value in (("team", spec.team), ("environment", spec.environment)):
         if hint := name_fault(value):
             faulty = True
             message = f"{value!r} can't be part of names."
             yield origin.problem("name", (key,), message, hint=hint, value=value)
-    named = f"{words.team}-{words.environment}"
+    named = f"{spec.team}-{spec.environment}"
     if named != name and not faulty:
         message = f"The stack is called {name}, but team and environment make {named}."
         hint = f"Call the file Pulumi.{named}.yaml, or change team or environment."
-        yield origin.problem("stack-name", ("team",), message, hint=hint, value=words.team)
+        yield origin.problem("stack-name", ("team",), message, hint=hint, value=spec.team)
 
 
 def _in_order(problems: list[Problem]) -> list[Problem]:

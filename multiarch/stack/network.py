@@ -43,16 +43,16 @@ _NETWORK: KeyPath = ("network",)
 
 
 def plan_network(
-    words: Network, region: str | None, report: Report, *, also_needed: Iterable[str] = ()
+    spec: Network, region: str | None, report: Report, *, also_needed: Iterable[str] = ()
 ) -> NewNetwork | ExistingNetwork | None:
     """Plan the network; None when it can't be told, after reporting why.
 
-    ``also_needed`` are endpoints that the stack's other words need when there is no way out.
+    ``also_needed`` are endpoints that the stack's other settings need when there is no way out.
     """
-    if words.vpc_id is not None or words.private_subnet_ids is not None:
-        return _existing(words, report)
-    zones, count = _zones(words, region, report)
-    cidr = _cidr(words.cidr or DEFAULT_CIDR, (*_NETWORK, "cidr"), _VPC_PREFIXES, report)
+    if spec.vpc_id is not None or spec.private_subnet_ids is not None:
+        return _existing(spec, report)
+    zones, count = _zones(spec, region, report)
+    cidr = _cidr(spec.cidr or DEFAULT_CIDR, (*_NETWORK, "cidr"), _VPC_PREFIXES, report)
     if cidr is None or count is None:
         return None
     if not cidr.subnet_of(_SHARED_RANGE) and not any(cidr.subnet_of(r) for r in _PRIVATE_RANGES):
@@ -69,8 +69,8 @@ def plan_network(
             f"{cidr} overlaps {_DOCKER_BRIDGE}, which Docker's bridge takes on a node.",
             value=str(cidr),
         )
-    nat = Nat(words.nat or Nat.SINGLE)
-    endpoints = tuple(sorted(set(words.endpoints or ())))
+    nat = Nat(spec.nat or Nat.SINGLE)
+    endpoints = tuple(sorted(set(spec.endpoints or ())))
     missing = sorted({*NEEDED_WITHOUT_NAT, *also_needed} - set(endpoints))
     if nat is Nat.NONE and missing:
         report(
@@ -97,10 +97,10 @@ def cut(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:
     )
 
 
-def plan_service_cidr(words: Network, network: NewNetwork | ExistingNetwork | None, report: Report) -> str:
+def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | None, report: Report) -> str:
     """Return the Services' range, apart from the VPC's."""
-    path = (*_NETWORK, "serviceCidr") if words.service_cidr else (*_NETWORK, "cidr")
-    written = words.service_cidr or DEFAULT_SERVICE_CIDR
+    path = (*_NETWORK, "serviceCidr") if spec.service_cidr else (*_NETWORK, "cidr")
+    written = spec.service_cidr or DEFAULT_SERVICE_CIDR
     service = _cidr(written, path, _SERVICE_PREFIXES, report)
     if service is None:
         return written
@@ -192,13 +192,13 @@ def _cidr(text: str, path: KeyPath, prefixes: range, report: Report) -> IPv4Netw
     return found
 
 
-def _zones(words: Network, region: str | None, report: Report) -> tuple[tuple[str, ...], int | None]:
+def _zones(spec: Network, region: str | None, report: Report) -> tuple[tuple[str, ...], int | None]:
     """Names (or none) and how many; the number is None when they are wrong."""
-    if words.zones is None or isinstance(words.zones, int):
-        return (), words.zones or DEFAULT_ZONES
+    if spec.zones is None or isinstance(spec.zones, int):
+        return (), spec.zones or DEFAULT_ZONES
     path = (*_NETWORK, "zones")
     fine = True
-    for index, zone in enumerate(words.zones):
+    for index, zone in enumerate(spec.zones):
         form = _ZONE.fullmatch(zone)
         if form is None or (region is not None and form[1] != region):
             where = f"of {region}" if region else "name"
@@ -210,25 +210,25 @@ def _zones(words: Network, region: str | None, report: Report) -> tuple[tuple[st
                 value=zone,
             )
             fine = False
-    names = tuple(dict.fromkeys(words.zones))
-    if len(names) != len(words.zones) or not _MIN_ZONES <= len(names) <= _MAX_ZONES:
+    names = tuple(dict.fromkeys(spec.zones))
+    if len(names) != len(spec.zones) or not _MIN_ZONES <= len(names) <= _MAX_ZONES:
         report(
             "zone-count",
             path,
             f"{len(names)} different zones; EKS needs two, and at most six are supported.",
-            value=list(words.zones),
+            value=list(spec.zones),
         )
         fine = False
     return names, len(names) if fine else None
 
 
-def _existing(words: Network, report: Report) -> ExistingNetwork | None:
+def _existing(spec: Network, report: Report) -> ExistingNetwork | None:
     fine = True
     for key, value in (
-        ("cidr", words.cidr),
-        ("zones", words.zones),
-        ("nat", words.nat),
-        ("endpoints", words.endpoints),
+        ("cidr", spec.cidr),
+        ("zones", spec.zones),
+        ("nat", spec.nat),
+        ("endpoints", spec.endpoints),
     ):
         if value is not None:
             report(
@@ -239,11 +239,11 @@ def _existing(words: Network, report: Report) -> ExistingNetwork | None:
                 value=value,
             )
             fine = False
-    if words.vpc_id is None or not _VPC_ID.fullmatch(words.vpc_id):
-        what = "vpcId is missing" if words.vpc_id is None else f"{words.vpc_id!r} is not a VPC ID"
-        report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.", value=words.vpc_id)
+    if spec.vpc_id is None or not _VPC_ID.fullmatch(spec.vpc_id):
+        what = "vpcId is missing" if spec.vpc_id is None else f"{spec.vpc_id!r} is not a VPC ID"
+        report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.", value=spec.vpc_id)
         fine = False
-    private = words.private_subnet_ids or []
+    private = spec.private_subnet_ids or []
     for index, subnet in enumerate(private):
         path = (*_NETWORK, "privateSubnetIds", index)
         if not _SUBNET_ID.fullmatch(subnet):
@@ -265,6 +265,6 @@ def _existing(words: Network, report: Report) -> ExistingNetwork | None:
             value=private,
         )
         fine = False
-    if not fine or words.vpc_id is None:
+    if not fine or spec.vpc_id is None:
         return None
-    return ExistingNetwork(words.vpc_id, tuple(private))
+    return ExistingNetwork(spec.vpc_id, tuple(private))

@@ -87,26 +87,26 @@ class Pins:
 
 def without_releases(stack: Stack) -> Stack:
     """The stack as if no release or add-on version were written: it can be planned although they are outdated."""
-    words = stack.words
+    spec = stack.spec
     both: dict[str, MultiArchitectureGroup] = {}
-    for name, group in words.multi_architecture_groups.items():
+    for name, group in spec.multi_architecture_groups.items():
         ami = AmiByArchitecture(amd64=_without_release(group.ami.amd64), arm64=_without_release(group.ami.arm64))
         both[name] = group.model_copy(update={"ami": ami})
     single = {
-        name: group.model_copy(update={"ami": _without_release(group.ami)}) for name, group in words.node_groups.items()
+        name: group.model_copy(update={"ami": _without_release(group.ami)}) for name, group in spec.node_groups.items()
     }
-    autoscaling = words.autoscaling
+    autoscaling = spec.autoscaling
     if alias := autoscaling.karpenter.ami_alias:
         # The family of the written alias stays: it may be another one than the stack's.
         karpenter = autoscaling.karpenter.model_copy(update={"ami_alias": image.unpinned(alias)})
         autoscaling = autoscaling.model_copy(update={"karpenter": karpenter})
     update = {
         "autoscaling": autoscaling,
-        "addons": words.addons.without_versions(),
+        "addons": spec.addons.without_versions(),
         "multi_architecture_groups": both,
         "node_groups": single,
     }
-    return replace(stack, words=words.model_copy(update=update))
+    return replace(stack, spec=spec.model_copy(update=update))
 
 
 def _without_release(ami: Ami) -> Ami:
@@ -179,9 +179,9 @@ def _written_ami(stack: Stack, group: NodeGroupPlan) -> tuple[str, Ami]:
     """The key of a group's image, and its current value."""
     section, _, name = group.key.partition(".")
     if section == "nodeGroups":
-        return f"{group.key}.ami", stack.words.node_groups[name].ami
+        return f"{group.key}.ami", stack.spec.node_groups[name].ami
     half = group.architecture.value
-    by_architecture = stack.words.multi_architecture_groups[name].ami
+    by_architecture = stack.spec.multi_architecture_groups[name].ami
     return f"{group.key}.ami.{half}", getattr(by_architecture, half)
 
 
@@ -221,8 +221,8 @@ def _alias_pin(stack: Stack, plan: KarpenterPlan, client: SsmClient, *, upgrade:
 
     Raises OutsideError where it does not: Karpenter would leave out the types whose image is missing.
     """
-    key, version = ".".join(map(str, image.PATH)), stack.words.kubernetes_version
-    written = stack.words.autoscaling.karpenter.ami_alias
+    key, version = ".".join(map(str, image.PATH)), stack.spec.kubernetes_version
+    written = stack.spec.autoscaling.karpenter.ami_alias
     if written is not None and image.is_pinned(written) and not upgrade:
         return Kept(key, written, "pinned already; --upgrade takes the recommended one")
     family = AmiFamily(plan.node_class.ami_family)
@@ -261,8 +261,8 @@ def _parameters(client: SsmClient, names: Sequence[str]) -> dict[str, str]:
 
 
 def _addon_pin(stack: Stack, row: AddOn, client: EksClient, *, upgrade: bool) -> Pin | Kept:
-    key, version = f"addons.{row.key}.version", stack.words.kubernetes_version
-    written = stack.words.addons[row.name].version
+    key, version = f"addons.{row.key}.version", stack.spec.kubernetes_version
+    written = stack.spec.addons[row.name].version
     if written is not None and not upgrade:
         return Kept(key, written, "pinned already; --upgrade takes EKS's default")
     default = _default_version(client, row.name, version)

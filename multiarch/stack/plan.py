@@ -1,4 +1,4 @@
-"""From a stack to its plan: the one place where the team's words become what is declared."""
+"""From a stack to its plan: the one place where a stack's settings become what is declared."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from multiarch.stack.load import Stack
 from multiarch.stack.model import ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
 from multiarch.stack.schema.cluster import Session
-from multiarch.stack.schema.nodes import Ami, NodeGroupWords
-from multiarch.stack.schema.stack import StackWords
+from multiarch.stack.schema.nodes import Ami, NodeGroupBase
+from multiarch.stack.schema.stack import StackSpec
 
 __all__ = ["make_plan"]
 
@@ -36,27 +36,27 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
 
     Raises StackError with every problem of the stack at once; what only warns is in ``Plan.warnings``.
     """
-    words, report = stack.words, Findings(stack.origin)
-    known = cluster.check_kubernetes(words, today, report)
-    taint = _arm64_taint(words, report)
-    network = plan_network(words.network, stack.region, report, also_needed=_also_needed(words))
-    service_cidr = plan_service_cidr(words.network, network, report)
-    cluster_name = words.cluster_name or stack.name
+    spec, report = stack.spec, Findings(stack.origin)
+    known = cluster.check_kubernetes(spec, today, report)
+    taint = _arm64_taint(spec, report)
+    network = plan_network(spec.network, stack.region, report, also_needed=_also_needed(spec))
+    service_cidr = plan_service_cidr(spec.network, network, report)
+    cluster_name = spec.cluster_name or stack.name
     context = ClusterContext(
         name=cluster_name,
-        version=words.kubernetes_version,
-        ami_family=AmiFamily(words.ami_family),
+        version=spec.kubernetes_version,
+        ami_family=AmiFamily(spec.ami_family),
         arm64_taint=taint,
-        prefix_delegation=words.addons.prefix_delegation,
+        prefix_delegation=spec.addons.prefix_delegation,
         zones=network.zones if isinstance(network, NewNetwork) else (),
     )
     # An unknown version has no images to check.
-    specs = tuple(_specs(words))
-    planned = [plan_node_group(spec, context, report) for spec in specs] if known else []
+    specs = tuple(_specs(spec))
+    planned = [plan_node_group(group, context, report) for group in specs] if known else []
     groups = tuple(sorted((p for p in planned if p is not None), key=lambda p: p.name))
     if not specs:
         # Karpenter adds nodes, but its own two controllers need some that are there.
-        sizes = ", minSize: 2" if "karpenter" in {words.autoscaling.use, words.autoscaling.migrate_from} else ""
+        sizes = ", minSize: 2" if "karpenter" in {spec.autoscaling.use, spec.autoscaling.migrate_from} else ""
         report(
             "no-node-groups",
             ("nodeGroups",),
@@ -68,27 +68,27 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
     autoscaling = None
     # With a group missing, the one that coredns or a controller could use may be the missing one.
     if known and len(groups) == len(specs):
-        check_controllers_have_a_node(words.addons, taint, groups, report)
+        check_controllers_have_a_node(spec.addons, taint, groups, report)
         subnet_ids = network.private_subnet_ids if isinstance(network, ExistingNetwork) else ()
         autoscaling = _autoscaling(stack, groups, context, subnet_ids, report)
-    _check_words(stack, groups, report)
-    addons = plan_addons(words.addons, taint, report)
-    protected, storage_class = production.deletion_protection(words, report), reach.storage_class(words, report)
+    _check_stack(stack, groups, report)
+    addons = plan_addons(spec.addons, taint, report)
+    protected, storage_class = production.deletion_protection(spec, report), reach.storage_class(spec, report)
     problems = (*stack.warnings, *report.sorted())
     if network is None or autoscaling is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(problems)
     return Plan(
         stack=stack.name,
-        team=words.team,
-        environment=words.environment,
+        team=spec.team,
+        environment=spec.environment,
         region=stack.region,
-        tags=_tags(words),
-        cluster=_cluster(context.name, service_cidr, words, deletion_protection=protected),
+        tags=_tags(spec),
+        cluster=_cluster(context.name, service_cidr, spec, deletion_protection=protected),
         network=network,
         arm64_taint=taint,
         node_groups=groups,
         addons=addons,
-        session=_session(context.name, words.session),
+        session=_session(context.name, spec.session),
         autoscaling=autoscaling,
         storage_class=storage_class,
         warnings=problems,
@@ -103,7 +103,7 @@ def _autoscaling(
     report: Report,
 ) -> AutoscalingPlan:
     return plan_autoscaling(
-        autoscaling_spec(stack.words.autoscaling),
+        autoscaling_spec(stack.spec.autoscaling),
         groups,
         AutoscalingContext(
             cluster=context.name,
@@ -114,88 +114,88 @@ def _autoscaling(
             region=stack.region,
             zones=context.zones,
             subnet_ids=subnet_ids,
-            tags=_tags(stack.words),
+            tags=_tags(stack.spec),
         ),
         report,
     )
 
 
-def _check_words(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Report) -> None:
-    words = stack.words
-    names.check_names(stack.name, words, groups, report)
-    production.check_zones(words, report)
-    names.check_tags(words, report)
-    access.check_access(words.access, report)
-    access.check_api_endpoint(words.api_endpoint, report)
-    cluster.check_encryption(words, stack.region, report)
-    cluster.check_addon_versions(words.addons, report)
-    cluster.check_session(words, report)
-    autoscalers.check_autoscaler_reachable(words, report)
-    autoscalers.check_autoscaler_has_a_way_out(words, report)
-    autoscalers.check_autoscaler_has_a_role(words, report)
+def _check_stack(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Report) -> None:
+    spec = stack.spec
+    names.check_names(stack.name, spec, groups, report)
+    production.check_zones(spec, report)
+    names.check_tags(spec, report)
+    access.check_access(spec.access, report)
+    access.check_api_endpoint(spec.api_endpoint, report)
+    cluster.check_encryption(spec, stack.region, report)
+    cluster.check_addon_versions(spec.addons, report)
+    cluster.check_session(spec, report)
+    autoscalers.check_autoscaler_reachable(spec, report)
+    autoscalers.check_autoscaler_has_a_way_out(spec, report)
+    autoscalers.check_autoscaler_has_a_role(spec, report)
 
 
-def _also_needed(words: StackWords) -> Iterator[str]:
+def _also_needed(spec: StackSpec) -> Iterator[str]:
     """Endpoints that a cluster without a way out needs for what else the team wants."""
-    if words.addons["eks-pod-identity-agent"].enabled:
+    if spec.addons["eks-pod-identity-agent"].enabled:
         yield "eks-auth"
-    if words.session.log_to_cloud_watch:
+    if spec.session.log_to_cloud_watch:
         yield "logs"
 
 
-def _arm64_taint(words: StackWords, report: Report) -> Taint | None:
-    if words.arm64_taint == "none":
+def _arm64_taint(spec: StackSpec, report: Report) -> Taint | None:
+    if spec.arm64_taint == "none":
         return None
     try:
-        return parse_taint(words.arm64_taint)
+        return parse_taint(spec.arm64_taint)
     except TaintSyntaxError as error:
-        report("taint", ("arm64Taint",), error.message, hint=error.hint, value=words.arm64_taint)
+        report("taint", ("arm64Taint",), error.message, hint=error.hint, value=spec.arm64_taint)
         return None
 
 
-def _tags(words: StackWords) -> Tags:
+def _tags(spec: StackSpec) -> Tags:
     own = {
-        "team": words.team,
-        "environment": words.environment,
-        "owner": words.owner,
-        "cost-center": words.cost_center,
+        "team": spec.team,
+        "environment": spec.environment,
+        "owner": spec.owner,
+        "cost-center": spec.cost_center,
         "managed-by": "multiarch-eks",
     }
-    return tuple(sorted((words.tags | own).items()))
+    return tuple(sorted((spec.tags | own).items()))
 
 
-def _cluster(name: str, service_cidr: str, words: StackWords, *, deletion_protection: bool) -> ClusterPlan:
+def _cluster(name: str, service_cidr: str, spec: StackSpec, *, deletion_protection: bool) -> ClusterPlan:
     return ClusterPlan(
         name=name,
-        version=words.kubernetes_version,
+        version=spec.kubernetes_version,
         service_cidr=service_cidr,
-        endpoint_private=words.api_endpoint.private,
-        endpoint_public=words.api_endpoint.public,
-        public_cidrs=tuple(sorted(words.api_endpoint.public_cidrs)),
-        encrypt_secrets=words.secrets_encryption.enabled,
-        kms_key_arn=words.secrets_encryption.kms_key_arn,
-        log_types=tuple(sorted(set(words.logging.types))),
-        log_retention_days=words.logging.retention_days,
-        admins=tuple(sorted(words.access.admins)),
-        readers=tuple(sorted(words.access.readers)),
+        endpoint_private=spec.api_endpoint.private,
+        endpoint_public=spec.api_endpoint.public,
+        public_cidrs=tuple(sorted(spec.api_endpoint.public_cidrs)),
+        encrypt_secrets=spec.secrets_encryption.enabled,
+        kms_key_arn=spec.secrets_encryption.kms_key_arn,
+        log_types=tuple(sorted(set(spec.logging.types))),
+        log_retention_days=spec.logging.retention_days,
+        admins=tuple(sorted(spec.access.admins)),
+        readers=tuple(sorted(spec.access.readers)),
         deletion_protection=deletion_protection,
     )
 
 
-def _session(cluster: str, words: Session) -> SessionPlan:
+def _session(cluster: str, spec: Session) -> SessionPlan:
     return SessionPlan(
         document_name=f"{cluster}-session",
-        idle_timeout_minutes=words.idle_timeout_minutes,
-        max_duration_minutes=words.max_duration_minutes,
-        log_group_name=f"/multiarch-eks/{cluster}/sessions" if words.log_to_cloud_watch else None,
-        log_retention_days=words.log_retention_days,
-        run_as_user=words.run_as_user,
+        idle_timeout_minutes=spec.idle_timeout_minutes,
+        max_duration_minutes=spec.max_duration_minutes,
+        log_group_name=f"/multiarch-eks/{cluster}/sessions" if spec.log_to_cloud_watch else None,
+        log_retention_days=spec.log_retention_days,
+        run_as_user=spec.run_as_user,
     )
 
 
-def _specs(words: StackWords) -> Iterator[NodeGroupSpec]:
+def _specs(spec: StackSpec) -> Iterator[NodeGroupSpec]:
     """Yield one specification per node group; a multi-architecture group gives its two halves."""
-    for name, group in sorted(words.node_groups.items()):
+    for name, group in sorted(spec.node_groups.items()):
         path = ("nodeGroups", name)
         yield _spec(
             group,
@@ -208,7 +208,7 @@ def _specs(words: StackWords) -> Iterator[NodeGroupSpec]:
             ami_type=group.ami_type,
             ami=group.ami,
         )
-    for name, pair in sorted(words.multi_architecture_groups.items()):
+    for name, pair in sorted(spec.multi_architecture_groups.items()):
         path = ("multiArchitectureGroups", name)
         for half, types, ami in (
             (Architecture.AMD64, pair.instance_types.amd64, pair.ami.amd64),
@@ -228,7 +228,7 @@ def _specs(words: StackWords) -> Iterator[NodeGroupSpec]:
 
 
 def _spec(
-    words: NodeGroupWords,
+    spec: NodeGroupBase,
     *,
     path: tuple[str, ...],
     types_path: KeyPath,
@@ -245,27 +245,27 @@ def _spec(
         ami_path=ami_path,
         name=name,
         half=half,
-        kind=NodeGroupKind(words.kind),
-        capacity_type=CapacityType(words.capacity_type),
+        kind=NodeGroupKind(spec.kind),
+        capacity_type=CapacityType(spec.capacity_type),
         instance_types=instance_types,
-        minimum=words.min_size,
-        desired=words.desired_size,
-        maximum=words.max_size,
-        ami_family=AmiFamily(words.ami_family) if words.ami_family else None,
+        minimum=spec.min_size,
+        desired=spec.desired_size,
+        maximum=spec.max_size,
+        ami_family=AmiFamily(spec.ami_family) if spec.ami_family else None,
         ami_type=ami_type,
         ami_id=ami.id,
         ami_release=ami.release,
-        disk_size=words.disk_size,
-        labels=tuple(sorted(words.labels.items())),
-        taints=tuple(words.taints),
-        arm64_taint=words.arm64_taint,
-        mode=words.bootstrap.mode,
-        pre_bootstrap=words.bootstrap.pre_bootstrap or "",
-        kubelet_extra_args=tuple(words.bootstrap.kubelet_extra_args),
-        max_pods=words.max_pods,
-        imds_hop_limit=words.imds_hop_limit,
-        max_unavailable=words.update_strategy.max_unavailable,
-        max_unavailable_percentage=words.update_strategy.max_unavailable_percentage,
-        force=words.update_strategy.force,
-        zones=None if words.zones is None else tuple(words.zones),
+        disk_size=spec.disk_size,
+        labels=tuple(sorted(spec.labels.items())),
+        taints=tuple(spec.taints),
+        arm64_taint=spec.arm64_taint,
+        mode=spec.bootstrap.mode,
+        pre_bootstrap=spec.bootstrap.pre_bootstrap or "",
+        kubelet_extra_args=tuple(spec.bootstrap.kubelet_extra_args),
+        max_pods=spec.max_pods,
+        imds_hop_limit=spec.imds_hop_limit,
+        max_unavailable=spec.update_strategy.max_unavailable,
+        max_unavailable_percentage=spec.update_strategy.max_unavailable_percentage,
+        force=spec.update_strategy.force,
+        zones=None if spec.zones is None else tuple(spec.zones),
     )

@@ -11,18 +11,18 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from multiarch.errors import KeyPath
-from multiarch.stack.schema.base import Words
-from multiarch.stack.schema.stack import StackWords
+from multiarch.stack.schema.base import Section
+from multiarch.stack.schema.stack import StackSpec
 
 _STRUCTURED = (dict, list)
 
 
-def fields(model: type[Words]) -> dict[str, FieldInfo]:
+def fields(model: type[Section]) -> dict[str, FieldInfo]:
     """The model's fields by the key that a team writes."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
-def descriptions(model: type[Words]) -> dict[str, str]:
+def descriptions(model: type[Section]) -> dict[str, str]:
     """What the docstrings below a model's fields say, base classes' included, by the key that a team writes."""
     import ast  # noqa: PLC0415  (only needed for the JSON Schema, and once a key is missing)
     import inspect  # noqa: PLC0415
@@ -40,9 +40,9 @@ def descriptions(model: type[Words]) -> dict[str, str]:
     return {field.alias or name: field.description or found.get(name, "") for name, field in fields_.items()}
 
 
-def models() -> Iterator[type[Words]]:
+def models() -> Iterator[type[Section]]:
     """Every model of the schema, each once, the stack's first."""
-    seen: dict[type[Words], None] = {}
+    seen: dict[type[Section], None] = {}
 
     def walk(annotation: Any) -> None:  # noqa: ANN401
         for option in _options(annotation):
@@ -53,13 +53,13 @@ def models() -> Iterator[type[Words]]:
             elif get_origin(option) is dict:
                 walk(get_args(option)[1])
 
-    walk(StackWords)
+    walk(StackSpec)
     yield from seen
 
 
-def model_at(path: KeyPath) -> type[Words] | None:
+def model_at(path: KeyPath) -> type[Section] | None:
     """The model whose keys stand below ``path``, or None where there is a scalar, a list or a free mapping."""
-    annotations: list[Any] = [StackWords]
+    annotations: list[Any] = [StackSpec]
     for part in path:
         annotations = [inner for outer in annotations for inner in _below(outer, part)]
     return next((a for a in annotations if _is_model(a)), None)
@@ -67,12 +67,12 @@ def model_at(path: KeyPath) -> type[Words] | None:
 
 def elsewhere(key: str) -> tuple[str, ...]:
     """Where else in a stack ``key`` is known: dotted paths with NAME for a node group's name, sorted."""
-    return tuple(sorted({where for where in _known(StackWords, ()) if where.rpartition(".")[2] == key}))
+    return tuple(sorted({where for where in _known(StackSpec, ()) if where.rpartition(".")[2] == key}))
 
 
 def is_structured(key: str) -> bool:
     """Whether the top-level ``key`` holds a mapping or a list, which the engine hands over as JSON."""
-    field = fields(StackWords).get(key)
+    field = fields(StackSpec).get(key)
     return field is not None and any(_is_model(a) or get_origin(a) in _STRUCTURED for a in _options(field.annotation))
 
 
@@ -98,10 +98,10 @@ def _below(annotation: Any, part: str | int) -> Iterator[Any]:  # noqa: ANN401
 
 
 def _is_model(annotation: Any) -> bool:  # noqa: ANN401
-    return isinstance(annotation, type) and issubclass(annotation, Words)
+    return isinstance(annotation, type) and issubclass(annotation, Section)
 
 
-def _known(model: type[Words], path: tuple[str, ...]) -> Iterator[str]:
+def _known(model: type[Section], path: tuple[str, ...]) -> Iterator[str]:
     for key, field in fields(model).items():
         yield ".".join((*path, key))
         for option in _options(field.annotation):

@@ -40,7 +40,7 @@ def test_the_example_of_autoscaling_is_valid_without_its_comment_marks(clone: Pa
     checked = run("stack", "check", "search-dev", "-o", "json")
     rules = {problem["rule"] for problem in checked.json["stacks"][0]["problems"]}
     assert (checked.code, rules) == (0, {"ami-not-pinned"})
-    assert load_file(file).words.autoscaling.use == "karpenter"
+    assert load_file(file).spec.autoscaling.use == "karpenter"
 
 
 def test_the_written_file_has_one_group_of_each_architecture(clone: Path, run: type_of_run) -> None:
@@ -61,14 +61,14 @@ def test_what_is_given_stands_in_the_file(clone: Path, run: type_of_run) -> None
     options = ("--region", "us-west-2", "--owner", 'ops: "us" #1 \'é', "--cost-center", "0471")
     assert run("stack", "new", "--team", "search", "--env", "dev", *options).code == 0
     stack = load_file(stack_file(clone, "search-dev"))
-    assert (stack.region, stack.words.owner, stack.words.cost_center) == ("us-west-2", 'ops: "us" #1 \'é', "0471")
-    assert stack.words.storage_class is False
+    assert (stack.region, stack.spec.owner, stack.spec.cost_center) == ("us-west-2", 'ops: "us" #1 \'é', "0471")
+    assert stack.spec.storage_class is False
 
 
 def test_public_ranges_open_the_api(clone: Path, run: type_of_run) -> None:
     ranges = ("--public-cidr", "8.8.8.8/32", "--public-cidr", "9.9.9.0/24")
     assert run("stack", "new", "--team", "search", "--env", "dev", *ranges).code == 0
-    words = load_file(stack_file(clone, "search-dev")).words
+    words = load_file(stack_file(clone, "search-dev")).spec
     assert words.api_endpoint.public
     assert words.api_endpoint.public_cidrs == ["8.8.8.8/32", "9.9.9.0/24"]
     assert words.storage_class is None
@@ -76,7 +76,7 @@ def test_public_ranges_open_the_api(clone: Path, run: type_of_run) -> None:
 
 def test_production_survives_the_loss_of_a_zone(clone: Path, run: type_of_run) -> None:
     assert run("stack", "new", "--team", "search", "--env", "prod").code == 0
-    words = load_file(stack_file(clone, "search-prod")).words
+    words = load_file(stack_file(clone, "search-prod")).spec
     assert (words.network.zones, words.network.nat) == (3, "per-zone")
 
 

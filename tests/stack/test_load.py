@@ -21,11 +21,11 @@ def with_defaults(defaults: str) -> str:
 def test_the_smallest_stack_is_accepted(project: Project) -> None:
     stack = project.load(CONFIG)
     assert (stack.name, stack.region, stack.warnings) == ("shop-dev", "eu-west-1", ())
-    assert stack.words.node_groups["web"].instance_types == ["m7i.large"]
+    assert stack.spec.node_groups["web"].instance_types == ["m7i.large"]
 
 
 def test_keys_may_stand_without_the_namespace(project: Project) -> None:
-    assert project.load(CONFIG.replace("multiarch-eks:", "")).words == project.load(CONFIG).words
+    assert project.load(CONFIG.replace("multiarch-eks:", "")).spec == project.load(CONFIG).spec
 
 
 def test_both_spellings_of_one_key_are_refused(project: Project) -> None:
@@ -74,13 +74,13 @@ def test_an_encrypted_value_is_refused_wherever_it_stands(project: Project) -> N
     ("written", "text"), [("4711", "4711"), ("true", "true"), ("1.30", "1.3"), ("1e3", "1000"), ("1e-7", "1e-7")]
 )
 def test_scalars_at_the_top_become_text_as_the_engine_makes_it(project: Project, written: str, text: str) -> None:
-    assert project.load(CONFIG.replace('"4711"', written)).words.cost_center == text
+    assert project.load(CONFIG.replace('"4711"', written)).spec.cost_center == text
 
 
 @pytest.mark.parametrize(("written", "value"), [("true", True), ('"true"', True), ("false", False), ('"false"', False)])
 def test_a_flag_at_the_top_may_be_a_text(project: Project, written: str, *, value: bool) -> None:
     stack = project.load(f"{CONFIG}  multiarch-eks:deletionProtection: {written}\n")
-    assert stack.words.deletion_protection is value
+    assert stack.spec.deletion_protection is value
 
 
 def test_values_inside_of_mappings_keep_their_types(project: Project) -> None:
@@ -113,14 +113,14 @@ def test_an_empty_value_at_the_top_is_refused(project: Project, written: str) ->
 def test_defaults_are_merged_below_the_stacks_words(project: Project) -> None:
     defaults = "      tags: {a: org, b: org}\n      logging: {types: [api, audit], retentionDays: 30}\n"
     text = f"{CONFIG}  multiarch-eks:tags: {{a: team}}\n  multiarch-eks:logging: {{types: [scheduler]}}\n"
-    words = project.load(text, project=with_defaults(defaults)).words
+    words = project.load(text, project=with_defaults(defaults)).spec
     assert words.tags == {"a": "team", "b": "org"}
     assert (words.logging.types, words.logging.retention_days) == (["scheduler"], 30)
 
 
 def test_a_null_takes_a_default_back(project: Project) -> None:
     defaults = "      tags: {a: org, b: org}\n"
-    words = project.load(f"{CONFIG}  multiarch-eks:tags: {{a: null}}\n", project=with_defaults(defaults)).words
+    words = project.load(f"{CONFIG}  multiarch-eks:tags: {{a: null}}\n", project=with_defaults(defaults)).spec
     assert words.tags == {"b": "org"}
 
 
@@ -151,7 +151,7 @@ def test_project_keys_count_key_by_key_where_the_stack_has_none(project: Project
         "  kubernetesVersion: 1.34\n"
         "  storageClass: {type: boolean, description: nothing given}\n"
     )
-    words = project.load(f"{CONFIG}  multiarch-eks:tags: {{b: team}}\n", project=settings).words
+    words = project.load(f"{CONFIG}  multiarch-eks:tags: {{b: team}}\n", project=settings).spec
     assert (words.cluster_name, words.tags, words.ami_family) == ("from-project", {"b": "team"}, "Bottlerocket")
     assert (words.kubernetes_version, words.storage_class) == ("1.34", None)
     assert project.load(CONFIG, project=settings).region == "eu-west-1"
@@ -279,7 +279,7 @@ def test_the_engine_alone_is_enough() -> None:
         "multiarch-eks:owner": "o",
         "multiarch-eks:costCenter": "c",
     }
-    assert from_engine("shop-dev", config, file=None, project_file=None).words.team == "shop"
+    assert from_engine("shop-dev", config, file=None, project_file=None).spec.team == "shop"
 
 
 def test_a_mapping_where_a_text_belongs_is_refused_from_the_engine_too(project: Project) -> None:

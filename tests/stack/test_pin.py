@@ -200,7 +200,7 @@ def test_a_group_of_the_organisations_is_pinned_in_the_stacks_own_file(project: 
     pins = find_pins(stack, make_plan(stack, today=TODAY), Clients(fake, fake, fake), upgrade=False)
     written = write_pins(CONFIG, pins.changes)
     assert '    base:\n      ami:\n        release: "1.35.2-20261101"\n' in written
-    assert project.load(written, project=settings).words.node_groups["base"].instance_types == ["m7i.large"]
+    assert project.load(written, project=settings).spec.node_groups["base"].instance_types == ["m7i.large"]
 
 
 def karpenter(project: Project, words: str, aws: FakeAws | None = None, *, upgrade: bool = False) -> Pins:

@@ -109,7 +109,7 @@ def test_a_stack_that_is_refused_says_why(project: Project, added: str, expected
 
 
 def test_a_text_that_other_yaml_takes_for_a_flag_is_a_text(project: Project) -> None:
-    assert project.load(f"{CONFIG}      labels: {{tier: on}}\n").words.node_groups["web"].labels == {"tier": "on"}
+    assert project.load(f"{CONFIG}      labels: {{tier: on}}\n").spec.node_groups["web"].labels == {"tier": "on"}
 
 
 def test_an_empty_list_that_must_not_be_is_refused(project: Project) -> None:

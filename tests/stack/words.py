@@ -11,7 +11,7 @@ from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
 from multiarch.stack.origin import Origin
 from multiarch.stack.plan import make_plan
-from multiarch.stack.schema.stack import StackWords
+from multiarch.stack.schema.stack import StackSpec
 
 TODAY = date(2026, 11, 21)
 SMALLEST: Mapping[str, Any] = {
@@ -42,7 +42,7 @@ def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]
 
 def stack(change: Mapping[str, Any] | None = None, *, region: str | None = "eu-west-1") -> Stack:
     """The smallest stack with ``change`` merged into it."""
-    words = StackWords.model_validate(merged(SMALLEST, change or {}))
+    words = StackSpec.model_validate(merged(SMALLEST, change or {}))
     return Stack(f"{words.team}-{words.environment}", words, region, Origin())
 
 

@@ -46,9 +46,9 @@ class TaintOptions:
             return parse_taint(self.taint)
         if self.stack:
             return plan_of(self.stack).arm64_taint
-        from multiarch.stack.schema.stack import StackWords
+        from multiarch.stack.schema.stack import StackSpec
 
-        return parse_taint(str(StackWords.model_fields["arm64_taint"].default))
+        return parse_taint(str(StackSpec.model_fields["arm64_taint"].default))
 
 
 def files(names: Iterable[str]) -> list[Path]:

@@ -16,9 +16,9 @@ _MAX_PUBLIC_CIDRS = 40
 _DOCUMENTATION = tuple(IPv4Network(cidr) for cidr in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
 
 
-def check_access(words: Access, report: Report) -> None:
+def check_access(spec: Access, report: Report) -> None:
     """Access entries take IAM roles and users."""
-    for key, principals in (("admins", words.admins), ("readers", words.readers)):
+    for key, principals in (("admins", spec.admins), ("readers", spec.readers)):
         for index, arn in enumerate(principals):
             path: KeyPath = ("access", key, index)
             if ":assumed-role/" in arn:
@@ -38,7 +38,7 @@ def check_access(words: Access, report: Report) -> None:
                 )
             elif arn in principals[:index]:
                 report("principal-twice", path, f"{arn} is named twice.", value=arn)
-            elif key == "readers" and arn in words.admins:
+            elif key == "readers" and arn in spec.admins:
                 report(
                     "principal-twice",
                     path,
@@ -48,38 +48,38 @@ def check_access(words: Access, report: Report) -> None:
                 )
 
 
-def check_api_endpoint(words: ApiEndpoint, report: Report) -> None:
+def check_api_endpoint(spec: ApiEndpoint, report: Report) -> None:
     """Who can reach the API server, nodes among them."""
     path: KeyPath = ("apiEndpoint",)
-    if not words.private:
+    if not spec.private:
         report(
             "endpoint-not-private",
             (*path, "private"),
             "without the private endpoint nodes would reach the API server over the internet, through publicCidrs.",
             value=False,
         )
-    if words.public and not words.public_cidrs:
+    if spec.public and not spec.public_cidrs:
         report(
             "public-without-cidrs",
             (*path, "public"),
             "the public endpoint would be open to every address.",
             value=True,
         )
-    if words.public_cidrs and not words.public:
+    if spec.public_cidrs and not spec.public:
         report(
             "cidrs-without-public",
             (*path, "publicCidrs"),
             "publicCidrs without public has no effect.",
-            value=words.public_cidrs,
+            value=spec.public_cidrs,
         )
-    if len(words.public_cidrs) > _MAX_PUBLIC_CIDRS:
+    if len(spec.public_cidrs) > _MAX_PUBLIC_CIDRS:
         report(
             "too-many-cidrs",
             (*path, "publicCidrs"),
-            f"{len(words.public_cidrs)} ranges; EKS takes {_MAX_PUBLIC_CIDRS}.",
-            value=len(words.public_cidrs),
+            f"{len(spec.public_cidrs)} ranges; EKS takes {_MAX_PUBLIC_CIDRS}.",
+            value=len(spec.public_cidrs),
         )
-    for index, cidr in enumerate(words.public_cidrs):
+    for index, cidr in enumerate(spec.public_cidrs):
         try:
             network = IPv4Network(cidr)
         except ValueError as error:

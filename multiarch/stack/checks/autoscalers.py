@@ -8,7 +8,7 @@ from types import MappingProxyType
 from multiarch.nodes.report import Report
 from multiarch.stack.checks.reach import reachable
 from multiarch.stack.schema.autoscaling import Autoscaling
-from multiarch.stack.schema.stack import StackWords
+from multiarch.stack.schema.stack import StackSpec
 
 # Neither registry, nor IAM or the price list, has an endpoint in a VPC.
 _NEEDS_A_WAY_OUT: Mapping[str, str] = MappingProxyType(
@@ -19,40 +19,40 @@ _NEEDS_A_WAY_OUT: Mapping[str, str] = MappingProxyType(
 )
 
 
-def check_autoscaler_reachable(words: StackWords, report: Report) -> None:
+def check_autoscaler_reachable(spec: StackSpec, report: Report) -> None:
     """An autoscaler is installed through the Kubernetes API."""
-    if words.autoscaling.use != "none" and not reachable(words):
+    if spec.autoscaling.use != "none" and not reachable(spec):
         report(
             "autoscaler-unreachable",
             ("autoscaling", "use"),
             "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
-            f"{words.autoscaling.use} unless Pulumi reaches the VPC.",
-            value=words.autoscaling.use,
+            f"{spec.autoscaling.use} unless Pulumi reaches the VPC.",
+            value=spec.autoscaling.use,
         )
 
 
-def check_autoscaler_has_a_way_out(words: StackWords, report: Report) -> None:
+def check_autoscaler_has_a_way_out(spec: StackSpec, report: Report) -> None:
     """An autoscaler's pods need more than VPC endpoints give.
 
     Karpenter's own switch for such networks, ``isolatedVPC``, only spares the price list: instance profiles would stay
     behind in IAM when their node class goes. Source:
     https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters
     """
-    if words.network.nat != "none":
+    if spec.network.nat != "none":
         return
-    for autoscaler in _installed(words.autoscaling):
+    for autoscaler in _installed(spec.autoscaling):
         report(
             "autoscaler-no-way-out",
             ("network", "nat"),
             f"{autoscaler} can't work without a way out of the VPC: {_NEEDS_A_WAY_OUT[autoscaler]}.",
-            value=words.network.nat,
+            value=spec.network.nat,
         )
 
 
-def check_autoscaler_has_a_role(words: StackWords, report: Report) -> None:
+def check_autoscaler_has_a_role(spec: StackSpec, report: Report) -> None:
     """An autoscaler's pods get their IAM role through Pod Identity."""
-    installed = _installed(words.autoscaling)
-    if installed and not words.addons["eks-pod-identity-agent"].enabled:
+    installed = _installed(spec.autoscaling)
+    if installed and not spec.addons["eks-pod-identity-agent"].enabled:
         report(
             "autoscaler-without-role",
             ("addons", "podIdentityAgent", "enabled"),
@@ -61,5 +61,5 @@ def check_autoscaler_has_a_role(words: StackWords, report: Report) -> None:
         )
 
 
-def _installed(words: Autoscaling) -> tuple[str, ...]:
-    return tuple(each for each in _NEEDS_A_WAY_OUT if each in {words.use, words.migrate_from})
+def _installed(spec: Autoscaling) -> tuple[str, ...]:
+    return tuple(each for each in _NEEDS_A_WAY_OUT if each in {spec.use, spec.migrate_from})

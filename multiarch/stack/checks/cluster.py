@@ -10,17 +10,17 @@ from multiarch.facts import kubernetes
 from multiarch.facts.addons import add_ons
 from multiarch.nodes.report import Report
 from multiarch.stack.schema.addons import Addons
-from multiarch.stack.schema.stack import StackWords
+from multiarch.stack.schema.stack import StackSpec
 
 _SOON = timedelta(days=60)
 _KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re.ASCII)
 _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
 
 
-def check_kubernetes(words: StackWords, today: date, report: Report) -> bool:
+def check_kubernetes(spec: StackSpec, today: date, report: Report) -> bool:
     """Report a version that EKS does not support; say whether the version is known at all."""
     path: KeyPath = ("kubernetesVersion",)
-    version = words.kubernetes_version
+    version = spec.kubernetes_version
     try:
         status = kubernetes.support(version, today)
     except UnknownFactError as error:
@@ -66,9 +66,9 @@ def check_kubernetes(words: StackWords, today: date, report: Report) -> bool:
     return True
 
 
-def check_encryption(words: StackWords, region: str | None, report: Report) -> None:
+def check_encryption(spec: StackSpec, region: str | None, report: Report) -> None:
     """A key that is an ARN, and no key without encryption."""
-    encryption, path = words.secrets_encryption, ("secretsEncryption", "kmsKeyArn")
+    encryption, path = spec.secrets_encryption, ("secretsEncryption", "kmsKeyArn")
     if encryption.kms_key_arn is None:
         return
     if not encryption.enabled:
@@ -95,10 +95,10 @@ def check_encryption(words: StackWords, region: str | None, report: Report) -> N
         )
 
 
-def check_addon_versions(words: Addons, report: Report) -> None:
+def check_addon_versions(spec: Addons, report: Report) -> None:
     """Versions as EKS writes them."""
     for row in add_ons().values():
-        version = words[row.name].version
+        version = spec[row.name].version
         if version is not None and not _ADDON_VERSION.fullmatch(version):
             report(
                 "addon-version",
@@ -108,9 +108,9 @@ def check_addon_versions(words: Addons, report: Report) -> None:
             )
 
 
-def check_session(words: StackWords, report: Report) -> None:
+def check_session(spec: StackSpec, report: Report) -> None:
     """A session can't end before it may idle; its user is a Linux name."""
-    session = words.session
+    session = spec.session
     if session.max_duration_minutes is not None and session.max_duration_minutes < session.idle_timeout_minutes:
         report(
             "session-times",

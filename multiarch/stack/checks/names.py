@@ -9,7 +9,7 @@ from multiarch.errors import KeyPath
 from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, RULES, NameKind, check_name
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
-from multiarch.stack.schema.stack import StackWords
+from multiarch.stack.schema.stack import StackSpec
 
 OWN_TAGS = ("team", "environment", "owner", "cost-center", "managed-by")
 """Tags that the plan writes itself."""
@@ -17,16 +17,16 @@ SUFFIX = 26
 """Characters that AWS resource names get after a prefix, so that a replacement has another name."""
 
 
-def check_names(stack: str, words: StackWords, groups: Sequence[NodeGroupPlan], report: Report) -> None:
+def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], report: Report) -> None:
     """Names that AWS would refuse, the derived ones too, and names that mean two groups."""
-    cluster = words.cluster_name or stack
-    path: KeyPath = ("clusterName",) if words.cluster_name else ("team",)
+    cluster = spec.cluster_name or stack
+    path: KeyPath = ("clusterName",) if spec.cluster_name else ("team",)
     if fault := check_name(NameKind.CLUSTER, cluster):
         report("cluster-name", path, f"{fault}.", value=cluster)
     for group in groups:
         _check_group_name(group, report)
-    halves = {f"{name}-{half}": name for name in words.multi_architecture_groups for half in ("amd64", "arm64")}
-    for name in sorted(set(words.node_groups) & (set(halves) | set(words.multi_architecture_groups))):
+    halves = {f"{name}-{half}": name for name in spec.multi_architecture_groups for half in ("amd64", "arm64")}
+    for name in sorted(set(spec.node_groups) & (set(halves) | set(spec.multi_architecture_groups))):
         whose = halves.get(name, name)
         report(
             "duplicate-group",
@@ -71,9 +71,9 @@ def _check_group_name(group: NodeGroupPlan, report: Report) -> None:
             )
 
 
-def check_tags(words: StackWords, report: Report) -> None:
+def check_tags(spec: StackSpec, report: Report) -> None:
     """Tag keys and values that AWS would refuse, and those that the plan writes itself."""
-    for key, value in words.tags.items():
+    for key, value in spec.tags.items():
         path: KeyPath = ("tags", key)
         if key in OWN_TAGS or key == "Name":
             report(
@@ -84,16 +84,16 @@ def check_tags(words: StackWords, report: Report) -> None:
             )
         elif fault := check_name(NameKind.TAG_KEY, key) or check_name(NameKind.TAG_VALUE, value):
             report("tag", path, f"{fault}.", value=value)
-    for name, value in (("owner", words.owner), ("costCenter", words.cost_center)):
+    for name, value in (("owner", spec.owner), ("costCenter", spec.cost_center)):
         if not value.strip():
             report("tag", (name,), f"{name} is empty.", hint="Give it a value: it becomes a tag.", value=value)
         elif fault := check_name(NameKind.TAG_VALUE, value):
             report("tag", (name,), f"{fault}.", value=value)
     # Name and the cluster's discovery tags come on top.
-    if len(words.tags) + len(OWN_TAGS) > MAX_TAGS_PER_RESOURCE - 5:
+    if len(spec.tags) + len(OWN_TAGS) > MAX_TAGS_PER_RESOURCE - 5:
         report(
             "too-many-tags",
             ("tags",),
-            f"{len(words.tags)} tags; AWS takes {MAX_TAGS_PER_RESOURCE} to a resource, and the plan adds its own.",
-            value=len(words.tags),
+            f"{len(spec.tags)} tags; AWS takes {MAX_TAGS_PER_RESOURCE} to a resource, and the plan adds its own.",
+            value=len(spec.tags),
         )

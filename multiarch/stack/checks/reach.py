@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from multiarch.nodes.report import Report
-from multiarch.stack.schema.stack import StackWords
+from multiarch.stack.schema.stack import StackSpec
 
 
-def reachable(words: StackWords) -> bool:
+def reachable(spec: StackSpec) -> bool:
     """Whether Pulumi can reach the Kubernetes API on the first run: nothing runs in a new private VPC yet."""
-    return words.api_endpoint.public or words.network.vpc_id is not None
+    return spec.api_endpoint.public or spec.network.vpc_id is not None
 
 
-def storage_class(words: StackWords, report: Report) -> bool:
+def storage_class(spec: StackSpec, report: Report) -> bool:
     """Return what was written, or whether the EBS CSI driver is there to serve it and Pulumi can reach the API.
 
     Nothing runs in a new VPC when its cluster is created: with a private endpoint alone, Pulumi can't declare anything
     in the cluster on the first run.
     """
-    if words.storage_class is None:
-        return words.addons["aws-ebs-csi-driver"].enabled and reachable(words)
-    if words.storage_class and not reachable(words):
+    if spec.storage_class is None:
+        return spec.addons["aws-ebs-csi-driver"].enabled and reachable(spec)
+    if spec.storage_class and not reachable(spec):
         report(
             "storage-class-unreachable",
             ("storageClass",),
@@ -27,11 +27,11 @@ def storage_class(words: StackWords, report: Report) -> bool:
             "a StorageClass unless Pulumi reaches the VPC.",
             value=True,
         )
-    if words.storage_class and not words.addons["aws-ebs-csi-driver"].enabled:
+    if spec.storage_class and not spec.addons["aws-ebs-csi-driver"].enabled:
         report(
             "storage-class",
             ("storageClass",),
             "the StorageClass needs the EBS CSI driver, which is turned off.",
             value=True,
         )
-    return words.storage_class
+    return spec.storage_class

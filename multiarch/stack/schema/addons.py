@@ -8,10 +8,10 @@ from pydantic import Field, create_model
 from pydantic.alias_generators import to_snake
 
 from multiarch.facts.addons import add_on, add_ons
-from multiarch.stack.schema.base import Words
+from multiarch.stack.schema.base import Section
 
 
-class Addon(Words):
+class Addon(Section):
     """One EKS add-on."""
 
     enabled: bool = True
@@ -29,7 +29,7 @@ class VpcCniAddon(Addon):
     """Give nodes /28 prefixes instead of single addresses: more pods per node, more addresses per subnet."""
 
 
-class AddonsByName(Words):
+class AddonsByName(Section):
     """The add-ons that a cluster needs; all are on by default."""
 
     def __getitem__(self, name: str) -> Addon:

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.stack.schema.base import TaintText, Words, section
+from multiarch.stack.schema.base import Section, TaintText, section
 
 KindName = Literal["arm64-spot", "arm64-on-demand", "amd64-spot", "amd64-on-demand"]
 
 
-class ClusterAutoscaler(Words):
+class ClusterAutoscaler(Section):
     """The cluster autoscaler, where ``autoscaling.use`` is ``cluster-autoscaler``."""
 
     priorities: dict[str, int] = {}
@@ -26,7 +26,7 @@ class ClusterAutoscaler(Words):
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there."""
 
 
-class QuietHours(Words):
+class QuietHours(Section):
     """When Karpenter does not disrupt nodes voluntarily."""
 
     schedule: str
@@ -35,7 +35,7 @@ class QuietHours(Words):
     """How long, such as ``10h`` or ``8h30m``."""
 
 
-class NodePoolWords(Words):
+class NodePool(Section):
     """Settings of NodePools: they become one NodePool per architecture and capacity type, or a single one for both."""
 
     architectures: Annotated[list[Literal["amd64", "arm64"]], Field(min_length=1)] = ["arm64", "amd64"]
@@ -86,7 +86,7 @@ class NodePoolWords(Words):
     """
 
 
-class Karpenter(Words):
+class Karpenter(Section):
     """Karpenter, where ``autoscaling.use`` is ``karpenter``."""
 
     version: str | None = None
@@ -101,12 +101,12 @@ class Karpenter(Words):
     """Hops to the instance metadata service."""
     service_monitor: bool = False
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there."""
-    node_pools: dict[str, NodePoolWords] = {}
+    node_pools: dict[str, NodePool] = {}
     """NodePool settings by name. Default: one, ``general``, with everything's default."""
 
 
-class Autoscaling(Words):
-    """Who adds nodes, and which are wanted first. The same words drive both autoscalers."""
+class Autoscaling(Section):
+    """Who adds nodes, and which are wanted first. The same settings drive both autoscalers."""
 
     use: Literal["none", "cluster-autoscaler", "karpenter"] = "none"
     """The autoscaler."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 
-class Words(BaseModel):
+class Section(BaseModel):
     """Base of all models: camelCase keys, strict types, unknown keys refused, frozen.
 
     A docstring below a field is its description (:func:`multiarch.stack.schema_paths.descriptions`). Pydantic would
@@ -25,7 +25,7 @@ class Words(BaseModel):
     )
 
 
-def section(model: type[Words]) -> Any:  # noqa: ANN401  (the default of a field, as of pydantic's Field)
+def section(model: type[Section]) -> Any:  # noqa: ANN401  (the default of a field, as of pydantic's Field)
     """Return the default of a section that may be left out: all of its own defaults."""
     return Field(default_factory=model.model_construct)
 

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.stack.schema.base import Words
+from multiarch.stack.schema.base import Section
 
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 
 
-class SecretsEncryption(Words):
+class SecretsEncryption(Section):
     """Envelope encryption of Kubernetes Secrets with a KMS key."""
 
     enabled: bool = True
@@ -20,7 +20,7 @@ class SecretsEncryption(Words):
     """An existing key. Default: a key of this stack's own, rotated every year."""
 
 
-class Logging(Words):
+class Logging(Section):
     """Control plane logs in CloudWatch."""
 
     types: list[LogType] = ["api", "audit", "authenticator"]
@@ -31,7 +31,7 @@ class Logging(Words):
     """How long CloudWatch keeps them."""
 
 
-class Access(Words):
+class Access(Section):
     """Access entries: which IAM principals may use the Kubernetes API.
 
     EKS makes the creator of the cluster an admin automatically, and refuses a second entry: leave that role out here.
@@ -43,7 +43,7 @@ class Access(Words):
     """ARNs of IAM roles or users with AmazonEKSViewPolicy; it does not show Secrets."""
 
 
-class Session(Words):
+class Session(Section):
     """SSM Session Manager preferences; there is no SSH."""
 
     idle_timeout_minutes: Annotated[int, Field(ge=1, le=60)] = 20

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.stack.schema.base import Words
+from multiarch.stack.schema.base import Section
 
 Endpoint = Literal[
     "autoscaling",
@@ -26,7 +26,7 @@ Endpoint = Literal[
 ]
 
 
-class Network(Words):
+class Network(Section):
     """A new VPC (``cidr``, ``zones``, ``nat``, ``endpoints``) or an existing one (``vpcId`` with its subnets)."""
 
     cidr: str | None = None
@@ -51,7 +51,7 @@ class Network(Words):
     """
 
 
-class ApiEndpoint(Words):
+class ApiEndpoint(Section):
     """Who can reach the Kubernetes API server."""
 
     private: bool = True

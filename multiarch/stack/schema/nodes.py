@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from multiarch.facts.ami_families import NODE_FAMILIES
-from multiarch.stack.schema.base import TaintText, Words, section
+from multiarch.stack.schema.base import Section, TaintText, section
 
 if TYPE_CHECKING:
     AmiFamilyName = str
@@ -15,7 +15,7 @@ else:
     AmiFamilyName = Literal[tuple(map(str, NODE_FAMILIES))]
 
 
-class Ami(Words):
+class Ami(Section):
     """Which image release, exactly. Without it AWS's "recommended" of the day is used, and ``stack check`` says so."""
 
     release: str | None = None
@@ -26,7 +26,7 @@ class Ami(Words):
     """
 
 
-class Bootstrap(Words):
+class Bootstrap(Section):
     """What happens on the node before and when the kubelet starts."""
 
     mode: Literal["eks", "user-data"] | None = None
@@ -39,7 +39,7 @@ class Bootstrap(Words):
     """More kubelet flags, such as ``--image-gc-high-threshold=70``. Labels and taints have their own keys."""
 
 
-class UpdateStrategy(Words):
+class UpdateStrategy(Section):
     """How nodes are replaced. One of the two limits; default: maxUnavailable 1."""
 
     max_unavailable: Annotated[int, Field(ge=1, le=100)] | None = None
@@ -50,7 +50,7 @@ class UpdateStrategy(Words):
     """Managed groups: go on when a PodDisruptionBudget does not let a pod leave."""
 
 
-class NodeGroupWords(Words):
+class NodeGroupBase(Section):
     """What single-architecture and multi-architecture groups have in common."""
 
     kind: Literal["managed", "self-managed"] = "managed"
@@ -87,7 +87,7 @@ class NodeGroupWords(Words):
     """Only these availability zones (names) of the network's. Default: all."""
 
 
-class NodeGroup(NodeGroupWords):
+class NodeGroup(NodeGroupBase):
     """A node group of one architecture, which follows from its instance types."""
 
     instance_types: Annotated[list[str], Field(min_length=1, max_length=20)]
@@ -100,7 +100,7 @@ class NodeGroup(NodeGroupWords):
     """Which image release, exactly."""
 
 
-class InstanceTypesByArchitecture(Words):
+class InstanceTypesByArchitecture(Section):
     """Instance types for each half of a multi-architecture group."""
 
     amd64: Annotated[list[str], Field(min_length=1, max_length=20)]
@@ -109,7 +109,7 @@ class InstanceTypesByArchitecture(Words):
     """arm64 (Graviton) instance types."""
 
 
-class AmiByArchitecture(Words):
+class AmiByArchitecture(Section):
     """Image releases for each half of a multi-architecture group."""
 
     amd64: Ami = section(Ami)
@@ -118,7 +118,7 @@ class AmiByArchitecture(Words):
     """The arm64 half's image."""
 
 
-class MultiArchitectureGroup(NodeGroupWords):
+class MultiArchitectureGroup(NodeGroupBase):
     """Two node groups, ``NAME-amd64`` and ``NAME-arm64``, alike but for the architecture.
 
     Both carry the stack's arm64Taint, so that only pods that tolerate it, those with images for both

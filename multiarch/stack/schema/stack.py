@@ -8,13 +8,13 @@ from pydantic import Field
 
 from multiarch.stack.schema.addons import Addons
 from multiarch.stack.schema.autoscaling import Autoscaling
-from multiarch.stack.schema.base import TopLevelFlag, Words, section
+from multiarch.stack.schema.base import Section, TopLevelFlag, section
 from multiarch.stack.schema.cluster import Access, Logging, SecretsEncryption, Session
 from multiarch.stack.schema.network import ApiEndpoint, Network
 from multiarch.stack.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
 
 
-class StackWords(Words):
+class StackSpec(Section):
     """One stack: a cluster with its network and node groups."""
 
     team: str
