@@ -33,14 +33,7 @@ _EC2: Mapping[str, Architecture] = MappingProxyType(
         "arm64_mac": Architecture.ARM64,
     }
 )
-_UNAME: Mapping[str, Architecture] = MappingProxyType(
-    {
-        "x86_64": Architecture.AMD64,
-        "amd64": Architecture.AMD64,
-        "aarch64": Architecture.ARM64,
-        "arm64": Architecture.ARM64,
-    }
-)
+_NAMES = frozenset({"aarch64", "amd64", "arm64", "graviton", "x86_64"})
 _AMI: Mapping[Architecture, str] = MappingProxyType({Architecture.AMD64: "x86_64", Architecture.ARM64: "arm64"})
 _IMAGE: Mapping[str, str] = MappingProxyType(
     {"x86_64": "amd64", "x86-64": "amd64", "aarch64": "arm64", "i386": "386", "armhf": "arm", "armel": "arm"}
@@ -90,20 +83,9 @@ def from_ec2(supported: Sequence[str]) -> Architecture:
     )
 
 
-def from_uname(machine: str) -> Architecture:
-    """Translate ``uname -m`` (``x86_64``, ``aarch64``; macOS and BSD say ``arm64``, ``amd64``).
-
-    Raises :class:`UnknownFactError` for anything else, 32-bit ``armv7l`` and ``i686`` included.
-    """
-    try:
-        return _UNAME[machine]
-    except KeyError:
-        raise UnknownFactError("64-bit machine name", machine, hint=f"Known are {', '.join(sorted(_UNAME))}.") from None
-
-
 def names_architecture(text: str) -> bool:
     """Whether a text, such as a taint's value, names an architecture: Kubernetes' or the kernel's name, or Graviton."""
-    return text.lower() in _UNAME or text.lower() == "graviton"
+    return text.lower() in _NAMES
 
 
 def to_ami(architecture: Architecture) -> str:

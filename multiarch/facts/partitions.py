@@ -36,9 +36,6 @@ PARTITIONS = (
 )
 """All partitions, sorted by name."""
 
-arn_partition_pattern = f"(?:{'|'.join(sorted((partition.name for partition in PARTITIONS), reverse=True))})"
-"""A regular expression for the second part of an ARN; a group of its own, without a name."""
-
 _BY_GEOGRAPHY = {geography: partition for partition in PARTITIONS for geography in partition.geographies}
 # After the geography come one word and a number: us-gov-west-1 is of us-gov, never of us.
 _REGION = re.compile(r"(?P<geography>[a-z]+(?:-[a-z]+)?)-[a-z]+-[0-9]+")

@@ -7,7 +7,6 @@ from multiarch.facts.architectures import (
     elf_machine,
     from_ec2,
     from_elf,
-    from_uname,
     image_platform,
     to_ami,
 )
@@ -31,20 +30,6 @@ def test_each_spelling_of_ec2_has_one_architecture(supported: list[str], archite
 def test_what_ec2_does_not_say_today_is_an_error(supported: list[str]) -> None:
     with pytest.raises(UnknownFactError, match="EC2 architecture"):
         from_ec2(supported)
-
-
-@pytest.mark.parametrize(
-    ("machine", "architecture"),
-    [("x86_64", "amd64"), ("amd64", "amd64"), ("aarch64", "arm64"), ("arm64", "arm64")],
-)
-def test_uname_is_translated(machine: str, architecture: str) -> None:
-    assert from_uname(machine) == architecture
-
-
-@pytest.mark.parametrize("machine", ["", "armv7l", "i686", "X86_64", "aarch64_be", "s390x"])
-def test_a_32_bit_or_foreign_machine_is_an_error_and_not_amd64(machine: str) -> None:
-    with pytest.raises(UnknownFactError, match="machine name"):
-        from_uname(machine)
 
 
 def test_amis_spell_amd64_in_their_own_way() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.facts.partitions import PARTITIONS, arn_partition_pattern, is_region, partition_of
+from multiarch.facts.partitions import PARTITIONS, is_region, partition_of
 
 DATA = Path(botocore.__file__).parent / "data"
 
@@ -74,12 +73,6 @@ def test_what_botocore_takes_for_a_region_of_todays_alphabet_is_one(pattern: str
 )
 def test_what_is_written_otherwise_is_no_region(text: str) -> None:
     assert not is_region(text)
-
-
-def test_the_pattern_of_arns_takes_every_partition_whole() -> None:
-    for partition in PARTITIONS:
-        assert re.fullmatch(f"arn:{arn_partition_pattern}:iam", f"arn:{partition.name}:iam")
-    assert not re.fullmatch(arn_partition_pattern, "aws-iso-x")
 
 
 def test_the_reverse_prefix_is_the_suffix_from_the_back() -> None:
