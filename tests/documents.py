@@ -17,9 +17,9 @@ from typer.core import TyperGroup
 
 from multiarch.cli.application import application
 from multiarch.rules import SECTIONS
+from multiarch.schema.nodes import InstanceTypesByArchitecture, MultiArchitectureGroup, NodeGroup
+from multiarch.schema.stack import StackSpec
 from multiarch.stack.json_schema import stack_file_schema
-from multiarch.stack.schema.nodes import InstanceTypesByArchitecture, MultiArchitectureGroup, NodeGroup
-from multiarch.stack.schema.stack import StackSpec
 from multiarch.stack.schema_paths import fields
 from tests.quotations import ROOT, documents, ran
 

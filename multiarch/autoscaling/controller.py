@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan
 from multiarch.autoscaling.pools import NODE_CLASS, plan_pools
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
+from multiarch.autoscaling.spec import ROOT, AutoscalingContext, pool_specs
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
 from multiarch.facts.instance_types import POD_CEILING_SMALL
@@ -17,6 +17,7 @@ from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.report import Report
 from multiarch.scheduling.tolerations import first_untolerated
+from multiarch.schema.autoscaling import Karpenter
 
 PATH: KeyPath = (*ROOT, "karpenter")
 REPLICAS = 2
@@ -30,7 +31,7 @@ _KARPENTER_TAG = re.compile(
 
 
 def plan_karpenter(
-    spec: KarpenterSpec,
+    settings: Karpenter,
     groups: Sequence[NodeGroupPlan],
     order: Sequence[Capacity],
     context: AutoscalingContext,
@@ -39,9 +40,9 @@ def plan_karpenter(
     cordoned: bool,
 ) -> KarpenterPlan:
     """Derive Karpenter's plan, reporting every problem. ``cordoned``: a migration is replacing Karpenter."""
-    version = _version(spec, context, report)
-    group = _controller_group(spec, groups, context, report)
-    alias, family = plan_image(spec, context, report)
+    version = _version(settings, context, report)
+    group = _controller_group(settings, groups, context, report)
+    alias, family = plan_image(settings, context, report)
     for key, value in context.tags:
         if _KARPENTER_TAG.fullmatch(key):
             report(
@@ -65,14 +66,14 @@ def plan_karpenter(
             name=NODE_CLASS,
             ami_family=str(family),
             ami_alias=alias,
-            disk_size=spec.disk_size,
-            imds_hop_limit=spec.imds_hop_limit,
+            disk_size=settings.disk_size,
+            imds_hop_limit=settings.imds_hop_limit,
             # Karpenter does not know about prefix delegation and would count single addresses.
             max_pods=POD_CEILING_SMALL if context.prefix_delegation else None,
             subnet_ids=context.subnet_ids,
         ),
-        pools=plan_pools(spec.pools, order, context, family, report, cordoned=cordoned),
-        service_monitor=spec.service_monitor,
+        pools=plan_pools(pool_specs(settings), order, context, family, report, cordoned=cordoned),
+        service_monitor=settings.service_monitor,
         cordoned=cordoned,
     )
 
@@ -86,9 +87,9 @@ def queue_name(cluster: str) -> str:
     return f"{cluster[: _LONGEST_QUEUE - 19]}-{digest}-karpenter"
 
 
-def _version(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -> str:
+def _version(settings: Karpenter, context: AutoscalingContext, report: Report) -> str:
     """Return the chart's version, and report one that does not fit the cluster or this project's IAM policies."""
-    version, path = spec.version or KARPENTER_CHART, (*PATH, "version")
+    version, path = settings.version or KARPENTER_CHART, (*PATH, "version")
     try:
         numbers, minimum = parse_chart_version(version), karpenter_minimum(context.version)
     except UnknownFactError as error:
@@ -122,7 +123,7 @@ def _version(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -
 
 
 def _controller_group(
-    spec: KarpenterSpec, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: Report
+    settings: Karpenter, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: Report
 ) -> str:
     """Return the group that the controller runs on, or an empty name after reporting a problem.
 
@@ -134,7 +135,7 @@ def _controller_group(
     faults = {group.name: _why_not(group, context) for group in groups}
     able = [name for name, fault in faults.items() if fault is None]
     hint = f"It can run on {', '.join(able)}." if able else "Add a managed on-demand group of two nodes."
-    if spec.controller_group is None:
+    if settings.controller_group is None:
         if len(able) == 1:
             return _with_room(able[0], groups, path, report)
         if able:
@@ -148,25 +149,25 @@ def _controller_group(
             why = "; ".join(f"{name} {fault}" for name, fault in faults.items())
             report("controller-nowhere", path, f"Karpenter's controller has no node to run on: {why}.", hint=hint)
         return ""
-    if spec.controller_group not in faults:
+    if settings.controller_group not in faults:
         report(
             "controller-group",
             path,
-            f"there is no node group {spec.controller_group!r} to run Karpenter's controller.",
+            f"there is no node group {settings.controller_group!r} to run Karpenter's controller.",
             hint=hint,
-            value=spec.controller_group,
+            value=settings.controller_group,
         )
         return ""
-    if fault := faults[spec.controller_group]:
+    if fault := faults[settings.controller_group]:
         report(
             "controller-group",
             path,
-            f"Karpenter's controller can't run on {spec.controller_group}: it {fault}.",
+            f"Karpenter's controller can't run on {settings.controller_group}: it {fault}.",
             hint=hint,
-            value=spec.controller_group,
+            value=settings.controller_group,
         )
-        return spec.controller_group
-    return _with_room(spec.controller_group, groups, path, report)
+        return settings.controller_group
+    return _with_room(settings.controller_group, groups, path, report)
 
 
 def _why_not(group: NodeGroupPlan, context: AutoscalingContext) -> str | None:

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from multiarch.autoscaling.expander import plan_priorities
-from multiarch.autoscaling.model import Capacity, ClusterAutoscalerPlan
+from multiarch.autoscaling.model import Capacity, ClusterAutoscalerPlan, ScaleDown
 from multiarch.autoscaling.node_labels import group_labels
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext, ClusterAutoscalerSpec
+from multiarch.autoscaling.spec import ROOT, AutoscalingContext
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
 from multiarch.errors import KeyPath
 from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART, cluster_autoscaler_image
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
+from multiarch.schema.autoscaling import ClusterAutoscaler
 
 PATH: KeyPath = (*ROOT, "clusterAutoscaler")
 SCALE_UP_DELAY = 180
@@ -23,7 +24,7 @@ LEAST_MAX_SIZE = 1
 
 
 def plan_cluster_autoscaler(
-    spec: ClusterAutoscalerSpec,
+    settings: ClusterAutoscaler,
     groups: Sequence[NodeGroupPlan],
     order: Sequence[Capacity],
     context: AutoscalingContext,
@@ -37,7 +38,7 @@ def plan_cluster_autoscaler(
     ``cordoned``: a migration is replacing this autoscaler; ``kept`` names the group that stays, because the new one's
     controller runs on it.
     """
-    _check_priorities(spec, groups, report)
+    _check_priorities(settings, groups, report)
     tags = [(group.name, autoscaler_tags(group, context.cluster)) for group in groups]
     for group, (_, pairs) in zip(groups, tags, strict=True):
         check_tags(group, pairs, len(context.tags), report)
@@ -52,14 +53,18 @@ def plan_cluster_autoscaler(
                 f"{group.sizes.maximum}.",
                 value=group.sizes.maximum,
             )
-    priorities = plan_priorities(groups, order, written=dict(spec.priorities), cordoned=leaving)
+    priorities = plan_priorities(groups, order, written=settings.priorities, cordoned=leaving)
     return ClusterAutoscalerPlan(
         chart_version=CLUSTER_AUTOSCALER_CHART,
         image_tag=cluster_autoscaler_image(context.version),
         priorities=priorities,
         tags=tuple(tags),
-        scale_down=spec.scale_down,
-        service_monitor=spec.service_monitor,
+        scale_down=ScaleDown(
+            unneeded_minutes=settings.scale_down_unneeded_minutes,
+            delay_after_add_minutes=settings.scale_down_delay_after_add_minutes,
+            utilization_percent=settings.scale_down_utilization_percent,
+        ),
+        service_monitor=settings.service_monitor,
         cordoned=leaving,
         scale_up_delay_seconds=SCALE_UP_DELAY if cordoned else 0,
         balance_similar=_may_balance(groups, {row.group: row.priority for row in priorities}),
@@ -85,9 +90,9 @@ def _alike(first: NodeGroupPlan, second: NodeGroupPlan) -> bool:
     return group_labels(first) == group_labels(second) and bool(types[0] & types[1])
 
 
-def _check_priorities(spec: ClusterAutoscalerSpec, groups: Sequence[NodeGroupPlan], report: Report) -> None:
+def _check_priorities(settings: ClusterAutoscaler, groups: Sequence[NodeGroupPlan], report: Report) -> None:
     names = sorted(group.name for group in groups)
-    for name, priority in spec.priorities:
+    for name, priority in sorted(settings.priorities.items()):
         path = (*PATH, "priorities", name)
         if name not in names:
             report(

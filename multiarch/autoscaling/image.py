@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext, KarpenterSpec
+from multiarch.autoscaling.spec import ROOT, AutoscalingContext
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, AmiType, choose_ami_type, family_facts
 from multiarch.facts.architectures import to_ami
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.facts.kubernetes import LAST_AL2_VERSION, supports_al2
 from multiarch.nodes.report import Report
+from multiarch.schema.autoscaling import Karpenter
 
 PATH: KeyPath = (*ROOT, "karpenter", "amiAlias")
 LATEST = "latest"
@@ -25,9 +26,9 @@ _FAMILIES: Mapping[str, AmiFamily] = MappingProxyType({family.lower(): family fo
 _ALIAS = re.compile(r"([a-z0-9]+)@(.+)", re.ASCII)
 
 
-def plan_image(spec: KarpenterSpec, context: AutoscalingContext, report: Report) -> tuple[str, AmiFamily]:
+def plan_image(settings: Karpenter, context: AutoscalingContext, report: Report) -> tuple[str, AmiFamily]:
     """Return the alias of the nodes' image and its family; report an invalid alias and one that is not pinned."""
-    alias = spec.ami_alias or f"{context.ami_family.lower()}@{LATEST}"
+    alias = settings.ami_alias or f"{context.ami_family.lower()}@{LATEST}"
     word, _, release = alias.partition("@")
     family = _FAMILIES.get(word, context.ami_family)
     if fault := _fault(alias):
@@ -37,17 +38,19 @@ def plan_image(spec: KarpenterSpec, context: AutoscalingContext, report: Report)
         # Of a family that the stack chose, the same is said of its node groups: one fault, told once.
         report(
             "al2-too-new",
-            PATH if spec.ami_alias else ("amiFamily",),
+            PATH if settings.ami_alias else ("amiFamily",),
             f"there are no Amazon Linux 2 images for Kubernetes {context.version}; {LAST_AL2_VERSION} is the last.",
-            hint=f"Use {_example(AmiFamily.AL2023)}." if spec.ami_alias else "Use amiFamily AL2023 or Bottlerocket.",
-            value=spec.ami_alias or str(family),
+            hint=f"Use {_example(AmiFamily.AL2023)}."
+            if settings.ami_alias
+            else "Use amiFamily AL2023 or Bottlerocket.",
+            value=settings.ami_alias or str(family),
         )
     elif release == LATEST:
         report(
             "ami-not-pinned",
             PATH,
             f"{alias} follows AWS's releases: Karpenter replaces its nodes at each of them.",
-            value=spec.ami_alias,
+            value=settings.ami_alias,
         )
     return alias, family
 

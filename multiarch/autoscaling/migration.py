@@ -5,30 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from multiarch.autoscaling.model import Autoscaler, ClusterAutoscalerPlan, KarpenterPlan
-from multiarch.autoscaling.spec import ROOT, AutoscalingSpec
+from multiarch.autoscaling.spec import ROOT
 from multiarch.errors import KeyPath
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
+from multiarch.schema.autoscaling import Autoscaling
 
 PATH: KeyPath = (*ROOT, "migrateFrom")
 
 
-def check_direction(spec: AutoscalingSpec, report: Report) -> None:
+def check_direction(settings: Autoscaling, report: Report) -> None:
     """Refuse a migration to no autoscaler or to the same one."""
-    if spec.migrate_from is not None and spec.use is Autoscaler.NONE:
+    if settings.migrate_from is not None and settings.use == "none":
         report(
             "migration",
             PATH,
-            f"{spec.migrate_from} is to be replaced, but autoscaling.use names no other autoscaler.",
+            f"{settings.migrate_from} is to be replaced, but autoscaling.use names no other autoscaler.",
             hint="Set use to the new autoscaler, or remove migrateFrom to have none.",
-            value=str(spec.migrate_from),
+            value=settings.migrate_from,
         )
-    elif spec.migrate_from is spec.use:
+    elif settings.migrate_from == settings.use:
         report(
             "migration",
             PATH,
-            f"{spec.use} can't replace itself.",
-            value=str(spec.migrate_from),
+            f"{settings.use} can't replace itself.",
+            value=settings.migrate_from,
         )
 
 

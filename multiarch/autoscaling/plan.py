@@ -15,10 +15,12 @@ from multiarch.autoscaling.model import (
     KarpenterPlan,
     NodePoolPlan,
 )
-from multiarch.autoscaling.order import preferring
-from multiarch.autoscaling.spec import ROOT, AutoscalingContext, AutoscalingSpec
+from multiarch.autoscaling.order import parse_capacity, preferring
+from multiarch.autoscaling.spec import ROOT, AutoscalingContext, pool_specs
+from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, Derived, NodeGroupPlan
 from multiarch.nodes.report import Report
+from multiarch.schema.autoscaling import Autoscaling
 
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 """The service-linked role that EC2 needs for spot launches through its API. It belongs to the account.
@@ -29,61 +31,66 @@ _KEYS = {Autoscaler.CLUSTER_AUTOSCALER: "clusterAutoscaler", Autoscaler.KARPENTE
 
 
 def plan_autoscaling(
-    spec: AutoscalingSpec, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: Report
+    settings: Autoscaling, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: Report
 ) -> AutoscalingPlan:
     """Derive the autoscalers' plans, reporting every problem.
 
     ``groups`` must be all node groups of the stack: the checks need every one. The caller reports a stack without any.
     """
-    order = spec.order or preferring(spec.prefer)
-    installed = {spec.use, spec.migrate_from} - {Autoscaler.NONE, None}
-    _check_conflicts(spec, report)
+    use, order = Autoscaler(settings.use), _order(settings)
+    installed = {settings.use, settings.migrate_from}
+    _check_conflicts(settings, report)
     karpenter = autoscaler = None
     if Autoscaler.KARPENTER in installed:
-        leaving = spec.use is not Autoscaler.KARPENTER
-        karpenter = plan_karpenter(spec.karpenter, groups, order, context, report, cordoned=leaving)
+        leaving = use is not Autoscaler.KARPENTER
+        karpenter = plan_karpenter(settings.karpenter, groups, order, context, report, cordoned=leaving)
     if Autoscaler.CLUSTER_AUTOSCALER in installed:
         autoscaler = plan_cluster_autoscaler(
-            spec.cluster_autoscaler,
+            settings.cluster_autoscaler,
             groups,
             order,
             context,
             report,
             kept=karpenter.controller_group if karpenter else None,
-            cordoned=spec.use is not Autoscaler.CLUSTER_AUTOSCALER,
+            cordoned=use is not Autoscaler.CLUSTER_AUTOSCALER,
         )
     if autoscaler and karpenter:
         migration.check_capacity(groups, autoscaler, karpenter, report)
     elif autoscaler:
         _check_room(groups, report)
     pools = karpenter.pools if karpenter else ()
-    _check_order(spec, order, groups, pools, report)
-    derived = tuple(_explained(spec, order, autoscaler, karpenter, groups))
-    return AutoscalingPlan(spec.use, order, autoscaler, karpenter, derived)
+    _check_order(settings, order, groups, pools, report)
+    derived = tuple(_explained(settings, order, autoscaler, karpenter, groups))
+    return AutoscalingPlan(use, order, autoscaler, karpenter, derived)
 
 
-def _check_conflicts(spec: AutoscalingSpec, report: Report) -> None:
+def _order(settings: Autoscaling) -> tuple[Capacity, ...]:
+    if settings.order:
+        return tuple(map(parse_capacity, settings.order))
+    return preferring(Architecture(settings.prefer))
+
+
+def _check_conflicts(settings: Autoscaling, report: Report) -> None:
     """Refuse settings that exclude one another, and warn about settings without effect."""
-    order = spec.order or ()
-    if {"prefer", "order"} <= spec.written:
+    order = settings.order or ()
+    if {"prefer", "order"} <= settings.written:
         report(
             "prefer-and-order",
             (*ROOT, "prefer"),
-            f"prefer: {spec.prefer} and order: [{', '.join(map(str, order))}] are both given; order makes "
-            "prefer redundant.",
-            value=str(spec.prefer),
+            f"prefer: {settings.prefer} and order: [{', '.join(order)}] are both given; order makes prefer redundant.",
+            value=settings.prefer,
         )
     for index, capacity in enumerate(order):
         if capacity in order[:index]:
             path = (*ROOT, "order", index)
             report("order-twice", path, f"{capacity} is named twice.", value=str(capacity))
-    migration.check_direction(spec, report)
+    migration.check_direction(settings, report)
     for each, key in _KEYS.items():
-        if key in spec.written and each not in {spec.use, spec.migrate_from}:
+        if key in settings.written and each not in {settings.use, settings.migrate_from}:
             report(
                 "autoscaler-not-used",
                 (*ROOT, key),
-                f"settings of {each} have no effect while autoscaling.use is {spec.use}.",
+                f"settings of {each} have no effect while autoscaling.use is {settings.use}.",
                 hint=f"Set use: {each}, or remove them.",
             )
 
@@ -101,22 +108,22 @@ def _check_room(groups: Sequence[NodeGroupPlan], report: Report) -> None:
 
 
 def _check_order(
-    spec: AutoscalingSpec,
+    settings: Autoscaling,
     order: Sequence[Capacity],
     groups: Sequence[NodeGroupPlan],
     pools: Sequence[NodePoolPlan],
     report: Report,
 ) -> None:
     """Refuse an order or preference for capacity that the autoscaler in use can't add."""
-    if spec.use is Autoscaler.NONE:
+    if settings.use == "none":
         return
-    if spec.use is Autoscaler.KARPENTER:
+    if settings.use == "karpenter":
         capacities, which = {capacity for pool in pools for capacity in pool.capacities}, "NodePool"
         way = "let a pool buy it by its architectures and capacityTypes"
     else:
         capacities, which = {Capacity(group.architecture, group.capacity_type) for group in groups}, "node group"
         way = "add a group of that architecture and capacityType"
-    if spec.order and "order" in spec.written:
+    if settings.order and "order" in settings.written:
         for index, capacity in enumerate(order):
             if capacity not in capacities:
                 report(
@@ -126,13 +133,13 @@ def _check_order(
                     hint=f"Remove it, or {way}; there are {_listed(capacities)}.",
                     value=str(capacity),
                 )
-    elif "prefer" in spec.written and spec.prefer not in {capacity.architecture for capacity in capacities}:
+    elif "prefer" in settings.written and settings.prefer not in {capacity.architecture for capacity in capacities}:
         report(
             "prefer-names-no-group",
             (*ROOT, "prefer"),
-            f"no {which} is {spec.prefer}.",
+            f"no {which} is {settings.prefer}.",
             hint=f"Add one, or leave prefer out; there are {_listed(capacities)}.",
-            value=str(spec.prefer),
+            value=settings.prefer,
         )
 
 
@@ -141,21 +148,21 @@ def _listed(capacities: Iterable[Capacity]) -> str:
 
 
 def _explained(
-    spec: AutoscalingSpec,
+    settings: Autoscaling,
     order: Sequence[Capacity],
     autoscaler: ClusterAutoscalerPlan | None,
     karpenter: KarpenterPlan | None,
     groups: Sequence[NodeGroupPlan],
 ) -> Iterator[Derived]:
     """Yield each priority and weight with its rule, for ``stack explain``."""
-    if spec.use is Autoscaler.NONE:
+    if settings.use == "none":
         return
-    rule = "set in autoscaling.order" if spec.order else f"{spec.prefer} first; spot before on-demand"
+    rule = "set in autoscaling.order" if settings.order else f"{settings.prefer} first; spot before on-demand"
     yield Derived("order", " > ".join(map(str, order)), rule)
     capacities = {group.name: Capacity(group.architecture, group.capacity_type) for group in groups}
     if autoscaler:
         yield Derived("image of the autoscaler", autoscaler.image_tag, "same minor version as the cluster")
-        written = dict(spec.cluster_autoscaler.priorities)
+        written = settings.cluster_autoscaler.priorities
         for row in autoscaler.priorities:
             if row.group in autoscaler.cordoned:
                 rule = "autoscaler being replaced: lowest priority"
@@ -165,10 +172,10 @@ def _explained(
                 rule = _place(capacities[row.group], order)
             yield Derived(f"priority of {row.group}", str(row.priority), rule)
     if karpenter:
-        yield from _explained_pools(spec, order, karpenter)
+        yield from _explained_pools(settings, order, karpenter)
 
 
-def _explained_pools(spec: AutoscalingSpec, order: Sequence[Capacity], karpenter: KarpenterPlan) -> Iterator[Derived]:
+def _explained_pools(settings: Autoscaling, order: Sequence[Capacity], karpenter: KarpenterPlan) -> Iterator[Derived]:
     yield Derived("controller", karpenter.controller_group, "a node group, which Karpenter does not manage")
     yield Derived("image of the nodes", karpenter.node_class.ami_alias, "one alias has images for both architectures")
     spot = any(capacity.capacity_type is CapacityType.SPOT for pool in karpenter.pools for capacity in pool.capacities)
@@ -176,9 +183,11 @@ def _explained_pools(spec: AutoscalingSpec, order: Sequence[Capacity], karpenter
         yield Derived(
             "spot needs", SPOT_ROLE, "service-linked role of the AWS account; create it once, Karpenter can't"
         )
-    weighted = {".".join(map(str, pool.path)) for pool in spec.karpenter.pools if pool.weight is not None}
+    weighted = {
+        ".".join(map(str, pool.path)) for pool in pool_specs(settings.karpenter) if pool.settings.weight is not None
+    }
     for pool in karpenter.pools:
-        if spec.use is not Autoscaler.KARPENTER:
+        if settings.use != "karpenter":
             rule = "autoscaler being replaced: lowest weights, no new nodes"
         elif pool.key in weighted:
             rule = "set in the stack"

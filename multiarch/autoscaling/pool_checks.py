@@ -38,7 +38,14 @@ def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: AutoscalingCo
     _check_selection(spec, report)
     _check_zones(spec, context, report)
     check_labels(spec.labels, spec.path, report, reserved=_karpenters_own)
-    list(check_taints(spec.taints, spec.path, report, arm64_taint=context.arm64_taint if spec.arm64_taint else None))
+    list(
+        check_taints(
+            spec.settings.taints,
+            spec.path,
+            report,
+            arm64_taint=context.arm64_taint if spec.settings.arm64_taint else None,
+        )
+    )
     _check_weight(spec, report)
     _check_syntax(spec, report)
     _check_quiet_hours(spec, report)
@@ -48,23 +55,24 @@ def check_weights(specs: Sequence[PoolSpec], report: Report) -> None:
     """Refuse the same weight twice: Karpenter would use reverse alphabetical order."""
     first: dict[int, PoolSpec] = {}
     for spec in specs:
-        if spec.weight is None:
+        weight = spec.settings.weight
+        if weight is None:
             continue
-        if spec.weight in first:
+        if weight in first:
             report(
                 "weight-tie",
                 (*spec.path, "weight"),
-                f"weight {spec.weight} is also that of {first[spec.weight].name}; Karpenter would try them in reverse "
+                f"weight {weight} is also that of {first[weight].name}; Karpenter would try them in reverse "
                 "alphabetical order.",
-                value=spec.weight,
+                value=weight,
             )
-        first.setdefault(spec.weight, spec)
+        first.setdefault(weight, spec)
 
 
 def parse_taints(spec: PoolSpec) -> list[Taint]:
     """Return the taints that can be read; the others are reported by :func:`check_pool`."""
     taints = []
-    for text in spec.taints:
+    for text in spec.settings.taints:
         try:
             taints.append(parse_taint(text))
         except TaintSyntaxError:
@@ -97,7 +105,7 @@ def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: Report) -> N
             f"{spec.name} allows {', '.join(map(str, wanted))}, none of which is in autoscaling.order.",
             value=[str(capacity) for capacity in wanted],
         )
-    if spec.multi_architecture and len(set(spec.architectures)) == 1:
+    if spec.settings.multi_architecture and len(set(spec.architectures)) == 1:
         report(
             "multi-architecture-of-one",
             (*spec.path, "architectures"),
@@ -111,9 +119,10 @@ def _check_selection(spec: PoolSpec, report: Report) -> None:
         "instanceTypes": ("categories", "families", "minGeneration", "sizes"),
         "families": ("categories", "minGeneration"),
     }
+    selected = {key for key, value in spec.settings.model_dump(by_alias=True, exclude_unset=True).items() if value}
     for key, others in replaced.items():
-        idle = [other for other in others if other in spec.selected_by]
-        if key in spec.selected_by and idle:
+        idle = [other for other in others if other in selected]
+        if key in selected and idle:
             report(
                 "selection-twice",
                 (*spec.path, key),
@@ -121,16 +130,16 @@ def _check_selection(spec: PoolSpec, report: Report) -> None:
                 hint=f"Keep {key} or the others.",
                 value=key,
             )
-    for index, name in enumerate(spec.instance_types):
+    for index, name in enumerate(spec.settings.instance_types):
         try:
             instance_type(name)
         except UnknownFactError as error:
             path = (*spec.path, "instanceTypes", index)
             report("unknown-instance-type", path, error.message, hint=error.hint, value=name)
     for key, label, names in (
-        ("families", selection.FAMILY, spec.families),
-        ("categories", selection.CATEGORY, spec.categories),
-        ("sizes", selection.SIZE, spec.sizes),
+        ("families", selection.FAMILY, spec.settings.families),
+        ("categories", selection.CATEGORY, spec.settings.categories),
+        ("sizes", selection.SIZE, spec.settings.sizes),
     ):
         known = {value for each in instance_types().values() for value in selection.values(each, label)}
         for index, name in enumerate(names):
@@ -149,7 +158,7 @@ def _check_selection(spec: PoolSpec, report: Report) -> None:
 
 
 def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: Report) -> None:
-    for index, zone in enumerate(spec.zones):
+    for index, zone in enumerate(spec.settings.zones):
         if not context.zones and context.region and not zone.startswith(context.region):
             report(
                 "zone",
@@ -174,21 +183,21 @@ def _karpenters_own(key: str) -> str | None:
 
 
 def _check_weight(spec: PoolSpec, report: Report) -> None:
-    if spec.replicas is not None:
-        also = " and a weight" if spec.weight is not None else ""
+    if spec.settings.replicas is not None:
+        also = " and a weight" if spec.settings.weight is not None else ""
         report(
             "static-replicas",
             (*spec.path, "replicas"),
             f"{spec.name} has replicas{also}: Karpenter allows no weight on a NodePool of fixed size, so it has no "
             "place in the order.",
-            value=spec.replicas,
+            value=spec.settings.replicas,
         )
-    elif spec.weight is not None and (len(spec.architectures) > 1 or len(spec.capacity_types) > 1):
+    elif spec.settings.weight is not None and (len(spec.architectures) > 1 or len(spec.capacity_types) > 1):
         report(
             "weight-of-several",
             (*spec.path, "weight"),
-            f"{spec.name} becomes several pools, which can't all have weight {spec.weight}.",
-            value=spec.weight,
+            f"{spec.name} becomes several pools, which can't all have weight {spec.settings.weight}.",
+            value=spec.settings.weight,
         )
 
 
@@ -199,20 +208,22 @@ def _check_syntax(spec: PoolSpec, report: Report) -> None:
         if value is not None and (fault := fault_of(value)):
             report(rule, (*spec.path, *key), f"{fault}.", hint=hint, value=value)
 
-    schedule, quiet = spec.quiet_hours or (None, None)
-    grace, life = spec.termination_grace_period, spec.expire_after
+    settings = spec.settings
+    hours = settings.quiet_hours
+    schedule, quiet = (hours.schedule, hours.duration) if hours else (None, None)
+    grace, life = settings.termination_grace_period, settings.expire_after
     hint = "Write cron in UTC: 0 8 * * mon-fri."
     check_notation("schedule", ("quietHours", "schedule"), schedule, syntax.schedule_fault, hint)
     hint = "Write 10h or 8h30m."
     check_notation("duration", ("quietHours", "duration"), quiet, syntax.quiet_duration_fault, hint)
-    check_notation("budget", ("budget",), spec.budget, syntax.budget_fault, "Write 2 or 10%.")
-    check_notation("quantity", ("memoryLimit",), spec.memory_limit, syntax.memory_fault, "Write it as in 512Gi.")
+    check_notation("budget", ("budget",), settings.budget, syntax.budget_fault, "Write 2 or 10%.")
+    check_notation("quantity", ("memoryLimit",), settings.memory_limit, syntax.memory_fault, "Write it as in 512Gi.")
     hint = "Write 30s, 5m or Never."
-    check_notation("duration", ("consolidateAfter",), spec.consolidate_after, syntax.period_fault, hint)
+    check_notation("duration", ("consolidateAfter",), settings.consolidate_after, syntax.period_fault, hint)
     check_notation("duration", ("expireAfter",), life, syntax.lifetime_fault, "Write 720h or Never.")
     hint = "Write 48h, or leave it out for ever."
     check_notation("duration", ("terminationGracePeriod",), grace, syntax.grace_fault, hint)
-    if spec.cpu_limit is None and spec.memory_limit is None:
+    if settings.cpu_limit is None and settings.memory_limit is None:
         report(
             "pool-without-limit",
             spec.path,
@@ -222,9 +233,10 @@ def _check_syntax(spec: PoolSpec, report: Report) -> None:
 
 def _check_quiet_hours(spec: PoolSpec, report: Report) -> None:
     """Refuse quiet hours that never end: no node would be consolidated, or replaced after a change."""
-    schedule, duration = spec.quiet_hours or ("", "")
-    if spec.quiet_hours is None or syntax.schedule_fault(schedule) or syntax.quiet_duration_fault(duration):
+    hours = spec.settings.quiet_hours
+    if hours is None or syntax.schedule_fault(hours.schedule) or syntax.quiet_duration_fault(hours.duration):
         return
+    schedule, duration = hours.schedule, hours.duration
     pause = quiet_hours.longest_pause(schedule)
     if pause is None:
         report(

@@ -73,7 +73,7 @@ def _drafts(spec: PoolSpec, index: int, order: Sequence[Capacity]) -> Iterable[P
         ),
         key=lambda capacity: rank(capacity, order),
     )
-    if not spec.multi_architecture:
+    if not spec.settings.multi_architecture:
         yield from (PoolDraft(spec, index, f"{spec.name}-{capacity}", (capacity,)) for capacity in capacities)
         return
     for capacity_type in dict.fromkeys(capacity.capacity_type for capacity in capacities):
@@ -84,9 +84,10 @@ def _drafts(spec: PoolSpec, index: int, order: Sequence[Capacity]) -> Iterable[P
 def _plan(
     draft: PoolDraft, weight: int, context: AutoscalingContext, family: AmiFamily, *, cordoned: bool
 ) -> NodePoolPlan:
-    spec = draft.spec
+    spec, settings = draft.spec, draft.spec.settings
     requirements = _requirements(draft)
-    quiet = [Budget("0", *spec.quiet_hours)] if spec.quiet_hours else []
+    hours = settings.quiet_hours
+    quiet = [Budget("0", hours.schedule, hours.duration)] if hours else []
     return NodePoolPlan(
         key=".".join(str(part) for part in spec.path),
         name=draft.name,
@@ -97,40 +98,42 @@ def _plan(
         labels=spec.labels,
         taints=_taints(draft, context),
         node_class=NODE_CLASS,
-        cpu_limit=0 if cordoned else spec.cpu_limit,
-        memory_limit=None if cordoned else spec.memory_limit,
-        budgets=(Budget(spec.budget, None, None), *quiet),
-        consolidation_policy=spec.consolidation,
-        consolidate_after=spec.consolidate_after,
-        expire_after=spec.expire_after,
-        termination_grace_period=spec.termination_grace_period,
+        cpu_limit=0 if cordoned else settings.cpu_limit,
+        memory_limit=None if cordoned else settings.memory_limit,
+        budgets=(Budget(settings.budget, None, None), *quiet),
+        consolidation_policy=settings.consolidation,
+        consolidate_after=settings.consolidate_after,
+        expire_after=settings.expire_after,
+        termination_grace_period=settings.termination_grace_period,
     )
 
 
 def _requirements(draft: PoolDraft) -> tuple[Requirement, ...]:
     """What Karpenter may choose from. Bare metal only where a size or a type names it."""
-    spec = draft.spec
+    settings = draft.spec.settings
     wanted = [
         _one_of(labels.OPERATING_SYSTEM, ["linux"]),
         _one_of(labels.ARCHITECTURE, [str(each) for each in draft.architectures]),
     ]
-    if spec.instance_types:
-        wanted.append(_one_of(labels.INSTANCE_TYPE, spec.instance_types))
+    if settings.instance_types:
+        wanted.append(_one_of(labels.INSTANCE_TYPE, settings.instance_types))
     else:
-        if spec.families:
-            wanted.append(_one_of(selection.FAMILY, spec.families))
+        if settings.families:
+            wanted.append(_one_of(selection.FAMILY, settings.families))
         else:
-            wanted.append(_one_of(selection.CATEGORY, spec.categories))
-            wanted.append(Requirement(selection.GENERATION, "Gt", (str(spec.min_generation - 1),)))
+            wanted.append(_one_of(selection.CATEGORY, settings.categories))
+            wanted.append(Requirement(selection.GENERATION, "Gt", (str(settings.min_generation - 1),)))
         wanted.append(
-            _one_of(selection.SIZE, spec.sizes) if spec.sizes else _one_of(selection.HYPERVISOR, selection.VIRTUAL)
+            _one_of(selection.SIZE, settings.sizes)
+            if settings.sizes
+            else _one_of(selection.HYPERVISOR, selection.VIRTUAL)
         )
     # Last, so that spot and on-demand have the same reason where no type is left.
     wanted.append(
         _one_of(labels.KARPENTER_CAPACITY_TYPE, [str(capacity.capacity_type) for capacity in draft.capacities])
     )
-    if spec.zones:
-        wanted.append(_one_of(labels.ZONE, spec.zones))
+    if settings.zones:
+        wanted.append(_one_of(labels.ZONE, settings.zones))
     return tuple(wanted)
 
 
@@ -141,7 +144,9 @@ def _one_of(key: str, values: Iterable[str]) -> Requirement:
 def _taints(draft: PoolDraft, context: AutoscalingContext) -> tuple[Taint, ...]:
     """The pool's taints, and the stack's arm64 taint; a pool of both architectures has it on all nodes."""
     spec = draft.spec
-    carries = spec.arm64_taint and (Architecture.ARM64 in draft.architectures or spec.multi_architecture)
+    carries = spec.settings.arm64_taint and (
+        Architecture.ARM64 in draft.architectures or spec.settings.multi_architecture
+    )
     own = checks.parse_taints(spec)
     return tuple(sorted({*own, *([context.arm64_taint] if carries and context.arm64_taint else [])}))
 
@@ -175,7 +180,7 @@ def _check_instance_types(
                 f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe(why)} excludes all "
                 "remaining types.",
                 hint=_way_out(why, key, spec, lacking),
-                value=spec.min_generation if key == "minGeneration" else list(_chosen(spec)[key]),
+                value=spec.settings.min_generation if key == "minGeneration" else list(_chosen(spec)[key]),
             )
         used = {each.name for plan in own for each in plan.instance_types}
         _check_unused(spec, used, family, report)
@@ -185,7 +190,7 @@ def _check_instance_types(
 def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Report) -> None:
     """Warn about named types that can't be bought, with the reason."""
     table = instance_types()
-    for index, name in enumerate(spec.instance_types):
+    for index, name in enumerate(spec.settings.instance_types):
         if name in used or name not in table:
             continue
         found = table[name]
@@ -203,12 +208,12 @@ def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Rep
 
 def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: Report) -> None:
     """Report limits below the smallest type: Karpenter skips such a pool without an event."""
-    written = spec.memory_limit
+    written = spec.settings.memory_limit
     readable = written is not None and memory_fault(written) is None
     cpus = {plan.name: min(each.vcpus for each in plan.instance_types) for plan in own if plan.instance_types}
     memory = {plan.name: min(map(usable_memory, plan.instance_types)) for plan in own if plan.instance_types}
     for key, value, limit, least, what in (
-        ("cpuLimit", spec.cpu_limit, spec.cpu_limit, cpus, "vCPUs"),
+        ("cpuLimit", spec.settings.cpu_limit, spec.settings.cpu_limit, cpus, "vCPUs"),
         ("memoryLimit", written, parse_quantity(written) if readable else None, memory, "bytes of memory"),
     ):
         names = [] if limit is None else [name for name, amount in least.items() if amount > limit]
@@ -244,8 +249,8 @@ def _culprit(spec: PoolSpec) -> str:
 
 def _chosen(spec: PoolSpec) -> Mapping[str, Sequence[str]]:
     return {
-        "instanceTypes": spec.instance_types,
-        "families": spec.families,
-        "sizes": spec.sizes,
-        "categories": spec.categories,
+        "instanceTypes": spec.settings.instance_types,
+        "families": spec.settings.families,
+        "sizes": spec.settings.sizes,
+        "categories": spec.settings.categories,
     }

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from multiarch.autoscaling.model import Autoscaler, Capacity, ScaleDown
 from multiarch.errors import KeyPath
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType, Tags
+from multiarch.schema.autoscaling import Karpenter, NodePool
 
 ROOT: KeyPath = ("autoscaling",)
+DEFAULT_POOL = "general"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,70 +37,33 @@ class AutoscalingContext:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterAutoscalerSpec:
-    """``priorities`` of single groups, by name."""
-
-    priorities: tuple[tuple[str, int], ...]
-    scale_down: ScaleDown
-    service_monitor: bool
-
-
-@dataclass(frozen=True, slots=True)
 class PoolSpec:
-    """One pool under ``nodePools``. ``path`` is its place in the stack; an empty selection means any.
+    """One pool under ``nodePools``, by its name."""
 
-    ``selected_by`` are the selection keys that the team set, for checks on contradictions.
-    ``quiet_hours`` is schedule and duration.
-    """
-
-    path: KeyPath
     name: str
-    architectures: tuple[Architecture, ...]
-    capacity_types: tuple[CapacityType, ...]
-    multi_architecture: bool
-    selected_by: frozenset[str]
-    categories: tuple[str, ...]
-    families: tuple[str, ...]
-    instance_types: tuple[str, ...]
-    min_generation: int
-    sizes: tuple[str, ...]
-    zones: tuple[str, ...]
-    labels: Labels
-    taints: tuple[str, ...]
-    arm64_taint: bool
-    weight: int | None
-    replicas: int | None
-    cpu_limit: int | None
-    memory_limit: str | None
-    budget: str
-    quiet_hours: tuple[str, str] | None
-    consolidation: str
-    consolidate_after: str
-    expire_after: str
-    termination_grace_period: str | None
+    settings: NodePool
+
+    @property
+    def path(self) -> KeyPath:
+        """Its place in the stack."""
+        return (*ROOT, "karpenter", "nodePools", self.name)
+
+    @property
+    def architectures(self) -> tuple[Architecture, ...]:
+        """The architectures that it allows, each once."""
+        return tuple(dict.fromkeys(map(Architecture, self.settings.architectures)))
+
+    @property
+    def capacity_types(self) -> tuple[CapacityType, ...]:
+        """The capacity types that it allows, each once."""
+        return tuple(dict.fromkeys(map(CapacityType, self.settings.capacity_types)))
+
+    @property
+    def labels(self) -> Labels:
+        """The node labels, sorted."""
+        return tuple(sorted(self.settings.labels.items()))
 
 
-@dataclass(frozen=True, slots=True)
-class KarpenterSpec:
-    """``version`` None means the pinned chart, ``controller_group`` None the only group that can run the controller."""
-
-    version: str | None
-    controller_group: str | None
-    ami_alias: str | None
-    disk_size: int
-    imds_hop_limit: int
-    service_monitor: bool
-    pools: tuple[PoolSpec, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AutoscalingSpec:
-    """``order`` as set, or None; ``written`` are the keys that the team set under ``autoscaling``."""
-
-    use: Autoscaler
-    migrate_from: Autoscaler | None
-    prefer: Architecture
-    order: tuple[Capacity, ...] | None
-    written: frozenset[str]
-    cluster_autoscaler: ClusterAutoscalerSpec
-    karpenter: KarpenterSpec
+def pool_specs(karpenter: Karpenter) -> tuple[PoolSpec, ...]:
+    """Return the pools by name; without any there is one, with all defaults."""
+    return tuple(PoolSpec(*pool) for pool in sorted((karpenter.node_pools or {DEFAULT_POOL: NodePool()}).items()))

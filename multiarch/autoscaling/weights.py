@@ -38,7 +38,7 @@ class PoolDraft:
     def written_weight(self) -> int | None:
         """The weight in the stack file; None where it would be the weight of several NodePools."""
         single = len(self.spec.architectures) == 1 and len(self.spec.capacity_types) == 1
-        return self.spec.weight if single else None
+        return self.spec.settings.weight if single else None
 
 
 def weigh(drafts: Sequence[PoolDraft], order: Sequence[Capacity]) -> Mapping[str, int]:

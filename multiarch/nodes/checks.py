@@ -65,27 +65,28 @@ def check_instance_types(spec: NodeGroupSpec, report: Report) -> tuple[InstanceT
 
 def check_sizes(spec: NodeGroupSpec, report: Report) -> Sizes:
     """Min <= desired <= max."""
-    desired = spec.minimum if spec.desired is None else spec.desired
-    if spec.minimum > spec.maximum:
+    least, most = spec.settings.min_size, spec.settings.max_size
+    desired = least if spec.settings.desired_size is None else spec.settings.desired_size
+    if least > most:
         report(
             "sizes",
             (*spec.path, "minSize"),
-            f"minSize {spec.minimum} is above maxSize {spec.maximum}.",
-            value=spec.minimum,
+            f"minSize {least} is above maxSize {most}.",
+            value=least,
         )
-    elif desired < spec.minimum:
+    elif desired < least:
         report(
             "sizes",
             (*spec.path, "desiredSize"),
-            f"desiredSize {desired} is below minSize {spec.minimum}.",
+            f"desiredSize {desired} is below minSize {least}.",
             hint="Leave desiredSize out, or lower minSize.",
             value=desired,
         )
-    elif desired > spec.maximum:
+    elif desired > most:
         report(
             "sizes",
             (*spec.path, "desiredSize"),
-            f"desiredSize {desired} is above maxSize {spec.maximum}.",
+            f"desiredSize {desired} is above maxSize {most}.",
             hint="Lower desiredSize or raise maxSize.",
             value=desired,
         )
@@ -96,7 +97,7 @@ def check_sizes(spec: NodeGroupSpec, report: Report) -> Sizes:
             f"spot capacity of one type, {spec.instance_types[0]}, is often not available.",
             value=list(spec.instance_types),
         )
-    return Sizes(spec.minimum, desired, spec.maximum)
+    return Sizes(least, desired, most)
 
 
 def check_taints(
@@ -105,7 +106,7 @@ def check_taints(
     """Check and return the group's own taints and the stack's arm64 taint."""
     arm64_taint = context.arm64_taint if carries_arm64 else None
     placed: list[tuple[KeyPath, Taint]] = [(spec.path, arm64_taint)] if arm64_taint else []
-    placed += labels_taints.check_taints(spec.taints, spec.path, report, arm64_taint=arm64_taint)
+    placed += labels_taints.check_taints(spec.settings.taints, spec.path, report, arm64_taint=arm64_taint)
     for path, taint in placed:
         _check_managed_taint(spec, taint, path, report)
     if spec.kind is NodeGroupKind.MANAGED and len(placed) > MAX_TAINTS_PER_NODE_GROUP:
@@ -129,10 +130,10 @@ def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: KeyPath, repor
 
 def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: Report) -> None:
     """Check that only the bootstrap starts the kubelet."""
-    path = (*spec.path, "bootstrap")
+    path, bootstrap = (*spec.path, "bootstrap"), spec.settings.bootstrap
     derived = "eks" if case is BootstrapCase.EKS else "user-data"
-    if spec.mode is not None and spec.mode != derived:
-        if spec.mode == "user-data":
+    if bootstrap.mode is not None and bootstrap.mode != derived:
+        if bootstrap.mode == "user-data":
             hint = (
                 "EKS starts it; user data that did so too would break the node. Give ami.id, or use kind: self-managed."
             )
@@ -141,10 +142,16 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
         reason = (
             "a managed group without ami.id is bootstrapped by EKS"
             if derived == "eks"
-            else f"a {spec.kind} group {'with ami.id ' if spec.ami_id else ''}bootstraps through its user data"
+            else f"a {spec.kind} group {'with ami.id ' if spec.ami.id else ''}bootstraps through its user data"
         )
-        report("bootstrap-mode", (*path, "mode"), f"mode is {spec.mode}, but {reason}.", hint=hint, value=spec.mode)
-    if spec.pre_bootstrap:
+        report(
+            "bootstrap-mode",
+            (*path, "mode"),
+            f"mode is {bootstrap.mode}, but {reason}.",
+            hint=hint,
+            value=bootstrap.mode,
+        )
+    if bootstrap.pre_bootstrap:
         from multiarch.nodes.user_data.kubelet_start import starts_kubelet  # noqa: PLC0415  (few groups have a script)
 
         if not family_facts(family).has_shell:
@@ -154,7 +161,7 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
                 f"{family} runs no scripts from user data.",
                 value="",
             )
-        elif line := starts_kubelet(spec.pre_bootstrap):
+        elif line := starts_kubelet(bootstrap.pre_bootstrap):
             whose = "EKS starts" if case is BootstrapCase.EKS else "the user data starts"
             report(
                 "starts-kubelet",
@@ -166,18 +173,18 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
 
 
 def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: Report) -> None:
-    path = (*spec.path, "bootstrap", "kubeletExtraArgs")
-    if spec.kubelet_extra_args and not family_facts(family).has_shell:
+    path, flags = (*spec.path, "bootstrap", "kubeletExtraArgs"), spec.settings.bootstrap.kubelet_extra_args
+    if flags and not family_facts(family).has_shell:
         report(
             "kubelet-flags-family",
             path,
             f"{family} takes settings, not kubelet flags.",
-            value=list(spec.kubelet_extra_args),
+            value=list(flags),
         )
     if case is BootstrapCase.EKS and family is AmiFamily.AL2:
         for key, written in (
-            ("bootstrap.kubeletExtraArgs", bool(spec.kubelet_extra_args)),
-            ("maxPods", spec.max_pods is not None),
+            ("bootstrap.kubeletExtraArgs", bool(flags)),
+            ("maxPods", spec.settings.max_pods is not None),
         ):
             if written:
                 report(
@@ -185,7 +192,7 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
                     (*spec.path, *key.split(".")),
                     "on AL2 EKS calls bootstrap.sh itself, and user data can't add kubelet flags.",
                 )
-    for index, flag in enumerate(spec.kubelet_extra_args):
+    for index, flag in enumerate(flags):
         name = flag.partition("=")[0]
         if name in PLANNED_FLAGS:
             report(
@@ -206,20 +213,21 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
 
 def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: Report) -> tuple[str, ...]:
     """Zones must be among the network's, and the network's must have names."""
-    if spec.zones is None:
+    chosen = spec.settings.zones
+    if chosen is None:
         return ()
     path = (*spec.path, "zones")
-    if not spec.zones:
+    if not chosen:
         report("zones-empty", path, "no zone is named.", value=[])
     elif not context.zones:
         report(
             "zones-unknown",
             path,
             "the network's zones have no names here.",
-            value=list(spec.zones),
+            value=list(chosen),
         )
     else:
-        for index, zone in enumerate(spec.zones):
+        for index, zone in enumerate(chosen):
             if zone not in context.zones:
                 report(
                     "zone-not-in-network",
@@ -228,4 +236,4 @@ def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: Report) ->
                     hint=f"They are {', '.join(context.zones)}.",
                     value=zone,
                 )
-    return tuple(sorted(set(spec.zones)))
+    return tuple(sorted(set(chosen)))

@@ -24,7 +24,7 @@ def bootstrap_case(spec: NodeGroupSpec) -> BootstrapCase:
     """Who starts the kubelet: it follows from the kind of group and whether it has a custom AMI."""
     if spec.kind is NodeGroupKind.SELF_MANAGED:
         return BootstrapCase.SELF_MANAGED
-    return BootstrapCase.CUSTOM_AMI if spec.ami_id else BootstrapCase.EKS
+    return BootstrapCase.CUSTOM_AMI if spec.ami.id else BootstrapCase.EKS
 
 
 def plan_ami_type(
@@ -175,30 +175,30 @@ def check_amazon_linux_2(spec: NodeGroupSpec, context: ClusterContext, family: A
 def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: Report) -> AmiSource:
     """Where the image comes from, and whether it is pinned."""
     path = spec.ami_path
-    if spec.ami_id is not None and spec.ami_release is not None:
+    if spec.ami.id is not None and spec.ami.release is not None:
         report(
             "ami-twice",
             path,
             "ami.id and ami.release are both given.",
-            value=spec.ami_id,
+            value=spec.ami.id,
         )
-    if spec.ami_id is not None and not _AMI_ID.fullmatch(spec.ami_id):
+    if spec.ami.id is not None and not _AMI_ID.fullmatch(spec.ami.id):
         report(
             "ami-id",
             (*path, "id"),
-            f"{spec.ami_id!r} is not an AMI ID.",
-            value=spec.ami_id,
+            f"{spec.ami.id!r} is not an AMI ID.",
+            value=spec.ami.id,
         )
-    if spec.ami_id is not None and spec.ami_type is not None and spec.kind is NodeGroupKind.MANAGED:
+    if spec.ami.id is not None and spec.ami_type is not None and spec.kind is NodeGroupKind.MANAGED:
         report(
             "ami-type-with-id",
             (*spec.path, "amiType"),
             "with ami.id EKS accepts no amiType.",
             value=spec.ami_type,
         )
-    if spec.ami_release is not None:
+    if spec.ami.release is not None:
         _check_release(spec, context, chosen, report)
-    if spec.ami_id is None and spec.ami_release is None:
+    if spec.ami.id is None and spec.ami.release is None:
         # Source: EKS API, UpdateNodegroupVersion: without a release the latest one is taken.
         then = (
             "it is looked up at every run, and each release of AWS replaces the nodes"
@@ -210,12 +210,12 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
             spec.path,
             f"the {chosen.name} image is not pinned: {then}.",
         )
-    return AmiSource(spec.ami_id, spec.ami_release, chosen.ssm_parameter(context.version, "image_id"))
+    return AmiSource(spec.ami.id, spec.ami.release, chosen.ssm_parameter(context.version, "image_id"))
 
 
 def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: Report) -> None:
     path = (*spec.ami_path, "release")
-    release = spec.ami_release or ""
+    release = spec.ami.release or ""
     if spec.kind is NodeGroupKind.SELF_MANAGED:
         report(
             "release-self-managed",

@@ -24,6 +24,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
 
     After a reported error the returned plan is only for further checks: the stack is refused.
     """
+    settings, bootstrap = spec.settings, spec.settings.bootstrap
     types = checks.check_instance_types(spec, report)
     sizes = checks.check_sizes(spec, report)
     check_labels(spec.labels, spec.path, report, managed=spec.kind is NodeGroupKind.MANAGED)
@@ -34,15 +35,15 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
         return None
     architecture = types[0].architecture
     # Both halves of a multi-architecture group have the taint: pods that tolerate it can use either.
-    carries = spec.arm64_taint and (architecture is Architecture.ARM64 or spec.half is not None)
+    carries = settings.arm64_taint and (architecture is Architecture.ARM64 or spec.half is not None)
     taints = checks.check_taints(spec, context, carries_arm64=carries, report=report)
     ami_type = image.plan_ami_type(spec, context, types, architecture, report)
     if ami_type is None:
         return None
     image.check_amazon_linux_2(spec, context, ami_type.family, report)
     ami = image.plan_ami(spec, context, ami_type, report)
-    bootstrap = TrackingReport(report)
-    checks.check_bootstrap(spec, case, ami_type.family, bootstrap)
+    tracking = TrackingReport(report)
+    checks.check_bootstrap(spec, case, ami_type.family, tracking)
     pods, written = _max_pods(spec, context, types, case, report)
     # On AL2 EKS passes its number, with prefix delegation considered, to bootstrap.sh; user data can't override it.
     written = written and not (case is BootstrapCase.EKS and ami_type.family is AmiFamily.AL2)
@@ -63,16 +64,17 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
         taints=taints,
         max_pods=pods,
         max_pods_written=written,
-        disk_size=spec.disk_size,
-        imds_hop_limit=spec.imds_hop_limit,
+        disk_size=settings.disk_size,
+        imds_hop_limit=settings.imds_hop_limit,
         update=update,
         zones=zones,
-        pre_bootstrap=spec.pre_bootstrap,
-        kubelet_extra_args=spec.kubelet_extra_args,
+        pre_bootstrap=bootstrap.pre_bootstrap or "",
+        kubelet_extra_args=tuple(bootstrap.kubelet_extra_args),
         derived=(),
     )
     # Without these two, the user data that EKS merges is short whatever else the group has.
-    if not bootstrap.has_errors and (case is not BootstrapCase.EKS or spec.pre_bootstrap or spec.kubelet_extra_args):
+    own = bootstrap.pre_bootstrap or bootstrap.kubelet_extra_args
+    if not tracking.has_errors and (case is not BootstrapCase.EKS or own):
         _check_user_data(plan, spec, report)
     return _explained(plan, spec, context)
 
@@ -92,19 +94,19 @@ def _check_user_data(plan: NodeGroupPlan, spec: NodeGroupSpec, report: Report) -
 
 
 def _update(spec: NodeGroupSpec, report: Report) -> Update:
-    path = (*spec.path, "updateStrategy")
-    if spec.max_unavailable is not None and spec.max_unavailable_percentage is not None:
+    path, strategy = (*spec.path, "updateStrategy"), spec.settings.update_strategy
+    if strategy.max_unavailable is not None and strategy.max_unavailable_percentage is not None:
         report(
             "update-limits",
             path,
             "maxUnavailable and maxUnavailablePercentage are both given.",
-            value=spec.max_unavailable,
+            value=strategy.max_unavailable,
         )
-    if spec.force and spec.kind is NodeGroupKind.SELF_MANAGED:
+    if strategy.force and spec.kind is NodeGroupKind.SELF_MANAGED:
         report("update-force", (*path, "force"), "force is for managed groups.", value=True)
-    if spec.max_unavailable_percentage is not None:
-        return Update(None, spec.max_unavailable_percentage, spec.force)
-    return Update(spec.max_unavailable or 1, None, spec.force)
+    if strategy.max_unavailable_percentage is not None:
+        return Update(None, strategy.max_unavailable_percentage, strategy.force)
+    return Update(strategy.max_unavailable or 1, None, strategy.force)
 
 
 def _max_pods(
@@ -115,18 +117,19 @@ def _max_pods(
     count = recommended_max_pods if case is BootstrapCase.EKS else max_pods
     fewest = min(types, key=lambda t: count(t, prefix_delegation=context.prefix_delegation))
     possible = count(fewest, prefix_delegation=context.prefix_delegation)
-    if spec.max_pods is None:
+    wanted = spec.settings.max_pods
+    if wanted is None:
         # Without prefix delegation EKS and every image compute the same number.
         return possible, context.prefix_delegation
-    if spec.max_pods > possible:
+    if wanted > possible:
         report(
             "max-pods",
             (*spec.path, "maxPods"),
             f"the VPC CNI can address {possible} pods on {fewest.name}; more than that would wait for an address.",
             hint=f"Write {possible} or less, or turn on addons.vpcCni.prefixDelegation.",
-            value=spec.max_pods,
+            value=wanted,
         )
-    return spec.max_pods, True
+    return wanted, True
 
 
 def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext) -> NodeGroupPlan:
@@ -134,6 +137,7 @@ def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext
     first = plan.instance_types[0]
     names = ", ".join(t.name for t in plan.instance_types)
     family = f"amiFamily {plan.family}{'' if spec.ami_family else ' (the stack’s)'}"
+    desired = "minSize" if spec.settings.desired_size is None else "set in the stack"
     rows = [
         Derived("architecture", plan.architecture, f"EC2 DescribeInstanceTypes, for {names}"),
         Derived(
@@ -145,7 +149,7 @@ def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext
         Derived("bootstrap", plan.case, _case_rule(plan)),
         Derived("taints", ", ".join(map(str, plan.taints)) or "none", _taint_rule(plan, spec, context)),
         Derived("maxPods", str(plan.max_pods), _pods_rule(spec, context)),
-        Derived("desiredSize", str(plan.sizes.desired), "set in the stack" if spec.desired is not None else "minSize"),
+        Derived("desiredSize", str(plan.sizes.desired), desired),
         Derived(
             "name",
             f"{plan.name_prefix}…",
@@ -187,12 +191,13 @@ def _case_rule(plan: NodeGroupPlan) -> str:
 def _taint_rule(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext) -> str:
     if context.arm64_taint in plan.taints and context.arm64_taint is not None:
         whose = "a half of a multi-architecture group" if spec.half is not None else "an arm64 group"
-        return f"the stack's arm64Taint, because this is {whose}{'; others as set in the stack' if spec.taints else ''}"
-    return "set in the stack" if spec.taints else f"{plan.architecture} groups have no taints by default"
+        others = "; others as set in the stack" if spec.settings.taints else ""
+        return f"the stack's arm64Taint, because this is {whose}{others}"
+    return "set in the stack" if spec.settings.taints else f"{plan.architecture} groups have no taints by default"
 
 
 def _pods_rule(spec: NodeGroupSpec, context: ClusterContext) -> str:
-    if spec.max_pods is not None:
+    if spec.settings.max_pods is not None:
         return "set in the stack"
     formula = (
         "enis * (ipv4 per eni - 1) * 16 + 2, capped at 110 or 250"

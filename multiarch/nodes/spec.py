@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from multiarch.errors import KeyPath
@@ -10,6 +11,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType, NodeGroupKind
+from multiarch.schema.nodes import Ami, MultiArchitectureGroup, NodeGroup, NodeGroupBase
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,36 +33,60 @@ class ClusterContext:
 class NodeGroupSpec:
     """One node group of one architecture, or one half of a multi-architecture group.
 
-    ``path``, ``types_path`` and ``ami_path`` are the places of the group, its instance types and its image in the
-    stack; those of a half differ. ``half`` is the half's architecture, None for an ordinary group. ``desired`` None
-    means min; ``mode`` None means derived.
+    ``half`` is the half's architecture, None for an ordinary group. ``path`` is the place of the group in the stack;
+    ``settings`` are those that both halves share.
     """
 
     path: tuple[str, ...]
-    types_path: KeyPath
-    ami_path: KeyPath
     name: str
     half: Architecture | None
-    kind: NodeGroupKind
-    capacity_type: CapacityType
+    settings: NodeGroupBase
     instance_types: tuple[str, ...]
-    minimum: int
-    desired: int | None
-    maximum: int
-    ami_family: AmiFamily | None
-    ami_type: str | None
-    ami_id: str | None
-    ami_release: str | None
-    disk_size: int
-    labels: Labels
-    taints: tuple[str, ...]
-    arm64_taint: bool
-    mode: str | None
-    pre_bootstrap: str
-    kubelet_extra_args: tuple[str, ...]
-    max_pods: int | None
-    imds_hop_limit: int
-    max_unavailable: int | None
-    max_unavailable_percentage: int | None
-    force: bool
-    zones: tuple[str, ...] | None
+    ami: Ami
+    ami_type: str | None = None
+
+    @property
+    def types_path(self) -> KeyPath:
+        """The place of its instance types."""
+        return (*self.path, "instanceTypes", *([str(self.half)] if self.half else []))
+
+    @property
+    def ami_path(self) -> KeyPath:
+        """The place of its image."""
+        return (*self.path, "ami", *([str(self.half)] if self.half else []))
+
+    @property
+    def kind(self) -> NodeGroupKind:
+        """Who makes its nodes."""
+        return NodeGroupKind(self.settings.kind)
+
+    @property
+    def capacity_type(self) -> CapacityType:
+        """How its nodes are bought."""
+        return CapacityType(self.settings.capacity_type)
+
+    @property
+    def ami_family(self) -> AmiFamily | None:
+        """Its operating system, None for the stack's."""
+        return AmiFamily(self.settings.ami_family) if self.settings.ami_family else None
+
+    @property
+    def labels(self) -> Labels:
+        """The node labels, sorted."""
+        return tuple(sorted(self.settings.labels.items()))
+
+
+def node_group_specs(
+    groups: Mapping[str, NodeGroup], pairs: Mapping[str, MultiArchitectureGroup]
+) -> Iterator[NodeGroupSpec]:
+    """Yield one specification for each node group, by name; a multi-architecture group gives its two halves."""
+    for name, group in sorted(groups.items()):
+        path = ("nodeGroups", name)
+        yield NodeGroupSpec(path, name, None, group, tuple(group.instance_types), group.ami, group.ami_type)
+    for name, pair in sorted(pairs.items()):
+        path = ("multiArchitectureGroups", name)
+        for half, types, ami in (
+            (Architecture.AMD64, pair.instance_types.amd64, pair.ami.amd64),
+            (Architecture.ARM64, pair.instance_types.arm64, pair.ami.arm64),
+        ):
+            yield NodeGroupSpec(path, f"{name}-{half}", half, pair, tuple(types), ami)

@@ -11,8 +11,8 @@ from multiarch.facts.tolerations import Toleration, toleration_for
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
 from multiarch.scheduling.tolerations import first_untolerated
+from multiarch.schema.addons import Addons
 from multiarch.stack.model import AddonPlan
-from multiarch.stack.schema.addons import Addons
 
 
 def plan_addons(spec: Addons, arm64_taint: Taint | None, report: Report) -> tuple[AddonPlan, ...]:

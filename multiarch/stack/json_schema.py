@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from multiarch.schema.stack import StackSpec
 from multiarch.stack.engine_config import NAMESPACE
-from multiarch.stack.schema.stack import StackSpec
 from multiarch.stack.schema_paths import descriptions, models
 
 SCHEMA_FILE = Path("config", "stack.schema.json")

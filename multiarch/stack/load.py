@@ -26,6 +26,7 @@ from pydantic import ValidationError
 from multiarch.errors import KeyPath, MultiarchError, Problem, StackError
 from multiarch.facts.partitions import is_region
 from multiarch.rules import Severity
+from multiarch.schema.stack import StackSpec
 from multiarch.stack import wording, yaml_source
 from multiarch.stack.engine_config import (
     DEFAULTS,
@@ -37,7 +38,6 @@ from multiarch.stack.engine_config import (
     stack_layer,
 )
 from multiarch.stack.origin import Origin, Place
-from multiarch.stack.schema.stack import StackSpec
 from multiarch.stack.schema_paths import is_structured
 
 __all__ = ["Stack", "load_file"]

@@ -14,8 +14,8 @@ from multiarch.errors import KeyPath
 from multiarch.facts.instance_types import IPS_PER_PREFIX
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
+from multiarch.schema.network import Network
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
-from multiarch.stack.schema.network import Network
 
 DEFAULT_CIDR = "10.0.0.0/16"
 DEFAULT_SERVICE_CIDR = "172.20.0.0/16"

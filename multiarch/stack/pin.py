@@ -17,10 +17,10 @@ from multiarch.errors import MultiarchError, OutsideError, UnknownFactError
 from multiarch.facts.addons import AddOn, add_on
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
+from multiarch.schema.nodes import Ami, AmiByArchitecture, MultiArchitectureGroup
 from multiarch.stack.engine_config import NAMESPACE
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
-from multiarch.stack.schema.nodes import Ami, AmiByArchitecture, MultiArchitectureGroup
 from multiarch.stack.yaml_source import parse
 from multiarch.yaml_text.additions import Addition
 from multiarch.yaml_text.edit import set_value

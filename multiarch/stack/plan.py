@@ -8,25 +8,22 @@ from datetime import date
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.plan import plan_autoscaling
 from multiarch.autoscaling.spec import AutoscalingContext
-from multiarch.errors import KeyPath, StackError
+from multiarch.errors import StackError
 from multiarch.facts.ami_families import AmiFamily
-from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
-from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan, Tags
+from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.plan import plan_node_group
 from multiarch.nodes.report import Report
-from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
+from multiarch.nodes.spec import ClusterContext, node_group_specs
 from multiarch.rules import Severity
+from multiarch.schema.cluster import Session
+from multiarch.schema.stack import StackSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
-from multiarch.stack.autoscaling import autoscaling_spec
 from multiarch.stack.checks import access, autoscalers, cluster, names, production, reach
 from multiarch.stack.findings import Findings
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
-from multiarch.stack.schema.cluster import Session
-from multiarch.stack.schema.nodes import Ami, NodeGroupBase
-from multiarch.stack.schema.stack import StackSpec
 
 __all__ = ["make_plan"]
 
@@ -51,7 +48,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
         zones=network.zones if isinstance(network, NewNetwork) else (),
     )
     # An unknown version has no images to check.
-    specs = tuple(_specs(spec))
+    specs = tuple(node_group_specs(spec.node_groups, spec.multi_architecture_groups))
     planned = [plan_node_group(group, context, report) for group in specs] if known else []
     groups = tuple(sorted((p for p in planned if p is not None), key=lambda p: p.name))
     if not specs:
@@ -103,7 +100,7 @@ def _autoscaling(
     report: Report,
 ) -> AutoscalingPlan:
     return plan_autoscaling(
-        autoscaling_spec(stack.spec.autoscaling),
+        stack.spec.autoscaling,
         groups,
         AutoscalingContext(
             cluster=context.name,
@@ -190,82 +187,4 @@ def _session(cluster: str, spec: Session) -> SessionPlan:
         log_group_name=f"/multiarch-eks/{cluster}/sessions" if spec.log_to_cloud_watch else None,
         log_retention_days=spec.log_retention_days,
         run_as_user=spec.run_as_user,
-    )
-
-
-def _specs(spec: StackSpec) -> Iterator[NodeGroupSpec]:
-    """Yield one specification per node group; a multi-architecture group gives its two halves."""
-    for name, group in sorted(spec.node_groups.items()):
-        path = ("nodeGroups", name)
-        yield _spec(
-            group,
-            path=path,
-            types_path=(*path, "instanceTypes"),
-            ami_path=(*path, "ami"),
-            name=name,
-            half=None,
-            instance_types=tuple(group.instance_types),
-            ami_type=group.ami_type,
-            ami=group.ami,
-        )
-    for name, pair in sorted(spec.multi_architecture_groups.items()):
-        path = ("multiArchitectureGroups", name)
-        for half, types, ami in (
-            (Architecture.AMD64, pair.instance_types.amd64, pair.ami.amd64),
-            (Architecture.ARM64, pair.instance_types.arm64, pair.ami.arm64),
-        ):
-            yield _spec(
-                pair,
-                path=path,
-                types_path=(*path, "instanceTypes", str(half)),
-                ami_path=(*path, "ami", str(half)),
-                name=f"{name}-{half}",
-                half=half,
-                instance_types=tuple(types),
-                ami_type=None,
-                ami=ami,
-            )
-
-
-def _spec(
-    spec: NodeGroupBase,
-    *,
-    path: tuple[str, ...],
-    types_path: KeyPath,
-    ami_path: KeyPath,
-    name: str,
-    half: Architecture | None,
-    instance_types: tuple[str, ...],
-    ami_type: str | None,
-    ami: Ami,
-) -> NodeGroupSpec:
-    return NodeGroupSpec(
-        path=path,
-        types_path=types_path,
-        ami_path=ami_path,
-        name=name,
-        half=half,
-        kind=NodeGroupKind(spec.kind),
-        capacity_type=CapacityType(spec.capacity_type),
-        instance_types=instance_types,
-        minimum=spec.min_size,
-        desired=spec.desired_size,
-        maximum=spec.max_size,
-        ami_family=AmiFamily(spec.ami_family) if spec.ami_family else None,
-        ami_type=ami_type,
-        ami_id=ami.id,
-        ami_release=ami.release,
-        disk_size=spec.disk_size,
-        labels=tuple(sorted(spec.labels.items())),
-        taints=tuple(spec.taints),
-        arm64_taint=spec.arm64_taint,
-        mode=spec.bootstrap.mode,
-        pre_bootstrap=spec.bootstrap.pre_bootstrap or "",
-        kubelet_extra_args=tuple(spec.bootstrap.kubelet_extra_args),
-        max_pods=spec.max_pods,
-        imds_hop_limit=spec.imds_hop_limit,
-        max_unavailable=spec.update_strategy.max_unavailable,
-        max_unavailable_percentage=spec.update_strategy.max_unavailable_percentage,
-        force=spec.update_strategy.force,
-        zones=None if spec.zones is None else tuple(spec.zones),
     )

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from multiarch.errors import KeyPath
-from multiarch.stack.schema.base import Section
-from multiarch.stack.schema.stack import StackSpec
+from multiarch.schema.base import Section
+from multiarch.schema.stack import StackSpec
 
 _STRUCTURED = (dict, list)
 

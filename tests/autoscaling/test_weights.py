@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.autoscaling.model import Capacity
 from multiarch.autoscaling.order import parse_capacity, preferring, rank
+from multiarch.autoscaling.spec import PoolSpec
 from multiarch.autoscaling.weights import MAX_POOLS, PoolDraft, cordon, weigh
 from multiarch.facts.architectures import Architecture
-from multiarch.stack.autoscaling import autoscaling_spec
-from multiarch.stack.schema.autoscaling import Autoscaling
+from multiarch.schema.autoscaling import NodePool
 
 DEFAULT_ORDER = preferring(Architecture.ARM64)
-SPEC = autoscaling_spec(Autoscaling()).karpenter.pools[0]
 
 
 def draft(name: str, *capacities: Capacity, index: int = 0, weight: int | None = None) -> PoolDraft:
-    spec = replace(
-        SPEC,
-        architectures=tuple({capacity.architecture for capacity in capacities}),
-        capacity_types=tuple({capacity.capacity_type for capacity in capacities}),
+    settings = NodePool(
+        architectures=sorted({capacity.architecture.value for capacity in capacities}),
+        capacityTypes=sorted({capacity.capacity_type.value for capacity in capacities}),
         weight=weight,
     )
-    return PoolDraft(spec, index, name, capacities)
+    return PoolDraft(PoolSpec(name, settings), index, name, capacities)
 
 
 def drafts(number: int, written: dict[int, int]) -> list[PoolDraft]:

@@ -7,11 +7,11 @@ from datetime import date
 from typing import Any
 
 from multiarch.errors import Problem, StackError
+from multiarch.schema.stack import StackSpec
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
 from multiarch.stack.origin import Origin
 from multiarch.stack.plan import make_plan
-from multiarch.stack.schema.stack import StackSpec
 
 TODAY = date(2026, 11, 21)
 SMALLEST: Mapping[str, Any] = {

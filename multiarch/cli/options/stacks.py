@@ -46,7 +46,7 @@ class TaintOptions:
             return parse_taint(self.taint)
         if self.stack:
             return plan_of(self.stack).arm64_taint
-        from multiarch.stack.schema.stack import StackSpec
+        from multiarch.schema.stack import StackSpec
 
         return parse_taint(str(StackSpec.model_fields["arm64_taint"].default))
 

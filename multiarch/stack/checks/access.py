@@ -7,8 +7,8 @@ from ipaddress import IPv4Network
 
 from multiarch.errors import KeyPath
 from multiarch.nodes.report import Report
-from multiarch.stack.schema.cluster import Access
-from multiarch.stack.schema.network import ApiEndpoint
+from multiarch.schema.cluster import Access
+from multiarch.schema.network import ApiEndpoint
 
 _PRINCIPAL = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
 _MAX_PUBLIC_CIDRS = 40

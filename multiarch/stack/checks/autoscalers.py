@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from multiarch.nodes.report import Report
+from multiarch.schema.autoscaling import Autoscaling
+from multiarch.schema.stack import StackSpec
 from multiarch.stack.checks.reach import reachable
-from multiarch.stack.schema.autoscaling import Autoscaling
-from multiarch.stack.schema.stack import StackSpec
 
 # Neither registry, nor IAM or the price list, has an endpoint in a VPC.
 _NEEDS_A_WAY_OUT: Mapping[str, str] = MappingProxyType(

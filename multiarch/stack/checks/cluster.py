@@ -9,8 +9,8 @@ from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.addons import add_ons
 from multiarch.nodes.report import Report
-from multiarch.stack.schema.addons import Addons
-from multiarch.stack.schema.stack import StackSpec
+from multiarch.schema.addons import Addons
+from multiarch.schema.stack import StackSpec
 
 _SOON = timedelta(days=60)
 _KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re.ASCII)

@@ -9,7 +9,7 @@ from multiarch.errors import KeyPath
 from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, RULES, NameKind, check_name
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import Report
-from multiarch.stack.schema.stack import StackSpec
+from multiarch.schema.stack import StackSpec
 
 OWN_TAGS = ("team", "environment", "owner", "cost-center", "managed-by")
 """Tags that the plan writes itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from multiarch.nodes.report import Report
-from multiarch.stack.schema.stack import StackSpec
+from multiarch.schema.stack import StackSpec
 
 
 def reachable(spec: StackSpec) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.stack.schema.base import Section, TaintText, section
+from multiarch.schema.base import Section, TaintText, section
 
 KindName = Literal["arm64-spot", "arm64-on-demand", "amd64-spot", "amd64-on-demand"]
 

@@ -8,7 +8,7 @@ from pydantic import Field, create_model
 from pydantic.alias_generators import to_snake
 
 from multiarch.facts.addons import add_on, add_ons
-from multiarch.stack.schema.base import Section
+from multiarch.schema.base import Section
 
 
 class Addon(Section):

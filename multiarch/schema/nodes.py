@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from multiarch.facts.ami_families import NODE_FAMILIES
-from multiarch.stack.schema.base import Section, TaintText, section
+from multiarch.schema.base import Section, TaintText, section
 
 if TYPE_CHECKING:
     AmiFamilyName = str

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.stack.schema.base import Section
+from multiarch.schema.base import Section
 
 Endpoint = Literal[
     "autoscaling",

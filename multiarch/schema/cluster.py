@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.stack.schema.base import Section
+from multiarch.schema.base import Section
 
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 

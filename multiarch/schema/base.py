@@ -24,6 +24,12 @@ class Section(BaseModel):
         validate_by_alias=True,
     )
 
+    @property
+    def written(self) -> frozenset[str]:
+        """The keys that the file sets, in its spelling."""
+        fields = type(self).model_fields
+        return frozenset(fields[name].alias or name for name in self.model_fields_set)
+
 
 def section(model: type[Section]) -> Any:  # noqa: ANN401  (the default of a field, as of pydantic's Field)
     """Return the default of a section that may be left out: all of its own defaults."""

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from multiarch.stack.schema.addons import Addons
-from multiarch.stack.schema.autoscaling import Autoscaling
-from multiarch.stack.schema.base import Section, TopLevelFlag, section
-from multiarch.stack.schema.cluster import Access, Logging, SecretsEncryption, Session
-from multiarch.stack.schema.network import ApiEndpoint, Network
-from multiarch.stack.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
+from multiarch.schema.addons import Addons
+from multiarch.schema.autoscaling import Autoscaling
+from multiarch.schema.base import Section, TopLevelFlag, section
+from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
+from multiarch.schema.network import ApiEndpoint, Network
+from multiarch.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
 
 
 class StackSpec(Section):
