@@ -11,17 +11,24 @@ from collections.abc import Iterator
 
 _CALL = re.compile(
     r"""
-    /etc/eks/bootstrap\.sh | (?<!\S)(?:\./)?bootstrap\.sh\b
+    /etc/eks/bootstrap\.sh
     | \bnodeadm\W+init\b | \bnodeadm-run\b
     | (?:\bservice|/etc/init\.d/)\W*kubelet\W+(?:re)?start\b
-    # kubelet as a command: first in the line or behind an operator, a keyword, an assignment or a substitution.
-    | (?: ^ | [;&({`!] | \b(?:do|else|exec|nohup|sudo|then)\s | \s-\w*c\s*['"] ) \s* (?:\w+=\S*\s+)*
+    # kubelet as a command: first in the line or behind an operator, a keyword, another command or an assignment.
+    | (?: ^ | [;&({`!] | \b(?:do|else|then)\s | \s-\w*c\s*['"]
+        | \b(?:command|env|exec|ionice|nice|nohup|setsid|stdbuf|sudo|systemd-run|time|timeout)\s+
+          (?: (?:-n\s+-?\d+ | -[acgku]\s+\S+ | -\S+ | \d\S*) \s+ )*
+      ) \s* (?:\w+=\S*\s+)*
       (?:/\S*/)?kubelet (?= \s*$ | \s+-(?!-version|-help|h\b) | \s*[;&)`'"] )
     """,
     re.VERBOSE,
 )
+_IN_EKS_FOLDER = re.compile(r"(?<!\S)(?:\./)?bootstrap\.sh\b")
+# Teams that stay on AL2 patch the script in its place.
+_EDITED = re.compile(r"^\s*(?:sudo\s+)?sed\s.*?\s/etc/eks/bootstrap\.sh(?=\s*(?:$|[;&|]))")
 _SYSTEMCTL = re.compile(r"\bsystemctl\b.*\b(?:(?:re)?start\b|(?:re)?enable\b.*--now\b|(?<=--now).*(?:re)?enable\b)")
-_UNIT = re.compile(r"kubelet|\bkube\S*\*|nodeadm")
+_COMMAND_END = re.compile(r"[;|&]+")
+_UNIT = re.compile(r"(?<![\w-])kubelet(?![\w-])|\bkube\S*\*|nodeadm")
 _VARIABLE = re.compile(r"\$|\bxargs\b")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 
@@ -29,17 +36,25 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 def starts_kubelet(script: str) -> str | None:
     """Say which line of ``script`` would start the kubelet, as ``line 3: systemctl start kubelet``, or None.
 
-    Found are ``/etc/eks/bootstrap.sh``, ``nodeadm init``, the kubelet itself, and ``systemctl`` or ``service`` starting
-    ``kubelet`` or a ``nodeadm`` unit. Scripts are not parsed: every mention outside of a comment counts, in quotes and
-    here-documents too, whatever the language. A unit in a variable counts where the script mentions the kubelet.
+    Found are ``/etc/eks/bootstrap.sh`` (unless ``sed`` edits it), ``nodeadm init``, the kubelet itself, and
+    ``systemctl`` or ``service`` starting ``kubelet`` or a ``nodeadm`` unit. Scripts are not parsed: every mention
+    outside of a comment counts, in quotes and here-documents too, in any language. A unit in a variable counts where
+    the script mentions the kubelet, ``bootstrap.sh`` without a folder where it mentions ``/etc/eks``.
     """
     lines = list(_lines(script))
     mentioned = any(_UNIT.search(line) for _, line in lines)
+    in_eks_folder = any("/etc/eks" in line for _, line in lines)
     for number, line in lines:
-        systemctl = _SYSTEMCTL.search(line) and (_UNIT.search(line) or (mentioned and _VARIABLE.search(line)))
-        if systemctl or _CALL.search(line):
+        called = _CALL.search(_EDITED.sub("", line)) or (in_eks_folder and _IN_EKS_FOLDER.search(line))
+        if called or any(_starts_unit(command, mentioned=mentioned) for command in _COMMAND_END.split(line)):
             return f"line {number}: {' '.join(line.split())}"
     return None
+
+
+def _starts_unit(command: str, *, mentioned: bool) -> bool:
+    if not _SYSTEMCTL.search(command):
+        return False
+    return bool(_UNIT.search(command) or (mentioned and _VARIABLE.search(command)))
 
 
 def _lines(script: str) -> Iterator[tuple[int, str]]:

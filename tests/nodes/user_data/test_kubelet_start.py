@@ -53,6 +53,9 @@ STARTING = [
     "echo a#b; systemctl start kubelet",
     "bash -c 'systemctl start kubelet'",
     "bash -c 'kubelet'",
+    "timeout 5 kubelet --config=x",
+    "env -u A B=c kubelet --config=x",
+    "nice -n 5 kubelet",
     "sudo bash -ec 'true; systemctl start kubelet'",
     "eval 'systemctl start kubelet'",
     "bash <<'EOF'\nsystemctl start kubelet\nEOF",
@@ -89,6 +92,12 @@ NOT_STARTING = [
     "[[ x =~ (kubelet|nodeadm) ]] || true",
     "grep -s kubelet /nonexistent/kubelet || true",
     "sudo sed -n s/a/b/ /dev/null # /etc/eks/bootstrap.sh",
+    "systemctl stop kubelet; systemctl restart containerd",
+    "systemctl restart containerd && systemctl is-active kubelet",
+    "touch kubelet.conf; systemctl restart chronyd",
+    "systemctl start kubelet-exporter",
+    "bash bootstrap.sh || true",
+    "sed -n 's|a|b|' /etc/eks/bootstrap.sh || true",
 ]
 # Refused as well: only a shell could tell these from the others.
 MENTIONING = [
