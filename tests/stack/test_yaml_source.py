@@ -115,6 +115,14 @@ def test_a_key_that_stands_twice_is_a_fault_at_any_depth(text: str, path: tuple[
     assert fault.line == text.count("\n")
 
 
+def test_a_fault_in_a_mapping_that_is_merged_where_it_is_written_is_one_of_the_mapping_around_it() -> None:
+    faults = parse("a:\n  <<: [{1: x}, {b: 2,\n    b: 3}]\n", "F").faults
+    assert [(each.rule, each.path, each.line) for each in faults] == [
+        ("key-not-text", ("a",), 2),
+        ("duplicate-key", ("a", "b"), 3),
+    ]
+
+
 @pytest.mark.parametrize("key", ["1", "true", "~", "2026-01-01", "1.5", "[a]", "{a: b}"])
 def test_a_key_that_is_no_text_is_a_fault(key: str) -> None:
     (fault,) = parse(f"? {key}\n: x\n", "F").faults
