@@ -57,7 +57,7 @@ def find(
         return _described(fetch(cache, say), "the official release")
     except OutsideError as error:
         say(f"the official release is not used: {error}")
-        reasons.append("the official release cannot be had")
+        reasons.append("the official release could not be downloaded")
     if shutil.which("go", path=environ.get("PATH")) is None:
         reasons.append("there is no Go to build one with")
         raise OutsideError(NONE_FOUND.format(reasons=", ".join(reasons), minimum=_dotted(MINIMUM)))

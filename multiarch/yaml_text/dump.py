@@ -19,7 +19,7 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc] # PyYAML has no types
     """Strings of several lines as blocks, not as one long line with escapes in it."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
-        """Write a value that is there twice twice."""
+        """Write a repeated value again instead of an alias."""
         return True
 
     def represent_str(self, data: str) -> Any:  # noqa: ANN401

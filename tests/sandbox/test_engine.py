@@ -113,7 +113,7 @@ def test_without_any_way_the_message_names_all_of_them_and_what_works_without(tm
     text = str(raised.value)
     for part in (
         "there is no `pulumi` on PATH",
-        "the official release cannot be had",
+        "the official release could not be downloaded",
         "there is no Go to build one with",
         "https://www.pulumi.com/docs/install/",
         "https://get.pulumi.com",

@@ -34,7 +34,7 @@ Examples:
   multiarch image inspect public.ecr.aws/docker/library/busybox:1.37 --output json
   multiarch image inspect public.ecr.aws/docker/library/busybox:1.37 --raw | sha256sum
 
-Exit code: 0, whatever the verdict; 3 if the image can't be read."""
+Exit code: 0 for every verdict; 3 if the image can't be read."""
 
 
 @with_groups
