@@ -28,7 +28,7 @@ Any one of these is enough:
   - let this machine reach https://get.pulumi.com and https://github.com: the release is then fetched into a cache;
   - install Go 1.26 or later (https://go.dev/doc/install): the engine is then built once, in about 4 minutes.
 Without an engine, `make render STACK=…` shows a stack's resources, and `make check` checks all stacks: both need \
-Python alone."""
+only Python."""
 
 
 def find(
@@ -43,7 +43,7 @@ def find(
     a build with Go. ``say`` gets a line for each slow step and each skipped engine; ``fetch`` downloads the release.
 
     Raises:
-        OutsideError: there is no way to an engine on this machine; the message names all of them.
+        OutsideError: no engine was found; the message names the ways to get one.
     """
     environ = os.environ if environ is None else environ
     reasons = []

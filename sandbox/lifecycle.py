@@ -152,7 +152,7 @@ class Sandbox:
             self._say(f"Pulumi {found.version} ({found.source})")
         running = known.server if known.server and server.answers(known.server) else None
         if running is None:
-            self._begin_anew(known)
+            self._restart(known)
         ours = running is None
         try:
             running = running or server.start(self.layout)
@@ -179,7 +179,7 @@ class Sandbox:
                 else "The sandbox's AWS was up before, and still is. `make up` goes on from here, `make down` ends it.",
             ) from None
 
-    def _begin_anew(self, known: state.State) -> None:
+    def _restart(self, known: state.State) -> None:
         if known.server:
             server.stop(known.server.process)  # it may hang without listening
         place = backend.put_aside(self.layout)

@@ -101,7 +101,7 @@ def run(
     stopper = _Stopper(say)
     lines: list[str] = []
     with _handling(stopper), log.open("w", encoding="utf-8") as sink:
-        # A session of its own: Ctrl-C in a terminal reaches this process alone, which passes it on once.
+        # A session of its own: Ctrl-C in a terminal reaches only this process, which passes it on once.
         process = subprocess.Popen(
             [str(part) for part in command],
             cwd=folder,

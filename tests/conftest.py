@@ -23,10 +23,12 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(_WATCH)
 
 
-@pytest.hookimpl(tryfirst=True)  # before markers select tests, and before pytest-xdist reads the groups
+def pytest_itemcollected(item: pytest.Item) -> None:
+    lanes.mark(item)  # as early as this: pytest-xdist reads the groups before this file could sort the tests
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        lanes.mark(item)
     items.sort(key=lanes.order)
 
 

@@ -81,7 +81,7 @@ Go is not on PATH, and {names} must be built with it.
             what is generated with. Nothing that you deploy is written in Go.
   How to get it: https://go.dev/doc/install, or your package manager (Go 1.26 or later).
   Without it: install `pulumi` (https://www.pulumi.com/docs/install/) for `make up`;
-            `make render STACK=…` and `make check` need Python alone."""
+            `make render STACK=…` and `make check` need only Python."""
 
 
 class BuildError(Exception):

@@ -34,7 +34,6 @@ ROUTES: Final = (
     ("POST", rf"{_E}/access-policies", "AssociateAccessPolicy"),
     ("GET", rf"{_E}/access-policies", "ListAssociatedAccessPolicies"),
     ("GET", _E, "DescribeAccessEntry"),
-    ("POST", _E, "UpdateAccessEntry"),
     ("DELETE", _E, "DeleteAccessEntry"),
     ("POST", _P, "CreatePodIdentityAssociation"),
     ("GET", _P, "ListPodIdentityAssociations"),
@@ -43,10 +42,7 @@ ROUTES: Final = (
     ("DELETE", rf"{_P}/(?P<associationId>[^/]+)", "DeletePodIdentityAssociation"),
     ("POST", rf"{_G}/update-version", "UpdateNodegroupVersion"),
     ("POST", rf"{_C}/updates", "UpdateClusterVersion"),
-    ("GET", rf"{_C}/updates", "ListUpdates"),
-    ("GET", rf"{_C}/updates/(?P<updateId>[^/]+)", "DescribeUpdate"),
     ("POST", rf"{_C}/encryption-config/associate", "AssociateEncryptionConfig"),
-    ("GET", r"/cluster-versions", "DescribeClusterVersions"),
 )
 
 

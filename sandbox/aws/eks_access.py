@@ -116,7 +116,7 @@ class EksAccess(EksBase):
             for key, value in self.params.items()
             if key not in ("clusterName", "addonName", "clientRequestToken")
         }
-        return ActionResult({"update": self._update(cluster, "AddonUpdate", shown, ("addon", row.name))})
+        return ActionResult({"update": self._update("AddonUpdate", shown)})
 
     def delete_addon(self) -> ActionResult:
         """DeleteAddon: its pod identity associations go with it."""
@@ -187,15 +187,6 @@ class EksAccess(EksBase):
         return ActionResult(
             {"accessEntries": sorted(arn for arn in more.entries if policy is None or policy in more.policies[arn])}
         )
-
-    def update_access_entry(self) -> ActionResult:
-        """UpdateAccessEntry: groups and username."""
-        entry = self._entry()[1]
-        for key in ("kubernetesGroups", "username"):
-            if self.params.get(key) is not None:
-                entry[key] = self.params[key]
-        entry["modifiedAt"] = utcnow()
-        return ActionResult({"accessEntry": entry})
 
     def delete_access_entry(self) -> ActionResult:
         """DeleteAccessEntry: its policies go with it."""

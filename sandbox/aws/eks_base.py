@@ -26,16 +26,14 @@ Record = dict[str, Any]
 class Extras:
     """State that moto's Cluster lacks; every value has the shape of the EKS API.
 
-    ``entries`` and ``policies`` are keyed by principal ARN, ``addons`` by name, ``pod_identities`` and
-    ``updates`` by id. ``templates`` names EKS's own launch template of every node group.
+    ``entries`` and ``policies`` are keyed by principal ARN, ``addons`` by name, ``pod_identities``
+    by id. ``templates`` names EKS's own launch template of every node group.
     """
 
     addons: dict[str, Record] = field(default_factory=dict)
     entries: dict[str, Record] = field(default_factory=dict)
     policies: dict[str, dict[str, Record]] = field(default_factory=dict)
     pod_identities: dict[str, Record] = field(default_factory=dict)
-    updates: dict[str, Record] = field(default_factory=dict)
-    update_subjects: dict[str, tuple[str, str]] = field(default_factory=dict)
     templates: dict[str, str] = field(default_factory=dict)
 
 
@@ -100,19 +98,14 @@ class EksBase(EKSResponse):
     def _arn(self, kind: str, *parts: str) -> str:
         return f"arn:{self.partition}:eks:{self.region}:{self.current_account}:{kind}/" + "/".join(parts)
 
-    def _update(
-        self, cluster: Cluster, kind: str, params: Mapping[str, Any], subject: tuple[str, str] = ("", "")
-    ) -> Record:
-        """Record an update that is done at once; ``subject`` is ("nodegroup", NAME) or ("addon", NAME)."""
-        update_id = str(mock_random.uuid4())
-        record = {
-            "id": update_id,
+    @staticmethod
+    def _update(kind: str, params: Mapping[str, Any]) -> Record:
+        """An update that is done at once, as EKS answers it."""
+        return {
+            "id": str(mock_random.uuid4()),
             "status": "Successful",
             "type": kind,
             "params": [{"type": key, "value": str(value)} for key, value in params.items()],
             "createdAt": utcnow(),
             "errors": [],
         }
-        extras(cluster).updates[update_id] = record
-        extras(cluster).update_subjects[update_id] = subject
-        return record

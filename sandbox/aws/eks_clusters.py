@@ -14,7 +14,7 @@ from moto.ec2.models import EC2Backend, ec2_backends
 from moto.eks.models import Cluster
 
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, refused, short_hash, without_none
-from sandbox.aws.facts import CLUSTER_VERSIONS, DEFAULT_VERSION, cluster_version, day, minor_number
+from sandbox.aws.facts import DEFAULT_VERSION, cluster_version, minor_number
 
 _ZONES = 2
 _LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
@@ -141,7 +141,7 @@ class EksClusters(EksBase):
         if new == vars(cluster)[attribute]:
             raise invalid(f"Cluster is already at the desired configuration for {key}")
         vars(cluster)[attribute] = new
-        return ActionResult({"update": self._update(cluster, "ConfigUpdate", {key: params[key]})})
+        return ActionResult({"update": self._update("ConfigUpdate", {key: params[key]})})
 
     def update_cluster_version(self) -> ActionResult:
         """UpdateClusterVersion: one minor at a time, never back."""
@@ -151,7 +151,7 @@ class EksClusters(EksBase):
         if minor_number(wanted) != minor_number(cluster.version) + 1:
             raise invalid(f"Unsupported Kubernetes minor version update from {cluster.version} to {wanted}")
         cluster.version = wanted
-        return ActionResult({"update": self._update(cluster, "VersionUpdate", {"Version": wanted})})
+        return ActionResult({"update": self._update("VersionUpdate", {"Version": wanted})})
 
     def associate_encryption_config(self) -> ActionResult:
         """AssociateEncryptionConfig: once per cluster; it can't be removed."""
@@ -159,39 +159,8 @@ class EksClusters(EksBase):
         if cluster.encryption_config:
             raise refused(f"Cluster {cluster.name} already has encryption configuration")
         cluster.encryption_config = self.params["encryptionConfig"]
-        update = self._update(cluster, "AssociateEncryptionConfig", {"EncryptionConfig": cluster.encryption_config})
+        update = self._update("AssociateEncryptionConfig", {"EncryptionConfig": cluster.encryption_config})
         return ActionResult({"update": update})
-
-    def describe_update(self) -> ActionResult:
-        """DescribeUpdate; every update of the sandbox is Successful."""
-        cluster = self._cluster()
-        update = extras(cluster).updates.get(self.params["updateId"])
-        if update is None:
-            raise not_found(f"No update found for id: {self.params['updateId']}")
-        return ActionResult({"update": update})
-
-    def list_updates(self) -> ActionResult:
-        """ListUpdates of the cluster, or of one node group or add-on."""
-        more = extras(self._cluster())
-        subject = next(
-            ((kind, self.params[f"{kind}Name"]) for kind in ("nodegroup", "addon") if self.params.get(f"{kind}Name")),
-            ("", ""),
-        )
-        return ActionResult(
-            {"updateIds": sorted(key for key, value in more.update_subjects.items() if value == subject)}
-        )
-
-    def describe_cluster_versions(self) -> ActionResult:
-        """DescribeClusterVersions from the table in facts, newest first."""
-        params = self.params
-        rows = [
-            row
-            for row in reversed(CLUSTER_VERSIONS)
-            if (not params.get("clusterVersions") or row.version in params["clusterVersions"])
-            and (not params.get("defaultOnly") or row.version == DEFAULT_VERSION)
-            and params.get("versionStatus", row.status) == row.status
-        ]
-        return ActionResult({"clusterVersions": [_version_information(row.version) for row in rows]})
 
     def tag_resource(self) -> ActionResult:
         """TagResource of a cluster, node group, add-on, access entry or pod identity association."""
@@ -245,24 +214,6 @@ def _logging(wanted: Record | None, current: Record | None = None) -> Record:
         for enabled in (True, False)
     ]
     return {"clusterLogging": [row for row in rows if row["types"]]}
-
-
-def _version_information(version: str) -> Record:
-    row = next(row for row in CLUSTER_VERSIONS if row.version == version)
-    return without_none(
-        {
-            "clusterVersion": row.version,
-            "clusterType": "eks",
-            "defaultPlatformVersion": "eks.1",
-            "defaultVersion": row.version == DEFAULT_VERSION,
-            "releaseDate": day(row.released),
-            "endOfStandardSupportDate": day(row.standard_ends),
-            "endOfExtendedSupportDate": day(row.extended_ends),
-            "status": row.status.lower().replace("_", "-"),
-            "versionStatus": row.status,
-            "kubernetesPatchVersion": row.patch,
-        }
-    )
 
 
 def _snake(key: str) -> str:

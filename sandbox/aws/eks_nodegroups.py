@@ -174,9 +174,7 @@ class EksNodegroups(EksBase):
             asg.set_desired_capacity(sizes["desiredSize"])
         shown = {key: params[key] for key in ("labels", "taints", "scalingConfig", "updateConfig") if params.get(key)}
         del answer
-        return ActionResult(
-            {"update": self._update(cluster, "ConfigUpdate", shown, ("nodegroup", group.nodegroup_name))}
-        )
+        return ActionResult({"update": self._update("ConfigUpdate", shown)})
 
     def update_nodegroup_version(self) -> ActionResult:
         """UpdateNodegroupVersion: a new template version, Kubernetes version or release replaces all instances."""
@@ -201,9 +199,7 @@ class EksNodegroups(EksBase):
         group.modified_at = utcnow()
         self._roll(cluster, group, data)
         shown = {key: params[key] for key in ("version", "releaseVersion", "launchTemplate") if params.get(key)}
-        return ActionResult(
-            {"update": self._update(cluster, "VersionUpdate", shown, ("nodegroup", group.nodegroup_name))}
-        )
+        return ActionResult({"update": self._update("VersionUpdate", shown)})
 
     def _release(self, group: Nodegroup, params: Record) -> str:
         wanted = params.get("releaseVersion")

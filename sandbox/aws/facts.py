@@ -1,14 +1,13 @@
 """Tables of the sandbox's AWS: Kubernetes versions, AMI types, add-on versions.
 
 AMI types and add-ons are those of ``multiarch.facts``. Release numbers and add-on versions are the sandbox's own,
-shaped like AWS's. Support dates are those of the EKS release calendar.
+shaped like AWS's.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from multiarch.facts.addons import AddOn
@@ -19,14 +18,10 @@ from multiarch.facts.kubernetes import LAST_AL2_VERSION
 
 @dataclass(frozen=True, slots=True)
 class ClusterVersion:
-    """One Kubernetes minor as DescribeClusterVersions shows it; dates are ISO days, empty when not published."""
+    """One Kubernetes minor and its patch release."""
 
     version: str
     patch: str
-    released: str
-    standard_ends: str
-    extended_ends: str
-    status: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +40,12 @@ class AmiType:
 
 
 CLUSTER_VERSIONS: Final = (
-    ClusterVersion("1.31", "1.31.13", "2024-09-26", "2025-11-26", "2026-11-26", "EXTENDED_SUPPORT"),
-    ClusterVersion("1.32", "1.32.9", "2025-01-23", "2026-03-23", "2027-03-23", "EXTENDED_SUPPORT"),
-    ClusterVersion("1.33", "1.33.8", "2025-05-29", "2026-07-29", "2027-07-29", "EXTENDED_SUPPORT"),
-    ClusterVersion("1.34", "1.34.6", "2025-10-02", "2026-12-02", "2027-12-02", "STANDARD_SUPPORT"),
-    ClusterVersion("1.35", "1.35.4", "2026-01-27", "2027-03-27", "2028-03-27", "STANDARD_SUPPORT"),
-    ClusterVersion("1.36", "1.36.2", "2026-06-02", "", "", "STANDARD_SUPPORT"),
+    ClusterVersion("1.31", "1.31.13"),
+    ClusterVersion("1.32", "1.32.9"),
+    ClusterVersion("1.33", "1.33.8"),
+    ClusterVersion("1.34", "1.34.6"),
+    ClusterVersion("1.35", "1.35.4"),
+    ClusterVersion("1.36", "1.36.2"),
 )
 DEFAULT_VERSION: Final = "1.35"
 
@@ -94,11 +89,6 @@ def cluster_version(minor: str) -> ClusterVersion | None:
 def minor_number(minor: str) -> int:
     """``1.34`` gives 34."""
     return int(minor.split(".")[1])
-
-
-def day(text: str) -> datetime | None:
-    """Midnight UTC of an ISO day; ``None`` for the empty text."""
-    return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
 
 
 def latest_release(ami_type: AmiType, minor: str) -> str:

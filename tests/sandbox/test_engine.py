@@ -119,7 +119,7 @@ def test_without_any_way_the_message_names_all_of_them_and_what_works_without(tm
         "https://get.pulumi.com",
         "https://go.dev/doc/install",
         "`make render STACK=…`",
-        "need Python alone",
+        "need only Python",
     ):
         assert part in text
 

@@ -149,7 +149,7 @@ def test_without_go_the_message_says_what_for_and_what_works_without(tmp_path: P
     assert result.returncode == 3
     assert "pulumi, nodeconfig" in result.stderr
     assert "https://go.dev/doc/install" in result.stderr
-    assert "`make render STACK=…` and `make check` need Python alone" in result.stderr
+    assert "`make render STACK=…` and `make check` need only Python" in result.stderr
     assert result.stdout == ""
     assert list(tmp_path.iterdir()) == []
 

@@ -19,7 +19,6 @@ _ADDON: Final = (
     "addonName",
     "addonVersion",
     "configurationValues",
-    "serviceAccountRoleArn",
     "podIdentityAssociations",
 )
 
@@ -46,24 +45,18 @@ def _read_addon(call: Call) -> Record | None:
 
 
 def _update_addon(call: Call) -> None:
-    removed = {
-        name: "" for name in ("configurationValues", "serviceAccountRoleArn") if call.olds.get(name) and not call[name]
-    }
+    removed = {"configurationValues": ""} if call.olds.get("configurationValues") else {}
     pods: Record = (
         {"podIdentityAssociations": call["podIdentityAssociations"] or []}
         if call.changed("podIdentityAssociations")
         else {}
     )
     values = {
-        **call.pick("clusterName", "addonName", "addonVersion", "configurationValues", "serviceAccountRoleArn"),
         **removed,
+        **call.pick("clusterName", "addonName", "addonVersion", "configurationValues"),
         **pods,
     }
     call.do("eks", "update_addon", {**values, "resolveConflicts": call["resolveConflictsOnUpdate"]})
-
-
-def _delete_addon(call: Call) -> Value:
-    return call.quietly("eks", "delete_addon", {**key(call, "addonName"), "preserve": call["preserve"]})
 
 
 def _entry(call: Call) -> Record | None:
@@ -72,11 +65,7 @@ def _entry(call: Call) -> Record | None:
 
 
 def _create_entry(call: Call) -> str:
-    values = {
-        **call.pick("clusterName", "principalArn", "kubernetesGroups", "type"),
-        "username": call["userName"],
-        "tags": call.tags,
-    }
+    values = {**call.pick("clusterName", "principalArn", "type"), "tags": call.tags}
     call.make(
         lambda: call.do("eks", "create_access_entry", values),
         "ResourceInUseException",
@@ -128,7 +117,7 @@ def _pod(call: Call) -> Record | None:
 
 def _create_pod(call: Call) -> str:
     values = {
-        **call.pick("clusterName", "namespace", "serviceAccount", "roleArn", "targetRoleArn", "disableSessionTags"),
+        **call.pick("clusterName", "namespace", "serviceAccount", "roleArn"),
         "tags": call.tags,
     }
     call.make(
@@ -150,7 +139,7 @@ def _update_pod(call: Call) -> Value:
     values = {
         "clusterName": call["clusterName"],
         "associationId": call.id,
-        **call.pick("roleArn", "targetRoleArn", "disableSessionTags"),
+        **call.pick("roleArn"),
     }
     return call.do("eks", "update_pod_identity_association", values)
 
@@ -160,17 +149,12 @@ ROWS: Final = (
         "aws:eks/addon:Addon",
         _create_addon,
         _read_addon,
-        _delete_addon,
+        lambda call: call.quietly("eks", "delete_addon", key(call, "addonName")),
         inputs=_ADDON,
         outputs=("addonVersion", "arn", "configurationValues", "createdAt", "modifiedAt"),
         renewed=("modifiedAt",),
-        updates=(
-            Update(
-                ("addonVersion", "configurationValues", "serviceAccountRoleArn", "podIdentityAssociations"),
-                _update_addon,
-            ),
-        ),
-        ignored=("resolveConflictsOnCreate", "resolveConflictsOnUpdate", "preserve"),
+        updates=(Update(("addonVersion", "configurationValues", "podIdentityAssociations"), _update_addon),),
+        ignored=("resolveConflictsOnCreate", "resolveConflictsOnUpdate"),
         tags=tags_for(lambda call: str((_addon(call) or {})["addonArn"])),
     ),
     Row(
@@ -178,19 +162,9 @@ ROWS: Final = (
         _create_entry,
         _read_entry,
         lambda call: call.quietly("eks", "delete_access_entry", key(call, "principalArn")),
-        inputs=("clusterName", "principalArn", "kubernetesGroups", "type", "userName"),
+        inputs=("clusterName", "principalArn", "type"),
         outputs=("accessEntryArn", "createdAt", "kubernetesGroups", "modifiedAt", "userName"),
         renewed=("modifiedAt",),
-        updates=(
-            Update(
-                ("kubernetesGroups", "userName"),
-                lambda call: call.do(
-                    "eks",
-                    "update_access_entry",
-                    {**call.pick("clusterName", "principalArn", "kubernetesGroups"), "username": call["userName"]},
-                ),
-            ),
-        ),
         tags=tags_for(lambda call: str((_entry(call) or {})["accessEntryArn"])),
     ),
     Row(
@@ -210,9 +184,9 @@ ROWS: Final = (
         lambda call: call.quietly(
             "eks", "delete_pod_identity_association", {"clusterName": call["clusterName"], "associationId": call.id}
         ),
-        inputs=("clusterName", "namespace", "serviceAccount", "roleArn", "targetRoleArn", "disableSessionTags"),
+        inputs=("clusterName", "namespace", "serviceAccount", "roleArn"),
         outputs=("associationArn", "associationId"),
-        updates=(Update(("roleArn", "targetRoleArn", "disableSessionTags"), _update_pod),),
+        updates=(Update(("roleArn",), _update_pod),),
         tags=tags_for(lambda call: str((_pod(call) or {})["associationArn"])),
     ),
 )

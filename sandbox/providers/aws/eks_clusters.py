@@ -21,7 +21,6 @@ def _create_cluster(call: Call) -> str:
             "version",
             "roleArn",
             "accessConfig",
-            "upgradePolicy",
             "deletionProtection",
             "bootstrapSelfManagedAddons",
             "kubernetesNetworkConfig",
@@ -73,10 +72,6 @@ def _read_cluster(call: Call) -> Record | None:
     }
 
 
-def _config(argument: str, source: str) -> Value:
-    return lambda call: call.do("eks", "update_cluster_config", {"name": call.id, argument: call[source]})
-
-
 def _update_vpc(call: Call) -> None:
     """EKS changes either the endpoint's access or the subnets and security groups in one call."""
     old, new = call.olds.get("vpcConfig") or {}, call["vpcConfig"]
@@ -106,7 +101,6 @@ ROWS: Final = (
             "roleArn",
             "vpcConfig",
             "accessConfig",
-            "upgradePolicy",
             "deletionProtection",
             "bootstrapSelfManagedAddons",
             "kubernetesNetworkConfig",
@@ -151,7 +145,6 @@ ROWS: Final = (
                     },
                 ),
             ),
-            Update(("upgradePolicy",), _config("upgradePolicy", "upgradePolicy")),
             Update(
                 ("deletionProtection",),
                 lambda call: call.do(
@@ -167,7 +160,6 @@ ROWS: Final = (
             "encryptionConfig.provider",
             "encryptionConfig.resources",
         ),
-        ignored=("forceUpdateVersion", "defaultAddonsToRemoves"),
         tags=tags_for(lambda call: call.aws.arn("eks", f"cluster/{call.id}")),
         name=Name(100, prefix=""),
     ),

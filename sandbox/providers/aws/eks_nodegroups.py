@@ -12,15 +12,12 @@ _GROUP_SIMPLE: Final = (
     "clusterName",
     "amiType",
     "capacityType",
-    "diskSize",
     "instanceTypes",
     "labels",
     "releaseVersion",
     "version",
     "scalingConfig",
     "updateConfig",
-    "nodeRepairConfig",
-    "remoteAccess",
 )
 
 
@@ -89,11 +86,7 @@ def _update_group_config(call: Call) -> None:
         "nodegroupName": call["nodeGroupName"],
         "labels": _labels_change(call),
         "taints": _taints_change(call),
-        **{
-            name: value
-            for name, value in call.changed("scalingConfig", "updateConfig", "nodeRepairConfig").items()
-            if value
-        },
+        **{name: value for name, value in call.changed("scalingConfig", "updateConfig").items() if value},
     }
     call.do("eks", "update_nodegroup_config", values)
 
@@ -135,7 +128,7 @@ ROWS: Final = (
         renewed=("releaseVersion", "version"),
         updates=(
             Update(("version", "releaseVersion", "launchTemplate"), _update_group_version),
-            Update(("labels", "taints", "scalingConfig", "updateConfig", "nodeRepairConfig"), _update_group_config),
+            Update(("labels", "taints", "scalingConfig", "updateConfig"), _update_group_config),
         ),
         forced=("launchTemplate.id", "launchTemplate.name"),
         ignored=("forceUpdateVersion",),

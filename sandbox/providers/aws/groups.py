@@ -12,26 +12,15 @@ from sandbox.providers.values import Record, Value
 
 _TEMPLATE_DATA: Final = (
     "blockDeviceMappings",
-    "cpuOptions",
-    "creditSpecification",
-    "disableApiStop",
-    "disableApiTermination",
-    "ebsOptimized",
     "iamInstanceProfile",
     "imageId",
-    "instanceInitiatedShutdownBehavior",
-    "instanceMarketOptions",
     "instanceType",
-    "keyName",
     "metadataOptions",
-    "monitoring",
-    "networkInterfaces",
-    "placement",
     "tagSpecifications",
     "userData",
     "vpcSecurityGroupIds",
 )
-_TEMPLATE_ALIASES: Final = {"vpcSecurityGroupIds": "SecurityGroupIds", "securityGroups": "Groups"}
+_TEMPLATE_ALIASES: Final = {"vpcSecurityGroupIds": "SecurityGroupIds"}
 
 
 def template_data(call: Call) -> Record:
@@ -88,10 +77,9 @@ def _new_version(call: Call) -> None:
             "LaunchTemplateData": template_data(call),
         }
         call.do("ec2", "create_launch_template_version", values, _TEMPLATE_ALIASES)
-    latest = (_template(call, "LaunchTemplateIds") or {})["LatestVersionNumber"]
-    default = latest if call["updateDefaultVersion"] else call.changed("defaultVersion").get("defaultVersion")
-    if default is not None:
-        call.do("ec2", "modify_launch_template", {"LaunchTemplateId": call.id, "DefaultVersion": default})
+    if call["updateDefaultVersion"]:
+        latest = (_template(call, "LaunchTemplateIds") or {})["LatestVersionNumber"]
+        call.do("ec2", "modify_launch_template", {"LaunchTemplateId": call.id, "DefaultVersion": latest})
 
 
 _GROUP: Final = (
@@ -99,28 +87,13 @@ _GROUP: Final = (
     "maxSize",
     "desiredCapacity",
     "capacityRebalance",
-    "defaultCooldown",
-    "healthCheckGracePeriod",
     "healthCheckType",
-    "maxInstanceLifetime",
-    "serviceLinkedRoleArn",
-    "terminationPolicies",
-    "defaultInstanceWarmup",
-    "targetGroupArns",
-    "placementGroup",
 )
 
 
 def _group_values(call: Call, names: Iterable[str]) -> Record:
     values: Record = call.pick(*names)
-    values["NewInstancesProtectedFromScaleIn"] = call["protectFromScaleIn"]
-    if call["vpcZoneIdentifiers"] is not None:
-        values["VPCZoneIdentifier"] = ",".join(call["vpcZoneIdentifiers"])
-    if call["availabilityZones"] is not None:
-        values["AvailabilityZones"] = call["availabilityZones"]
-    if call["launchTemplate"]:
-        names_of = {"id": "LaunchTemplateId", "name": "LaunchTemplateName", "version": "Version"}
-        values["LaunchTemplate"] = {names_of[key]: value for key, value in call["launchTemplate"].items()}
+    values["VPCZoneIdentifier"] = ",".join(call["vpcZoneIdentifiers"])
     values["MixedInstancesPolicy"] = call["mixedInstancesPolicy"]
     return values
 
@@ -160,21 +133,7 @@ def _create_group(call: Call) -> str:
     there = _group(call, call["name"])
     if there is None or unpairs(there["Tags"]).get(IDENTITY_TAG) != call.identity:
         call.do("autoscaling", "create_auto_scaling_group", values)
-    call = call.with_id(str(call["name"]))
-    if call["enabledMetrics"]:
-        values = {
-            "AutoScalingGroupName": call.id,
-            "Metrics": call["enabledMetrics"],
-            "Granularity": call["metricsGranularity"] or "1Minute",
-        }
-        call.do("autoscaling", "enable_metrics_collection", values)
-    if call["suspendedProcesses"]:
-        call.do(
-            "autoscaling",
-            "suspend_processes",
-            {"AutoScalingGroupName": call.id, "ScalingProcesses": call["suspendedProcesses"]},
-        )
-    return call.id
+    return str(call["name"])
 
 
 def _read_group(call: Call) -> Record | None:
@@ -191,16 +150,12 @@ def _read_group(call: Call) -> Record | None:
     }
 
 
-_IN_PLACE: Final = tuple(name for name in _GROUP if name not in ("serviceLinkedRoleArn", "targetGroupArns"))
-_TEMPLATE_OF_GROUP: Final = ("launchTemplate", "mixedInstancesPolicy")
-
-
 def _update_group(call: Call) -> None:
     """UpdateAutoScalingGroup; only what changed of the sizes is sent, so that a scaled group stays scaled."""
     sizes = ("minSize", "maxSize", "desiredCapacity")
-    names = [name for name in _IN_PLACE if name not in sizes or call.changed(name)]
+    names = [name for name in _GROUP if name not in sizes or call.changed(name)]
     call.do("autoscaling", "update_auto_scaling_group", {"AutoScalingGroupName": call.id, **_group_values(call, names)})
-    if call["instanceRefresh"] and call.changed(*_TEMPLATE_OF_GROUP):
+    if call["instanceRefresh"] and call.changed("mixedInstancesPolicy"):
         preferences = {
             key: value
             for key, value in (call["instanceRefresh"].get("preferences") or {}).items()
@@ -269,10 +224,10 @@ ROWS: Final = (
         _create_template,
         _read_template,
         lambda call: call.quietly("ec2", "delete_launch_template", {"LaunchTemplateId": call.id}),
-        inputs=(*_TEMPLATE_DATA, "description", "defaultVersion", "updateDefaultVersion"),
+        inputs=(*_TEMPLATE_DATA, "description", "updateDefaultVersion"),
         outputs=("arn", "defaultVersion", "latestVersion"),
         renewed=("defaultVersion", "latestVersion"),
-        updates=(Update((*_TEMPLATE_DATA, "description", "defaultVersion", "updateDefaultVersion"), _new_version),),
+        updates=(Update((*_TEMPLATE_DATA, "description", "updateDefaultVersion"), _new_version),),
         tags=TAGS,
         name=Name(128),
     ),
@@ -281,25 +236,13 @@ ROWS: Final = (
         _create_group,
         _read_group,
         _delete_group,
-        inputs=(
-            *_GROUP,
-            "vpcZoneIdentifiers",
-            "availabilityZones",
-            *_TEMPLATE_OF_GROUP,
-            "tags",
-            "protectFromScaleIn",
-            "enabledMetrics",
-            "metricsGranularity",
-            "suspendedProcesses",
-            "instanceRefresh",
-        ),
+        inputs=(*_GROUP, "vpcZoneIdentifiers", "mixedInstancesPolicy", "tags", "instanceRefresh"),
         outputs=("arn", "availabilityZones", "defaultCooldown", "desiredCapacity", "healthCheckType"),
         updates=(
-            Update((*_IN_PLACE, *_TEMPLATE_OF_GROUP, "vpcZoneIdentifiers", "protectFromScaleIn"), _update_group),
+            Update((*_GROUP, "mixedInstancesPolicy", "vpcZoneIdentifiers"), _update_group),
             Update(("tags",), _update_group_tags),
             Update(("instanceRefresh",), nothing),
         ),
-        ignored=("forceDelete", "ignoreFailedScalingActivities", "waitForCapacityTimeout", "instanceMaintenancePolicy"),
         name=Name(255),
     ),
     Row(

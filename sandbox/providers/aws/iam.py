@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sandbox.providers.aws.rows import Call, Name, Row, Tags, Update, nothing, pairs, unpairs
+from sandbox.providers.aws.rows import Call, Name, Row, Tags, Update, pairs, unpairs
 from sandbox.providers.values import Record, Value
 
 
@@ -24,7 +24,7 @@ def _create_role(call: Call) -> str:
         "RoleName": call["name"],
         "AssumeRolePolicyDocument": call["assumeRolePolicy"],
         "Tags": call.tag_rows(),
-        **call.pick("description", "path", "maxSessionDuration", "permissionsBoundary"),
+        **call.pick("description"),
     }
     call.make(
         lambda: call.do("iam", "create_role", values),
@@ -32,35 +32,7 @@ def _create_role(call: Call) -> str:
         lambda: _tags_of(call, "list_role_tags", "RoleName", call["name"]),
     )
     call = call.with_id(str(call["name"]))
-    _set_managed(call)
-    _set_inline(call)
     return call.id
-
-
-def _set_managed(call: Call) -> None:
-    """Attach and detach so that exactly ``managedPolicyArns`` are attached; untouched when it is not set."""
-    if call["managedPolicyArns"] is None:
-        return
-    wanted = set(call["managedPolicyArns"])
-    attached = {
-        row["PolicyArn"]
-        for row in call.do("iam", "list_attached_role_policies", {"RoleName": call.id})["AttachedPolicies"]
-    }
-    for arn in sorted(wanted - attached):
-        call.do("iam", "attach_role_policy", {"RoleName": call.id, "PolicyArn": arn})
-    for arn in sorted(attached - wanted):
-        call.do("iam", "detach_role_policy", {"RoleName": call.id, "PolicyArn": arn})
-
-
-def _set_inline(call: Call) -> None:
-    if call["inlinePolicies"] is None:
-        return
-    wanted = {row["name"]: row["policy"] for row in call["inlinePolicies"] if row.get("name")}
-    for name in call.do("iam", "list_role_policies", {"RoleName": call.id})["PolicyNames"]:
-        if name not in wanted:
-            call.quietly("iam", "delete_role_policy", {"RoleName": call.id, "PolicyName": name})
-    for name in sorted(wanted):
-        call.do("iam", "put_role_policy", {"RoleName": call.id, "PolicyName": name, "PolicyDocument": wanted[name]})
 
 
 def _read_role(call: Call) -> Record | None:
@@ -76,15 +48,6 @@ def _read_role(call: Call) -> Record | None:
 
 
 def _delete_role(call: Call) -> None:
-    """Attachments of the role itself go with it, as the real provider does for policies it set."""
-    if _read_role(call) is None:
-        return
-    if call["managedPolicyArns"] is not None or call["forceDetachPolicies"]:
-        for row in call.do("iam", "list_attached_role_policies", {"RoleName": call.id})["AttachedPolicies"]:
-            call.quietly("iam", "detach_role_policy", {"RoleName": call.id, "PolicyArn": row["PolicyArn"]})
-    if call["inlinePolicies"] is not None or call["forceDetachPolicies"]:
-        for name in call.do("iam", "list_role_policies", {"RoleName": call.id})["PolicyNames"]:
-            call.quietly("iam", "delete_role_policy", {"RoleName": call.id, "PolicyName": name})
     call.quietly("iam", "delete_role", {"RoleName": call.id})
 
 
@@ -114,7 +77,7 @@ def _read_attachment(call: Call) -> Record | None:
 
 
 def _policy_arn(call: Call) -> str:
-    return f"arn:{call.aws.partition}:iam::{call.aws.account}:policy{call['path'] or '/'}{call['name']}"
+    return f"arn:{call.aws.partition}:iam::{call.aws.account}:policy/{call['name']}"
 
 
 def _create_policy(call: Call) -> str:
@@ -123,7 +86,7 @@ def _create_policy(call: Call) -> str:
         "PolicyName": call["name"],
         "PolicyDocument": call["policy"],
         "Tags": call.tag_rows(),
-        **call.pick("path", "description"),
+        **call.pick("description"),
     }
     call.make(
         lambda: call.do("iam", "create_policy", values),
@@ -164,8 +127,11 @@ def _delete_policy(call: Call) -> None:
 
 def _create_profile(call: Call) -> str:
     name = call["name"]
-    values = {"InstanceProfileName": name, "Tags": call.tag_rows(), **call.pick("path")}
-    tags = lambda: _tags_of(call, "list_instance_profile_tags", "InstanceProfileName", name)  # noqa: E731 - short and local
+    values = {"InstanceProfileName": name, "Tags": call.tag_rows()}
+
+    def tags() -> dict[str, str]:  # moto has no ListInstanceProfileTags
+        return unpairs(call.do("iam", "get_instance_profile", {"InstanceProfileName": name})["InstanceProfile"]["Tags"])
+
     call.make(lambda: call.do("iam", "create_instance_profile", values), "EntityAlreadyExists", tags)
     call = call.with_id(str(name))
     _set_profile_role(call)
@@ -238,12 +204,6 @@ ROWS: Final = (
         inputs=(
             "assumeRolePolicy",
             "description",
-            "path",
-            "maxSessionDuration",
-            "permissionsBoundary",
-            "managedPolicyArns",
-            "inlinePolicies",
-            "forceDetachPolicies",
         ),
         outputs=("arn", "createDate", "maxSessionDuration", "path", "uniqueId"),
         updates=(
@@ -256,14 +216,9 @@ ROWS: Final = (
                 ),
             ),
             Update(
-                ("description", "maxSessionDuration"),
-                lambda call: call.do(
-                    "iam", "update_role", {"RoleName": call.id, **call.pick("description", "maxSessionDuration")}
-                ),
+                ("description",),
+                lambda call: call.do("iam", "update_role", {"RoleName": call.id, **call.pick("description")}),
             ),
-            Update(("managedPolicyArns",), _set_managed),
-            Update(("inlinePolicies",), _set_inline),
-            Update(("forceDetachPolicies",), nothing),
         ),
         tags=_tags("role", "RoleName"),
         name=Name(64),
@@ -291,10 +246,9 @@ ROWS: Final = (
         _create_policy,
         _read_policy,
         _delete_policy,
-        inputs=("policy", "path", "description"),
+        inputs=("policy", "description"),
         outputs=("arn", "attachmentCount", "path", "policyId"),
         updates=(Update(("policy",), _new_policy_version),),
-        ignored=("delayAfterPolicyCreationInMs",),
         tags=_tags("policy", "PolicyArn"),
         name=Name(128),
     ),
@@ -303,7 +257,7 @@ ROWS: Final = (
         _create_profile,
         _read_profile,
         _delete_profile,
-        inputs=("path", "role"),
+        inputs=("role",),
         outputs=("arn", "createDate", "path", "uniqueId"),
         updates=(Update(("role",), _set_profile_role),),
         tags=_tags("instance_profile", "InstanceProfileName"),

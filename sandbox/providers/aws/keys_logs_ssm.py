@@ -1,4 +1,4 @@
-"""KMS keys and aliases, log groups, Systems Manager documents and parameters."""
+"""KMS keys and aliases, log groups, Systems Manager documents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from sandbox.providers import IDENTITY_TAG, StandInError
 from sandbox.providers.aws.rows import Call, Name, Row, Tags, Update, nothing, pairs, unpairs
-from sandbox.providers.values import Record, Value
+from sandbox.providers.values import Record
 
 _KMS_TAGS: Final = Tags(
     put=lambda call, tags: call.do(
@@ -31,27 +31,20 @@ def _create_key(call: Call) -> str:
     found = _adopted_key(call)
     if found is None:
         values = {
-            **call.pick("description", "keyUsage", "multiRegion", "policy"),
-            "KeySpec": call["customerMasterKeySpec"],
+            **call.pick("description", "policy"),
             "Tags": call.tag_rows("TagKey", "TagValue"),
         }
         found = str(call.do("kms", "create_key", values)["KeyMetadata"]["KeyId"])
     call = call.with_id(found)
     _set_rotation(call)
-    _set_enabled(call)
     return call.id
 
 
 def _set_rotation(call: Call) -> None:
     if call["enableKeyRotation"]:
-        call.do("kms", "enable_key_rotation", {"KeyId": call.id, **call.pick("rotationPeriodInDays")})
+        call.do("kms", "enable_key_rotation", {"KeyId": call.id})
     elif call["enableKeyRotation"] is False:
         call.do("kms", "disable_key_rotation", {"KeyId": call.id})
-
-
-def _set_enabled(call: Call) -> None:
-    if call["isEnabled"] is not None:
-        call.do("kms", "enable_key" if call["isEnabled"] else "disable_key", {"KeyId": call.id})
 
 
 def _read_key(call: Call) -> Record | None:
@@ -107,7 +100,7 @@ def _log_arn(call: Call, name: str) -> str:
 
 def _create_log_group(call: Call) -> str:
     name = str(call["name"])
-    values = {"logGroupName": name, "tags": call.tags, **call.pick("kmsKeyId", "logGroupClass")}
+    values = {"logGroupName": name, "tags": call.tags, **call.pick("kmsKeyId")}
 
     def tags() -> dict[str, str]:
         return dict(call.do("logs", "list_tags_for_resource", {"resourceArn": _log_arn(call, name)})["tags"])
@@ -132,36 +125,31 @@ def _read_log_group(call: Call) -> Record | None:
     return None
 
 
-def _delete_log_group(call: Call) -> Value:
-    return None if call["skipDestroy"] else call.quietly("logs", "delete_log_group", {"logGroupName": call.id})
+_SSM_TAGS: Final = Tags(
+    put=lambda call, tags: call.do(
+        "ssm", "add_tags_to_resource", {"ResourceType": "Document", "ResourceId": call.id, "Tags": pairs(tags)}
+    ),
+    take=lambda call, keys: call.do(
+        "ssm", "remove_tags_from_resource", {"ResourceType": "Document", "ResourceId": call.id, "TagKeys": keys}
+    ),
+)
 
 
-def _ssm_tags(kind: str) -> Tags:
-    return Tags(
-        put=lambda call, tags: call.do(
-            "ssm", "add_tags_to_resource", {"ResourceType": kind, "ResourceId": call.id, "Tags": pairs(tags)}
-        ),
-        take=lambda call, keys: call.do(
-            "ssm", "remove_tags_from_resource", {"ResourceType": kind, "ResourceId": call.id, "TagKeys": keys}
-        ),
-    )
-
-
-def _tags_in_ssm(call: Call, kind: str) -> dict[str, str]:
+def _tags_of_document(call: Call) -> dict[str, str]:
     return unpairs(
-        call.do("ssm", "list_tags_for_resource", {"ResourceType": kind, "ResourceId": call["name"]})["TagList"]
+        call.do("ssm", "list_tags_for_resource", {"ResourceType": "Document", "ResourceId": call["name"]})["TagList"]
     )
 
 
 def _create_document(call: Call) -> str:
     values = {
-        **call.pick("name", "content", "documentType", "documentFormat", "targetType", "versionName"),
+        **call.pick("name", "content", "documentType", "documentFormat"),
         "Tags": call.tag_rows(),
     }
     call.make(
         lambda: call.do("ssm", "create_document", values),
         "DocumentAlreadyExists",
-        lambda: _tags_in_ssm(call, "Document"),
+        lambda: _tags_of_document(call),
     )
     return str(call["name"])
 
@@ -188,40 +176,10 @@ def _update_document(call: Call) -> None:
     values = {
         "Name": call.id,
         "DocumentVersion": "$LATEST",
-        **call.pick("content", "documentFormat", "targetType", "versionName"),
+        **call.pick("content", "documentFormat"),
     }
     row = call.do("ssm", "update_document", values)["DocumentDescription"]
     call.do("ssm", "update_document_default_version", {"Name": call.id, "DocumentVersion": row["DocumentVersion"]})
-
-
-def _parameter(call: Call) -> Record:
-    value = call["value"] if call["value"] is not None else call["insecureValue"]
-    return {**call.pick("name", "type", "description", "allowedPattern", "dataType", "keyId", "tier"), "Value": value}
-
-
-def _create_parameter(call: Call) -> str:
-    values = {**_parameter(call), "Tags": call.tag_rows()}
-    call.make(
-        lambda: call.do("ssm", "put_parameter", values),
-        "ParameterAlreadyExists",
-        lambda: _tags_in_ssm(call, "Parameter"),
-    )
-    return str(call["name"])
-
-
-def _read_parameter(call: Call) -> Record | None:
-    row = call.find("ssm", "get_parameter", "Parameter", {"Name": call.id, "WithDecryption": True})
-    return row and {
-        "arn": row["ARN"],
-        "dataType": row.get("DataType", "text"),
-        "type": row["Type"],
-        "version": row["Version"],
-        "value": row["Value"],
-    }
-
-
-def _update_parameter(call: Call) -> Value:
-    return call.do("ssm", "put_parameter", {**_parameter(call), "Overwrite": True})
 
 
 _DOCUMENT_OUTPUTS: Final = (
@@ -247,13 +205,8 @@ ROWS: Final = (
         _delete_key,
         inputs=(
             "description",
-            "keyUsage",
-            "customerMasterKeySpec",
-            "multiRegion",
             "policy",
             "enableKeyRotation",
-            "rotationPeriodInDays",
-            "isEnabled",
             "deletionWindowInDays",
         ),
         outputs=("arn", "keyId", "description", "keyUsage", "policy"),
@@ -270,11 +223,9 @@ ROWS: Final = (
                     "kms", "put_key_policy", {"KeyId": call.id, "PolicyName": "default", "Policy": call["policy"]}
                 ),
             ),
-            Update(("enableKeyRotation", "rotationPeriodInDays"), _set_rotation),
-            Update(("isEnabled",), _set_enabled),
+            Update(("enableKeyRotation",), _set_rotation),
             Update(("deletionWindowInDays",), nothing),
         ),
-        ignored=("bypassPolicyLockoutSafetyCheck",),
         tags=_KMS_TAGS,
     ),
     Row(
@@ -296,8 +247,8 @@ ROWS: Final = (
         "aws:cloudwatch/logGroup:LogGroup",
         _create_log_group,
         _read_log_group,
-        _delete_log_group,
-        inputs=("retentionInDays", "kmsKeyId", "logGroupClass", "skipDestroy"),
+        lambda call: call.quietly("logs", "delete_log_group", {"logGroupName": call.id}),
+        inputs=("retentionInDays", "kmsKeyId"),
         outputs=("arn", "retentionInDays"),
         updates=(
             Update(("retentionInDays",), _set_retention),
@@ -307,7 +258,6 @@ ROWS: Final = (
                     "logs", "associate_kms_key", {"logGroupName": call.id, "kmsKeyId": call["kmsKeyId"]}
                 ),
             ),
-            Update(("skipDestroy",), nothing),
         ),
         tags=Tags(
             put=lambda call, tags: call.do(
@@ -324,28 +274,11 @@ ROWS: Final = (
         _create_document,
         _read_document,
         lambda call: call.quietly("ssm", "delete_document", {"Name": call.id}),
-        inputs=("content", "documentType", "documentFormat", "targetType", "versionName"),
+        inputs=("content", "documentType", "documentFormat"),
         outputs=_DOCUMENT_OUTPUTS,
         renewed=("defaultVersion", "documentVersion", "hash", "latestVersion"),
-        updates=(Update(("content", "documentFormat", "targetType", "versionName"), _update_document),),
-        tags=_ssm_tags("Document"),
+        updates=(Update(("content", "documentFormat"), _update_document),),
+        tags=_SSM_TAGS,
         name=Name(128, prefix=""),
-    ),
-    Row(
-        "aws:ssm/parameter:Parameter",
-        _create_parameter,
-        _read_parameter,
-        lambda call: call.quietly("ssm", "delete_parameter", {"Name": call.id}),
-        inputs=("type", "value", "insecureValue", "description", "allowedPattern", "dataType", "keyId", "tier"),
-        outputs=("arn", "dataType", "version"),
-        renewed=("version",),
-        updates=(
-            Update(
-                ("type", "value", "insecureValue", "description", "allowedPattern", "keyId", "tier"), _update_parameter
-            ),
-        ),
-        ignored=("overwrite",),
-        tags=_ssm_tags("Parameter"),
-        name=Name(2048, prefix=""),
     ),
 )

@@ -1,24 +1,22 @@
-"""VPCs, subnets, gateways, addresses, flow logs and single tags."""
+"""VPCs, subnets, gateways, addresses and single tags."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from sandbox.providers import StandInError
-from sandbox.providers.aws.ec2_common import TAGS, adopted, attribute, deleter, described, maker, specification
+from sandbox.providers.aws.ec2_common import TAGS, attribute, deleter, described, maker
 from sandbox.providers.aws.rows import Call, Row, Update
 from sandbox.providers.values import Record, Value
 
 _VPC_ATTRIBUTES: Final = {
     "enableDnsSupport": "EnableDnsSupport",
     "enableDnsHostnames": "EnableDnsHostnames",
-    "enableNetworkAddressUsageMetrics": "EnableNetworkAddressUsageMetrics",
 }
 _SUBNET_ATTRIBUTES: Final = {"mapPublicIpOnLaunch": "MapPublicIpOnLaunch"}
 
 
 def _create_vpc(call: Call) -> str:
-    make = maker("vpc", "create_vpc", "Vpc.VpcId", "describe_vpcs", "Vpcs", "VpcId", "cidrBlock", "instanceTenancy")
+    make = maker("vpc", "create_vpc", "Vpc.VpcId", "describe_vpcs", "Vpcs", "VpcId", "cidrBlock")
     call = call.with_id(make(call))
     attribute(call, "modify_vpc_attribute", "VpcId", _VPC_ATTRIBUTES)
     return call.id
@@ -74,7 +72,6 @@ def _create_subnet(call: Call) -> str:
         "vpcId",
         "cidrBlock",
         "availabilityZone",
-        "availabilityZoneId",
     )
     call = call.with_id(make(call))
     attribute(call, "modify_subnet_attribute", "SubnetId", _SUBNET_ATTRIBUTES)
@@ -158,33 +155,6 @@ def _read_nat(call: Call) -> Record | None:
     }
 
 
-def _create_flow_log(call: Call) -> str:
-    found = adopted(call, "describe_flow_logs", "FlowLogs", "FlowLogId", "Filter")
-    if found is not None:
-        return found
-    subject = next((name for name in ("vpcId", "subnetId", "eniId") if call[name]), "")
-    kinds = {"vpcId": "VPC", "subnetId": "Subnet", "eniId": "NetworkInterface"}
-    if not subject:
-        raise StandInError(f"{call.row.token}: one of vpcId, subnetId, eniId must be set")
-    values: Record = {
-        "ResourceIds": [call[subject]],
-        "ResourceType": kinds[subject],
-        "TrafficType": call["trafficType"] or "ALL",
-        "DeliverLogsPermissionArn": call["iamRoleArn"],
-        **call.pick("logDestinationType", "logDestination", "logFormat", "maxAggregationInterval"),
-        **specification(call, "vpc-flow-log"),
-    }
-    answer = call.do("ec2", "create_flow_logs", values)
-    if answer.get("Unsuccessful"):
-        raise StandInError(f"{call.row.token}: {answer['Unsuccessful'][0]['Error']['Message']}")
-    return str(answer["FlowLogIds"][0])
-
-
-def _read_flow_log(call: Call) -> Record | None:
-    row = call.find("ec2", "describe_flow_logs", "FlowLogs", {"FlowLogIds": [call.id]})
-    return row and {"arn": call.aws.arn("ec2", f"vpc-flow-log/{call.id}")}
-
-
 def _read_tag(call: Call) -> Record | None:
     filters = [{"Name": "resource-id", "Values": [call["resourceId"]]}, {"Name": "key", "Values": [call["key"]]}]
     row = call.find("ec2", "describe_tags", "Tags", {"Filters": filters})
@@ -210,7 +180,7 @@ ROWS: Final = (
         _create_vpc,
         _read_vpc,
         deleter("delete_vpc", "VpcId"),
-        inputs=("cidrBlock", "instanceTenancy", *_VPC_ATTRIBUTES),
+        inputs=("cidrBlock", *_VPC_ATTRIBUTES),
         outputs=(
             "arn",
             "defaultNetworkAclId",
@@ -234,18 +204,13 @@ ROWS: Final = (
         _create_subnet,
         _read_subnet,
         deleter("delete_subnet", "SubnetId"),
-        inputs=("vpcId", "cidrBlock", "availabilityZone", "availabilityZoneId", *_SUBNET_ATTRIBUTES),
+        inputs=("vpcId", "cidrBlock", "availabilityZone", *_SUBNET_ATTRIBUTES),
         outputs=("arn", "availabilityZone", "availabilityZoneId", "ownerId", "mapPublicIpOnLaunch"),
         updates=(
             Update(
                 tuple(_SUBNET_ATTRIBUTES),
                 lambda call: attribute(call, "modify_subnet_attribute", "SubnetId", _SUBNET_ATTRIBUTES),
             ),
-        ),
-        ignored=(
-            "assignIpv6AddressOnCreation",
-            "enableResourceNameDnsARecordOnLaunch",
-            "privateDnsHostnameTypeOnLaunch",
         ),
         tags=TAGS,
     ),
@@ -268,11 +233,10 @@ ROWS: Final = (
             "Addresses",
             "AllocationId",
             "domain",
-            "networkBorderGroup",
         ),
         _read_eip,
         deleter("release_address", "AllocationId"),
-        inputs=("domain", "networkBorderGroup"),
+        inputs=("domain",),
         outputs=("allocationId", "arn", "publicDns", "publicIp"),
         tags=TAGS,
     ),
@@ -286,33 +250,13 @@ ROWS: Final = (
             "NatGateways",
             "NatGatewayId",
             "allocationId",
-            "connectivityType",
             "subnetId",
             filters="Filter",
         ),
         _read_nat,
         deleter("delete_nat_gateway", "NatGatewayId"),
-        inputs=("allocationId", "connectivityType", "subnetId"),
+        inputs=("allocationId", "subnetId"),
         outputs=("associationId", "networkInterfaceId", "privateIp", "publicIp"),
-        tags=TAGS,
-    ),
-    Row(
-        "aws:ec2/flowLog:FlowLog",
-        _create_flow_log,
-        _read_flow_log,
-        lambda call: call.quietly("ec2", "delete_flow_logs", {"FlowLogIds": [call.id]}),
-        inputs=(
-            "vpcId",
-            "subnetId",
-            "eniId",
-            "trafficType",
-            "iamRoleArn",
-            "logDestinationType",
-            "logDestination",
-            "logFormat",
-            "maxAggregationInterval",
-        ),
-        outputs=("arn",),
         tags=TAGS,
     ),
     Row(

@@ -12,28 +12,9 @@ from sandbox.providers.values import Record, Value
 
 # Pulumi's input: SQS's attribute.
 _QUEUE: Final = {
-    "contentBasedDeduplication": "ContentBasedDeduplication",
-    "delaySeconds": "DelaySeconds",
-    "fifoQueue": "FifoQueue",
-    "kmsDataKeyReusePeriodSeconds": "KmsDataKeyReusePeriodSeconds",
-    "kmsMasterKeyId": "KmsMasterKeyId",
-    "maxMessageSize": "MaximumMessageSize",
     "messageRetentionSeconds": "MessageRetentionPeriod",
-    "policy": "Policy",
-    "receiveWaitTimeSeconds": "ReceiveMessageWaitTimeSeconds",
-    "redrivePolicy": "RedrivePolicy",
     "sqsManagedSseEnabled": "SqsManagedSseEnabled",
-    "visibilityTimeoutSeconds": "VisibilityTimeout",
 }
-_FIXED_QUEUE: Final = frozenset({"fifoQueue"})
-
-
-def _attributes(call: Call) -> Record:
-    return {
-        _QUEUE[name]: value
-        for name, value in call.pick(*_QUEUE).items()
-        if not (name == "fifoQueue" and value is False)
-    }
 
 
 def _create_queue(call: Call) -> str:
@@ -45,7 +26,8 @@ def _create_queue(call: Call) -> str:
         if tags.get(IDENTITY_TAG) != call.identity:
             raise StandInError(f"{call.row.token}: a queue named {call['name']} exists")
         return url
-    values = {"QueueName": call["name"], "Attributes": _attributes(call), "tags": call.tags}
+    attributes = {_QUEUE[name]: value for name, value in call.pick(*_QUEUE).items()}
+    values = {"QueueName": call["name"], "Attributes": attributes, "tags": call.tags}
     return str(call.do("sqs", "create_queue", values)["QueueUrl"])
 
 
@@ -84,21 +66,16 @@ def _delete_queue_policy(call: Call) -> Value:
 
 
 def _rule_arn(call: Call, name: str) -> str:
-    bus = call["eventBusName"]
-    return call.aws.arn("events", f"rule/{bus}/{name}" if bus and bus != "default" else f"rule/{name}")
+    return call.aws.arn("events", f"rule/{name}")
 
 
 def _put_rule(call: Call) -> str:
     name = str(call["name"])
-    values = {
-        "Name": name,
-        "State": call["state"] or ("DISABLED" if call["isEnabled"] is False else "ENABLED"),
-        **call.pick("description", "eventPattern", "scheduleExpression", "eventBusName", "roleArn"),
-    }
+    values = {"Name": name, "State": "ENABLED", **call.pick("description", "eventPattern")}
     if call.id:
         call.do("events", "put_rule", values)
         return call.id
-    there = call.quietly("events", "describe_rule", {"Name": name, **call.pick("eventBusName")})
+    there = call.quietly("events", "describe_rule", {"Name": name})
     if there is not None:
         tags = unpairs(call.do("events", "list_tags_for_resource", {"ResourceARN": _rule_arn(call, name)})["Tags"])
         if tags.get(IDENTITY_TAG) != call.identity:
@@ -108,17 +85,13 @@ def _put_rule(call: Call) -> str:
 
 
 def _read_rule(call: Call) -> Record | None:
-    row = call.quietly("events", "describe_rule", {"Name": call["name"] or call.id, **call.pick("eventBusName")})
+    row = call.quietly("events", "describe_rule", {"Name": call["name"] or call.id})
     return row and {"arn": row["Arn"], "name": row["Name"], "eventBusName": row.get("EventBusName", "default")}
 
 
 def _put_target(call: Call) -> str:
-    target: Record = {
-        "Id": call["targetId"],
-        "Arn": call["arn"],
-        **call.pick("input", "inputPath", "roleArn", "retryPolicy", "deadLetterConfig"),
-    }
-    answer = call.do("events", "put_targets", {"Rule": call["rule"], "Targets": [target], **call.pick("eventBusName")})
+    target = {"Id": call["targetId"], "Arn": call["arn"]}
+    answer = call.do("events", "put_targets", {"Rule": call["rule"], "Targets": [target]})
     if answer.get("FailedEntryCount"):
         raise StandInError(f"{call.row.token}: {answer['FailedEntries'][0]['ErrorMessage']}")
     return f"{call['rule']}-{call['targetId']}"
@@ -126,7 +99,7 @@ def _put_target(call: Call) -> str:
 
 def _read_target(call: Call) -> Record | None:
     try:
-        rows = call.do("events", "list_targets_by_rule", {"Rule": call["rule"], **call.pick("eventBusName")})["Targets"]
+        rows = call.do("events", "list_targets_by_rule", {"Rule": call["rule"]})["Targets"]
     except ClientError as error:
         if gone(error):
             return None
@@ -142,7 +115,7 @@ ROWS: Final = (
         lambda call: call.quietly("sqs", "delete_queue", {"QueueUrl": call.id}),
         inputs=tuple(_QUEUE),
         outputs=("arn", "messageRetentionSeconds", "url", "visibilityTimeoutSeconds"),
-        updates=(Update(tuple(name for name in _QUEUE if name not in _FIXED_QUEUE), _update_queue),),
+        updates=(Update(tuple(_QUEUE), _update_queue),),
         tags=Tags(
             put=lambda call, tags: call.do("sqs", "tag_queue", {"QueueUrl": call.id, "Tags": tags}),
             take=lambda call, keys: call.do("sqs", "untag_queue", {"QueueUrl": call.id, "TagKeys": keys}),
@@ -161,13 +134,10 @@ ROWS: Final = (
         "aws:cloudwatch/eventRule:EventRule",
         _put_rule,
         _read_rule,
-        lambda call: call.quietly("events", "delete_rule", {"Name": call["name"], **call.pick("eventBusName")}),
-        inputs=("description", "eventPattern", "scheduleExpression", "eventBusName", "roleArn", "state", "isEnabled"),
+        lambda call: call.quietly("events", "delete_rule", {"Name": call["name"]}),
+        inputs=("description", "eventPattern"),
         outputs=("arn", "eventBusName"),
-        updates=(
-            Update(("description", "eventPattern", "scheduleExpression", "roleArn", "state", "isEnabled"), _put_rule),
-        ),
-        ignored=("forceDestroy",),
+        updates=(Update(("description", "eventPattern"), _put_rule),),
         name=Name(64),
         tags=Tags(
             put=lambda call, tags: call.do(
@@ -182,12 +152,9 @@ ROWS: Final = (
         "aws:cloudwatch/eventTarget:EventTarget",
         _put_target,
         _read_target,
-        lambda call: call.quietly(
-            "events", "remove_targets", {"Rule": call["rule"], "Ids": [call["targetId"]], **call.pick("eventBusName")}
-        ),
-        inputs=("rule", "arn", "input", "inputPath", "roleArn", "retryPolicy", "deadLetterConfig", "eventBusName"),
-        updates=(Update(("arn", "input", "inputPath", "roleArn", "retryPolicy", "deadLetterConfig"), _put_target),),
-        ignored=("forceDestroy",),
+        lambda call: call.quietly("events", "remove_targets", {"Rule": call["rule"], "Ids": [call["targetId"]]}),
+        inputs=("rule", "arn"),
+        updates=(Update(("arn",), _put_target),),
         name=Name(64, "targetId", ""),
     ),
 )

@@ -50,7 +50,6 @@ _HOMES: Final = {
     "aws:kms/": "keys_logs_ssm.py",
     "aws:sqs/": "queues_events.py",
     "aws:ssm/": "keys_logs_ssm.py",
-    "aws:vpc/": "security_groups.py",
 }
 
 

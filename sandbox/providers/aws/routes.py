@@ -6,22 +6,11 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 
-from sandbox.providers import StandInError
 from sandbox.providers.aws.ec2_common import TAGS, adopted, deleter, described, maker, specification
 from sandbox.providers.aws.rows import Call, Row, Update, error_code
 from sandbox.providers.values import Record
 
-_TARGETS: Final = (
-    "gatewayId",
-    "natGatewayId",
-    "transitGatewayId",
-    "vpcEndpointId",
-    "vpcPeeringConnectionId",
-    "networkInterfaceId",
-    "egressOnlyGatewayId",
-)
-_ROUTE_ALIASES: Final = {"egressOnlyGatewayId": "EgressOnlyInternetGatewayId"}
-_DESTINATIONS: Final = ("destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId")
+_TARGETS: Final = ("gatewayId", "natGatewayId")
 
 
 def _create_table(call: Call) -> str:
@@ -34,29 +23,7 @@ def _create_table(call: Call) -> str:
         "RouteTableId",
         "vpcId",
     )
-    call = call.with_id(make(call))
-    for route in call["routes"] or []:
-        _put_route(call, _table_route(call, route))
-    return call.id
-
-
-def _table_route(call: Call, route: Record) -> Record:
-    renamed = {"cidrBlock": "destinationCidrBlock", "ipv6CidrBlock": "destinationIpv6CidrBlock"}
-    return {
-        "routeTableId": call.id,
-        **{renamed.get(key, key): value for key, value in route.items() if value not in (None, "")},
-    }
-
-
-def _update_table(call: Call) -> None:
-    for route in call.olds.get("routes") or []:
-        if route not in (call["routes"] or []):
-            old = _table_route(call, route)
-            call.quietly(
-                "ec2", "delete_route", {key: old[key] for key in ("routeTableId", *_DESTINATIONS) if key in old}
-            )
-    for route in call["routes"] or []:
-        _put_route(call, _table_route(call, route))
+    return make(call)
 
 
 def _read_table(call: Call) -> Record | None:
@@ -68,33 +35,22 @@ def _read_table(call: Call) -> Record | None:
     }
 
 
-def _put_route(call: Call, route: Record) -> None:
+def _put_route(call: Call) -> str:
     """CreateRoute; where a crash left the route, ReplaceRoute makes it the same."""
+    route = call.pick("routeTableId", "destinationCidrBlock", *_TARGETS)
     try:
-        call.do("ec2", "create_route", route, _ROUTE_ALIASES)
+        call.do("ec2", "create_route", route)
     except ClientError as error:
         if error_code(error) != "RouteAlreadyExists":
             raise
-        call.do("ec2", "replace_route", route, _ROUTE_ALIASES)
-
-
-def _destination(call: Call) -> str:
-    wanted = [str(call[name]) for name in _DESTINATIONS if call[name]]
-    if len(wanted) != 1:
-        raise StandInError(f"{call.row.token}: exactly one of {', '.join(_DESTINATIONS)} must be set")
-    return wanted[0]
-
-
-def _create_route(call: Call) -> str:
-    _put_route(call, call.pick("routeTableId", *_DESTINATIONS, *_TARGETS))
-    return f"r-{call['routeTableId']}-{_destination(call)}"
+        call.do("ec2", "replace_route", route)
+    return f"r-{call['routeTableId']}-{call['destinationCidrBlock']}"
 
 
 def _read_route(call: Call) -> Record | None:
     table = call.find("ec2", "describe_route_tables", "RouteTables", {"RouteTableIds": [call["routeTableId"]]})
-    keys = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")
     for row in (table or {}).get("Routes", []):
-        if _destination(call) in [row.get(key) for key in keys]:
+        if row.get("DestinationCidrBlock") == call["destinationCidrBlock"]:
             return {"origin": row.get("Origin", "CreateRoute"), "state": row.get("State", "active")}
     return None
 
@@ -135,11 +91,8 @@ def _create_endpoint(call: Call) -> str:
         "subnetIds",
         "securityGroupIds",
         "privateDnsEnabled",
-        "ipAddressType",
     )
     values = {"vpcEndpointType": "Gateway", **call.pick(*names), **specification(call, "vpc-endpoint")}
-    if call["policy"]:
-        values["PolicyDocument"] = call["policy"]
     return str(call.do("ec2", "create_vpc_endpoint", values)["VpcEndpoint"]["VpcEndpointId"])
 
 
@@ -166,7 +119,7 @@ def _update_endpoint(call: Call) -> None:
     ):
         old, new = set(call.olds.get(name) or []), set(call[name] or [])
         values |= {f"Add{singular}": sorted(new - old) or None, f"Remove{singular}": sorted(old - new) or None}
-    values |= {"PrivateDnsEnabled": call["privateDnsEnabled"], "PolicyDocument": call["policy"]}
+    values["PrivateDnsEnabled"] = call["privateDnsEnabled"]
     call.do("ec2", "modify_vpc_endpoint", values)
 
 
@@ -176,21 +129,18 @@ ROWS: Final = (
         _create_table,
         _read_table,
         deleter("delete_route_table", "RouteTableId"),
-        inputs=("vpcId", "routes"),
+        inputs=("vpcId",),
         outputs=("arn", "ownerId"),
-        updates=(Update(("routes",), _update_table),),
         tags=TAGS,
     ),
     Row(
         "aws:ec2/route:Route",
-        _create_route,
+        _put_route,
         _read_route,
-        lambda call: call.quietly("ec2", "delete_route", call.pick("routeTableId", *_DESTINATIONS)),
-        inputs=("routeTableId", *_DESTINATIONS, *_TARGETS),
+        lambda call: call.quietly("ec2", "delete_route", call.pick("routeTableId", "destinationCidrBlock")),
+        inputs=("routeTableId", "destinationCidrBlock", *_TARGETS),
         outputs=("origin", "state"),
-        updates=(
-            Update(_TARGETS, lambda call: _put_route(call, call.pick("routeTableId", *_DESTINATIONS, *_TARGETS))),
-        ),
+        updates=(Update(_TARGETS, _put_route),),
         delete_first=True,
     ),
     Row(
@@ -214,14 +164,9 @@ ROWS: Final = (
             "subnetIds",
             "securityGroupIds",
             "privateDnsEnabled",
-            "ipAddressType",
-            "policy",
         ),
         outputs=("arn", "dnsEntries", "networkInterfaceIds", "ownerId", "state"),
-        updates=(
-            Update(("routeTableIds", "subnetIds", "securityGroupIds", "privateDnsEnabled", "policy"), _update_endpoint),
-        ),
-        ignored=("autoAccept",),
+        updates=(Update(("routeTableIds", "subnetIds", "securityGroupIds", "privateDnsEnabled"), _update_endpoint),),
         tags=TAGS,
     ),
 )

@@ -57,11 +57,11 @@ def _scalar(kind: str, value: Value, where: str) -> Value:
         if kind in ("float", "double"):
             return float(value)
     except (KeyError, ValueError) as error:
-        raise StandInError(f"{where}: {value!r} is no {kind}") from error
+        raise StandInError(f"{where}: {value!r} is not a value of type {kind}") from error
     if kind == "string":
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, (str, int, float)):
             return str(value)
-        raise StandInError(f"{where}: {value!r} is no string")
+        raise StandInError(f"{where}: {value!r} is not a value of type string")
     return value

@@ -17,7 +17,6 @@ MODELLED: Final = frozenset(
         "accessEntries",
         "authenticationMode",
         "bootstrapSelfManagedAddons",
-        "clusterSecurityGroupTags",
         "clusterTags",
         "corednsAddonOptions",
         "createInstanceRole",
@@ -27,23 +26,17 @@ MODELLED: Final = frozenset(
         "encryptionConfigKeyArn",
         "endpointPrivateAccess",
         "endpointPublicAccess",
-        "ipFamily",
         "kubeProxyAddonOptions",
         "kubernetesServiceIpAddressRange",
         "name",
-        "nodeSecurityGroupTags",
         "privateSubnetIds",
         "publicAccessCidrs",
-        "publicSubnetIds",
         "serviceRole",
         "skipDefaultNodeGroup",
         "skipDefaultSecurityGroups",
-        "subnetIds",
         "tags",
-        "upgradePolicy",
         "useDefaultVpcCni",
         "version",
-        "vpcCniOptions",
         "vpcId",
     }
 )
@@ -61,7 +54,7 @@ class EksProvider(Provider):
     ) -> ConstructResult:
         """Declare the component's resources. Raises :class:`StandInError` for what is not modelled."""
         if resource_type != "eks:index:Cluster":
-            raise StandInError(f"the sandbox's eks stand-in has no {resource_type}; it makes eks:index:Cluster alone")
+            raise StandInError(f"the sandbox's eks stand-in has no {resource_type}; it makes eks:index:Cluster only")
         unknown = sorted(key for key, value in inputs.items() if value is not None and key not in MODELLED)
         if unknown:
             raise StandInError(

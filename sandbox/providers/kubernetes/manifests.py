@@ -28,7 +28,7 @@ class Manifests:
         return self._folder / f"{name}.yaml"
 
     def put(self, obj: Record) -> Record:
-        """Write an object, whole or not at all. Secrets are readable by their owner alone."""
+        """Write an object, whole or not at all. Only the owner can read Secrets."""
         target = self.path(obj)
         self._folder.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=".tmp")

@@ -19,6 +19,7 @@ import pulumi_kubernetes as kubernetes
 from pulumi import automation
 
 REGION = "eu-west-1"
+ALL = "0.0.0.0/0"
 TAGS = {"team": "shop"}
 ADMIN = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
@@ -37,23 +38,20 @@ def network() -> tuple[aws.ec2.Vpc, list[aws.ec2.Subnet]]:
     vpc = aws.ec2.Vpc("net", cidr_block="10.0.0.0/16", enable_dns_hostnames=True, tags=TAGS)
     gateway = aws.ec2.InternetGateway("net", vpc_id=vpc.id)
     public = aws.ec2.RouteTable("public", vpc_id=vpc.id)
-    aws.ec2.Route("out", route_table_id=public.id, destination_cidr_block="0.0.0.0/0", gateway_id=gateway.id)
+    aws.ec2.Route("out", route_table_id=public.id, destination_cidr_block=ALL, gateway_id=gateway.id)
     subnets = []
-    for number, zone in enumerate(aws.get_availability_zones(state="available").names[:2]):
+    for number, zone in enumerate(aws.get_availability_zones(state="available").names[:3]):
         subnet = aws.ec2.Subnet(
             f"public-{number}", vpc_id=vpc.id, cidr_block=f"10.0.{number}.0/24", availability_zone=zone
         )
         aws.ec2.RouteTableAssociation(f"public-{number}", route_table_id=public.id, subnet_id=subnet.id)
         address = aws.ec2.Eip(f"nat-{number}", domain="vpc")
         nat = aws.ec2.NatGateway(f"nat-{number}", allocation_id=address.id, subnet_id=subnet.id)
-        route: Any = {"cidrBlock": "0.0.0.0/0", "natGatewayId": nat.id}
-        aws.ec2.RouteTable(f"private-{number}", vpc_id=vpc.id, routes=[route])
+        table = aws.ec2.RouteTable(f"private-{number}", vpc_id=vpc.id)
+        aws.ec2.Route(f"private-{number}", route_table_id=table.id, destination_cidr_block=ALL, nat_gateway_id=nat.id)
         subnets.append(subnet)
-    doors = aws.ec2.SecurityGroup("doors", vpc_id=vpc.id, description="doors")
-    aws.vpc.SecurityGroupIngressRule(
-        "https", security_group_id=doors.id, ip_protocol="tcp", from_port=443, to_port=443, cidr_ipv4="10.0.0.0/16"
-    )
-    aws.vpc.SecurityGroupEgressRule("all", security_group_id=doors.id, ip_protocol="-1", cidr_ipv4="0.0.0.0/0")
+    https = {"protocol": "tcp", "fromPort": 443, "toPort": 443, "cidrBlocks": ["10.0.0.0/16"]}
+    doors = aws.ec2.SecurityGroup("doors", vpc_id=vpc.id, description="doors", ingress=loose([https]))
     aws.ec2.VpcEndpoint(
         "ssm",
         vpc_id=vpc.id,
@@ -64,9 +62,7 @@ def network() -> tuple[aws.ec2.Vpc, list[aws.ec2.Subnet]]:
         private_dns_enabled=True,
     )
     aws.ec2.DefaultSecurityGroup("net", vpc_id=vpc.id)
-    logs = aws.cloudwatch.LogGroup("flow", name="shop-flow", retention_in_days=7, tags=TAGS)
-    role = aws.iam.Role("flow", assume_role_policy=trust("vpc-flow-logs.amazonaws.com"))
-    aws.ec2.FlowLog("flow", vpc_id=vpc.id, traffic_type="REJECT", log_destination=logs.arn, iam_role_arn=role.arn)
+    aws.cloudwatch.LogGroup("sessions", name="shop-sessions", retention_in_days=7, tags=TAGS)
     return vpc, subnets
 
 
@@ -80,16 +76,22 @@ def node_role() -> aws.iam.Role:
     return role
 
 
+def service_role() -> aws.iam.Role:
+    role = aws.iam.Role("cluster", assume_role_policy=trust("eks.amazonaws.com"))
+    aws.iam.RolePolicyAttachment("cluster", role=role.name, policy_arn="arn:aws:iam::aws:policy/AmazonEKSClusterPolicy")
+    return role
+
+
 def queue() -> None:
     made = aws.sqs.Queue("interruptions", message_retention_seconds=300, sqs_managed_sse_enabled=True, tags=TAGS)
     principal = {"Service": "events.amazonaws.com"}
     policy = made.arn.apply(lambda arn: allow("sqs:SendMessage", arn, Principal=principal))
     aws.sqs.QueuePolicy("interruptions", queue_url=made.id, policy=policy)
-    rule = aws.cloudwatch.EventRule("health", event_pattern=json.dumps({"source": ["aws.health"]}), tags=TAGS)
-    aws.cloudwatch.EventTarget("health", rule=rule.name, arn=made.arn)
+    for source in ("health", "ec2", "autoscaling"):
+        rule = aws.cloudwatch.EventRule(source, event_pattern=json.dumps({"source": [f"aws.{source}"]}), tags=TAGS)
+        aws.cloudwatch.EventTarget(source, rule=rule.name, arn=made.arn)
     session = {"schemaVersion": "1.0", "description": "d", "sessionType": "Standard_Stream", "inputs": {}}
     aws.ssm.Document("session", document_type="Session", document_format="JSON", content=json.dumps(session))
-    aws.ssm.Parameter("note", type="String", value="v")
 
 
 def program() -> None:
@@ -107,9 +109,14 @@ def program() -> None:
         version="1.35",
         vpc_id=vpc.id,
         private_subnet_ids=[subnet.id for subnet in subnets],
+        service_role=service_role(),
         authentication_mode=eks.AuthenticationMode.API,
         access_entries={"admin": eks.AccessEntryArgs(principal_arn=role.arn, access_policies={"admin": policy})},
         skip_default_node_group=True,
+        skip_default_security_groups=True,
+        use_default_vpc_cni=True,
+        coredns_addon_options=eks.CoreDnsAddonOptionsArgs(enabled=False),
+        kube_proxy_addon_options=eks.KubeProxyAddonOptionsArgs(enabled=False),
         create_oidc_provider=True,
         encryption_config_key_arn=key.arn,
         enabled_cluster_log_types=["api"],
@@ -176,13 +183,14 @@ def nodes(cluster: eks.Cluster, role: aws.iam.Role, subnets: list[aws.ec2.Subnet
     plain = aws.ec2.LaunchTemplate(
         "amd64", image_id=image.value, instance_type="m7i.large", iam_instance_profile={"name": profile.name}
     )
+    used = {"launchTemplateId": plain.id, "version": plain.latest_version.apply(str)}
     aws.autoscaling.Group(
         "amd64",
         min_size=1,
         max_size=2,
         desired_capacity=1,
         vpc_zone_identifiers=[subnet.id for subnet in subnets],
-        launch_template={"id": plain.id, "version": plain.latest_version.apply(str)},
+        mixed_instances_policy=loose({"launchTemplate": {"launchTemplateSpecification": used}}),
         tags=loose([{"key": "team", "value": "shop", "propagateAtLaunch": True}]),
         instance_refresh=loose({"strategy": "Rolling", "preferences": {"minHealthyPercentage": 50}}),
     )

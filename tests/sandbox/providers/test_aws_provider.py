@@ -87,6 +87,9 @@ def test_what_a_killed_run_left_is_adopted(driven: Driven, aws: Served) -> None:
     assert vpc(Driven(driven.settings)).id == lost.id
     role = driven.create(ROLE, "node", assumeRolePolicy=TRUST)
     assert Driven(driven.settings).create(ROLE, "node", assumeRolePolicy=TRUST).id == role.id
+    profile = driven.create("aws:iam/instanceProfile:InstanceProfile", "node", role=role.id)
+    again = Driven(driven.settings).create("aws:iam/instanceProfile:InstanceProfile", "node", role=role.id)
+    assert again.id == profile.id
     key = driven.create("aws:kms/key:Key", "key", description="d")
     assert Driven(driven.settings).create("aws:kms/key:Key", "key", description="d").id == key.id
     found = leftovers(aws.endpoint, REGION)
@@ -100,7 +103,6 @@ def test_two_of_a_kind_stay_two(driven: Driven) -> None:
     other = driven.create(SUBNET, "other", vpcId=net.id, cidrBlock="10.0.1.0/24")
     for token, inputs in {
         "aws:ec2/eip:Eip": {"domain": "vpc"},
-        "aws:ec2/natGateway:NatGateway": {"subnetId": one.id, "connectivityType": "private"},
         "aws:ec2/routeTable:RouteTable": {"vpcId": net.id},
         "aws:ec2/internetGateway:InternetGateway": {},
         "aws:ec2/vpcEndpoint:VpcEndpoint": {"vpcId": net.id, "serviceName": f"com.amazonaws.{REGION}.s3"},
@@ -110,6 +112,12 @@ def test_two_of_a_kind_stay_two(driven: Driven) -> None:
     }.items():
         ids = {driven.create(token, name, **inputs).id for name in ("first", "second")}
         assert len(ids) == 2, token
+    gateways = set()
+    for name in ("first", "second"):
+        address = driven.create("aws:ec2/eip:Eip", f"{name}-nat", domain="vpc")
+        nat = driven.create("aws:ec2/natGateway:NatGateway", name, subnetId=one.id, allocationId=address.id)
+        gateways.add(nat.id)
+    assert len(gateways) == 2
     assert one.id != other.id
 
 
@@ -172,7 +180,9 @@ def test_drift_of_a_size_is_seen(driven: Driven, aws: Served) -> None:
         minSize=1,
         maxSize=2,
         vpcZoneIdentifiers=[subnet.id],
-        launchTemplate={"id": template.id, "version": "1"},
+        mixedInstancesPolicy={
+            "launchTemplate": {"launchTemplateSpecification": {"launchTemplateId": template.id, "version": "1"}}
+        },
     )
     aws.client("autoscaling").update_auto_scaling_group(AutoScalingGroupName=group.id, MaxSize=7)
     from sandbox.providers.values import plain_map  # noqa: PLC0415 (this test alone)
@@ -203,47 +213,28 @@ def test_a_new_security_group_lets_nothing_out(driven: Driven, aws: Served) -> N
     group = driven.create("aws:ec2/securityGroup:SecurityGroup", "g", vpcId=net.id)
     assert rules(aws, group.id) == []
     assert group.state["description"] == "Managed by Pulumi"
-    rule = driven.create(
-        "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
-        "https",
-        securityGroupId=group.id,
-        ipProtocol="tcp",
-        fromPort=443,
-        toPort=443,
-        cidrIpv4="10.0.0.0/16",
-    )
-    assert rule.id.startswith("sgr-")
+    https = {"protocol": "tcp", "fromPort": 443, "toPort": 443, "cidrBlocks": ["10.0.0.0/16"]}
+    opened = driven.update(group, ingress=[https])
     assert len(rules(aws, group.id)) == 1
-    driven.delete(rule)
+    driven.update(opened, ingress=[])
     assert rules(aws, group.id) == []
-    assert driven.read(rule).resource_id == ""
 
 
 def test_functions_answer_from_the_sandbox(driven: Driven, aws: Served) -> None:
-    net, subnets = aws.network()
     assert driven.invoke("aws:index/getCallerIdentity:getCallerIdentity")["accountId"] == "123456789012"
     assert driven.invoke("aws:index/getRegion:getRegion")["region"] == REGION
     assert driven.invoke("aws:index/getPartition:getPartition")["partition"] == "aws"
     zones = driven.invoke("aws:index/getAvailabilityZones:getAvailabilityZones", state="available")
     assert zones["names"][:2] == [f"{REGION}a", f"{REGION}b"]
-    assert driven.invoke("aws:ec2/getVpc:getVpc", id=net)["cidrBlock"] == "10.0.0.0/16"
-    assert driven.invoke("aws:ec2/getSubnet:getSubnet", id=subnets[0])["vpcId"] == net
-    filters = [{"name": "vpc-id", "values": [net]}]
-    assert driven.invoke("aws:ec2/getSubnets:getSubnets", filters=filters)["ids"] == sorted(subnets)
     path = "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023/arm64/standard/recommended/image_id"
     assert driven.invoke("aws:ssm/getParameter:getParameter", name=path)["value"] == aws.image("arm64")
-    newest = driven.invoke(
-        "aws:eks/getAddonVersion:getAddonVersion", addonName="coredns", kubernetesVersion="1.35", mostRecent=True
-    )
-    assert newest["version"].startswith("v1.")
 
 
 @pytest.mark.parametrize(
     ("token", "arguments", "message"),
     [
         ("aws:ec2/getAmi:getAmi", {}, "has no function aws:ec2/getAmi:getAmi"),
-        ("aws:ec2/getVpc:getVpc", {"nonsense": 1}, "takes no nonsense"),
-        ("aws:ec2/getVpc:getVpc", {"id": "vpc-12345678"}, "0 VPCs match"),
+        ("aws:index/getPartition:getPartition", {"nonsense": 1}, "takes no nonsense"),
         ("aws:ssm/getParameter:getParameter", {"name": "/not/there"}, "does not exist"),
     ],
 )

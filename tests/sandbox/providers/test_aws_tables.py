@@ -97,9 +97,9 @@ class TestShapes:
         ("values", "message"),
         [
             ({"cidrBlok": "10.0.0.0/16"}, "no place for 'cidrBlok'"),
-            ({"DryRun": "perhaps"}, "'perhaps' is no boolean"),
-            ({"Ipv4NetmaskLength": "wide"}, "'wide' is no integer"),
-            ({"CidrBlock": ["a", "b"]}, "is no string"),
+            ({"DryRun": "perhaps"}, "'perhaps' is not a value of type boolean"),
+            ({"Ipv4NetmaskLength": "wide"}, "'wide' is not a value of type integer"),
+            ({"CidrBlock": ["a", "b"]}, "is not a value of type string"),
         ],
     )
     def test_what_does_not_fit_is_an_error(self, values: dict[str, Any], message: str) -> None:

@@ -123,7 +123,7 @@ def test_it_comes_up_changes_and_goes(stack: Stack) -> None:
 def test_what_was_deleted_outside_is_seen_and_made_again(stack: Stack) -> None:
     count = stack.run("up")["create"]
     before = stack.leftovers()
-    stack.aws.client("logs").delete_log_group(logGroupName="shop-flow")
+    stack.aws.client("logs").delete_log_group(logGroupName="shop-sessions")
     eks = stack.aws.client("eks")
     eks.delete_addon(clusterName="shop", addonName="coredns")
     (nodes,) = eks.list_nodegroups(clusterName="shop")["nodegroups"]
