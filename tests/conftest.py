@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -23,13 +24,16 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(_WATCH)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    lanes.mark(item)  # as early as this: pytest-xdist reads the groups before this file could sort the tests
-
-
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True)  # before markers select tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        lanes.mark(item)
     items.sort(key=lanes.order)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> lanes.Scheduler:  # noqa: ANN401 (xdist's own)
+    return lanes.Scheduler(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tools import build
 
@@ -39,26 +40,52 @@ _BY_TOOL: Final = {
 }
 """The lane of each Go tool; tools without a row belong to the lane ``tools``."""
 
-_SHARED: Final = {"platform": "platform", "cluster_programs": "cluster"}
-"""Session fixtures that are expensive: all of their tests run in one worker, whatever files they are in."""
+_GROUPS: Final = {
+    "tests/cluster/": "cluster",
+    "tests/e2e/test_changes.py": "platform",
+    "tests/e2e/test_destroy.py": "platform",
+    "tests/e2e/test_refused.py": "platform",
+    "tests/e2e/test_up.py": "platform",
+    "tests/e2e/test_up_autoscalers.py": "platform",
+}
+"""Files that share an expensive session fixture, by the start of their names: one worker runs them all."""
+_GROUP_OF_FIXTURE: Final = {"platform": "platform", "cluster_programs": "cluster"}
 _LONGEST_FIRST: Final = ("platform", "cluster", "tests/e2e/", "tests/sandbox/", "tests/")
-"""The order of the groups of tests, by the start of their names, so that the workers end at about the same time."""
+"""The order of the groups, by the start of their names, so that the workers end at about the same time."""
 
 
 def mark(item: pytest.Item) -> None:
-    """Add the markers of a test's lanes, and its group: pytest-xdist runs a group in one worker."""
+    """Add the markers of a test's lanes. Raises UsageError if it needs a fixture of another group."""
     path, fixtures = item.path.relative_to(TESTS), getattr(item, "fixturenames", ())
     for lane in {_BY_FOLDER.get(path.parts[0]), *map(_BY_FIXTURE.get, fixtures)}:
         if lane is not None:
             item.add_marker(lane)
-    group = next((_SHARED[name] for name in fixtures if name in _SHARED), f"tests/{path}")
-    item.add_marker(pytest.mark.xdist_group(group))
+    own = group(item.nodeid)
+    for name in fixtures:
+        if _GROUP_OF_FIXTURE.get(name, own) != own:
+            raise pytest.UsageError(f"{item.nodeid} uses {name}: add its file to the groups in tests/lanes.py")
+
+
+def group(nodeid: str) -> str:
+    """The group of a test: one worker runs all tests of a group."""
+    path = nodeid.partition("::")[0]
+    return next((name for start, name in _GROUPS.items() if path.startswith(start)), path)
 
 
 def order(item: pytest.Item) -> int:
     """The sort key of a test's group."""
-    (group,) = item.iter_markers("xdist_group")
-    return next(place for place, start in enumerate(_LONGEST_FIRST) if group.args[0].startswith(start))
+    name = group(item.nodeid)
+    return next(place for place, start in enumerate(_LONGEST_FIRST) if name.startswith(start))
+
+
+class Scheduler(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types
+    """Gives whole groups of tests to the workers of pytest-xdist.
+
+    Its own ``--dist loadgroup`` puts the group's name into pytest's node IDs, which pytest 9.2 does not let it do.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group(nodeid)
 
 
 def of(item: pytest.Item) -> set[str]:
