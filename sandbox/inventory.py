@@ -21,8 +21,8 @@ Names = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of resource: how it is listed, and a JMESPath to the name of each one that still exists."""
+class Listing:
+    """How the resources of one kind are listed, and a JMESPath to the name of each one that still exists."""
 
     label: str
     service: str
@@ -32,34 +32,34 @@ class Kind:
 
 
 KINDS = (
-    Kind("EKS clusters", "eks", "list_clusters", "clusters[]"),
-    Kind(
+    Listing("EKS clusters", "eks", "list_clusters", "clusters[]"),
+    Listing(
         "Auto Scaling groups", "autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups[].AutoScalingGroupName"
     ),
-    Kind("launch templates", "ec2", "describe_launch_templates", "LaunchTemplates[].LaunchTemplateName"),
-    Kind(
+    Listing("launch templates", "ec2", "describe_launch_templates", "LaunchTemplates[].LaunchTemplateName"),
+    Listing(
         "instances",
         "ec2",
         "describe_instances",
         "Reservations[].Instances[?State.Name!='terminated'].InstanceId[]",
     ),
-    Kind("VPCs", "ec2", "describe_vpcs", "Vpcs[].VpcId"),
-    Kind("subnets", "ec2", "describe_subnets", "Subnets[].SubnetId"),
-    Kind("security groups", "ec2", "describe_security_groups", "SecurityGroups[].GroupId"),
-    Kind("route tables", "ec2", "describe_route_tables", "RouteTables[].RouteTableId"),
-    Kind("internet gateways", "ec2", "describe_internet_gateways", "InternetGateways[].InternetGatewayId"),
-    Kind("NAT gateways", "ec2", "describe_nat_gateways", "NatGateways[?State!='deleted'].NatGatewayId"),
-    Kind("elastic IPs", "ec2", "describe_addresses", "Addresses[].AllocationId"),
-    Kind("VPC endpoints", "ec2", "describe_vpc_endpoints", "VpcEndpoints[?State!='deleted'].VpcEndpointId"),
-    Kind("IAM roles", "iam", "list_roles", "Roles[].RoleName"),
-    Kind("IAM policies", "iam", "list_policies", "Policies[].Arn", (("Scope", "Local"),)),
-    Kind("instance profiles", "iam", "list_instance_profiles", "InstanceProfiles[].InstanceProfileName"),
-    Kind("OIDC providers", "iam", "list_open_id_connect_providers", "OpenIDConnectProviderList[].Arn"),
-    Kind("KMS keys", "kms", "list_keys", "Keys[].KeyId"),
-    Kind("SQS queues", "sqs", "list_queues", "QueueUrls[]"),
-    Kind("EventBridge rules", "events", "list_rules", "Rules[].Name"),
-    Kind("log groups", "logs", "describe_log_groups", "logGroups[].logGroupName"),
-    Kind(
+    Listing("VPCs", "ec2", "describe_vpcs", "Vpcs[].VpcId"),
+    Listing("subnets", "ec2", "describe_subnets", "Subnets[].SubnetId"),
+    Listing("security groups", "ec2", "describe_security_groups", "SecurityGroups[].GroupId"),
+    Listing("route tables", "ec2", "describe_route_tables", "RouteTables[].RouteTableId"),
+    Listing("internet gateways", "ec2", "describe_internet_gateways", "InternetGateways[].InternetGatewayId"),
+    Listing("NAT gateways", "ec2", "describe_nat_gateways", "NatGateways[?State!='deleted'].NatGatewayId"),
+    Listing("elastic IPs", "ec2", "describe_addresses", "Addresses[].AllocationId"),
+    Listing("VPC endpoints", "ec2", "describe_vpc_endpoints", "VpcEndpoints[?State!='deleted'].VpcEndpointId"),
+    Listing("IAM roles", "iam", "list_roles", "Roles[].RoleName"),
+    Listing("IAM policies", "iam", "list_policies", "Policies[].Arn", (("Scope", "Local"),)),
+    Listing("instance profiles", "iam", "list_instance_profiles", "InstanceProfiles[].InstanceProfileName"),
+    Listing("OIDC providers", "iam", "list_open_id_connect_providers", "OpenIDConnectProviderList[].Arn"),
+    Listing("KMS keys", "kms", "list_keys", "Keys[].KeyId"),
+    Listing("SQS queues", "sqs", "list_queues", "QueueUrls[]"),
+    Listing("EventBridge rules", "events", "list_rules", "Rules[].Name"),
+    Listing("log groups", "logs", "describe_log_groups", "logGroups[].logGroupName"),
+    Listing(
         "SSM documents",
         "ssm",
         "list_documents",
@@ -68,11 +68,13 @@ KINDS = (
     ),
 )
 # AWS makes these itself when a service first needs one, for example for the first encrypted volume.
-_KEYS_OF_AWS = Kind("KMS aliases", "kms", "list_aliases", "Aliases[?starts_with(AliasName, 'alias/aws/')].TargetKeyId")
+_KEYS_OF_AWS = Listing(
+    "KMS aliases", "kms", "list_aliases", "Aliases[?starts_with(AliasName, 'alias/aws/')].TargetKeyId"
+)
 _OF_A_CLUSTER = (
-    Kind("node groups", "eks", "list_nodegroups", "nodegroups[]"),
-    Kind("add-ons", "eks", "list_addons", "addons[]"),
-    Kind("access entries", "eks", "list_access_entries", "accessEntries[]"),
+    Listing("node groups", "eks", "list_nodegroups", "nodegroups[]"),
+    Listing("add-ons", "eks", "list_addons", "addons[]"),
+    Listing("access entries", "eks", "list_access_entries", "accessEntries[]"),
 )
 
 
@@ -115,7 +117,7 @@ class Aws:
             self._clients[service] = self._session.client(service, endpoint_url=self._url, config=config)
         return self._clients[service]
 
-    def ask(self, kind: Kind, **more: Any) -> tuple[str, ...]:
+    def ask(self, kind: Listing, **more: Any) -> tuple[str, ...]:
         """List the resources of a kind, sorted.
 
         Raises:

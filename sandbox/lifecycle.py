@@ -22,9 +22,11 @@ _NO_CHANGE = re.compile(r"\d+ unchanged|> ?\d+ ")
 class PulumiFailedError(OutsideError):
     """A Pulumi command failed. ``lines`` are its error messages; ``log`` has the whole output."""
 
-    def __init__(self, what: str, outcome: runner.Outcome, log: Path) -> None:
+    def __init__(self, what: str, outcome: runner.CommandResult, log: Path) -> None:
         """``what`` names the command and the stack."""
-        super().__init__(f"pulumi {what} failed (exit code {outcome.returncode}).", hint=f"All it said is in {log}.")
+        super().__init__(
+            f"pulumi {what} failed (exit code {outcome.returncode}).", hint=f"Its whole output is in {log}."
+        )
         told = outcome.section("Diagnostics") or outcome.lines[-20:]
         self.lines = tuple(display.failures_last([line for line in told if not display.is_ambient(line)]))
 
@@ -269,7 +271,7 @@ class Sandbox:
 
     # -- Pulumi -----------------------------------------------------------------------------------------------------
 
-    def _pulumi(self, verb: str, stack: str, arguments: Sequence[str]) -> runner.Outcome:
+    def _pulumi(self, verb: str, stack: str, arguments: Sequence[str]) -> runner.CommandResult:
         """Run ``pulumi VERB … --stack STACK``; the words among ``arguments`` come before their options."""
         known = state.load(self.layout)
         if known.engine is None or known.server is None:
@@ -304,7 +306,7 @@ class Sandbox:
         return outcome
 
 
-def _done(outcome: runner.Outcome) -> Done:
+def _done(outcome: runner.CommandResult) -> Done:
     duration = next((line.partition(":")[2].strip() for line in outcome.lines if line.startswith("Duration:")), "")
     return Done(tuple(line.strip() for line in outcome.section("Resources")), duration)
 

@@ -23,7 +23,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CommandResult:
     """How a command ended. ``lines`` is its output without colours; ``interrupted``: a signal asked to stop."""
 
     returncode: int
@@ -91,7 +91,7 @@ def run(
     echo: Callable[[str], None] | None = None,
     say: Callable[[str], None] = lambda _text: None,
     started: Callable[[ProcessId], None] = lambda _process: None,
-) -> Outcome:
+) -> CommandResult:
     """Run ``command`` in ``folder`` to its end, write what it says to ``log``, and to ``echo`` line by line.
 
     ``started`` is told the process. Must run in the main thread, as it handles signals meanwhile. When it returns, no
@@ -131,7 +131,7 @@ def run(
             stop_session(identity, grace=5)
             if reader.is_alive():
                 reader.join()
-    return Outcome(process.returncode, tuple(lines), stopper.stopped)
+    return CommandResult(process.returncode, tuple(lines), stopper.stopped)
 
 
 def plain(line: str) -> str:

@@ -15,7 +15,7 @@ from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, pars
 from multiarch.facts.instance_types import POD_CEILING_SMALL
 from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.scheduling.tolerations import first_untolerated
 from multiarch.schema.autoscaling import Karpenter
 
@@ -35,7 +35,7 @@ def plan_karpenter(
     groups: Sequence[NodeGroupPlan],
     order: Sequence[Capacity],
     context: AutoscalingContext,
-    report: Report,
+    report: ProblemReport,
     *,
     cordoned: bool,
 ) -> KarpenterPlan:
@@ -87,7 +87,7 @@ def queue_name(cluster: str) -> str:
     return f"{cluster[: _LONGEST_QUEUE - 19]}-{digest}-karpenter"
 
 
-def _version(settings: Karpenter, context: AutoscalingContext, report: Report) -> str:
+def _version(settings: Karpenter, context: AutoscalingContext, report: ProblemReport) -> str:
     """Return the chart's version, and report one that does not fit the cluster or this project's IAM policies."""
     version, path = settings.version or KARPENTER_CHART, (*PATH, "version")
     try:
@@ -123,7 +123,7 @@ def _version(settings: Karpenter, context: AutoscalingContext, report: Report) -
 
 
 def _controller_group(
-    settings: Karpenter, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: Report
+    settings: Karpenter, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: ProblemReport
 ) -> str:
     """Return the group that the controller runs on, or an empty name after reporting a problem.
 
@@ -186,7 +186,7 @@ def _why_not(group: NodeGroupPlan, context: AutoscalingContext) -> str | None:
     return None
 
 
-def _with_room(name: str, groups: Sequence[NodeGroupPlan], path: KeyPath, report: Report) -> str:
+def _with_room(name: str, groups: Sequence[NodeGroupPlan], path: KeyPath, report: ProblemReport) -> str:
     group = next(each for each in groups if each.name == name)
     if group.sizes.minimum < REPLICAS:
         report(

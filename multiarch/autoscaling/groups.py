@@ -13,7 +13,7 @@ from multiarch.autoscaling.tags import autoscaler_tags, check_tags
 from multiarch.errors import KeyPath
 from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_CHART, cluster_autoscaler_image
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.schema.autoscaling import ClusterAutoscaler
 
 PATH: KeyPath = (*ROOT, "clusterAutoscaler")
@@ -28,7 +28,7 @@ def plan_cluster_autoscaler(
     groups: Sequence[NodeGroupPlan],
     order: Sequence[Capacity],
     context: AutoscalingContext,
-    report: Report,
+    report: ProblemReport,
     *,
     kept: str | None = None,
     cordoned: bool,
@@ -90,7 +90,7 @@ def _alike(first: NodeGroupPlan, second: NodeGroupPlan) -> bool:
     return group_labels(first) == group_labels(second) and bool(types[0] & types[1])
 
 
-def _check_priorities(settings: ClusterAutoscaler, groups: Sequence[NodeGroupPlan], report: Report) -> None:
+def _check_priorities(settings: ClusterAutoscaler, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
     names = sorted(group.name for group in groups)
     for name, priority in sorted(settings.priorities.items()):
         path = (*PATH, "priorities", name)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from multiarch.autoscaling.tags import cluster_tag
 
-Document = Mapping[str, object]
+PolicyDocument = Mapping[str, object]
 """A policy document: ``Version`` and ``Statement``."""
 _VERSION = "2012-10-17"
 _Conditions = Mapping[str, Mapping[str, str | list[str]]]
@@ -71,12 +71,12 @@ class ArnScope:
         return [f"arn:{self.partition}:ec2:{self.region}::{kind}/*" for kind in ("image", "snapshot")]
 
 
-def text(document: Document) -> str:
+def text(document: PolicyDocument) -> str:
     """Write a document as JSON with sorted keys and no white space: the same document gives the same bytes."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"))
 
 
-def cluster_autoscaler_policy(cluster: str) -> Document:
+def cluster_autoscaler_policy(cluster: str) -> PolicyDocument:
     """What the cluster autoscaler may do: read everything, change only Auto Scaling Groups tagged as this cluster's.
 
     Describe actions take no resources. Source:
@@ -98,7 +98,7 @@ def cluster_autoscaler_policy(cluster: str) -> Document:
     return _document(_allow("Read", read, "*"), _allow("ChangeOwnGroups", write, "*", owned))
 
 
-def karpenter_policies(scope: ArnScope, *, node_role_arn: str, queue_arn: str) -> Mapping[str, Document]:
+def karpenter_policies(scope: ArnScope, *, node_role_arn: str, queue_arn: str) -> Mapping[str, PolicyDocument]:
     """Return Karpenter's six policies by their names, :data:`KARPENTER_POLICY_NAMES`.
 
     Statement ids, actions, resources and conditions are those that Karpenter 1.14 documents.
@@ -130,7 +130,7 @@ def karpenter_policies(scope: ArnScope, *, node_role_arn: str, queue_arn: str) -
     return {name: policies[name] for name in KARPENTER_POLICY_NAMES}
 
 
-def interruption_queue_policy(queue_arn: str) -> Document:
+def interruption_queue_policy(queue_arn: str) -> PolicyDocument:
     """The interruption queue's policy: EventBridge and SQS may send to it, and only over TLS."""
     return _document(
         {
@@ -151,13 +151,13 @@ def interruption_queue_policy(queue_arn: str) -> Document:
     )
 
 
-def event_pattern(name: str) -> Document:
+def event_pattern(name: str) -> Mapping[str, object]:
     """Return the EventBridge pattern of one of :data:`INTERRUPTION_EVENTS`. Raises KeyError for another name."""
     source, detail_type = INTERRUPTION_EVENTS[name]
     return {"source": [source], "detail-type": [detail_type]}
 
 
-def _node_lifecycle(scope: ArnScope) -> Document:
+def _node_lifecycle(scope: ArnScope) -> PolicyDocument:
     """Launch, tag and terminate instances, but only with the cluster's tags."""
     launch = ["ec2:CreateFleet", "ec2:RunInstances"]
     # What an EC2NodeClass may select: a launch does not change it.
@@ -201,7 +201,7 @@ def _node_lifecycle(scope: ArnScope) -> Document:
     )
 
 
-def _iam_integration(scope: ArnScope, node_role_arn: str) -> Document:
+def _iam_integration(scope: ArnScope, node_role_arn: str) -> PolicyDocument:
     """Create instance profiles of the node role, and change only those of this cluster and region."""
     any_class = "karpenter.k8s.aws/ec2nodeclass"
     owned = _profile("aws:ResourceTag", scope)
@@ -241,7 +241,7 @@ def _iam_integration(scope: ArnScope, node_role_arn: str) -> Document:
     )
 
 
-def _resource_discovery(scope: ArnScope) -> Document:
+def _resource_discovery(scope: ArnScope) -> PolicyDocument:
     described = (
         "CapacityReservations",
         "Images",
@@ -307,5 +307,5 @@ def _allow(
     return statement | {"Condition": conditions} if conditions else statement
 
 
-def _document(*statements: Mapping[str, object]) -> Document:
+def _document(*statements: Mapping[str, object]) -> PolicyDocument:
     return {"Version": _VERSION, "Statement": list(statements)}

@@ -8,13 +8,13 @@ from multiarch.autoscaling.model import Autoscaler, ClusterAutoscalerPlan, Karpe
 from multiarch.autoscaling.spec import ROOT
 from multiarch.errors import KeyPath
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.schema.autoscaling import Autoscaling
 
 PATH: KeyPath = (*ROOT, "migrateFrom")
 
 
-def check_direction(settings: Autoscaling, report: Report) -> None:
+def check_direction(settings: Autoscaling, report: ProblemReport) -> None:
     """Refuse a migration to no autoscaler or to the same one."""
     if settings.migrate_from is not None and settings.use == "none":
         report(
@@ -34,7 +34,7 @@ def check_direction(settings: Autoscaling, report: Report) -> None:
 
 
 def check_capacity(
-    groups: Sequence[NodeGroupPlan], autoscaler: ClusterAutoscalerPlan, karpenter: KarpenterPlan, report: Report
+    groups: Sequence[NodeGroupPlan], autoscaler: ClusterAutoscalerPlan, karpenter: KarpenterPlan, report: ProblemReport
 ) -> None:
     """Report architectures for which the new autoscaler could add no node.
 

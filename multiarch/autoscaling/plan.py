@@ -19,7 +19,7 @@ from multiarch.autoscaling.order import parse_capacity, preferring
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, pool_specs
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, Derived, NodeGroupPlan
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.schema.autoscaling import Autoscaling
 
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
@@ -31,7 +31,7 @@ _KEYS = {Autoscaler.CLUSTER_AUTOSCALER: "clusterAutoscaler", Autoscaler.KARPENTE
 
 
 def plan_autoscaling(
-    settings: Autoscaling, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: Report
+    settings: Autoscaling, groups: Sequence[NodeGroupPlan], context: AutoscalingContext, report: ProblemReport
 ) -> AutoscalingPlan:
     """Derive the autoscalers' plans, reporting every problem.
 
@@ -70,7 +70,7 @@ def _order(settings: Autoscaling) -> tuple[Capacity, ...]:
     return preferring(Architecture(settings.prefer))
 
 
-def _check_conflicts(settings: Autoscaling, report: Report) -> None:
+def _check_conflicts(settings: Autoscaling, report: ProblemReport) -> None:
     """Refuse settings that exclude one another, and warn about settings without effect."""
     order = settings.order or ()
     if {"prefer", "order"} <= settings.written:
@@ -95,7 +95,7 @@ def _check_conflicts(settings: Autoscaling, report: Report) -> None:
             )
 
 
-def _check_room(groups: Sequence[NodeGroupPlan], report: Report) -> None:
+def _check_room(groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
     """Warn where the cluster autoscaler has nothing to do: no group can grow or shrink."""
     if groups and all(group.sizes.minimum == group.sizes.maximum for group in groups):
         fixed = ", ".join(sorted(f"{group.name} ({group.sizes.maximum})" for group in groups))
@@ -112,7 +112,7 @@ def _check_order(
     order: Sequence[Capacity],
     groups: Sequence[NodeGroupPlan],
     pools: Sequence[NodePoolPlan],
-    report: Report,
+    report: ProblemReport,
 ) -> None:
     """Refuse an order or preference for capacity that the autoscaler in use can't add."""
     if settings.use == "none":

@@ -14,13 +14,13 @@ from multiarch.facts.labels import KARPENTER_DOMAINS, in_domains
 from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.labels_taints import check_labels, check_taints
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 
 LONGEST_NAME = 63 - len("-arm64-on-demand")
 """A NodePool's name becomes a label value."""
 
 
-def check_number(specs: Sequence[PoolSpec], report: Report) -> None:
+def check_number(specs: Sequence[PoolSpec], report: ProblemReport) -> None:
     """Refuse more pools than there are weights between two capacities."""
     if len(specs) > MAX_POOLS:
         report(
@@ -31,7 +31,7 @@ def check_number(specs: Sequence[PoolSpec], report: Report) -> None:
         )
 
 
-def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: AutoscalingContext, report: Report) -> None:
+def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: AutoscalingContext, report: ProblemReport) -> None:
     """Check one pool by itself."""
     _check_name(spec, report)
     _check_kinds(spec, order, report)
@@ -51,7 +51,7 @@ def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: AutoscalingCo
     _check_quiet_hours(spec, report)
 
 
-def check_weights(specs: Sequence[PoolSpec], report: Report) -> None:
+def check_weights(specs: Sequence[PoolSpec], report: ProblemReport) -> None:
     """Refuse the same weight twice: Karpenter would use reverse alphabetical order."""
     first: dict[int, PoolSpec] = {}
     for spec in specs:
@@ -86,7 +86,7 @@ def names_nothing(requirement: Requirement) -> bool:
     return requirement.operator == "In" and not known & set(requirement.values)
 
 
-def _check_name(spec: PoolSpec, report: Report) -> None:
+def _check_name(spec: PoolSpec, report: ProblemReport) -> None:
     fault = check_name(NameKind.LABEL_VALUE, spec.name)
     if fault is None and (spec.name != spec.name.lower() or "_" in spec.name or not spec.name):
         fault = f"{spec.name!r} is not made of lower-case letters, digits, '-' and '.'"
@@ -96,7 +96,7 @@ def _check_name(spec: PoolSpec, report: Report) -> None:
         report("pool-name", spec.path, f"{fault}.", value=spec.name)
 
 
-def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: Report) -> None:
+def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: ProblemReport) -> None:
     wanted = [Capacity(a, c) for a in spec.architectures for c in spec.capacity_types]
     if not set(wanted) & set(order):
         report(
@@ -114,7 +114,7 @@ def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: Report) -> N
         )
 
 
-def _check_selection(spec: PoolSpec, report: Report) -> None:
+def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
     replaced = {
         "instanceTypes": ("categories", "families", "minGeneration", "sizes"),
         "families": ("categories", "minGeneration"),
@@ -157,7 +157,7 @@ def _check_selection(spec: PoolSpec, report: Report) -> None:
                 )
 
 
-def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: Report) -> None:
+def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: ProblemReport) -> None:
     for index, zone in enumerate(spec.settings.zones):
         if not context.zones and context.region and not zone.startswith(context.region):
             report(
@@ -182,7 +182,7 @@ def _karpenters_own(key: str) -> str | None:
     return f"{domain} is Karpenter's own domain" if in_domains(key, KARPENTER_DOMAINS) else None
 
 
-def _check_weight(spec: PoolSpec, report: Report) -> None:
+def _check_weight(spec: PoolSpec, report: ProblemReport) -> None:
     if spec.settings.replicas is not None:
         also = " and a weight" if spec.settings.weight is not None else ""
         report(
@@ -201,7 +201,7 @@ def _check_weight(spec: PoolSpec, report: Report) -> None:
         )
 
 
-def _check_syntax(spec: PoolSpec, report: Report) -> None:
+def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
     def check_notation(
         rule: str, key: tuple[str, ...], value: str | None, fault_of: Callable[[str], str | None], hint: str
     ) -> None:
@@ -231,7 +231,7 @@ def _check_syntax(spec: PoolSpec, report: Report) -> None:
         )
 
 
-def _check_quiet_hours(spec: PoolSpec, report: Report) -> None:
+def _check_quiet_hours(spec: PoolSpec, report: ProblemReport) -> None:
     """Refuse quiet hours that never end: no node would be consolidated, or replaced after a change."""
     hours = spec.settings.quiet_hours
     if hours is None or syntax.schedule_fault(hours.schedule) or syntax.quiet_duration_fault(hours.duration):

@@ -20,7 +20,7 @@ from multiarch.facts.instance_types import InstanceType, instance_types, why_not
 from multiarch.facts.node_resources import usable_memory
 from multiarch.facts.taints import Taint
 from multiarch.manifests.quantities import parse_quantity
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 
 _KEYS: Mapping[str, str] = MappingProxyType(
     {
@@ -42,7 +42,7 @@ def plan_pools(
     order: Sequence[Capacity],
     context: AutoscalingContext,
     family: AmiFamily,
-    report: Report,
+    report: ProblemReport,
     *,
     cordoned: bool,
 ) -> tuple[NodePoolPlan, ...]:
@@ -158,7 +158,7 @@ def _bootable(family: AmiFamily) -> tuple[InstanceType, ...]:
 
 
 def _check_instance_types(
-    plans: Sequence[NodePoolPlan], specs: Sequence[PoolSpec], family: AmiFamily, report: Report
+    plans: Sequence[NodePoolPlan], specs: Sequence[PoolSpec], family: AmiFamily, report: ProblemReport
 ) -> None:
     """Report pools without any instance type, each reason once, and types that no pool can use."""
     for spec in specs:
@@ -187,7 +187,7 @@ def _check_instance_types(
         _check_limits(spec, own, report)
 
 
-def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Report) -> None:
+def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: ProblemReport) -> None:
     """Warn about named types that can't be bought, with the reason."""
     table = instance_types()
     for index, name in enumerate(spec.settings.instance_types):
@@ -206,7 +206,7 @@ def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily, report: Rep
         )
 
 
-def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: Report) -> None:
+def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: ProblemReport) -> None:
     """Report limits below the smallest type: Karpenter skips such a pool without an event."""
     written = spec.settings.memory_limit
     readable = written is not None and memory_fault(written) is None

@@ -12,7 +12,7 @@ from multiarch.errors import KeyPath
 from multiarch.facts.instance_types import Accelerator
 from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
 from multiarch.nodes.model import NodeGroupPlan, Tags
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 
 _PREFIX = "k8s.io/cluster-autoscaler/"
 ENABLED_TAG = f"{_PREFIX}enabled"
@@ -41,7 +41,7 @@ def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Tags:
     return tuple(sorted(tags.items()))
 
 
-def check_tags(group: NodeGroupPlan, tags: Tags, own: int, report: Report) -> None:
+def check_tags(group: NodeGroupPlan, tags: Tags, own: int, report: ProblemReport) -> None:
     """Report keys and values that AWS refuses, and too many tags; ``own`` is the number of the stack's tags."""
     path: KeyPath = group.path
     for key, value in tags:

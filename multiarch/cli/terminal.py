@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
 
 from multiarch.errors import MultiarchError, Problem, StackError
 from multiarch.rules import Severity
 
+if TYPE_CHECKING:
+    from multiarch.images.verify import Progress
+
 _UNESCAPED = "\n\t"
 _COLORS = {Severity.ERROR: 31, Severity.WARNING: 33}
-Progress = Callable[[int, int], None]
-"""Takes how much is done, and how much there is."""
 
 
 def say(text: str) -> None:

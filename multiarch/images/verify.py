@@ -29,6 +29,7 @@ PATH_SHOWN = 1000
 LAYERS = 1000
 """The most layers of one image that are read. Runtimes mount about a hundred."""
 Progress = Callable[[int, int], None]
+"""Takes how much is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_na
 from multiarch.facts.taints import Taint
 from multiarch.nodes import labels_taints
 from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind, Sizes
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import PLANNED_FLAGS, kubelet_flag_fault
 
 
-def check_instance_types(spec: NodeGroupSpec, report: Report) -> tuple[InstanceType, ...]:
+def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[InstanceType, ...]:
     """Look every type up. Returns the known ones, or nothing when they contradict one another."""
     types: list[InstanceType] = []
     for index, name in enumerate(spec.instance_types):
@@ -63,7 +63,7 @@ def check_instance_types(spec: NodeGroupSpec, report: Report) -> tuple[InstanceT
     return tuple(types)
 
 
-def check_sizes(spec: NodeGroupSpec, report: Report) -> Sizes:
+def check_sizes(spec: NodeGroupSpec, report: ProblemReport) -> Sizes:
     """Min <= desired <= max."""
     least, most = spec.settings.min_size, spec.settings.max_size
     desired = least if spec.settings.desired_size is None else spec.settings.desired_size
@@ -101,7 +101,7 @@ def check_sizes(spec: NodeGroupSpec, report: Report) -> Sizes:
 
 
 def check_taints(
-    spec: NodeGroupSpec, context: ClusterContext, *, carries_arm64: bool, report: Report
+    spec: NodeGroupSpec, context: ClusterContext, *, carries_arm64: bool, report: ProblemReport
 ) -> tuple[Taint, ...]:
     """Check and return the group's own taints and the stack's arm64 taint."""
     arm64_taint = context.arm64_taint if carries_arm64 else None
@@ -119,7 +119,7 @@ def check_taints(
     return tuple(sorted(taint for _, taint in placed))
 
 
-def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: KeyPath, report: Report) -> None:
+def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: KeyPath, report: ProblemReport) -> None:
     """A managed group's taints go through the EKS API, which takes less than the kubelet does."""
     if spec.kind is not NodeGroupKind.MANAGED:
         return
@@ -128,7 +128,7 @@ def _check_managed_taint(spec: NodeGroupSpec, taint: Taint, path: KeyPath, repor
         report("managed-taint", path, f"the taint {taint}: {fault}.", hint=hint, value=str(taint))
 
 
-def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: Report) -> None:
+def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: ProblemReport) -> None:
     """Check that only the bootstrap starts the kubelet."""
     path, bootstrap = (*spec.path, "bootstrap"), spec.settings.bootstrap
     derived = "eks" if case is BootstrapCase.EKS else "user-data"
@@ -172,7 +172,7 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
     _check_kubelet_flags(spec, case, family, report)
 
 
-def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: Report) -> None:
+def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily, report: ProblemReport) -> None:
     path, flags = (*spec.path, "bootstrap", "kubeletExtraArgs"), spec.settings.bootstrap.kubelet_extra_args
     if flags and not family_facts(family).has_shell:
         report(
@@ -211,7 +211,7 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
             )
 
 
-def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: Report) -> tuple[str, ...]:
+def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: ProblemReport) -> tuple[str, ...]:
     """Zones must be among the network's, and the network's must have names."""
     chosen = spec.settings.zones
     if chosen is None:

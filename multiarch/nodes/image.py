@@ -13,7 +13,7 @@ from multiarch.facts.ami_families import AmiFamily, AmiType, ami_type, choose_am
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.nodes.model import AmiSource, BootstrapCase, NodeGroupKind
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 
 _AMI_ID = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
@@ -32,7 +32,7 @@ def plan_ami_type(
     context: ClusterContext,
     types: tuple[InstanceType, ...],
     architecture: Architecture,
-    report: Report,
+    report: ProblemReport,
 ) -> AmiType | None:
     """The amiType for the instance types, or the one that the team set if it fits; None after a reported problem."""
     accelerators = sorted({instance.accelerator for instance in types})
@@ -64,7 +64,7 @@ def plan_ami_type(
 
 
 def _derived(
-    spec: NodeGroupSpec, family: AmiFamily, instance: InstanceType, architecture: Architecture, report: Report
+    spec: NodeGroupSpec, family: AmiFamily, instance: InstanceType, architecture: Architecture, report: ProblemReport
 ) -> AmiType | None:
     """Choose the family's image for the architecture and the accelerator."""
     wanted = instance.accelerator
@@ -89,7 +89,9 @@ def _derived(
         return None
 
 
-def _written(spec: NodeGroupSpec, instance: InstanceType, architecture: Architecture, report: Report) -> AmiType | None:
+def _written(
+    spec: NodeGroupSpec, instance: InstanceType, architecture: Architecture, report: ProblemReport
+) -> AmiType | None:
     """Check the amiType that the team set."""
     path = (*spec.path, "amiType")
     try:
@@ -147,7 +149,9 @@ def _suggest(found: AmiType, architecture: Architecture, accelerator: Accelerato
     return f"Write {fitting.name}, or leave amiType out."
 
 
-def check_amazon_linux_2(spec: NodeGroupSpec, context: ClusterContext, family: AmiFamily, report: Report) -> None:
+def check_amazon_linux_2(
+    spec: NodeGroupSpec, context: ClusterContext, family: AmiFamily, report: ProblemReport
+) -> None:
     """AL2 images exist up to Kubernetes 1.32 and get no updates since 2025-11-26."""
     if family is not AmiFamily.AL2:
         return
@@ -172,7 +176,7 @@ def check_amazon_linux_2(spec: NodeGroupSpec, context: ClusterContext, family: A
     )
 
 
-def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: Report) -> AmiSource:
+def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: ProblemReport) -> AmiSource:
     """Where the image comes from, and whether it is pinned."""
     path = spec.ami_path
     if spec.ami.id is not None and spec.ami.release is not None:
@@ -213,7 +217,7 @@ def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, repo
     return AmiSource(spec.ami.id, spec.ami.release, chosen.ssm_parameter(context.version, "image_id"))
 
 
-def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: Report) -> None:
+def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: ProblemReport) -> None:
     path = (*spec.ami_path, "release")
     release = spec.ami.release or ""
     if spec.kind is NodeGroupKind.SELF_MANAGED:

@@ -8,7 +8,7 @@ from multiarch.errors import KeyPath
 from multiarch.facts.limits import NODE_REPORTED_LABELS, NameKind, check_name, why_not_node_label
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.manifests.values import Labels
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 
 
 def restricted_label(key: str) -> str | None:
@@ -27,7 +27,7 @@ def restricted_label(key: str) -> str | None:
 def check_labels(
     labels: Labels,
     path: KeyPath,
-    report: Report,
+    report: ProblemReport,
     *,
     managed: bool = False,
     reserved: Callable[[str], str | None] = lambda _: None,
@@ -50,7 +50,7 @@ def check_labels(
 
 
 def check_taints(
-    texts: Sequence[str], path: KeyPath, report: Report, *, arm64_taint: Taint | None
+    texts: Sequence[str], path: KeyPath, report: ProblemReport, *, arm64_taint: Taint | None
 ) -> Iterator[tuple[KeyPath, Taint]]:
     """Yield the valid taints with their places, reporting the others; Kubernetes allows one per key and effect.
 

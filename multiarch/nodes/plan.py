@@ -11,7 +11,7 @@ from multiarch.facts.instance_types import InstanceType, max_pods, recommended_m
 from multiarch.nodes import checks, image
 from multiarch.nodes.labels_taints import check_labels
 from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, NodeGroupKind, NodeGroupPlan, Update
-from multiarch.nodes.report import Report, TrackingReport
+from multiarch.nodes.report import ProblemReport, TrackingReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import UserDataError, render
 
@@ -19,7 +19,7 @@ _CERTIFICATE_CHARACTERS = 1500
 """The approximate length of a cluster's certificate authority in base64."""
 
 
-def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report) -> NodeGroupPlan | None:
+def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: ProblemReport) -> NodeGroupPlan | None:
     """Derive the plan of one group, reporting every problem; None when architecture or image are unknown.
 
     After a reported error the returned plan is only for further checks: the stack is refused.
@@ -79,7 +79,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Report
     return _explained(plan, spec, context)
 
 
-def _check_user_data(plan: NodeGroupPlan, spec: NodeGroupSpec, report: Report) -> None:
+def _check_user_data(plan: NodeGroupPlan, spec: NodeGroupSpec, report: ProblemReport) -> None:
     """Render the user data for a placeholder cluster, and check that EC2 would accept it."""
     cluster = ClusterFacts(
         name=plan.launch_template_prefix,
@@ -93,7 +93,7 @@ def _check_user_data(plan: NodeGroupPlan, spec: NodeGroupSpec, report: Report) -
         report("user-data", (*spec.path, "bootstrap"), error.message, hint=error.hint)
 
 
-def _update(spec: NodeGroupSpec, report: Report) -> Update:
+def _update(spec: NodeGroupSpec, report: ProblemReport) -> Update:
     path, strategy = (*spec.path, "updateStrategy"), spec.settings.update_strategy
     if strategy.max_unavailable is not None and strategy.max_unavailable_percentage is not None:
         report(
@@ -110,7 +110,11 @@ def _update(spec: NodeGroupSpec, report: Report) -> Update:
 
 
 def _max_pods(
-    spec: NodeGroupSpec, context: ClusterContext, types: Sequence[InstanceType], case: BootstrapCase, report: Report
+    spec: NodeGroupSpec,
+    context: ClusterContext,
+    types: Sequence[InstanceType],
+    case: BootstrapCase,
+    report: ProblemReport,
 ) -> tuple[int, bool]:
     """Max pods, by the instance type with the fewest addresses, and whether the user data has to set it."""
     # EKS caps nodes that it bootstraps at 110 or 250 pods; other user data sets the number itself.

@@ -8,7 +8,7 @@ from multiarch.errors import KeyPath, Problem
 from multiarch.rules import Severity
 
 
-class Report(ABC):
+class ProblemReport(ABC):
     """Receives problems; planning continues, so that all are found at once."""
 
     def __call__(
@@ -28,10 +28,10 @@ class Report(ABC):
         """Record a problem at ``path``; file, line and key are not in it yet."""
 
 
-class TrackingReport(Report):
+class TrackingReport(ProblemReport):
     """Passes problems on, and records whether one was an error, so that dependent values need no check."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: ProblemReport) -> None:
         """``report`` is where the problems go."""
         self._report = report
         self.has_errors = False

@@ -18,7 +18,6 @@ from multiarch.registry.settings import RegistrySettings
 HUB_HOST = "registry-1.docker.io"
 """Where Docker Hub's API is."""
 
-_FORMAT = "https://github.com/containerd/containerd/blob/main/docs/hosts.md"
 _CAPABILITIES = ("pull", "resolve", "push")
 _KEYS = {"capabilities", "ca", "client", "dial_timeout", "header", "override_path", "skip_verify"}
 _NOT_SUPPORTED = {"client": "client certificates are not supported"}

@@ -9,13 +9,13 @@ from multiarch.facts.addons import AddOn, add_ons
 from multiarch.facts.taints import Taint
 from multiarch.facts.tolerations import Toleration, toleration_for
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.scheduling.tolerations import first_untolerated
 from multiarch.schema.addons import Addons
 from multiarch.stack.model import AddonPlan
 
 
-def plan_addons(spec: Addons, arm64_taint: Taint | None, report: Report) -> tuple[AddonPlan, ...]:
+def plan_addons(spec: Addons, arm64_taint: Taint | None, report: ProblemReport) -> tuple[AddonPlan, ...]:
     """Plan the enabled add-ons, those that nodes need to become ready first."""
     if spec["aws-ebs-csi-driver"].enabled and not spec["eks-pod-identity-agent"].enabled:
         report(
@@ -47,7 +47,7 @@ def plan_addons(spec: Addons, arm64_taint: Taint | None, report: Report) -> tupl
 
 
 def check_controllers_have_a_node(
-    spec: Addons, arm64_taint: Taint | None, groups: Sequence[NodeGroupPlan], report: Report
+    spec: Addons, arm64_taint: Taint | None, groups: Sequence[NodeGroupPlan], report: ProblemReport
 ) -> None:
     """Report add-ons whose controller no node group takes: the cluster would never become healthy."""
     if not groups:

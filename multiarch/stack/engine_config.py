@@ -32,7 +32,7 @@ _NEARLY = 0.75
 
 
 @dataclass(slots=True)
-class Layer:
+class ConfigLayer:
     """What one file says: values by key of our namespace, as the engine hands them over, and what was ``written``.
 
     ``places`` counts from the stack's top; ``region`` is the AWS provider's; ``top`` is the place of ``config``.
@@ -47,9 +47,9 @@ class Layer:
     problems: list[Problem] = field(default_factory=list)
 
 
-def stack_layer(document: YamlFile) -> Layer:
+def stack_layer(document: YamlFile) -> ConfigLayer:
     """Read a stack file's ``config``. What is wrong goes to the layer's problems, an ``environment`` as a warning."""
-    layer = Layer(document.file)
+    layer = ConfigLayer(document.file)
     _take_faults(document, layer)
     if not isinstance(document.value, dict):
         what = "is empty" if document.value is None else "has no keys at the top"
@@ -68,9 +68,9 @@ def stack_layer(document: YamlFile) -> Layer:
     return layer
 
 
-def project_layer(document: YamlFile) -> Layer:
+def project_layer(document: YamlFile) -> ConfigLayer:
     """Read ``config`` of ``Pulumi.yaml``: ``{value: …}``, ``{default: …}`` and plain scalars or lists."""
-    layer = Layer(document.file)
+    layer = ConfigLayer(document.file)
     _take_faults(document, layer)
     if not isinstance(document.value, dict):
         layer.problems.append(Problem("not-a-project", "The file has no keys at the top.", file=document.file))
@@ -131,7 +131,7 @@ def _project_entries(config: Any) -> Iterator[_Entry]:  # noqa: ANN401
             yield _Entry(key, declared["default"], ("default",))
 
 
-def _take_faults(document: YamlFile, layer: Layer) -> None:
+def _take_faults(document: YamlFile, layer: ConfigLayer) -> None:
     for fault in document.faults:
         file, line = document.file, fault.line
         layer.problems.append(
@@ -139,7 +139,7 @@ def _take_faults(document: YamlFile, layer: Layer) -> None:
         )
 
 
-def _take_config(document: YamlFile, layer: Layer, entries: Iterator[_Entry]) -> None:
+def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[_Entry]) -> None:
     config = document.value.get("config")
     if "config" in document.value:
         layer.top = Place(document.file, document.lines["config",])
@@ -191,7 +191,7 @@ def _split(key: str) -> tuple[str, str]:
     return (namespace, name.removeprefix("config:")) if colon else (NAMESPACE, key)
 
 
-def _refuse_secrets(document: YamlFile, layer: Layer, value: Any, path: KeyPath) -> None:  # noqa: ANN401
+def _refuse_secrets(document: YamlFile, layer: ConfigLayer, value: Any, path: KeyPath) -> None:  # noqa: ANN401
     if isinstance(value, Mapping):
         if value.keys() == {"secure"}:
             message = "The value is encrypted; nothing in a stack is a secret."

@@ -32,7 +32,7 @@ from multiarch.stack.engine_config import (
     DEFAULTS,
     NAMESPACE,
     REGION,
-    Layer,
+    ConfigLayer,
     as_text,
     project_layer,
     stack_layer,
@@ -179,14 +179,14 @@ class _Files:
         )
 
 
-def _layer(file: Path | None, make: Any, problems: list[Problem]) -> Layer:  # noqa: ANN401
+def _layer(file: Path | None, make: Any, problems: list[Problem]) -> ConfigLayer:  # noqa: ANN401
     if file is None:
-        return Layer("")
+        return ConfigLayer("")
     try:
-        layer: Layer = make(yaml_source.read(file))
+        layer: ConfigLayer = make(yaml_source.read(file))
     except StackError as error:
         problems.extend(error.problems)
-        return Layer(yaml_source.shown(file))
+        return ConfigLayer(yaml_source.shown(file))
     problems.extend(layer.problems)
     return layer
 

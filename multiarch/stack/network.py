@@ -13,7 +13,7 @@ from ipaddress import IPv4Network
 from multiarch.errors import KeyPath
 from multiarch.facts.instance_types import IPS_PER_PREFIX
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.schema.network import Network
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
 
@@ -43,7 +43,7 @@ _NETWORK: KeyPath = ("network",)
 
 
 def plan_network(
-    spec: Network, region: str | None, report: Report, *, also_needed: Iterable[str] = ()
+    spec: Network, region: str | None, report: ProblemReport, *, also_needed: Iterable[str] = ()
 ) -> NewNetwork | ExistingNetwork | None:
     """Plan the network; None when it can't be told, after reporting why.
 
@@ -97,7 +97,7 @@ def cut(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:
     )
 
 
-def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | None, report: Report) -> str:
+def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | None, report: ProblemReport) -> str:
     """Return the Services' range, apart from the VPC's."""
     path = (*_NETWORK, "serviceCidr") if spec.service_cidr else (*_NETWORK, "cidr")
     written = spec.service_cidr or DEFAULT_SERVICE_CIDR
@@ -123,7 +123,7 @@ def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | Non
 
 
 def check_room(
-    network: NewNetwork, groups: Sequence[NodeGroupPlan], report: Report, *, prefix_delegation: bool
+    network: NewNetwork, groups: Sequence[NodeGroupPlan], report: ProblemReport, *, prefix_delegation: bool
 ) -> None:
     """Every node at maxSize needs its addresses: per zone, and for the groups that are bound to zones.
 
@@ -167,7 +167,7 @@ def addresses(group: NodeGroupPlan, *, prefix_delegation: bool) -> int:
     )
 
 
-def _cidr(text: str, path: KeyPath, prefixes: range, report: Report) -> IPv4Network | None:
+def _cidr(text: str, path: KeyPath, prefixes: range, report: ProblemReport) -> IPv4Network | None:
     try:
         found = IPv4Network(text)
     except ValueError:
@@ -192,7 +192,7 @@ def _cidr(text: str, path: KeyPath, prefixes: range, report: Report) -> IPv4Netw
     return found
 
 
-def _zones(spec: Network, region: str | None, report: Report) -> tuple[tuple[str, ...], int | None]:
+def _zones(spec: Network, region: str | None, report: ProblemReport) -> tuple[tuple[str, ...], int | None]:
     """Names (or none) and how many; the number is None when they are wrong."""
     if spec.zones is None or isinstance(spec.zones, int):
         return (), spec.zones or DEFAULT_ZONES
@@ -222,7 +222,7 @@ def _zones(spec: Network, region: str | None, report: Report) -> tuple[tuple[str
     return names, len(names) if fine else None
 
 
-def _existing(spec: Network, report: Report) -> ExistingNetwork | None:
+def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork | None:
     fine = True
     for key, value in (
         ("cidr", spec.cidr),

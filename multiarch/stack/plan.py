@@ -13,17 +13,17 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.plan import plan_node_group
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, node_group_specs
 from multiarch.rules import Severity
 from multiarch.schema.cluster import Session
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.checks import access, autoscalers, cluster, names, production, reach
-from multiarch.stack.findings import Findings
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
+from multiarch.stack.problems import CollectedProblems
 
 __all__ = ["make_plan"]
 
@@ -33,7 +33,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
 
     Raises StackError with every problem of the stack at once; what only warns is in ``Plan.warnings``.
     """
-    spec, report = stack.spec, Findings(stack.origin)
+    spec, report = stack.spec, CollectedProblems(stack.origin)
     known = cluster.check_kubernetes(spec, today, report)
     taint = _arm64_taint(spec, report)
     network = plan_network(spec.network, stack.region, report, also_needed=_also_needed(spec))
@@ -97,7 +97,7 @@ def _autoscaling(
     groups: tuple[NodeGroupPlan, ...],
     context: ClusterContext,
     subnet_ids: tuple[str, ...],
-    report: Report,
+    report: ProblemReport,
 ) -> AutoscalingPlan:
     return plan_autoscaling(
         stack.spec.autoscaling,
@@ -117,7 +117,7 @@ def _autoscaling(
     )
 
 
-def _check_stack(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Report) -> None:
+def _check_stack(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: ProblemReport) -> None:
     spec = stack.spec
     names.check_names(stack.name, spec, groups, report)
     production.check_zones(spec, report)
@@ -140,7 +140,7 @@ def _also_needed(spec: StackSpec) -> Iterator[str]:
         yield "logs"
 
 
-def _arm64_taint(spec: StackSpec, report: Report) -> Taint | None:
+def _arm64_taint(spec: StackSpec, report: ProblemReport) -> Taint | None:
     if spec.arm64_taint == "none":
         return None
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.stack.render import Node, tree
+from multiarch.cli.stack.render import ResourceNode, tree
 from tests.cli.running import type_of_run
 from tests.cli.test_stack_check import break_stack
 
@@ -83,9 +83,9 @@ def test_a_folder_of_somebody_else_is_not_replaced(clone: Path, run: type_of_run
 
 def test_the_tree_shows_children_below_their_parents_by_type_and_name() -> None:
     nodes = [
-        Node("u:b", "u:top", "t:B", "b"),
-        Node("u:top", "", "t:Stack", "top"),
-        Node("u:a2", "u:top", "t:A", "z"),
-        Node("u:a1", "u:a2", "t:C", "c"),
+        ResourceNode("u:b", "u:top", "t:B", "b"),
+        ResourceNode("u:top", "", "t:Stack", "top"),
+        ResourceNode("u:a2", "u:top", "t:A", "z"),
+        ResourceNode("u:a1", "u:a2", "t:C", "c"),
     ]
     assert list(tree(nodes)) == ["t:Stack top", "├─ t:A z", "│  └─ t:C c", "└─ t:B b"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sandbox.aws.inventory import client
 from tests.cluster.programs import ROOT, Programs, wait_for
+from tests.sandbox.leftovers import client
 
 REGION = "us-east-1"
 ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.aws import inventory as moto
 from tests.e2e.world import World
+from tests.sandbox.leftovers import leftovers
 
 pytestmark = pytest.mark.e2e
 
@@ -49,7 +49,7 @@ def test_a_protected_stack_is_destroyed_only_after_its_protection_was_switched_o
     platform.up(stack)
     assert eks.describe_cluster(name=cluster)["cluster"]["deletionProtection"] is False
     platform.pulumi(stack, "destroy", "--yes", "--skip-preview", "--json")
-    left = moto.leftovers(platform.server.url, region)
+    left = leftovers(platform.server.url, region)
     # IAM has no regions: the other stacks' are there too.
     everywhere = {kind: left.pop(kind, []) for kind in ("IAM policy", "IAM role", "OIDC provider", "instance profile")}
     assert left == {}

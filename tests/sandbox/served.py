@@ -13,7 +13,7 @@ from typing import Any
 
 import urllib3
 
-from sandbox.aws.inventory import client
+from tests.sandbox.leftovers import client
 
 CLONE = Path(__file__).resolve().parents[2]
 REGION = "eu-west-1"

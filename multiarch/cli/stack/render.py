@@ -20,7 +20,7 @@ from multiarch.errors import MultiarchError, Problem, StackError
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ResourceNode:
     """One resource of the tree."""
 
     urn: str
@@ -36,7 +36,7 @@ class Rendered:
     file: str
     stack: str = ""
     directory: str = ""
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[ResourceNode, ...] = ()
     files: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     fault: str = ""
@@ -132,7 +132,7 @@ def _one(path: Path, root: Path, target: Path) -> Rendered:
         file=file,
         stack=rendered.stack,
         directory=str(rendered.directory),
-        nodes=tuple(Node(r.urn, r.parent, r.type, r.name) for r in rendered.resources),
+        nodes=tuple(ResourceNode(r.urn, r.parent, r.type, r.name) for r in rendered.resources),
         files=tuple(path.as_posix() for path in rendered.files),
         problems=plan.warnings,
     )
@@ -154,9 +154,9 @@ def _show(result: Rendered) -> None:
     say(f"{counted(len(result.nodes), 'resource')}, {counted(len(result.files), 'file')} in {result.directory}")
 
 
-def tree(nodes: Sequence[Node]) -> Iterator[str]:
+def tree(nodes: Sequence[ResourceNode]) -> Iterator[str]:
     """Lines that show each resource below its parent, sorted by type and name."""
-    children: dict[str, list[Node]] = {}
+    children: dict[str, list[ResourceNode]] = {}
     known = {node.urn for node in nodes}
     for node in sorted(nodes, key=lambda node: (node.type, node.name)):
         children.setdefault(node.parent if node.parent in known else "", []).append(node)

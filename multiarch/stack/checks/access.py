@@ -6,7 +6,7 @@ import re
 from ipaddress import IPv4Network
 
 from multiarch.errors import KeyPath
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.schema.cluster import Access
 from multiarch.schema.network import ApiEndpoint
 
@@ -16,7 +16,7 @@ _MAX_PUBLIC_CIDRS = 40
 _DOCUMENTATION = tuple(IPv4Network(cidr) for cidr in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
 
 
-def check_access(spec: Access, report: Report) -> None:
+def check_access(spec: Access, report: ProblemReport) -> None:
     """Access entries take IAM roles and users."""
     for key, principals in (("admins", spec.admins), ("readers", spec.readers)):
         for index, arn in enumerate(principals):
@@ -48,7 +48,7 @@ def check_access(spec: Access, report: Report) -> None:
                 )
 
 
-def check_api_endpoint(spec: ApiEndpoint, report: Report) -> None:
+def check_api_endpoint(spec: ApiEndpoint, report: ProblemReport) -> None:
     """Who can reach the API server, nodes among them."""
     path: KeyPath = ("apiEndpoint",)
     if not spec.private:

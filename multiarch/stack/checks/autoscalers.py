@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.checks.reach import reachable
@@ -19,7 +19,7 @@ _NEEDS_A_WAY_OUT: Mapping[str, str] = MappingProxyType(
 )
 
 
-def check_autoscaler_reachable(spec: StackSpec, report: Report) -> None:
+def check_autoscaler_reachable(spec: StackSpec, report: ProblemReport) -> None:
     """An autoscaler is installed through the Kubernetes API."""
     if spec.autoscaling.use != "none" and not reachable(spec):
         report(
@@ -31,7 +31,7 @@ def check_autoscaler_reachable(spec: StackSpec, report: Report) -> None:
         )
 
 
-def check_autoscaler_has_a_way_out(spec: StackSpec, report: Report) -> None:
+def check_autoscaler_has_a_way_out(spec: StackSpec, report: ProblemReport) -> None:
     """An autoscaler's pods need more than VPC endpoints give.
 
     Karpenter's own switch for such networks, ``isolatedVPC``, only spares the price list: instance profiles would stay
@@ -49,7 +49,7 @@ def check_autoscaler_has_a_way_out(spec: StackSpec, report: Report) -> None:
         )
 
 
-def check_autoscaler_has_a_role(spec: StackSpec, report: Report) -> None:
+def check_autoscaler_has_a_role(spec: StackSpec, report: ProblemReport) -> None:
     """An autoscaler's pods get their IAM role through Pod Identity."""
     installed = _installed(spec.autoscaling)
     if installed and not spec.addons["eks-pod-identity-agent"].enabled:

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.addons import add_ons
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.schema.addons import Addons
 from multiarch.schema.stack import StackSpec
 
@@ -17,7 +17,7 @@ _KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re
 _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
 
 
-def check_kubernetes(spec: StackSpec, today: date, report: Report) -> bool:
+def check_kubernetes(spec: StackSpec, today: date, report: ProblemReport) -> bool:
     """Report a version that EKS does not support; say whether the version is known at all."""
     path: KeyPath = ("kubernetesVersion",)
     version = spec.kubernetes_version
@@ -66,7 +66,7 @@ def check_kubernetes(spec: StackSpec, today: date, report: Report) -> bool:
     return True
 
 
-def check_encryption(spec: StackSpec, region: str | None, report: Report) -> None:
+def check_encryption(spec: StackSpec, region: str | None, report: ProblemReport) -> None:
     """A key that is an ARN, and no key without encryption."""
     encryption, path = spec.secrets_encryption, ("secretsEncryption", "kmsKeyArn")
     if encryption.kms_key_arn is None:
@@ -95,7 +95,7 @@ def check_encryption(spec: StackSpec, region: str | None, report: Report) -> Non
         )
 
 
-def check_addon_versions(spec: Addons, report: Report) -> None:
+def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
     """Versions as EKS writes them."""
     for row in add_ons().values():
         version = spec[row.name].version
@@ -108,7 +108,7 @@ def check_addon_versions(spec: Addons, report: Report) -> None:
             )
 
 
-def check_session(spec: StackSpec, report: Report) -> None:
+def check_session(spec: StackSpec, report: ProblemReport) -> None:
     """A session can't end before it may idle; its user is a Linux name."""
     session = spec.session
     if session.max_duration_minutes is not None and session.max_duration_minutes < session.idle_timeout_minutes:

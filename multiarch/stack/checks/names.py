@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from multiarch.errors import KeyPath
 from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, RULES, NameKind, check_name
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.schema.stack import StackSpec
 
 OWN_TAGS = ("team", "environment", "owner", "cost-center", "managed-by")
@@ -17,7 +17,7 @@ SUFFIX = 26
 """Characters that AWS resource names get after a prefix, so that a replacement has another name."""
 
 
-def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], report: Report) -> None:
+def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
     """Names that AWS would refuse, the derived ones too, and names that mean two groups."""
     cluster = spec.cluster_name or stack
     path: KeyPath = ("clusterName",) if spec.cluster_name else ("team",)
@@ -36,7 +36,7 @@ def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], re
         )
 
 
-def _check_group_name(group: NodeGroupPlan, report: Report) -> None:
+def _check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
     path: KeyPath = group.path
     longest = 63 - SUFFIX - 1
     if fault := check_name(NameKind.NODE_GROUP, group.name):
@@ -71,7 +71,7 @@ def _check_group_name(group: NodeGroupPlan, report: Report) -> None:
             )
 
 
-def check_tags(spec: StackSpec, report: Report) -> None:
+def check_tags(spec: StackSpec, report: ProblemReport) -> None:
     """Tag keys and values that AWS would refuse, and those that the plan writes itself."""
     for key, value in spec.tags.items():
         path: KeyPath = ("tags", key)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.schema.stack import StackSpec
 
 PRODUCTION = frozenset({"live", "prod", "production"})
 
 
-def deletion_protection(spec: StackSpec, report: Report) -> bool:
+def deletion_protection(spec: StackSpec, report: ProblemReport) -> bool:
     """Return what was written, or true in production."""
     production = spec.environment in PRODUCTION
     if spec.deletion_protection is None:
@@ -23,7 +23,7 @@ def deletion_protection(spec: StackSpec, report: Report) -> bool:
     return spec.deletion_protection
 
 
-def check_zones(spec: StackSpec, report: Report) -> None:
+def check_zones(spec: StackSpec, report: ProblemReport) -> None:
     """In production the zones are named: a list that AWS changes would move subnets, and with them all nodes."""
     network = spec.network
     if spec.environment in PRODUCTION and network.vpc_id is None and not isinstance(network.zones, list):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.schema.stack import StackSpec
 
 
@@ -11,7 +11,7 @@ def reachable(spec: StackSpec) -> bool:
     return spec.api_endpoint.public or spec.network.vpc_id is not None
 
 
-def storage_class(spec: StackSpec, report: Report) -> bool:
+def storage_class(spec: StackSpec, report: ProblemReport) -> bool:
     """Return what was written, or whether the EBS CSI driver is there to serve it and Pulumi can reach the API.
 
     Nothing runs in a new VPC when its cluster is created: with a private endpoint alone, Pulumi can't declare anything

@@ -33,8 +33,8 @@ _DATA: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """API version (``apps/v1``) and kind of a resource type."""
+class GroupVersionKind:
+    """API version (``apps/v1``) and kind of objects."""
 
     api_version: str
     kind: str
@@ -45,16 +45,16 @@ class Kind:
         return self.api_version.rpartition("/")[0]
 
 
-def kind_of(token: str) -> Kind:
+def kind_of(token: str) -> GroupVersionKind:
     """``kubernetes:apps/v1:Deployment`` as a kind. Raises :class:`StandInError` for other types."""
     _, api_version, kind = token.split(":")
     group = api_version.partition("/")[0]
     if group in _NO_RESOURCES or "/" not in api_version:
         raise StandInError(f"the sandbox's kubernetes stand-in has no {token}; it takes objects and {RELEASE}")
-    return Kind(api_version.removeprefix("core/"), kind)
+    return GroupVersionKind(api_version.removeprefix("core/"), kind)
 
 
-def completed(kind: Kind, urn: str, logical: str, generation: int, inputs: Record) -> Record:
+def completed(kind: GroupVersionKind, urn: str, logical: str, generation: int, inputs: Record) -> Record:
     """The object with API version, kind and a name; the name depends on the URN where the program gives none."""
     metadata = dict(inputs.get("metadata") or {})
     if not metadata.get("name") and not metadata.get("generateName"):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.aws.inventory import leftovers
+from tests.sandbox.leftovers import leftovers
 from tests.sandbox.served import REGION, Served
 
 ARM: dict[str, Any] = {"amiType": "AL2023_ARM_64_STANDARD", "instanceTypes": ["m7g.large"]}

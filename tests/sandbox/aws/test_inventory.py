@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sandbox.aws.inventory import leftovers
+from tests.sandbox.leftovers import leftovers
 from tests.sandbox.served import REGION, Served
 
 POLICY = json.dumps(

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.aws.inventory import leftovers
 from sandbox.providers import IDENTITY_TAG, StandInError
 from sandbox.providers.aws.provider import configured
 from sandbox.providers.values import GENERATION, INPUTS, UNKNOWN
+from tests.sandbox.leftovers import leftovers
 from tests.sandbox.providers.driven import Driven, Made
 from tests.sandbox.served import REGION, Served
 

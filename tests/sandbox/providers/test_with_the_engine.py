@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import engine
-from sandbox.aws.inventory import leftovers
+from tests.sandbox.leftovers import leftovers
 from tests.sandbox.served import CLONE, REGION, Served, address, serving
 
 pytestmark = pytest.mark.e2e

@@ -1,4 +1,4 @@
-"""The resources in the sandbox's AWS beyond moto's defaults: for ``sandbox down`` and for tests."""
+"""The resources in the sandbox's AWS beyond moto's defaults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _ours(_row: Row) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Listing:
     """One kind of resource: how to list it, its name, and which ones are moto's defaults.
 
     ``path`` is the key of the list in the answer, with dots for nested lists.
@@ -37,11 +37,11 @@ def _alive(row: Row) -> bool:
     return row["State"]["Name"] not in ("terminated", "shutting-down")
 
 
-KINDS: Final = (
-    Kind("VPC", "ec2", "describe_vpcs", "Vpcs", "VpcId", ours=lambda row: not row.get("IsDefault")),
-    Kind("subnet", "ec2", "describe_subnets", "Subnets", "SubnetId", ours=lambda row: not row.get("DefaultForAz")),
-    Kind("internet gateway", "ec2", "describe_internet_gateways", "InternetGateways", "InternetGatewayId"),
-    Kind(
+LISTINGS: Final = (
+    Listing("VPC", "ec2", "describe_vpcs", "Vpcs", "VpcId", ours=lambda row: not row.get("IsDefault")),
+    Listing("subnet", "ec2", "describe_subnets", "Subnets", "SubnetId", ours=lambda row: not row.get("DefaultForAz")),
+    Listing("internet gateway", "ec2", "describe_internet_gateways", "InternetGateways", "InternetGatewayId"),
+    Listing(
         "NAT gateway",
         "ec2",
         "describe_nat_gateways",
@@ -49,8 +49,8 @@ KINDS: Final = (
         "NatGatewayId",
         ours=lambda row: row["State"] not in ("deleted", "deleting"),
     ),
-    Kind("Elastic IP", "ec2", "describe_addresses", "Addresses", "AllocationId"),
-    Kind(
+    Listing("Elastic IP", "ec2", "describe_addresses", "Addresses", "AllocationId"),
+    Listing(
         "route table",
         "ec2",
         "describe_route_tables",
@@ -58,7 +58,7 @@ KINDS: Final = (
         "RouteTableId",
         ours=lambda row: not any(item.get("Main") for item in row["Associations"]),
     ),
-    Kind(
+    Listing(
         "security group",
         "ec2",
         "describe_security_groups",
@@ -66,7 +66,7 @@ KINDS: Final = (
         "GroupId",
         ours=lambda row: row["GroupName"] != "default",
     ),
-    Kind(
+    Listing(
         "VPC endpoint",
         "ec2",
         "describe_vpc_endpoints",
@@ -74,15 +74,15 @@ KINDS: Final = (
         "VpcEndpointId",
         ours=lambda row: row.get("State") != "deleted",
     ),
-    Kind("flow log", "ec2", "describe_flow_logs", "FlowLogs", "FlowLogId"),
-    Kind("launch template", "ec2", "describe_launch_templates", "LaunchTemplates", "LaunchTemplateName"),
-    Kind("instance", "ec2", "describe_instances", "Reservations.Instances", "InstanceId", ours=_alive),
-    Kind("network interface", "ec2", "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
-    Kind("volume", "ec2", "describe_volumes", "Volumes", "VolumeId"),
-    Kind(
+    Listing("flow log", "ec2", "describe_flow_logs", "FlowLogs", "FlowLogId"),
+    Listing("launch template", "ec2", "describe_launch_templates", "LaunchTemplates", "LaunchTemplateName"),
+    Listing("instance", "ec2", "describe_instances", "Reservations.Instances", "InstanceId", ours=_alive),
+    Listing("network interface", "ec2", "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId"),
+    Listing("volume", "ec2", "describe_volumes", "Volumes", "VolumeId"),
+    Listing(
         "Auto Scaling Group", "autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", "AutoScalingGroupName"
     ),
-    Kind(
+    Listing(
         "IAM role",
         "iam",
         "list_roles",
@@ -90,10 +90,10 @@ KINDS: Final = (
         "RoleName",
         ours=lambda row: not row["Path"].startswith("/aws-service-role/"),
     ),
-    Kind("IAM policy", "iam", "list_policies", "Policies", "PolicyName", (("Scope", "Local"),)),
-    Kind("instance profile", "iam", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName"),
-    Kind("OIDC provider", "iam", "list_open_id_connect_providers", "OpenIDConnectProviderList", "Arn"),
-    Kind(
+    Listing("IAM policy", "iam", "list_policies", "Policies", "PolicyName", (("Scope", "Local"),)),
+    Listing("instance profile", "iam", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName"),
+    Listing("OIDC provider", "iam", "list_open_id_connect_providers", "OpenIDConnectProviderList", "Arn"),
+    Listing(
         "KMS alias",
         "kms",
         "list_aliases",
@@ -101,9 +101,9 @@ KINDS: Final = (
         "AliasName",
         ours=lambda row: not row["AliasName"].startswith("alias/aws/"),
     ),
-    Kind("log group", "logs", "describe_log_groups", "logGroups", "logGroupName"),
-    Kind("EKS cluster", "eks", "list_clusters", "clusters", ""),
-    Kind(
+    Listing("log group", "logs", "describe_log_groups", "logGroups", "logGroupName"),
+    Listing("EKS cluster", "eks", "list_clusters", "clusters", ""),
+    Listing(
         "SSM document",
         "ssm",
         "list_documents",
@@ -111,7 +111,7 @@ KINDS: Final = (
         "Name",
         (("Filters", [{"Key": "Owner", "Values": ["Self"]}]),),
     ),
-    Kind(
+    Listing(
         "SSM parameter",
         "ssm",
         "describe_parameters",
@@ -119,8 +119,8 @@ KINDS: Final = (
         "Name",
         ours=lambda row: not row["Name"].startswith("/aws/"),
     ),
-    Kind("SQS queue", "sqs", "list_queues", "QueueUrls", ""),
-    Kind("event rule", "events", "list_rules", "Rules", "Name"),
+    Listing("SQS queue", "sqs", "list_queues", "QueueUrls", ""),
+    Listing("event rule", "events", "list_rules", "Rules", "Name"),
 )
 
 
@@ -130,7 +130,7 @@ def leftovers(endpoint: str, region: str = "us-east-1") -> dict[str, list[str]]:
     Terminated instances, deleted NAT gateways and KMS keys pending deletion stay visible in AWS for a while and
     do not count. Raises botocore's ClientError when the endpoint answers with an error.
     """
-    found = {kind.name: sorted(_names(kind, endpoint, region)) for kind in KINDS}
+    found = {kind.name: sorted(_names(kind, endpoint, region)) for kind in LISTINGS}
     found["KMS key"] = sorted(_kms_keys(endpoint, region))
     return {name: found[name] for name in sorted(found) if found[name]}
 
@@ -147,7 +147,7 @@ def client(service: str, endpoint: str, region: str) -> Client:
     )
 
 
-def _names(kind: Kind, endpoint: str, region: str) -> Iterable[str]:
+def _names(kind: Listing, endpoint: str, region: str) -> Iterable[str]:
     service = client(kind.service, endpoint, region)
     arguments = dict(kind.arguments)
     if service.can_paginate(kind.operation):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from multiarch.errors import KeyPath, Problem
-from multiarch.nodes.report import Report
+from multiarch.nodes.report import ProblemReport
 from multiarch.stack.origin import Origin
 
 
-class Findings(Report):
+class CollectedProblems(ProblemReport):
     """Collects problems with their places. One per planning."""
 
     def __init__(self, origin: Origin) -> None:
