@@ -56,7 +56,8 @@ _LONGEST_FIRST: Final = ("platform", "cluster", "tests/e2e/", "tests/sandbox/", 
 
 def mark(item: pytest.Item) -> None:
     """Add the markers of a test's lanes. Raises UsageError if it needs a fixture of another group."""
-    path, fixtures = item.path.relative_to(TESTS), getattr(item, "fixturenames", ())
+    path, values = item.path.relative_to(TESTS), getattr(item, "callspec", None)
+    fixtures = set(getattr(item, "fixturenames", ())) - set(values.params if values else ())
     for lane in {_BY_FOLDER.get(path.parts[0]), *map(_BY_FIXTURE.get, fixtures)}:
         if lane is not None:
             item.add_marker(lane)
