@@ -221,7 +221,7 @@ def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
     hint = "Write 30s, 5m or Never."
     check_notation("duration", ("consolidateAfter",), settings.consolidate_after, syntax.period_fault, hint)
     check_notation("duration", ("expireAfter",), life, syntax.lifetime_fault, "Write 720h or Never.")
-    hint = "Write 48h, or leave it out for ever."
+    hint = "Write 48h, or leave it out to wait without a limit."
     check_notation("duration", ("terminationGracePeriod",), grace, syntax.grace_fault, hint)
     if settings.cpu_limit is None and settings.memory_limit is None:
         report(

@@ -235,7 +235,7 @@ def _alias_pin(stack: Stack, plan: KarpenterPlan, client: SsmClient, *, upgrade:
         raise OutsideError(f"AWS recommends an image whose release can't be read: {error.message}") from error
     if len(set(aliases.values())) != 1:
         raise OutsideError(
-            f"AWS recommends no one release for all of Karpenter's images: "
+            f"AWS recommends different releases for Karpenter's images: "
             f"{', '.join(f'{alias} for {name}' for name, alias in aliases.items())}.",
             hint=f"AWS is publishing a new one: try again later, or write {key} by hand.",
         )

@@ -238,7 +238,7 @@ def test_an_image_that_does_not_run_is_worst_where_its_pods_are_put(
     assert [each.cause for each in found.reasons][-1] is CellCause.IMAGE
 
 
-def test_one_that_the_other_architecture_could_not_run_either_is_no_finding_where_it_is_kept_off() -> None:
+def test_one_that_the_other_architecture_could_not_run_either_is_not_a_finding_where_it_is_kept_off() -> None:
     arm_only = container("agent", (Verdict.UNSUPPORTED, Verdict.SUPPORTED))
     found = cell(daemon(containers=[arm_only]), profile(ARM, ARM_TAINT))
     assert (found.outcome, found.finding) == (DaemonSetOutcome.KEPT_OFF, False)
@@ -272,20 +272,20 @@ def test_what_nothing_is_certain_about_is_unknown_whatever_else_is_said() -> Non
         ("cheap=yes:NoSchedule", ["cheap=yes:NoSchedule"], True),
     ],
 )
-def test_a_taint_stands_for_an_architecture_by_its_words_or_because_somebody_says_so(
+def test_a_taint_means_an_architecture_by_its_words_or_because_somebody_says_so(
     taint: str, known: list[str], *, answer: bool
 ) -> None:
     assert of_architecture(parse_taint(taint), [parse_taint(each) for each in known]) is answer
 
 
-def test_a_taint_that_is_said_to_stand_for_one_makes_the_difference_a_finding() -> None:
+def test_a_taint_that_is_said_to_mean_one_makes_the_difference_a_finding() -> None:
     nodes = profile(ARM, "cheap=yes:NoSchedule")
     assert cell(daemon(), nodes).outcome is DaemonSetOutcome.EXCLUDED
     found = cell(daemon(), nodes, known=["cheap=yes:NoSchedule"])
     assert (found.outcome, found.finding) == (DaemonSetOutcome.KEPT_OFF, True)
 
 
-def test_reasons_of_some_nodes_say_of_how_many_and_the_worst_stands_in_the_cell() -> None:
+def test_reasons_of_some_nodes_say_of_how_many_and_the_worst_is_in_the_cell() -> None:
     tainted = profile(ARM, ARM_TAINT, count=2)
     audit = audit_daemon_sets([daemon()], [group("mixed", ARM, tainted, profile(count=3))])
     (found,) = audit.rows[0].cells

@@ -76,7 +76,7 @@ def test_a_pod_spec_is_found_wherever_an_unknown_kind_embeds_it() -> None:
     ]
 
 
-def test_a_definitions_schema_and_an_objects_status_are_no_pods() -> None:
+def test_a_definitions_schema_and_an_objects_status_are_not_pods() -> None:
     schema = {"properties": {"containers": {"type": "array", "items": {"properties": {"image": {}}}}}}
     definition = of("CustomResourceDefinition", "x", spec={"versions": [{"schema": schema}]})
     assert told(definition, of("Thing", "y", status={"template": spec("gone")})) == []
@@ -198,7 +198,7 @@ def test_a_list_of_objects_is_its_objects() -> None:
         ("generateName: [a]", "metadata.generateName: must be a string, not ['a']."),
     ],
 )
-def test_an_object_whose_name_is_no_text_is_refused_and_not_taken_for_another(written: str, words: str) -> None:
+def test_an_object_whose_name_is_not_a_text_is_refused_and_not_taken_for_another(written: str, words: str) -> None:
     text = f"---\nkind: Deployment\nmetadata: {{{written}}}\nspec: {{template: {{spec: {{containers: []}}}}}}\n"
     with pytest.raises(MultiarchError) as caught:
         uses_in(objects_in_text(text, "shop.yaml"))

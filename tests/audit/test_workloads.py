@@ -17,12 +17,12 @@ FILE = Source("shop.yaml", 1, 1)
 TAINT = parse_taint("arch=arm64:NoSchedule")
 TOLERATES = {"tolerations": [{"key": "arch", "operator": "Exists", "effect": "NoSchedule"}]}
 ON_AMD64 = {"nodeSelector": {"kubernetes.io/arch": "amd64"}}
-WISH = "preferredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def prefers(architecture: str) -> Manifest:
     wanted = {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": [architecture]}]}
-    return {"affinity": {"nodeAffinity": {WISH: [{"weight": 5, "preference": wanted}]}}}
+    return {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 5, "preference": wanted}]}}}
 
 
 @pytest.fixture
@@ -231,6 +231,6 @@ def test_a_suspended_cron_job_asks_for_no_pods(both: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["text", ["list"], 5])
-def test_a_pod_whose_spec_is_no_object_is_none_and_stops_nothing(both: str, wrong: object) -> None:
+def test_a_pod_whose_spec_is_not_an_object_is_none_and_stops_nothing(both: str, wrong: object) -> None:
     row = only(audited(of("Pod", "odd", spec=wrong), deployment("api", spec(both))))
     assert row.workload.name == "api"

@@ -45,7 +45,7 @@ def test_no_more_tags_than_allowed_are_asked_for(repository: Repository) -> None
     assert newest(reference(repository, "2.0"), 0) == Newest(None, "no other tags were looked up", 0)
 
 
-def test_a_tag_that_cannot_be_read_is_no_find(repository: Repository) -> None:
+def test_a_tag_that_cannot_be_read_is_not_a_find(repository: Repository) -> None:
     repository.image("linux/amd64", tag="1.0")
     repository.artifact("application/vnd.example", tag="1.1")
     found = newest(reference(repository, "1.0"))

@@ -27,11 +27,11 @@ def test_versions_have_their_shape(tag: str, shape: str) -> None:
 
 
 @pytest.mark.parametrize("tag", ["latest", "stable-alpine", "3f2a9c1", "0a1b2c3d4e5f", "deadbeef1", "main"])
-def test_words_and_commits_are_no_versions(tag: str) -> None:
+def test_words_and_commits_are_not_versions(tag: str) -> None:
     assert version_of(tag) is None
 
 
-def test_the_newest_stands_first_by_number_and_not_by_letter() -> None:
+def test_the_newest_comes_first_by_number_and_not_by_letter() -> None:
     version = version_of("1.9.0-alpine")
     assert version is not None
     tags = ["1.9.0-alpine", "1.10.0-alpine", "1.10.0", "1.11-alpine", "2.0.0-alpine", "latest", "1.2.0-debian"]

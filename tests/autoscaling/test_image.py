@@ -68,5 +68,5 @@ def test_images_are_those_that_the_types_boot_and_the_family_has() -> None:
     assert "AL2_ARM_64_GPU" not in {image.name for image in images(AmiFamily.AL2, types)}
 
 
-def test_what_is_no_alias_stays_as_it_is() -> None:
+def test_what_is_not_an_alias_stays_as_it_is() -> None:
     assert unpinned("al2023") == "al2023"

@@ -27,7 +27,7 @@ def pools(**words: object) -> tuple[NodePoolPlan, ...]:
     return karpenter(nodePools={"general": words}).pools
 
 
-def test_a_wish_becomes_one_pool_per_architecture_and_capacity_type_in_order() -> None:
+def test_a_request_becomes_one_pool_per_architecture_and_capacity_type_in_order() -> None:
     assert [(each.name, each.weight) for each in karpenter().pools] == [
         ("general-arm64-spot", 90),
         ("general-arm64-on-demand", 70),
@@ -36,7 +36,7 @@ def test_a_wish_becomes_one_pool_per_architecture_and_capacity_type_in_order() -
     ]
 
 
-def test_several_wishes_keep_the_order_of_kinds_and_differ_in_weight() -> None:
+def test_several_requests_keep_the_order_of_kinds_and_differ_in_weight() -> None:
     made = karpenter(nodePools={"batch": {"architectures": ["arm64"]}, "general": {}}).pools
     assert [(each.name, each.weight) for each in made] == [
         ("batch-arm64-spot", 90),

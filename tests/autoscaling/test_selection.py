@@ -77,7 +77,7 @@ def test_a_missing_label_meets_notin_and_doesnotexist_alone() -> None:
     assert met == {"NotIn", "DoesNotExist"}
 
 
-def test_an_operator_that_nobody_knows_is_an_error() -> None:
+def test_an_operator_that_is_unknown_is_an_error() -> None:
     with pytest.raises(ValueError, match="Near"):
         satisfies(instance_type("m7g.large"), Requirement(selection.FAMILY, "Near", ("m7g",)))
 

@@ -155,7 +155,7 @@ def test_a_stack_alone_shows_what_its_add_ons_need(run: type_of_run) -> None:
     assert any("their images were not read" in note for note in ran.json["notes"])
 
 
-def test_nodes_of_a_file_stand_for_a_cluster(run: type_of_run, manifest: str, nodes: str) -> None:
+def test_nodes_of_a_file_mean_a_cluster(run: type_of_run, manifest: str, nodes: str) -> None:
     ran = run("audit", "daemonsets", manifest, nodes, "-o", "json")
     assert outcomes(ran) == {
         "everywhere": {"base": "runs", "arm": "runs"},
@@ -195,7 +195,7 @@ def test_an_image_that_cannot_be_read_is_unknown(run: type_of_run, clone: Path, 
     assert "not found" in reasons(ran, "everywhere", "graviton")[0]["text"]
 
 
-def test_a_taint_may_be_said_to_stand_for_an_architecture(run: type_of_run, manifest: str, nodes: str) -> None:
+def test_a_taint_may_be_said_to_mean_an_architecture(run: type_of_run, manifest: str, nodes: str) -> None:
     other = Path(nodes).read_text().replace("key: arch, value: arm64", "key: cheap, value: 'yes'")
     Path(nodes).write_text(other)
     Path(manifest).write_text(Path(manifest).read_text().replace("operator: Exists", "key: other, operator: Exists"))

@@ -93,7 +93,7 @@ def test_standard_input_reads_like_a_file(run: type_of_run, manifest: Path, monk
 
 
 @pytest.mark.parametrize("command", ["images", "workloads", "daemonsets"])
-def test_bytes_that_are_no_text_on_standard_input_are_one_line(
+def test_bytes_that_are_not_text_on_standard_input_are_one_line(
     run: type_of_run, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     stream = io.TextIOWrapper(io.BytesIO(b"\xff\xfe\0"), encoding="ascii", errors="surrogateescape")

@@ -48,7 +48,7 @@ def started(folder: Path, *arguments: str, out: int = subprocess.PIPE) -> Iterat
             process.kill()
 
 
-def test_a_reader_that_has_gone_is_no_finding(tmp_path: Path) -> None:
+def test_a_reader_that_has_gone_is_not_a_finding(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:

@@ -32,7 +32,7 @@ def test_a_link_to_a_file_that_is_not_there_yet_makes_it(tmp_path: Path) -> None
     assert (tmp_path / "target").read_text() == "new"
 
 
-def test_what_is_no_file_is_left_alone(tmp_path: Path) -> None:
+def test_what_is_not_a_file_is_left_alone(tmp_path: Path) -> None:
     loop, pipe, folder, device = (tmp_path / name for name in ("loop", "pipe", "folder", "device"))
     loop.symlink_to(loop)
     os.mkfifo(pipe)

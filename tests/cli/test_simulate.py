@@ -107,7 +107,7 @@ def test_files_add_up_and_may_be_json(run: type_of_run, clone: Path) -> None:
         (None, "pods.yaml can't be read: No such file or directory."),
     ],
 )
-def test_what_is_no_manifest_is_refused_with_its_place(
+def test_what_is_not_a_manifest_is_refused_with_its_place(
     run: type_of_run, clone: Path, text: str | None, said: str
 ) -> None:
     if text is not None:

@@ -57,7 +57,7 @@ def test_the_written_file_pleases_editors(clone: Path, run: type_of_run) -> None
     assert Draft202012Validator(stack_file_schema()).is_valid(document.value)
 
 
-def test_what_is_given_stands_in_the_file(clone: Path, run: type_of_run) -> None:
+def test_what_is_given_is_in_the_file(clone: Path, run: type_of_run) -> None:
     options = ("--region", "us-west-2", "--owner", 'ops: "us" #1 \'é', "--cost-center", "0471")
     assert run("stack", "new", "--team", "search", "--env", "dev", *options).code == 0
     stack = load_file(stack_file(clone, "search-dev"))

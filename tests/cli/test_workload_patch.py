@@ -65,7 +65,7 @@ def test_in_place_writes_what_changes_and_keeps_mode_and_links(run: type_of_run,
     assert ran.err.endswith("Wrote 1 file.\n")
 
 
-def test_a_folder_is_gone_through_in_order_and_what_is_no_manifest_left_alone(run: type_of_run, clone: Path) -> None:
+def test_a_folder_is_gone_through_in_order_and_what_is_not_a_manifest_left_alone(run: type_of_run, clone: Path) -> None:
     folder = clone / "deploy"
     (folder / "b" / ".hidden").mkdir(parents=True)
     (folder / "b" / "pod.yml").write_text(POD, encoding="utf-8")

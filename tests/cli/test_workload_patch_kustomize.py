@@ -84,7 +84,7 @@ def project(folder: Path, manifests: str, **words: object) -> Path:
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "options",
     [
         ("--tolerate", "arm64"),
         ("--prefer", "arm64", "--tolerate", "arm64"),
@@ -95,12 +95,12 @@ def project(folder: Path, manifests: str, **words: object) -> Path:
     ],
 )
 def test_component_merges_and_manifests_give_the_same_pods(
-    run: type_of_run, tmp_path: Path, wish: tuple[str, ...]
+    run: type_of_run, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     source = tmp_path / "all.yaml"
     source.write_text(MANIFESTS, encoding="utf-8")
     said = {
-        form: run("workload", "patch", str(source), *wish, "--format", form)
+        form: run("workload", "patch", str(source), *options, "--format", form)
         for form in ("manifest", "strategic-merge", "kustomize")
     }
     assert {ran.code for ran in said.values()} == {0}

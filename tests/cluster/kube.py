@@ -104,7 +104,7 @@ class Kube:
         with self._lock:
             known = self._resources.get(root, {})
         if kind not in known:
-            # Looked up anew: a CustomResourceDefinition may have come since.
+            # Looked up again: a CustomResourceDefinition may have come since.
             listed = self.request("GET", root)["resources"]
             known = {row["kind"]: _Resource(row["name"], row["namespaced"]) for row in listed if "/" not in row["name"]}
             with self._lock:

@@ -74,9 +74,11 @@ def required(*terms: Sequence[Object]) -> Spec:
     }
 
 
-def preferred(*wishes: tuple[int, Object]) -> Spec:
-    """Preferred node affinity, each wish with its weight."""
-    written = [{"weight": weight, "preference": {"matchExpressions": [wish]}} for weight, wish in wishes]
+def preferred(*preferences: tuple[int, Object]) -> Spec:
+    """Preferred node affinity, each preference with its weight."""
+    written = [
+        {"weight": weight, "preference": {"matchExpressions": [preference]}} for weight, preference in preferences
+    ]
     return {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": written}}}
 
 
@@ -113,11 +115,13 @@ def _together(count: int, rule: str, key: str) -> Callable[[Ask], list[Object]]:
 
 
 def _would_like(count: int, rule: str, key: str) -> Callable[[Ask], list[Object]]:
-    """A wish about the workload's own pods."""
+    """A preference about the workload's own pods."""
 
     def make(ask: Ask) -> list[Object]:
-        wish = {"weight": 100, "podAffinityTerm": _term(ask, key)}
-        return ask.pods(count, **TOLERANT, affinity={rule: {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}})
+        preference = {"weight": 100, "podAffinityTerm": _term(ask, key)}
+        return ask.pods(
+            count, **TOLERANT, affinity={rule: {"preferredDuringSchedulingIgnoredDuringExecution": [preference]}}
+        )
 
     return make
 

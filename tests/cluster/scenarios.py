@@ -42,12 +42,12 @@ class Pools:
     @property
     def limited(self) -> bool:
         """Whether a pool has a limit."""
-        return any({"cpuLimit", "memoryLimit"} & wish.keys() for wish in self.words.values())
+        return any({"cpuLimit", "memoryLimit"} & pool.keys() for pool in self.words.values())
 
     @property
     def both(self) -> bool:
         """Whether a pool buys both architectures."""
-        return any(wish.get("multiArchitecture") for wish in self.words.values())
+        return any(pool.get("multiArchitecture") for pool in self.words.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ POOLS = (
     Pools("one-for-both", {"general": {**_XLARGE, "multiArchitecture": True}}),
     Pools("one-for-both-untainted", {"general": {**_XLARGE, "multiArchitecture": True, "arm64Taint": False}}),
     Pools(
-        "two-wishes",
+        "two-pools",
         {
             "batch": {"families": ["c7g", "c7i"], **_XLARGE, "labels": {"example.com/tier": "batch"},
                       "taints": ["tier=batch:NoSchedule"]},

@@ -79,7 +79,7 @@ DISAGREEMENTS = [
         {"w0": {OTHER: 1, ARM_SPOT: 1}},
         {"w0": {OTHER: 2}},
         COUNTED_ANEW,
-        id="a spread counted anew",
+        id="a spread counted again",
     ),
 ]
 

@@ -215,7 +215,7 @@ def test_the_examples_are_taken_by_the_api_server(kube: Kube) -> None:
 
 
 DURATIONS = st.sampled_from(["Never", "30s", "5m", "1h30m", "720h"])
-WISHES = st.fixed_dictionaries(
+POOL_SETTINGS = st.fixed_dictionaries(
     {},
     optional={
         "architectures": st.lists(st.sampled_from(["amd64", "arm64"]), min_size=1, unique=True),
@@ -246,14 +246,16 @@ WISHES = st.fixed_dictionaries(
 
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(
-    wishes=st.dictionaries(st.from_regex(r"[a-z]{1,6}(-[a-z]{1,6})?", fullmatch=True), WISHES, min_size=1, max_size=3),
+    pools=st.dictionaries(
+        st.from_regex(r"[a-z]{1,6}(-[a-z]{1,6})?", fullmatch=True), POOL_SETTINGS, min_size=1, max_size=3
+    ),
     family=st.sampled_from([{}, {k: v for k, v in BOTTLEROCKET.items() if k != "autoscaling"}]),
 )
 def test_whatever_pools_a_stack_may_ask_for_the_api_server_takes_them(
-    kube: Kube, wishes: dict[str, Any], family: dict[str, Any]
+    kube: Kube, pools: dict[str, Any], family: dict[str, Any]
 ) -> None:
     alias = "bottlerocket@v1.62.1" if family else "al2023@v20260715"
-    words = {"autoscaling": {"use": "karpenter", "karpenter": {"amiAlias": alias, "nodePools": wishes}}}
+    words = {"autoscaling": {"use": "karpenter", "karpenter": {"amiAlias": alias, "nodePools": pools}}}
     try:
         made = plan(merged(merged(BASE, family), words))
     except StackError:

@@ -73,7 +73,7 @@ def test_nat_gateways_wait_for_the_internet_gateways_route(small: World) -> None
     assert small.one(declared.ROUTE, "public").urn in small.one(declared.NAT).dependencies
 
 
-def test_ecr_stands_for_both_of_its_endpoints_and_s3_is_a_gateway(full: World) -> None:
+def test_ecr_means_both_of_its_endpoints_and_s3_is_a_gateway(full: World) -> None:
     endpoints = {e.name: e.inputs for e in full.all(declared.ENDPOINT)}
     assert {"ecr.api", "ecr.dkr", "s3"} <= set(endpoints)
     assert "ecr" not in endpoints

@@ -33,8 +33,8 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.patching.transform import SchedulingChange
 
-wish = SchedulingChange(prefer=Architecture.ARM64, tolerate=(parse_taint("arch=arm64:NoSchedule"),))
-pulumi.runtime.register_resource_transform(architecture_transform(wish))
+change = SchedulingChange(prefer=Architecture.ARM64, tolerate=(parse_taint("arch=arm64:NoSchedule"),))
+pulumi.runtime.register_resource_transform(architecture_transform(change))
 image = pulumi.Config().require("image")
 first = kubernetes.core.v1.ConfigMap("settings", metadata={"name": "settings", "namespace": "shop"}, data={"a": "b"})
 kubernetes.apps.v1.Deployment(

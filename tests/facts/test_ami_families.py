@@ -170,7 +170,7 @@ def test_the_image_follows_from_family_architecture_and_accelerator(
         (AmiFamily.WINDOWS, AMD64, NONE, False, "name one"),
     ],
 )
-def test_an_image_that_nobody_publishes_is_an_error_that_says_so(
+def test_an_image_that_is_not_published_is_an_error_that_says_so(
     family: AmiFamily,
     architecture: Architecture,
     accelerator: Accelerator,

@@ -46,7 +46,7 @@ def test_memory_can_be_reserved_for_other_than_the_addresses() -> None:
     assert by_addresses["memory"] - by_max_pods["memory"] == 11 * (110 - 29) * MIB
 
 
-def test_every_type_that_is_no_nano_has_something_to_give() -> None:
+def test_every_type_that_is_not_a_nano_has_something_to_give() -> None:
     for instance in instance_types().values():
         if instance.eks and instance.memory_mib > 1024:
             given = allocatable(instance, pods=4, disk_gib=20)

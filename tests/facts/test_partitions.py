@@ -71,7 +71,7 @@ def test_what_botocore_takes_for_a_region_of_todays_alphabet_is_one(pattern: str
         "x" * 99,
     ],
 )
-def test_what_is_written_otherwise_is_no_region(text: str) -> None:
+def test_what_is_written_otherwise_is_not_a_region(text: str) -> None:
     assert not is_region(text)
 
 

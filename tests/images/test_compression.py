@@ -65,7 +65,7 @@ def test_what_is_cut_off_or_damaged_is_said_so(packed: bytes) -> None:
         unpacked(packed[:8] + b"\xff\xff\xff\xff" + packed[12:], 1000)
 
 
-def test_data_behind_the_end_that_is_no_further_member_is_damage() -> None:
+def test_data_behind_the_end_that_is_not_a_further_member_is_damage() -> None:
     with pytest.raises(LayerError, match="invalid gzip data"):
         unpacked(gzip.compress(b"a") + b"more", 1000)
 

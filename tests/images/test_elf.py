@@ -32,7 +32,7 @@ def test_a_real_program_s_header_says_its_machine(target: str, architecture: Arc
 
 
 @pytest.mark.tools
-def test_a_windows_program_is_no_elf_file() -> None:
+def test_a_windows_program_is_not_an_elf_file() -> None:
     assert head_of(program("windows/amd64")[:HEAD]) == OtherFile("a Windows program")
 
 

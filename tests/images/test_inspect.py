@@ -166,7 +166,7 @@ def test_a_config_that_names_no_architecture_is_unknown(repository: Repository) 
     assert judged(repository)[ARM64].reason == "single manifest, and its config has no architecture"
 
 
-def test_a_config_that_is_no_json_is_malformed(repository: Repository) -> None:
+def test_a_config_that_is_not_json_is_malformed(repository: Repository) -> None:
     config = repository.server.push_blob(repository.name, b"[", OCI_CONFIG)
     content = {"schemaVersion": 2, "mediaType": OCI_MANIFEST, "config": described(config), "layers": []}
     repository.server.push_manifest(repository.name, "latest", content, OCI_MANIFEST)
@@ -212,7 +212,7 @@ def test_another_media_type_is_named() -> None:
     "row",
     [5, {}, {"mediaType": OCI_MANIFEST}, {"mediaType": OCI_MANIFEST, "digest": "sha256:1", "size": 4}, {"digest": []}],
 )
-def test_an_entry_that_is_no_descriptor_is_said(row: object) -> None:
+def test_an_entry_that_is_not_a_descriptor_is_said(row: object) -> None:
     manifest = Manifest(OCI_INDEX, "sha256:1", json.dumps({"manifests": [row]}).encode())
     (entry,) = asyncio.run(inspect_manifest(Refusing(), REFERENCE, manifest)).entries
     assert entry.kind is EntryKind.UNREADABLE

@@ -103,7 +103,7 @@ def test_an_empty_layer_does_nothing() -> None:
     assert read_now(b"") == Layer("sha256:0")
 
 
-def test_encrypted_layers_and_other_blobs_are_no_layers() -> None:
+def test_encrypted_layers_and_other_blobs_are_not_layers() -> None:
     assert is_layer("application/vnd.oci.image.layer.v1.tar+gzip")
     assert is_layer("application/vnd.oci.image.layer.nondistributable.v1.tar+zstd")
     assert is_layer("application/vnd.docker.image.rootfs.foreign.diff.tar.gzip")

@@ -21,7 +21,7 @@ ANYTHING = st.recursive(
 
 
 @given(st.sampled_from([*MANIFEST_TYPES, "", "text/html"]), st.dictionaries(st.sampled_from(KEYS), ANYTHING))
-def test_any_json_is_of_some_kind_and_what_is_no_image_or_index_has_a_note(
+def test_any_json_is_of_some_kind_and_what_is_not_an_image_or_index_has_a_note(
     media_type: str, content: dict[str, object]
 ) -> None:
     kind, note = kind_of(media_type, content)
@@ -41,14 +41,14 @@ def test_any_json_is_a_descriptor_or_none(value: object) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{}, [], {"a": 1}, 5, None, True])
-def test_a_config_s_type_that_is_no_text_is_no_image_s(wrong: object) -> None:
+def test_a_config_s_type_that_is_not_a_text_is_not_an_image_s(wrong: object) -> None:
     for media_type in (OCI_MANIFEST, DOCKER_MANIFEST):
         kind, note = kind_of(media_type, {"config": {"mediaType": wrong}, "artifactType": wrong, "layers": [wrong]})
         assert kind is ImageKind.ARTIFACT
         assert note.startswith("not an image: an artifact of type application/vnd.oci.empty")
 
 
-def test_layers_whose_types_are_no_text_are_no_layers() -> None:
+def test_layers_whose_types_are_not_text_are_not_layers() -> None:
     content = {"config": {"mediaType": CONFIG_TYPE}, "layers": [{"mediaType": ["x"]}]}
     assert kind_of(OCI_MANIFEST, content) == (ImageKind.ARTIFACT, "not an image: an artifact of type missing")
 

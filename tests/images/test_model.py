@@ -39,7 +39,7 @@ def test_spellings_that_mean_the_same_are_one(written: tuple[str, str, str], mea
     assert read.raw == "/".join(filter(None, written))
 
 
-def test_what_is_no_text_counts_as_not_said() -> None:
+def test_what_is_not_a_text_counts_as_not_said() -> None:
     assert platform_of({"os": 1, "architecture": None, "os.version": ["10"]}) == Platform("", "")
 
 
@@ -54,7 +54,7 @@ def test_a_platform_is_one_architecture_s_or_none_s() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "linux/", "/arm64", "a/b/c/d", "linux/arm 64", "linux//v8", "linux/\n"])
-def test_a_text_that_is_no_platform_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_platform_is_refused(text: str) -> None:
     with pytest.raises(MultiarchError, match="Invalid platform"):
         parse_platform(text)
 

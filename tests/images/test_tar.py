@@ -100,7 +100,7 @@ def test_an_archive_of_nothing_has_no_members() -> None:
     assert read(bytes(BLOCK * 20)) == []
 
 
-def test_what_stands_behind_the_end_mark_is_not_read() -> None:
+def test_what_is_behind_the_end_mark_is_not_read() -> None:
     assert read(archive([]) + archive([File("a")])) == []
 
 
@@ -140,7 +140,7 @@ def test_no_number_of_extended_headers_fills_the_memory() -> None:
     assert most < 10 * SPECIAL_LIMIT
 
 
-def test_a_link_s_size_is_no_content() -> None:
+def test_a_link_s_size_is_not_content() -> None:
     info = tarfile.TarInfo("link")
     info.type, info.linkname, info.size = tarfile.SYMTYPE, "to", 5000
     assert [member.name for member in read(info.tobuf() + archive([File("next")]))] == ["link", "next"]
@@ -171,7 +171,7 @@ def test_a_damaged_extended_header_is_refused(records: bytes) -> None:
 
 
 @given(st.binary(max_size=3 * BLOCK))
-def test_bytes_that_are_no_archive_are_refused_in_words_or_nothing(content: bytes) -> None:
+def test_bytes_that_are_not_archive_are_refused_in_words_or_nothing(content: bytes) -> None:
     with suppress(LayerError):
         assert read(content) == []
 

@@ -105,7 +105,7 @@ def test_a_variant_that_not_all_instances_have_is_unknown_with_the_reason() -> N
     assert both(single("linux/amd64/v3")) == (UNKNOWN, UNSUPPORTED)
 
 
-def test_attestations_are_no_platforms() -> None:
+def test_attestations_are_not_platforms() -> None:
     mark = entry("unknown/unknown", 9, kind=EntryKind.ATTESTATION)
     assert both(index(entry("linux/amd64"), mark)) == (SUPPORTED, UNSUPPORTED)
     assert "unknown" not in judge(index(entry("linux/amd64"), mark), ARM64).reason
@@ -161,7 +161,7 @@ def test_a_single_manifest_of_another_architecture_is_pulled_and_fails() -> None
 
 
 @pytest.mark.parametrize("kind", [ImageKind.ARTIFACT, ImageKind.SCHEMA1, ImageKind.UNRECOGNISED])
-def test_what_is_no_image_is_neither_supported_nor_unsupported(kind: ImageKind) -> None:
+def test_what_is_not_an_image_is_neither_supported_nor_unsupported(kind: ImageKind) -> None:
     inspected = Inspected(REFERENCE, kind, "a/b", "sha256:1", 5, note="not an image: a Helm chart")
     assert judge(inspected, ARM64) == Judgement(ARM64, UNKNOWN, "not an image: a Helm chart", None)
 

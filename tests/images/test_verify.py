@@ -191,7 +191,7 @@ def test_deep_lists_files_of_another_architecture_and_those_that_are_hidden(repo
     assert reasons(got)["layers"] == ("unsupported", "1 of 4 ELF files is of another architecture")
 
 
-def test_hidden_files_of_another_architecture_are_no_finding(repository: Repository) -> None:
+def test_hidden_files_of_another_architecture_are_not_finding(repository: Repository) -> None:
     pushed(repository, "linux/arm64", app("linux/amd64"), app("linux/arm64"))
     got = verified(repository, "linux/arm64", deep=True)
     assert got.verdict is Verdict.SUPPORTED

@@ -1,4 +1,4 @@
-"""Certificates for servers and clients of tests, made anew each time."""
+"""Certificates for servers and clients of tests, created each time."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def opened(url: str, user: User | None = None, **more: object) -> Cluster:
     return Cluster(Connection("here", url, user or User("me"), **more), first_wait=0.001)  # type: ignore[arg-type]
 
 
-def test_a_forgotten_continue_token_starts_the_list_anew_without_saying_anything_twice() -> None:
+def test_a_forgotten_continue_token_starts_the_list_again_without_saying_anything_twice() -> None:
     gone = refused(410, "Expired", "The provided continue parameter is too old")
     script = Script(
         listed(["a", "b"], more="1"), gone, listed(["a", "b"], more="2"), listed(["c", "d"], more="3"), gone,
@@ -104,7 +104,7 @@ def test_an_answer_that_breaks_off_is_asked_for_again() -> None:
         assert names(opened(server.url)) == ["a"]
 
 
-def test_what_is_no_api_server_is_said_to_be_none() -> None:
+def test_what_is_not_an_api_server_is_said_to_be_none() -> None:
     page: Answer = (200, b"<html>Welcome</html>", {})
     with serving(Script(page)) as server, pytest.raises(ClusterError, match="did not answer with a Kubernetes object"):
         names(opened(server.url))

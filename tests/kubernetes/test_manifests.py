@@ -64,14 +64,14 @@ def test_json_may_be_one_object_an_array_or_one_after_another() -> None:
         ('kind: Pod\nspec: {image: "{{ .Values.image }}"}\n', "f.yaml:1, document 1: Pod contains {{ … }}. This looks"),
     ],
 )
-def test_what_is_no_manifest_is_refused_with_file_document_line_and_the_way_out(text: str, said: str) -> None:
+def test_what_is_not_a_manifest_is_refused_with_file_document_line_and_the_way_out(text: str, said: str) -> None:
     with pytest.raises(MultiarchError) as raised:
         list(objects_in_text(text, "f.yaml"))
     assert said in str(raised.value)
     assert raised.value.exit_code == 2
 
 
-def test_templates_of_others_are_no_charts() -> None:
+def test_templates_of_others_are_not_charts() -> None:
     text = "kind: ConfigMap\ndata: {a: '{{ .Values.x }}'}\n---\nkind: Rule\nsummary: '{{ $labels.pod }} is down'\n"
     assert [kind for _, kind in shown(text)] == ["ConfigMap", "Rule"]
 

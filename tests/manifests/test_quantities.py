@@ -79,7 +79,7 @@ def test_a_quantity_has_its_exact_value(written: object, value: Fraction | int) 
         ("1e999999999", "The largest quantity is 9223372036854775807."),
     ],
 )
-def test_what_is_no_quantity_is_refused_with_a_way_out(written: object, hint: str) -> None:
+def test_what_is_not_a_quantity_is_refused_with_a_way_out(written: object, hint: str) -> None:
     with pytest.raises(QuantityError) as caught:
         parse_quantity(written)
     assert caught.value.hint.endswith((hint, f"{hint}."))

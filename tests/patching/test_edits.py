@@ -140,7 +140,7 @@ def test_a_key_in_braces_that_has_neither_value_nor_colon_gets_both() -> None:
     assert (edited.faults, edited.text) == ((), text.replace("tolerations", f"tolerations: [{added}]"))
 
 
-def test_what_kubectl_takes_for_a_truth_value_is_no_text() -> None:
+def test_what_kubectl_takes_for_a_truth_value_is_not_a_text() -> None:
     (fault,) = edit(DEPLOYMENT + "      tolerations: [{key: on, operator: Exists}]\n", TOLERATE).faults
     assert "spec.template.spec.tolerations[0].key" in fault.message
 
@@ -315,7 +315,7 @@ def test_patches_need_no_place_to_write() -> None:
 # -- what is and is not a template -------------------------------------------------------------------------------------
 
 
-def test_kinds_that_nobody_knows_are_changed_in_their_templates_only() -> None:
+def test_kinds_that_are_unknown_are_changed_in_their_templates_only() -> None:
     text = """\
 apiVersion: monitoring.example.com/v1
 kind: Watcher
@@ -350,7 +350,7 @@ spec:
     assert edited.text.count("tolerations: [{key: arch") == 2
 
 
-def test_what_is_no_object_is_left_alone_and_told() -> None:
+def test_what_is_not_an_object_is_left_alone_and_told() -> None:
     edited = edit("replicas: 3\ncontainers: [{name: a}]\n---\n- op: add\n", TOLERATE)
     assert (edited.foreign, edited.objects, edited.changed) == ((1, 4), 0, False)
 

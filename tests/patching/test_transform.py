@@ -365,12 +365,12 @@ def test_what_the_api_server_refuses_is_refused_with_its_path() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"require": ARM, "prefer": ARM}, {"prefer": ARM, "weight": 0}, {"weight": 101}])
-def test_a_wish_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+def test_a_request_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"."):
         SchedulingChange(**wrong)
 
 
-def test_all_wishes_are_met_at_once_and_told_in_order() -> None:
+def test_all_requests_are_met_at_once_and_told_in_order() -> None:
     found = transform(spec(), SchedulingChange(prefer=ARM, tolerate=(TAINT,)))
     assert found.done == ("tolerates arch=arm64:NoSchedule", "prefers architecture arm64 with weight 100")
     assert [addition.path for addition in found.additions] == [("tolerations",), ("affinity",)]

@@ -98,7 +98,7 @@ def test_the_file_is_its_owners_alone_and_outlives_the_process(tmp_path: Path) -
     second.close()
 
 
-def test_a_file_that_is_no_database_is_thrown_away_with_a_note(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_thrown_away_with_a_note(tmp_path: Path) -> None:
     file = tmp_path / "registry.sqlite"
     file.write_bytes(b"this is no database" * 1000)
     cache = SqliteCache(file)

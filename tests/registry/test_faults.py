@@ -94,7 +94,7 @@ def test_nobody_listens() -> None:
     assert f"127.0.0.1:{port} refused the connection" in str(error)
 
 
-def test_a_name_that_nobody_knows() -> None:
+def test_a_name_that_is_unknown() -> None:
     error = refused(Reference("registry.invalid", "team/image", "1.0", None))
     assert error.reason is RegistryReason.UNREACHABLE
     assert "can't resolve registry.invalid" in str(error)

@@ -95,7 +95,7 @@ def test_a_signed_schema_1_manifests_digest_is_that_of_its_payload() -> None:
     "content",
     [b"", b"[]", b"nothing", b"\xff", b'{"a":' * 100_000, b'{"a": "\\ud800"}', b'{"a": ' + b"9" * 5000 + b"}"],
 )
-def test_a_manifest_that_is_no_json_object_is_malformed(content: bytes) -> None:
+def test_a_manifest_that_is_not_a_json_object_is_malformed(content: bytes) -> None:
     manifest = Manifest(OCI_INDEX, "sha256:0", content, "quay.io/app:1")
     with pytest.raises(RegistryError) as caught:
         manifest.json()

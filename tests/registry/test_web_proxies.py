@@ -54,7 +54,7 @@ async def web_proxy() -> AsyncIterator[tuple[int, list[str]]]:
 @pytest.mark.parametrize(
     "address", ["socks5://u:secret@127.0.0.1:1", "http://u:secret@[bad", "http://u:secret@a:99999"]
 )
-def test_an_address_that_is_no_proxy_is_named_by_its_variable_without_its_password(
+def test_an_address_that_is_not_a_proxy_is_named_by_its_variable_without_its_password(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", address)

@@ -246,7 +246,7 @@ def test_a_file_that_was_broken_meanwhile_does_not_hinder_the_destroy(project: P
     assert "nothing is left" in project.run("down").stderr
 
 
-def test_a_flag_is_no_change_of_the_copy(project: Project) -> None:
+def test_a_flag_is_not_a_change_of_the_copy(project: Project) -> None:
     project.set(protect="false")
     for command in ("up", "preview", "up"):
         assert "was changed" not in project.run(command, "shop-dev").stderr

@@ -76,7 +76,7 @@ def test_a_change_made_in_the_copy_is_put_aside_and_said(project: Project) -> No
     assert sync(project.layout) == []
 
 
-def test_what_pulumi_only_writes_differently_is_no_change(project: Project) -> None:
+def test_what_pulumi_only_writes_differently_is_not_a_change(project: Project) -> None:
     written = (
         "config:\n  fixture:flag: false\n  count: 3\n  fixture:version: 1.30\n  fixture:none:\n  fixture:list: [true]\n"
     )

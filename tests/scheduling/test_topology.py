@@ -93,7 +93,7 @@ def test_schedule_anyway_excludes_nothing() -> None:
     assert allowed(placed((spread, ON_A), (spread, ON_A), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
 
 
-def test_a_zone_without_nodes_is_no_domain_until_somebody_asks_about_a_node_in_it() -> None:
+def test_a_zone_without_nodes_is_not_a_domain_until_somebody_asks_about_a_node_in_it() -> None:
     spread = web(constraint())
     one_zone = placed((spread, ON_A), (spread, ON_A))
     assert one_zone.why_not(spread, node("a2", A)) is None
@@ -141,7 +141,7 @@ def test_without_a_selector_or_with_an_empty_one_nobody_is_counted(selector: dic
     assert allowed(placed((spread, ON_A), (spread, ON_A), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
 
 
-def test_nodes_that_the_pods_affinity_excludes_are_no_domains_unless_told_so() -> None:
+def test_nodes_that_the_pods_affinity_excludes_are_not_domains_unless_told_so() -> None:
     arm = {"nodeSelector": {"kubernetes.io/arch": "arm64"}}
     amd = Node("c", {**ON_C.labels, "kubernetes.io/arch": "amd64"})
     nodes = (ON_A, ON_B, amd)

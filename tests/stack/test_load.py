@@ -163,7 +163,7 @@ def test_defaults_in_a_stack_file_are_refused(project: Project) -> None:
     assert line.startswith("Pulumi.shop-dev.yaml:10 defaults: defaults belongs to Pulumi.yaml, not to a stack file")
 
 
-def test_defaults_that_are_no_mapping_are_refused(project: Project) -> None:
+def test_defaults_that_are_not_mapping_are_refused(project: Project) -> None:
     (line,) = project.lines(CONFIG, project=f"{PROJECT}config:\n  multiarch-eks:defaults: {{value: [a]}}\n")
     assert line.startswith("Pulumi.yaml:5 defaults: defaults is a list; it takes a mapping.")
 

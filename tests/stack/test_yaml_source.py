@@ -109,7 +109,9 @@ def test_a_value_that_pulumi_reads_otherwise_is_a_fault_with_its_line(written: s
         ("b: [{c: 1,\n c: 2}]\n", ("b", 0, "c"), "duplicate key c, first on line 1"),
     ],
 )
-def test_a_key_that_stands_twice_is_a_fault_at_any_depth(text: str, path: tuple[str | int, ...], message: str) -> None:
+def test_a_key_that_is_there_twice_is_a_fault_at_any_depth(
+    text: str, path: tuple[str | int, ...], message: str
+) -> None:
     (fault,) = parse(text, "F").faults
     assert (fault.rule, fault.path, fault.message) == ("duplicate-key", path, message)
     assert fault.line == text.count("\n")
@@ -124,7 +126,7 @@ def test_a_fault_in_a_mapping_that_is_merged_where_it_is_written_is_one_of_the_m
 
 
 @pytest.mark.parametrize("key", ["1", "true", "~", "2026-01-01", "1.5", "[a]", "{a: b}"])
-def test_a_key_that_is_no_text_is_a_fault(key: str) -> None:
+def test_a_key_that_is_not_a_text_is_a_fault(key: str) -> None:
     (fault,) = parse(f"? {key}\n: x\n", "F").faults
     assert fault.rule == "key-not-text"
 
@@ -144,7 +146,7 @@ def test_a_key_that_is_no_text_is_a_fault(key: str) -> None:
         ("%YAML 9.0\n---\na: b", 1, "Not valid YAML"),
     ],
 )
-def test_a_text_that_is_no_yaml_is_refused_with_its_line(text: str, line: int, message: str) -> None:
+def test_a_text_that_is_not_yaml_is_refused_with_its_line(text: str, line: int, message: str) -> None:
     with pytest.raises(StackError) as refused:
         parse(text, "F")
     (problem,) = refused.value.problems

@@ -147,7 +147,7 @@ def test_a_file_without_a_last_line_end_can_be_added_to() -> None:
 
 
 @pytest.mark.parametrize("path", [("config", "team", "x"), ("config", "groups", "api")])
-def test_a_value_that_stands_in_the_way_is_not_overwritten(path: tuple[str, ...]) -> None:
+def test_a_value_that_is_in_the_way_is_not_overwritten(path: tuple[str, ...]) -> None:
     with pytest.raises(MultiarchError, match=r"can't be replaced|is not a mapping"):
         set_value(TEXT, Addition(path, "new"))
 

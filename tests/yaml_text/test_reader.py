@@ -82,7 +82,7 @@ def test_anchors_and_merge_keys_are_followed() -> None:
         (f"{'[' * 100_000}", "nested deeper than 200 levels", 1),
     ],
 )
-def test_what_is_no_yaml_is_refused_with_its_line(text: str, fault: str, line: int) -> None:
+def test_what_is_not_yaml_is_refused_with_its_line(text: str, fault: str, line: int) -> None:
     with pytest.raises(YamlError) as raised:
         list(documents(text))
     assert (raised.value.fault.message, raised.value.fault.line) == (fault, line)

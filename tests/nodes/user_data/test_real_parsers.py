@@ -54,7 +54,7 @@ def test_the_al2_script_calls_bootstrap_sh_with_the_plans_values(
     assert reading.kubelet(flags) == reading.Node(dict(group.labels), taints_of(group))
 
 
-def test_al2_tells_max_pods_also_when_nobody_wrote_them(tmp_path: Path) -> None:
+def test_al2_tells_max_pods_also_when_they_are_not_written(tmp_path: Path) -> None:
     called = reading.run_al2(render(node_group(AmiFamily.AL2), CLUSTER), tmp_path)
     assert called["--kubelet-extra-args"] == "--max-pods=29"
 
@@ -139,7 +139,7 @@ def test_a_node_config_with_an_unknown_field_is_refused(right: str, wrong: str) 
 
 
 @pytest.mark.parametrize("case", OWNED)
-def test_al2023_leaves_max_pods_to_nodeadm_when_nobody_wrote_them(case: BootstrapCase) -> None:
+def test_al2023_leaves_max_pods_to_nodeadm_when_they_are_not_written(case: BootstrapCase) -> None:
     group = node_group(AmiFamily.AL2023, case, options=GroupOptions(labels=(("team", "x"),)))
     spec = reading.node_config(reading.part(render(group, CLUSTER), reading.NODE_CONFIG))["spec"]
     assert spec["kubelet"] == {"flags": ["--node-labels=team=x"]}

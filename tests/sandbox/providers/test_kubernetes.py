@@ -128,7 +128,7 @@ def test_a_token_names_version_and_group(token: str, version: str, group: str) -
 
 
 @pytest.mark.parametrize("token", ["kubernetes:helm.sh/v3:Chart", "kubernetes:yaml/v2:ConfigGroup", "kubernetes:x:Y"])
-def test_what_is_no_object_is_refused(token: str) -> None:
+def test_what_is_not_an_object_is_refused(token: str) -> None:
     with pytest.raises(StandInError, match="takes objects"):
         kind_of(token)
 
