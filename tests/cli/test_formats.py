@@ -13,15 +13,15 @@ from multiarch.cli.formats import Format
 from multiarch.cli.formats.report import (
     Details,
     Finding,
+    FindingRule,
     Findings,
     Items,
     Location,
     Report,
-    Rule,
     Table,
 )
 
-RULE = Rule("too-long", "error", "A name is too long.")
+RULE = FindingRule("too-long", "error", "A name is too long.")
 LOCATIONS = (Location("my file.yaml", 3), Location(None, None, "c", "n/c"))
 COLUMNS = ("team", "name", "reason")
 ROWS = [("", "b|b", "=1+1"), ("cart", "a", "two\nlines"), ("cart", "c", "<b>")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from multiarch.audit.images import ImageAudit, ImageRow
 from multiarch.audit.uses import ImageUse
-from multiarch.cli.formats.report import Finding, Findings, Location, Report, Rule, Table, grouped
+from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table, grouped
 from multiarch.images.model import Verdict
 
 if TYPE_CHECKING:
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 _SHOWN_USERS = 3
 """Workloads named in a table's row; the others are counted. CSV names all of them."""
 _RULES = {
-    Verdict.UNSUPPORTED: Rule("image-unsupported", "error", "The image has no build for an architecture."),
-    Verdict.UNKNOWN: Rule("image-unknown", "warning", "Whether the image has a build for an architecture is unknown."),
+    Verdict.UNSUPPORTED: FindingRule("image-unsupported", "error", "The image has no build for an architecture."),
+    Verdict.UNKNOWN: FindingRule(
+        "image-unknown", "warning", "Whether the image has a build for an architecture is unknown."
+    ),
 }
 
 

@@ -45,7 +45,7 @@ Block = str | Table | Items | Details
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FindingRule:
     """What a finding violates. ``level`` is ``error`` or ``warning``."""
 
     name: str
@@ -70,7 +70,7 @@ class Finding:
     ``fingerprint`` is what the finding is told by when it moves to another line: the fingerprint's kind and value.
     """
 
-    rule: Rule
+    rule: FindingRule
     message: str
     locations: Sequence[Location]
     fingerprint: tuple[str, str]
@@ -80,7 +80,7 @@ class Finding:
 class Findings:
     """What a code scanner reads: all rules that were checked, and what violates them."""
 
-    rules: Sequence[Rule]
+    rules: Sequence[FindingRule]
     found: Sequence[Finding]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from multiarch.cli.formats import Format, output_option, show
-from multiarch.cli.formats.report import Finding, Findings, Location, Report, Rule, Table, problem_data
+from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table, problem_data
 from multiarch.cli.options import stacks
 from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.terminal import counted, say, show_problems
@@ -92,7 +92,7 @@ def _findings(checked: Sequence[Checked]) -> Findings:
 
     problems = [(problem.file or file, problem) for file, _, problems in checked for problem in problems]
     rows = [RULES[name] for name in sorted({problem.rule for _, problem in problems})]
-    rules = {row.name: Rule(row.name, row.severity, f"Refuses {row.refuses}.") for row in rows}
+    rules = {row.name: FindingRule(row.name, row.severity, f"Refuses {row.refuses}.") for row in rows}
     found = [
         Finding(
             rules[problem.rule],
