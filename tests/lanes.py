@@ -28,7 +28,7 @@ LANES: Final[Mapping[str, str]] = {
 }
 
 _BY_FOLDER: Final = {"cluster": "cluster", "e2e": "e2e", "sandbox": "e2e", "tools": "tools"}
-_BY_FIXTURE: Final = {"cluster_programs": "cluster", "images_registry": "registry"}
+_BY_FIXTURE: Final = {"cluster_programs": "cluster", "images_registry": "registry", "origin": "registry"}
 _BY_TOOL: Final = {
     "etcd": "cluster",
     "karpenter": "cluster",

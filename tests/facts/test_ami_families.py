@@ -167,7 +167,7 @@ def test_the_image_follows_from_family_architecture_and_accelerator(
         (AmiFamily.AL2023, ARM64, NEURON, False, "none in any family; build an image of your own"),
         (AmiFamily.AL2023, AMD64, OTHER, False, "none in any family; build an image of your own"),
         (AmiFamily.BOTTLEROCKET, AMD64, NEURON, True, "with neuron accelerators and FIPS"),
-        (AmiFamily.WINDOWS, AMD64, NONE, False, "name one"),
+        (AmiFamily.WINDOWS, AMD64, NONE, False, "set one by name"),
     ],
 )
 def test_an_image_that_is_not_published_is_an_error_that_says_so(

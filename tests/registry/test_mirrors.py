@@ -148,7 +148,6 @@ def read_image(origin: Server, settings: RegistrySettings) -> str:
     return asyncio.run(read())
 
 
-@pytest.mark.registry
 def test_a_mirror_is_asked_first_and_told_for_whom(tmp_path: Path, origin: Server) -> None:
     with server.running() as copy, Proxy(copy).running() as mirror:
         pushed = push(copy, note="of the mirror")
@@ -156,7 +155,6 @@ def test_a_mirror_is_asked_first_and_told_for_whom(tmp_path: Path, origin: Serve
         assert [asked.path for asked in mirror.asked] == [f"/v2/team/image/manifests/1.0?ns={origin.host}"]
 
 
-@pytest.mark.registry
 def test_what_a_mirror_says_of_a_tag_counts_for_those_who_ask_it_alone(tmp_path: Path, origin: Server) -> None:
     cache = MemoryCache()
 
@@ -226,7 +224,6 @@ def test_when_all_fail_the_origins_reason_counts_and_the_mirrors_are_named(tmp_p
         assert f"; mirrors: {mirror.host}: server error" in str(error)
 
 
-@pytest.mark.registry
 def test_a_mirrors_credentials_are_its_own(tmp_path: Path, origin: Server) -> None:
     with server.running(auth=Auth.BASIC) as copy:
         pushed = push(copy, note="guarded")
@@ -241,7 +238,6 @@ def test_a_mirrors_credentials_are_its_own(tmp_path: Path, origin: Server) -> No
         assert known.asked == [f"{copy.host}/team/image"]
 
 
-@pytest.mark.registry
 @pytest.mark.parametrize("more", ["skip_verify = true", "ca = 'CA'"])
 def test_a_mirrors_certificate_may_be_trusted_for_it_alone(tmp_path: Path, origin: Server, more: str) -> None:
     with server.running(tls=True) as copy:
