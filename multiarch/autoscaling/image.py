@@ -87,11 +87,10 @@ def alias_of(family: AmiFamily, release: str) -> str:
     Bottlerocket's ``1.52.0-ae0b4a82`` is ``bottlerocket@v1.52.0``. Raises UnknownFactError for a release of another
     form.
     """
-    before, _, after = release.partition("-")
-    alias = f"{family.lower()}@v{before if family is AmiFamily.BOTTLEROCKET else after}"
-    if _fault(alias):
+    found = re.fullmatch(family_facts(family).release, release, re.ASCII)
+    if not found:
         raise UnknownFactError(f"{family} release", release)
-    return alias
+    return f"{family.lower()}@v{found['alias']}"
 
 
 def parameter(alias: str, image: AmiType, kubernetes_version: str) -> str:
@@ -108,7 +107,8 @@ def parameter(alias: str, image: AmiType, kubernetes_version: str) -> str:
         arch=to_ami(image.architecture),
         variant=image.variant,
         k=kubernetes_version,
-        release=release if image.family is not AmiFamily.BOTTLEROCKET else release.removeprefix("v"),
+        release=release,
+        number=release.removeprefix("v"),
     )
     return f"{base.rpartition('/')[0]}/{name}/{attribute}"
 

@@ -57,16 +57,19 @@ class FamilyFacts:
     the image's own part, ``{attribute}`` ``image_id`` or ``release_parameter`` (None: AWS publishes no release).
     ``has_shell`` families run scripts from user data and take kubelet flags; others take settings.
 
-    ``release`` is the form of an EKS release, whose group is the Kubernetes minor where it has one.
-    Karpenter spells the same release as ``alias_release``, behind the family's alias and @, and reads the image from
-    ``pinned``, in place of the recommended image's name.
+    ``release`` is the form of an EKS release: its group ``minor`` is the Kubernetes minor where it has one, its group
+    ``alias`` what Karpenter's alias has behind ``v``. ``alias_release`` is the form of that, and Karpenter reads the
+    image from ``pinned``, in place of the recommended image's name: ``{release}`` has the ``v``, ``{number}`` has not.
+    ``reserves_by_max_pods``: the memory that the kubelet keeps follows from the node's max pods, not from the addresses
+    of its instance type.
     """
 
     parameter: str
     release_parameter: str | None = "release_version"
     devices: Devices | None = None
     has_shell: bool = True
-    release: str = r"(\d+\.\d+)\.\d+-\d{8}"
+    reserves_by_max_pods: bool = False
+    release: str = r"(?P<minor>\d+\.\d+)\.\d+-(?P<alias>\d{8})"
     release_example: str = "{k}.2-20260715"
     alias_release: str = r"v[0-9]{8}"
     alias_example: str = "v20260715"
@@ -94,11 +97,12 @@ _FAMILIES: Mapping[AmiFamily, FamilyFacts] = MappingProxyType(
             release_parameter="image_version",
             devices=Devices("/dev/xvda", data="/dev/xvdb", root_gib=4),
             has_shell=False,
-            release=r"\d+\.\d+\.\d+-[0-9a-f]{8}",
+            reserves_by_max_pods=True,
+            release=r"(?P<alias>\d+\.\d+\.\d+)-[0-9a-f]{8}",
             release_example="1.52.0-ae0b4a82",
             alias_release=r"v?[0-9]+\.[0-9]+\.[0-9]+",
             alias_example="v1.52.0",
-            pinned="{release}",
+            pinned="{number}",
         ),
         AmiFamily.WINDOWS: FamilyFacts(
             "/aws/service/ami-windows-latest/Windows_Server-{variant}-EKS_Optimized-{k}/{attribute}",

@@ -239,7 +239,7 @@ def _check_release(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType
             hint=f"Write a release such as {example}.",
             value=release,
         )
-    elif found.groups() and found[1] != context.version:
+    elif found.groupdict().get("minor", context.version) != context.version:
         report(
             "ami-release-version",
             path,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.autoscaling.node_labels import node_labels, region_of
-from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.ami_families import AmiFamily, family_facts
 from multiarch.facts.instance_types import InstanceType, max_pods
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.facts.node_resources import allocatable
@@ -27,7 +27,7 @@ def group_shape(
     ``names`` are the names of node groups at EKS that pods ask for: one that can be this group's is taken for its name.
     """
     instance = group.instance_types[0]
-    reserve = group.max_pods if group.family is AmiFamily.BOTTLEROCKET else None
+    reserve = group.max_pods if family_facts(group.family).reserves_by_max_pods else None
     given = allocatable(instance, pods=group.max_pods, disk_gib=group.disk_size, reserve_for=reserve)
     asked = sorted(name for name in names if group.made_name.fullmatch(name))
     more = {EKS_NODE_GROUP: asked[0] if asked else _made_name(group)} if group.kind is NodeGroupKind.MANAGED else {}
@@ -44,8 +44,7 @@ def pool_shape(
 ) -> NodeShape:
     """A node of a NodePool on one of its instance types."""
     pods = node_class.max_pods or max_pods(instance)
-    # Bottlerocket reserves memory by its max pods, Amazon Linux by the addresses that the instance has.
-    reserve = pods if node_class.ami_family == AmiFamily.BOTTLEROCKET else None
+    reserve = pods if family_facts(AmiFamily(node_class.ami_family)).reserves_by_max_pods else None
     given = allocatable(instance, pods=pods, disk_gib=node_class.disk_size, reserve_for=reserve)
     return _shape(pool, instance, given, zones=zones, region=region, more={})
 

@@ -19,23 +19,15 @@ an AMI ID" ("taints set in the API are applied asynchronously").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 
-from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.ami_families import NODE_FAMILIES
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data.errors import UserDataError
 from multiarch.nodes.user_data.kubelet_flags import PLANNED_FLAGS, kubelet_flag_fault
 
 __all__ = ["PLANNED_FLAGS", "UserDataError", "kubelet_flag_fault", "render"]
-
-_FAMILIES: Mapping[AmiFamily, str] = {
-    AmiFamily.AL2: "al2",
-    AmiFamily.AL2023: "al2023",
-    AmiFamily.BOTTLEROCKET: "bottlerocket",
-}
-"""The module of each family, imported when a group has user data."""
 
 
 def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
@@ -46,13 +38,13 @@ def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     Raises UserDataError for a family that is not supported, for settings that the family or the bootstrap case does not
     support, and for more than 16,384 bytes, EC2's limit before base64.
     """
-    module = _FAMILIES.get(group.family)
-    if module is None:
-        known = ", ".join(_FAMILIES)
+    if group.family not in NODE_FAMILIES:
+        known = ", ".join(NODE_FAMILIES)
         raise UserDataError(
             group, f"has family {group.family}, for which user data is not supported.", hint=f"Use {known}."
         )
-    text: str = import_module(f"{__name__}.{module}").render(group, cluster)
+    # The family's module has its name; it is imported when a group has user data.
+    text: str = import_module(f"{__name__}.{group.family.lower()}").render(group, cluster)
     size = len(text.encode())
     if size > MAX_USER_DATA_BYTES:
         raise UserDataError(
