@@ -73,10 +73,11 @@ def group(nodeid: str) -> str:
     return next((name for start, name in _GROUPS.items() if path.startswith(start)), path)
 
 
-def order(item: pytest.Item) -> int:
-    """The sort key of a test's group."""
+def order(item: pytest.Item) -> tuple[int, bool]:
+    """The sort key of a test: the place of its group; what destroys the platform comes after all that needs it."""
     name = group(item.nodeid)
-    return next(place for place, start in enumerate(_LONGEST_FIRST) if name.startswith(start))
+    place = next(place for place, start in enumerate(_LONGEST_FIRST) if name.startswith(start))
+    return place, item.path.name == "test_destroy.py"
 
 
 class Scheduler(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types

@@ -37,11 +37,3 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         for stack in STACKS:
             made.sandbox("up", stack)
         yield made
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests that destroy the platform come after all others that need it."""
-    places = [index for index, item in enumerate(items) if "platform" in getattr(item, "fixturenames", ())]
-    ordered = sorted((items[index] for index in places), key=lambda item: item.path.name == "test_destroy.py")
-    for index, item in zip(places, ordered, strict=True):
-        items[index] = item

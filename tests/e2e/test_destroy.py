@@ -1,6 +1,6 @@
 """A destroy leaves nothing in AWS and no file changed, and is refused while a stack is protected.
 
-These tests take the platform down, so they come last: see conftest.py.
+These tests take the platform down, so they come last: see tests/lanes.py.
 """
 
 from __future__ import annotations
