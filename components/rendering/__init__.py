@@ -54,7 +54,7 @@ def render(plan: Plan, directory: Path) -> RenderedStack:
     """Declare the plan against mocks and write the result to ``directory/STACK``, replacing an earlier one.
 
     Neither engine nor credentials are needed, and nothing is sent anywhere. The same plan gives the same bytes.
-    Raises StackError for what only shows when the components run, OutsideError when the folder can't be written or
+    Raises StackError for what only shows when the components run, MultiarchError when the folder can't be written or
     holds something else.
     """
     declared = declare(plan)

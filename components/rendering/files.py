@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from components.rendering.marked_values import SUFFIX, Json, Properties
 from components.rendering.recording import Recorded
-from multiarch.errors import OutsideError
+from multiarch.errors import MultiarchError
 from multiarch.yaml_text.dump import dump
 
 MARKER = "resources.json"
@@ -121,12 +121,15 @@ def _json(value: Json) -> str:
 def replace(target: Path, files: Mapping[str, str]) -> None:
     """Write the files to ``target``, replacing the whole folder of an earlier rendering at once.
 
-    A run that is interrupted leaves the earlier rendering or none, never half of one. Raises OutsideError when
+    A run that is interrupted leaves the earlier rendering or none, never half of one. Raises MultiarchError when
     ``target`` holds files that are not a rendering, or can't be written.
     """
     try:
+        for folder in (target, *target.parents):
+            if folder.exists() and not folder.is_dir():
+                raise MultiarchError(f"{folder} is not a folder.", hint="Render into another folder.")
         if target.exists() and not (target / MARKER).is_file() and any(target.iterdir()):
-            raise OutsideError(
+            raise MultiarchError(
                 f"{target} holds files but no {MARKER}, so it is not a rendering.",
                 hint="Render into another folder, or empty it.",
             )
@@ -138,9 +141,7 @@ def replace(target: Path, files: Mapping[str, str]) -> None:
                 target.rename(Path(scratch) / "earlier")
             fresh.rename(target)
     except OSError as error:
-        raise OutsideError(
-            f"{target} can't be written: {error}.", hint="Check the folder's owner and free space."
-        ) from error
+        raise MultiarchError(f"{target} can't be written: {error.strerror or error}.") from error
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:

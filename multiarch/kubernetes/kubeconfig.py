@@ -249,7 +249,8 @@ def _in_cluster(environ: Mapping[str, str], account: Path = _ACCOUNT) -> Connect
         authority = (account / "ca.crt").read_text(encoding="ascii")
         namespace = (account / "namespace").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise MultiarchError(f"The pod's service account in {account} can't be read: {error}.") from error
+        why = getattr(error, "strerror", None) or error
+        raise MultiarchError(f"The pod's service account in {account} can't be read: {why}.") from error
     return Connection(
         name="in-cluster",
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",

@@ -52,7 +52,7 @@ Examples:
   multiarch stack render                           all stacks of the project
   multiarch stack render checkout-dev --directory rendered
 
-Exit code: 0; 2 if a stack is invalid."""
+Exit code: 0; 2 if a stack is invalid or the folder can't be written."""
 
 
 def render(

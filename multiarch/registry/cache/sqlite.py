@@ -181,7 +181,8 @@ class SqliteCache:
 
     def _disable(self, error: Exception) -> None:
         self.close()
-        self.notes.append(f"The cache {self._file} can't be used ({error}); nothing is cached.")
+        why = getattr(error, "strerror", None) or error
+        self.notes.append(f"The cache {self._file} can't be used ({why}); nothing is cached.")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
@@ -19,7 +20,7 @@ from components import component, rendering
 from components.rendering import declare, marked_values, render
 from components.rendering.files import contents
 from components.rendering.recording import DuplicateResourceError
-from multiarch.errors import OutsideError
+from multiarch.errors import MultiarchError, OutsideError
 from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
 from tests.components import autoscaled, declared
@@ -139,7 +140,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     folder = tmp_path / "shop-dev"
     folder.mkdir()
     (folder / "thesis.txt").write_text("years of work")
-    with pytest.raises(OutsideError, match=r"but no resources\.json"):
+    with pytest.raises(MultiarchError, match=r"but no resources\.json"):
         render(plan(), tmp_path)
     assert content(folder) == {"thesis.txt": b"years of work"}
 
@@ -155,10 +156,27 @@ def test_a_failed_rendering_leaves_the_earlier_one(tmp_path: Path, monkeypatch: 
     assert content(render(plan(), tmp_path).directory) == before
 
 
-def test_a_folder_that_cannot_be_written_is_an_outside_fault(tmp_path: Path) -> None:
-    (tmp_path / "build").write_text("a file where a folder should be")
-    with pytest.raises(OutsideError, match="can't be written"):
-        render(plan(), tmp_path / "build")
+@pytest.mark.parametrize("inside", ["", "deeper"])
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path, inside: str) -> None:
+    file = tmp_path / "README.md"
+    file.write_text("a file where a folder should be")
+    with pytest.raises(MultiarchError) as refused:
+        render(plan(), file / inside)
+    assert str(refused.value) == f"{file} is not a folder. Render into another folder."
+    assert refused.value.exit_code == 2
+
+
+def test_a_folder_that_cannot_be_written_is_refused_without_the_name_of_a_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(dir: Path, prefix: str) -> None:  # noqa: A002  (as tempfile calls it)
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), f"{dir}/{prefix}abcdef")
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", denied)
+    with pytest.raises(MultiarchError) as refused:
+        render(plan(), tmp_path)
+    assert str(refused.value) == f"{tmp_path / 'shop-dev'} can't be written: Permission denied."
+    assert refused.value.exit_code == 2
 
 
 def test_what_aws_alone_knows_is_marked(tmp_path: Path) -> None:
