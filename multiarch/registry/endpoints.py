@@ -92,7 +92,9 @@ def _read(file: Path, registry: str, origin: Endpoint) -> tuple[Endpoint, ...]:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise HostsFileError(file, f"can't read the file ({getattr(error, 'strerror', None) or 'not UTF-8'})") from error
+        raise HostsFileError(
+            file, f"can't read the file ({getattr(error, 'strerror', None) or 'not UTF-8'})"
+        ) from error
     except tomllib.TOMLDecodeError as error:
         raise HostsFileError(file, f"invalid TOML ({error})") from error
     hosts = content.pop("host", {})

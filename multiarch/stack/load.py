@@ -115,7 +115,7 @@ def load_file(path: Path, *, project_file: Path | None = None) -> Stack:
     if project_file is None:
         project_file = next((p for folder in path.absolute().parents if (p := folder / PROJECT_FILE).is_file()), None)
     files = _Files.read(path, project_file)
-    if not named:
+    if not named and not any(problem.rule == "unreadable-file" for problem in files.problems):
         message = f"{path.name} is not a stack file's name."
         files.problems.append(
             Problem("file-name", message, "They are called Pulumi.TEAM-ENV.yaml.", file=yaml_source.shown(path))

@@ -52,8 +52,12 @@ def read_text(path: Path) -> str:
     file = shown(path)
     try:
         # Checked first: opening a pipe can block, and a device may never end.
-        if not stat.S_ISREG(path.stat().st_mode):
-            message = "The file can't be read: it is a folder, a pipe or a device."
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            hint = f"Name the files in it: {file}/Pulumi.*.yaml."
+            raise _refuse("unreadable-file", file, None, "The file can't be read: it is a folder.", hint)
+        if not stat.S_ISREG(mode):
+            message = "The file can't be read: it is a pipe or a device."
             raise _refuse("unreadable-file", file, None, message)
         with path.open("rb") as opened:
             data = opened.read(_BYTES_LIMIT + 1)

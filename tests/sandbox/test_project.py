@@ -102,7 +102,7 @@ def test_a_file_that_was_broken_once_is_in_nobodys_way_when_it_is_mended(project
 
 def test_a_pipe_in_place_of_a_stack_file_is_refused_and_not_waited_for(project: Project) -> None:
     os.mkfifo(project.stack_file("shop-pipe"))
-    with pytest.raises(StackError, match=r"Pulumi\.shop-pipe\.yaml: The file can't be read: it is a folder, a pipe"):
+    with pytest.raises(StackError, match=r"Pulumi\.shop-pipe\.yaml: The file can't be read: it is a pipe"):
         sync(project.layout)
 
 
