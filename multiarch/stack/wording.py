@@ -23,6 +23,7 @@ _EXPECTED = {
     "model_type": "a mapping: keys with values below it",
     "string_type": "a text",
 }
+_UNQUOTED = {"bool_type": re.compile("true|false"), "int_type": re.compile(r"-?\d+")}
 _QUOTED = re.compile(r"'([^']*)'")
 _DID_YOU_MEAN = re.compile(r"Did you mean (\S+)\?")
 _SHOWN_TEXT_LIMIT = 60
@@ -153,10 +154,10 @@ def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
     match kind, written:
         case "string_type", bool() | int() | float():
             return f'Write it in quotes: "{json.dumps(written)}".'
-        case "int_type", str() if re.fullmatch(r"-?\d+", written):
+        case "int_type" | "bool_type", str() if _UNQUOTED[kind].fullmatch(written.lower()):
             return "Write it without quotes."
-        case "bool_type", str() if written.lower() in {"true", "false"}:
-            return "Write it without quotes."
+        case "int_type", _:
+            return "Write a number, such as 4."
         case "list_type", str():
             return f"Write it as a list: [{written}]."
         case "string_type", dict():
@@ -225,7 +226,9 @@ def _not_allowed_number(path: KeyPath, written: Any, expected: str) -> tuple[str
 
 def _bound(word: str, name: str) -> Callable[[KeyPath, Any, Any], tuple[str, str, str]]:
     def worded(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
-        return "out-of-range", f"{_key(path)} is {written}.", f"It is at {word} {context[name]}."
+        limit = context[name]
+        message = f"{_key(path)} is {written}; it must be at {word} {limit}."
+        return "out-of-range", message, f"Write {limit} or {'more' if word == 'least' else 'less'}."
 
     return worded
 

@@ -19,8 +19,12 @@ IN_GROUP = [
     ('maxSize: "3"', "nodeGroups.web.maxSize: maxSize is the text '3'; it takes a whole number. Write it without"),
     ("maxSize: 2.5", "nodeGroups.web.maxSize: maxSize is the number 2.5; it takes a whole number."),
     ("maxSize: true", "nodeGroups.web.maxSize: maxSize is true; it takes a whole number."),
-    ("maxSize: 0", "nodeGroups.web.maxSize: maxSize is 0. It is at least 1."),
-    ("diskSize: 99999", "nodeGroups.web.diskSize: diskSize is 99999. It is at most 16384."),
+    ("maxSize: 0", "nodeGroups.web.maxSize: maxSize is 0; it must be at least 1. Write 1 or more."),
+    (
+        "maxSize: four",
+        "nodeGroups.web.maxSize: maxSize is the text 'four'; it takes a whole number. Write a number, such as 4.",
+    ),
+    ("diskSize: 99999", "nodeGroups.web.diskSize: diskSize is 99999; it must be at most 16384. Write 16384 or less."),
     ("arm64Taint: yes", "nodeGroups.web.arm64Taint: arm64Taint is the text 'yes'; it takes true or false."),
     (
         'arm64Taint: "true"',
@@ -64,7 +68,7 @@ IN_GROUP = [
 # What is added at the top (line 10), and the line that refuses it.
 AT_TOP = [
     ("network: {zones: two}", "network.zones: zones is the text 'two'; it takes a whole number or a list."),
-    ("network: {zones: 7}", "network.zones: zones is 7. It is at most 6."),
+    ("network: {zones: 7}", "network.zones: zones is 7; it must be at most 6."),
     (
         "network: {zones: [1]}",
         'network.zones[0]: zones[0] is the number 1; it takes a text. Write it in quotes: "1".',
