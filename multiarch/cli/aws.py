@@ -10,10 +10,10 @@ from typing import Any
 from multiarch.errors import MultiarchError, OutsideError
 
 
-def client(service: str, region: str | None) -> Any:  # noqa: ANN401  (boto3 has no types)
+def client(service: str, region: str | None, *, region_key: str = "AWS_REGION") -> Any:  # noqa: ANN401  (untyped)
     """A boto3 client. Without ``region``, the environment's or the profile's is used.
 
-    Raises MultiarchError if no region is configured.
+    Raises MultiarchError if no region is configured; its hint names ``region_key`` and --region.
     """
     import boto3
     from botocore.exceptions import NoRegionError
@@ -21,11 +21,12 @@ def client(service: str, region: str | None) -> Any:  # noqa: ANN401  (boto3 has
     with failures_as_errors():
         try:
             # boto3's default session would keep credentials for the life of the process.
+            # Of the environment it reads AWS_DEFAULT_REGION only; the other SDKs and Pulumi read AWS_REGION.
+            region = region or os.environ.get("AWS_REGION") or None
             return boto3.session.Session().client(service, region_name=region)
         except NoRegionError as error:
-            raise MultiarchError(
-                "No AWS region is configured.", hint="Set aws:region in the stack file, or give --region."
-            ) from error
+            hint = f"Set {region_key}, or give --region."
+            raise MultiarchError("No AWS region is configured.", hint=hint) from error
 
 
 @contextmanager

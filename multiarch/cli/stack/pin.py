@@ -81,6 +81,7 @@ def _find(path: Path, region: str | None, *, upgrade: bool) -> Pins:
     stack = load_file(path)
     plan = make_plan(without_releases(stack) if upgrade else stack, today=today())
     where = region or plan.region
-    clients = Clients(client("ssm", where), client("eks", where), client("ec2", where))
+    ssm, eks, ec2 = (client(name, where, region_key="aws:region in the stack file") for name in ("ssm", "eks", "ec2"))
+    clients = Clients(ssm, eks, ec2)
     with failures_as_errors():
         return find_pins(stack, plan, clients, upgrade=upgrade)
