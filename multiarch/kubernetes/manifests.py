@@ -12,6 +12,7 @@ from typing import Any
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.source import LoadedObject, Source
+from multiarch.manifests.values import yaml_type
 from multiarch.yaml_text.json_text import DuplicateKeyError, json_documents
 
 STANDARD_INPUT = "-"
@@ -137,7 +138,8 @@ def _unpacked(
     value: object, source: Source, lines: tuple[int, ...] = (), parent: Mapping[str, Any] | None = None
 ) -> Iterator[LoadedObject]:
     if not isinstance(value, dict):
-        raise MultiarchError(f"{source}: {type(value).__name__} is not a Kubernetes object.", hint=_NOT_AN_OBJECT)
+        fault = f"{source} is {yaml_type(value)}, not a Kubernetes object."
+        raise MultiarchError(fault, hint=_NOT_AN_OBJECT)
     kind = value.get("kind")
     if kind is None and parent is not None and parent["kind"] != "List":
         # The items of a typed list, such as PodList, may leave out their kind.

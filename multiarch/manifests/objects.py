@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from multiarch.manifests.values import ManifestError, ObjectReference, Value
+from multiarch.manifests.values import ManifestError, ObjectReference, Value, yaml_type
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,7 +46,7 @@ def objects_in(document: object, number: int, kind_of_items: str = "", parent: V
     place = ObjectReference(number)
     value = Value(document, place) if parent is None else Value(document, place, parent.parent, parent.key)
     if not isinstance(value.raw, Mapping):
-        raise ManifestError(f"{type(document).__name__} is not a Kubernetes object.", place, value.path)
+        raise ManifestError(f"is {yaml_type(document)}, not a Kubernetes object.", place, value.path)
     kind = value["kind"].text(kind_of_items)
     if not kind:
         raise ManifestError("has no kind.", place, value.path, hint="A Kubernetes object has apiVersion and kind.")

@@ -164,6 +164,23 @@ class Value:
         return key
 
 
+def yaml_type(raw: object) -> str:
+    """What a value is in YAML's terms, with its article: ``a string``."""
+    match raw:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
 def _quotes(raw: object) -> str:
     """The hint for a value that must be a string. Its notation, as in ``no``, ``0755`` or ``1.30``, is lost."""
     if isinstance(raw, bool):

@@ -52,8 +52,13 @@ def test_json_may_be_one_object_an_array_or_one_after_another() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("just text\n", "f.yaml:1, document 1: str is not a Kubernetes object. A Kubernetes object has apiVersion"),
-        ("- kind: A\n", "f.yaml:1, document 1: list is not a Kubernetes object."),
+        (
+            "just text\n",
+            "f.yaml:1, document 1 is a string, not a Kubernetes object. A Kubernetes object has apiVersion",
+        ),
+        ("- kind: A\n", "f.yaml:1, document 1 is a list, not a Kubernetes object."),
+        ("5\n", "f.yaml:1, document 1 is a number, not a Kubernetes object."),
+        ("true\n", "f.yaml:1, document 1 is a boolean, not a Kubernetes object."),
         ("kind: A\n---\nname: chart\nversion: 1\n", "f.yaml:3, document 2: has no kind. A Kubernetes object has"),
         ("kind: [A]\n", "f.yaml:1, document 1: has no kind."),
         ("kind: A\n---\nb: [\n", "f.yaml:3, document 2: not valid YAML: did not find expected node content."),

@@ -42,10 +42,10 @@ def test_the_owner_is_the_controller_or_else_the_first(owners: list[dict[str, An
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ("text", "document 1: str is not a Kubernetes object."),
-        (["a"], "document 1: list is not a Kubernetes object."),
+        ("text", "document 1: is a string, not a Kubernetes object."),
+        (["a"], "document 1: is a list, not a Kubernetes object."),
         ({"metadata": {"name": "x"}}, "document 1: has no kind. A Kubernetes object has apiVersion and kind."),
-        ({"kind": "List", "items": ["x"]}, "document 1: items[0]: str is not a Kubernetes object."),
+        ({"kind": "List", "items": ["x"]}, "document 1: items[0]: is a string, not a Kubernetes object."),
         (
             {"kind": "Pod", "metadata": {"name": 5}},
             "document 1: metadata.name: must be a string, not 5. Put it in quotes.",
