@@ -140,7 +140,7 @@ def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext
     """Add each derived value with its rule, for ``stack explain``."""
     first = plan.instance_types[0]
     names = ", ".join(t.name for t in plan.instance_types)
-    family = f"amiFamily {plan.family}{'' if spec.ami_family else ' (the stack’s)'}"
+    family = f"amiFamily {plan.family}" + ("" if spec.ami_family else " (the stack's)")
     desired = "minSize" if spec.settings.desired_size is None else "set in the stack"
     rows = [
         Derived("architecture", plan.architecture, f"EC2 DescribeInstanceTypes, for {names}"),

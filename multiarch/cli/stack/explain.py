@@ -85,7 +85,8 @@ def _cluster(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
     yield "logging", logs, _origin(stack, ("logging",))
     taint = "none" if plan.arm64_taint is None else str(plan.arm64_taint)
     yield "arm64Taint", taint, _origin(stack, ("arm64Taint",))
-    addons = ", ".join(f"{addon.name} {addon.version or '(EKS’s default)'}" for addon in plan.addons)
+    default = "(EKS's default)"
+    addons = ", ".join(f"{addon.name} {addon.version or default}" for addon in plan.addons)
     yield "addons", addons or "none", _origin(stack, ("addons",))
     protected = "on" if cluster.deletion_protection else "off"
     yield "deletionProtection", protected, _origin(stack, ("deletionProtection",), "follows from environment")
