@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from multiarch import __version__
+from multiarch.cli.usage import Application
 
 _NOUNS = {
     "stack": "multiarch.cli.stack.commands",
@@ -24,6 +25,7 @@ def application(noun: str | None = None) -> typer.Typer:
     """The application with the commands of ``noun``, or with all if there is no such noun."""
     app = typer.Typer(
         name="multiarch",
+        cls=Application,
         help="EKS with amd64 and arm64 (Graviton) node groups, from a few lines of YAML per team.",
         no_args_is_help=True,
         # Plain help texts: the same on every terminal and in the documents.

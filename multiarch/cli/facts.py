@@ -11,7 +11,7 @@ from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.terminal import say
 
-HELP = """Refresh the table of instance types from EC2's DescribeInstanceTypes.
+HELP = """Refresh the table of instance types from EC2.
 
 Needs AWS credentials that may call DescribeInstanceTypes.
 
@@ -27,11 +27,15 @@ commands = typer.Typer(name="facts", help="Refresh the tables of facts.", no_arg
 @commands.command(help=HELP)
 def refresh(
     *,
-    region: Annotated[str | None, typer.Option(help="The AWS region to ask. Default: the environment's.")] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="REGION", help="The AWS region to ask. Default: the environment's.")
+    ] = None,
     merge: Annotated[
         bool, typer.Option("--merge/--replace", help="Keep or drop types that the region does not offer.")
     ] = True,
-    file: Annotated[Path | None, typer.Option(help="The table to refresh. Default: the installed package's.")] = None,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The table to refresh. Default: the installed package's.")
+    ] = None,
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Refresh the table of instance types."""

@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from multiarch.registry.credentials.model import Credentials
     from multiarch.stack.model import Plan
 
-HELP = """Show which DaemonSets run on which node groups, and why the others do not.
+HELP = """Show which DaemonSets run on which node groups.
 
-Reads DaemonSets and Nodes from manifests (kubectl get nodes,daemonsets -A -o yaml), or else from the live cluster of
-the kubeconfig. With --stack, the node groups, NodePools and add-ons are those of the stack's plan, before any of them
-exists; the other DaemonSets come from manifests, or from a live cluster with --context or --kubeconfig.
+Says why the others do not. Reads DaemonSets and Nodes from manifests (kubectl get nodes,daemonsets -A -o yaml), or else
+from the live cluster of the kubeconfig. With --stack, the node groups, NodePools and add-ons are those of the stack's
+plan, before any of them exists; the other DaemonSets come from manifests, or from a live cluster with --context or
+--kubeconfig.
 
 \b
 Outcomes:
@@ -93,7 +94,9 @@ def daemonsets(
     cluster: ClusterOptions,
     fail_on: Annotated[
         list[FailOn] | None,
-        typer.Option(help="Exit with 1 if there is a finding, or an unknown cell; may be repeated."),
+        typer.Option(
+            metavar="finding|unknown", help="Exit with 1 if there is a finding, or an unknown cell; may be repeated."
+        ),
     ] = None,
     output: Annotated[Format, output_option("records")] = Format.TABLE,
     registries: RegistryOptions,

@@ -59,10 +59,12 @@ def images(
     ] = None,
     cluster: ClusterOptions,
     architecture: Annotated[
-        list[Architecture] | None, typer.Option(help="Audit for this architecture; may be repeated. Default: both.")
+        list[Architecture] | None,
+        typer.Option(metavar="amd64|arm64", help="Audit for this architecture; may be repeated. Default: both."),
     ] = None,
     fail_on: Annotated[
-        list[FailOn] | None, typer.Option(help="Exit with 1 if an image has this verdict; may be repeated.")
+        list[FailOn] | None,
+        typer.Option(metavar="unsupported|unknown", help="Exit with 1 if an image has this verdict; may be repeated."),
     ] = None,
     group_by: GroupByOption = None,
     explain: ExplainOption = False,

@@ -16,7 +16,7 @@ def _group_by(label: str | None) -> str | None:
 
 
 ManifestsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[FILE|FOLDER|-]...", help="Manifests, YAML or JSON; - is stdin.")
+    list[str] | None, typer.Argument(metavar="FILE|FOLDER|-", help="Manifests, YAML or JSON; - is stdin.")
 ]
 GroupByOption = Annotated[
     str | None,

@@ -79,7 +79,8 @@ def workloads(
     ] = "strategic-merge",
     force: Annotated[bool, typer.Option("--force", help="Replace patches in DIR that an earlier run wrote.")] = False,
     fail_on: Annotated[
-        list[FailOn] | None, typer.Option(help="Exit with 1 if a workload is in this state; may be repeated.")
+        list[FailOn] | None,
+        typer.Option(metavar="blocked|unknown", help="Exit with 1 if a workload is in this state; may be repeated."),
     ] = None,
     group_by: GroupByOption = None,
     explain: ExplainOption = False,

@@ -14,14 +14,15 @@ from multiarch.cli.options import stacks, with_groups
 from multiarch.cli.options.cluster import ClusterOptions
 from multiarch.cli.options.stacks import StackArgument
 from multiarch.cli.terminal import counted, say
+from multiarch.cli.usage import Command
 
 if TYPE_CHECKING:
     from multiarch.simulate.model import GroupOutcome, Simulation, WorkloadOutcome
 
 _GATED = "with a scheduling gate"
-HELP = """Show which nodes pods would get, and why, before any node is created.
+HELP = """Show which nodes pods would get, and why.
 
-The pods come from manifests or from a live cluster:
+No node needs to exist yet. The pods come from manifests or from a live cluster:
 
 --pods FILE reads manifests that kubectl applies or prints: Deployments, Jobs, bare pods and everything else that
 creates pods. DaemonSets among them take their share of every node.
@@ -195,4 +196,4 @@ def _group_data(group: GroupOutcome) -> dict[str, object]:
 
 commands = typer.Typer()
 """The command itself: there is nothing below it."""
-commands.command("simulate", help=HELP)(simulate)
+commands.command("simulate", cls=Command, help=HELP)(simulate)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import typer
 
 from multiarch.cli.stack import check, explain, listing, new, pin, render, schema
+from multiarch.cli.usage import Command
 
 commands = typer.Typer(name="stack", help="Write, check, explain, render and pin stacks.", no_args_is_help=True)
 commands.command("new", help=new.HELP)(new.new)
 commands.command("list", help=listing.HELP)(listing.list_stacks)
-commands.command("check", help=check.HELP)(check.check)
-commands.command("explain", help=explain.HELP)(explain.explain)
-commands.command("render", help=render.HELP)(render.render)
-commands.command("pin", help=pin.HELP)(pin.pin)
+commands.command("check", cls=Command, help=check.HELP)(check.check)
+commands.command("explain", cls=Command, help=explain.HELP)(explain.explain)
+commands.command("render", cls=Command, help=render.HELP)(render.render)
+commands.command("pin", cls=Command, help=pin.HELP)(pin.pin)
 commands.command("schema", help=schema.HELP)(schema.schema)

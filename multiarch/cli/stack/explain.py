@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from multiarch.stack.load import Stack
     from multiarch.stack.model import Plan
 
-HELP = """Show every value derived from a stack file, and the file and line or the rule it comes from.
+HELP = """Show every value derived from a stack file, and its source.
+
+The source is the file and line, or the rule.
 
 \b
 Examples:

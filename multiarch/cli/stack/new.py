@@ -12,7 +12,9 @@ from multiarch.cli.terminal import say
 from multiarch.errors import MultiarchError
 
 _DEFAULT_REGION = "eu-west-1"
-HELP = """Write config/stacks/Pulumi.TEAM-ENV.yaml: a valid, commented stack with an amd64 and an arm64 node group.
+HELP = """Write a stack file with an amd64 and an arm64 node group.
+
+The file is config/stacks/Pulumi.TEAM-ENV.yaml; it is valid and commented.
 
 \b
 Examples:
@@ -24,15 +26,16 @@ Exit code: 0; 2 if the file exists or an option is invalid."""
 
 def new(
     *,
-    team: Annotated[str, typer.Option(help="The team, the first part of the stack's name.")],
-    env: Annotated[str, typer.Option(help="The environment, the second part: dev, prod.")],
-    region: Annotated[str, typer.Option(help="The AWS region.")] = _DEFAULT_REGION,
+    team: Annotated[str, typer.Option(metavar="NAME", help="The team, the first part of the stack's name.")],
+    env: Annotated[str, typer.Option(metavar="NAME", help="The environment, the second part: dev, prod.")],
+    region: Annotated[str, typer.Option(metavar="REGION", help="The AWS region.")] = _DEFAULT_REGION,
     owner: Annotated[
-        str | None, typer.Option(help="The contact: a mail address or a group. Default: the team.")
+        str | None, typer.Option(metavar="TEXT", help="The contact: a mail address or a group. Default: the team.")
     ] = None,
-    cost_center: Annotated[str | None, typer.Option(help="The cost center. Default: the team.")] = None,
+    cost_center: Annotated[str | None, typer.Option(metavar="TEXT", help="The cost center. Default: the team.")] = None,
     public_cidr: Annotated[
-        list[str] | None, typer.Option(help="Allow this range to reach the Kubernetes API; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="CIDR", help="Allow this range to reach the Kubernetes API; may be repeated."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:

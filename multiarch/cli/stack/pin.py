@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from multiarch.stack.pin import Pins
 
-HELP = """Write AWS's recommended AMI releases and default add-on versions into the stack file.
+HELP = """Pin a stack to AWS's current AMI releases and add-on versions.
 
-Without pins, a later preview can replace every node. Comments in the file are kept. Needs AWS credentials with read
-access to SSM, EKS and EC2.
+Writes the AMI releases that AWS recommends and the default add-on versions into the stack file. Without pins, a later
+preview can replace every node. Comments in the file are kept. Needs AWS credentials with read access to SSM, EKS and
+EC2.
 
 \b
 Examples:
@@ -36,7 +37,9 @@ def pin(
     *,
     upgrade: Annotated[bool, typer.Option("--upgrade", help="Also update values that are pinned.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes, and write nothing.")] = False,
-    region: Annotated[str | None, typer.Option(help="The AWS region to ask. Default: the stack's.")] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="REGION", help="The AWS region to ask. Default: the stack's.")
+    ] = None,
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Pin a stack, as :data:`HELP` says."""

@@ -43,9 +43,10 @@ class Rendered:
     exit_code: int = 0
 
 
-HELP = """Show the resources that Pulumi will declare, without its engine or AWS credentials.
+HELP = """Show the resources that Pulumi will declare.
 
-Writes user data, policies and manifests to build/STACK. Needs a clone of the project with Pulumi's Python packages.
+Works without Pulumi's engine and AWS credentials. Writes user data, policies and manifests to build/STACK. Needs a
+clone of the project with Pulumi's Python packages.
 
 \b
 Examples:
@@ -59,9 +60,14 @@ def render(
     names: StacksArgument = None,
     *,
     directory: Annotated[
-        Path | None, typer.Option("--directory", "-d", help="Where to write STACK/. Default: the project's build/.")
+        Path | None,
+        typer.Option(
+            "--directory", "-d", metavar="FOLDER", help="Where to write STACK/. Default: the project's build/."
+        ),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Parallel processes; 0: one per processor.")] = 0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Parallel processes; 0: one per processor.")
+    ] = 0,
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Render stacks, as :data:`HELP` says."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from multiarch.cli.usage import Command
 from multiarch.cli.workload import patch
 
 commands = typer.Typer(name="workload", help="Change which nodes the pods of manifests may use.", no_args_is_help=True)
-commands.command("patch", help=patch.HELP, no_args_is_help=True)(patch.patch)
+commands.command("patch", cls=Command, help=patch.HELP, no_args_is_help=True)(patch.patch)

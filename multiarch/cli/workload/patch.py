@@ -49,7 +49,9 @@ def patch(
         Architecture | None, typer.Option(help="Tolerate the taint of this architecture's nodes.")
     ] = None,
     taints: TaintOptions,
-    weight: Annotated[int, typer.Option(min=1, max=_HIGHEST_WEIGHT, help="The weight of --prefer.")] = _HIGHEST_WEIGHT,
+    weight: Annotated[
+        int, typer.Option(metavar="N", min=1, max=_HIGHEST_WEIGHT, help="The weight of --prefer.")
+    ] = _HIGHEST_WEIGHT,
     kind: Annotated[
         list[str] | None, typer.Option(metavar="KIND", help="Only objects of this kind; may be repeated.")
     ] = None,

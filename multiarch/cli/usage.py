@@ -1,0 +1,57 @@
+"""Typer's help texts and messages of usage, without the words of Python and pydantic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+
+class Command(TyperCommand):
+    """A command whose help names its arguments without their Python types."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (typer's own click, which is private)
+        """Write the arguments and options."""
+        sections: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        for parameter in self.get_params(ctx):
+            if row := parameter.get_help_record(ctx):
+                is_argument = parameter.param_type_name == "argument"
+                name = parameter.metavar if is_argument and parameter.metavar else row[0]
+                sections[parameter.param_type_name].append((name, row[1]))
+        for title, rows in (("Arguments", sections["argument"]), ("Options", sections["option"])):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+class Application(TyperGroup):
+    """All commands: an invalid value of an option is reported in plain words."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (as above)
+        """Run the command. Raises BadParameter for an invalid value."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = _plain(error)
+            raise
+
+
+def _plain(error: typer.BadParameter) -> str:
+    from pydantic import ValidationError
+
+    if not isinstance(error.__cause__, ValidationError):
+        return error.message
+    fault = error.__cause__.errors()[0]
+    context = fault.get("ctx", {})
+    match fault["type"]:
+        case "greater_than_equal":
+            return f"must be at least {context['ge']:g}."
+        case "less_than_equal":
+            return f"must be at most {context['le']:g}."
+        case "int_parsing":
+            return f"{fault['input']!r} is not a whole number."
+        case "float_parsing":
+            return f"{fault['input']!r} is not a number."
+        case _:
+            return error.message.removeprefix("Value error, ")
