@@ -1,6 +1,6 @@
 """Schedules, durations, quantities and budgets of a NodePool. Each function says what is wrong, or returns None.
 
-Patterns are no wider than those of the NodePool's CRD, so that what passes here passes the API server.
+Patterns accept no more than those of the NodePool's CRD: what passes here passes the API server.
 """
 
 from __future__ import annotations

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 HELP = """Show which DaemonSets run on which node groups.
 
-Says why the others do not. Reads DaemonSets and Nodes from manifests (kubectl get nodes,daemonsets -A -o yaml), or else
-from the live cluster of the kubeconfig. With --stack, the node groups, NodePools and add-ons are those of the stack's
-plan, before any of them exists; the other DaemonSets come from manifests, or from a live cluster with --context or
---kubeconfig.
+Gives the reason for those that do not. Reads DaemonSets and Nodes from manifests (kubectl get nodes,daemonsets -A -o
+yaml), or else from the live cluster of the kubeconfig. With --stack, the node groups, NodePools and add-ons are those
+of the stack's plan, before any of them exists; the other DaemonSets come from manifests, or from a live cluster with
+--context or --kubeconfig.
 
 \b
 Outcomes:
