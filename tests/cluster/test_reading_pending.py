@@ -75,7 +75,7 @@ def test_pods_that_kube_scheduler_gave_up_on_get_new_nodes(plane: ControlPlane, 
     assert there["general"] == (1, 0)
     assert there["graviton"][0] == 0
     assert there["graviton"][1] > 0
-    assert any("as kube-scheduler found it" in note for note in ran.json["notes"])
+    assert any("full, as kube-scheduler found them" in note for note in ran.json["notes"])
 
 
 def test_a_selector_chooses_among_them(plane: ControlPlane, run: type_of_run) -> None:
