@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +23,9 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in lanes.LANES.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     sys.addaudithook(_WATCH)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell's background jobs ignore it, and so would the programs whose Ctrl-C is tested.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)  # before markers select tests
