@@ -10,28 +10,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from multiarch.cli.escaping import escaped
 from multiarch.errors import MultiarchError, Problem, StackError
 from multiarch.rules import Severity
 
 if TYPE_CHECKING:
     from multiarch.images.verify import Progress
 
-_UNESCAPED = "\n\t"
 _COLORS = {Severity.ERROR: 31, Severity.WARNING: 33}
 
 
 def say(text: str) -> None:
-    """Print to stderr."""
+    """Print one line to stderr."""
     typer.echo(escaped(text), err=True)
-
-
-def escaped(text: str) -> str:
-    """A text for a terminal: control characters, whoever wrote them, are escaped. Line breaks and tabs stay."""
-    if text.isprintable():
-        return text
-    return "".join(
-        each if each.isprintable() or each in _UNESCAPED else each.encode("unicode_escape").decode() for each in text
-    )
 
 
 def show_error(error: MultiarchError) -> None:

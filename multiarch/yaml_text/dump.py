@@ -1,8 +1,7 @@
-"""Plain values written as YAML, so that kubectl and every YAML 1.2 parser read the same."""
+"""Plain values written as YAML, so that kubectl and every YAML 1.2 parser read the same, and people see all of it."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import yaml
@@ -10,8 +9,6 @@ import yaml
 from multiarch.yaml_text.scalars import kubernetes
 
 _NEVER_FOLDED = 100_000
-_NEEDS_ESCAPES = re.compile("[\x85\u2028\u2029\ufeff]")
-"""Line ends to some parsers, and the byte order mark."""
 
 
 # The pure dumper: libyaml's lays long lines out differently.
@@ -23,18 +20,22 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc] # PyYAML has no types
         return True
 
     def represent_str(self, data: str) -> Any:  # noqa: ANN401
-        """Represent one string, in quotes where kubectl would read something else."""
+        """Represent one string, in quotes where kubectl would read something else, or where it has escapes."""
         style = "|" if "\n" in data else None
-        if _NEEDS_ESCAPES.search(data) or kubernetes(data) != data:
+        if not data.replace("\n", "").isprintable() or kubernetes(data) != data:
             style = '"'
         return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
 
 _Dumper.add_representer(str, _Dumper.represent_str)
+_Dumper.add_multi_representer(float, _Dumper.represent_float)
 
 
 def dump(value: object, *, sort_keys: bool = False) -> str:
-    """Write one document of mappings, lists and plain values in block style, no line folded."""
+    """Write one document of mappings, lists and plain values in block style, no line folded.
+
+    What is not printable, such as bidirectional controls, is escaped.
+    """
     written: str = yaml.dump(
         value,
         Dumper=_Dumper,
@@ -43,4 +44,9 @@ def dump(value: object, *, sort_keys: bool = False) -> str:
         allow_unicode=True,
         width=_NEVER_FOLDED,
     )
-    return written
+    if written.replace("\n", "").isprintable():
+        return written
+    # What is left stands in double quotes: PyYAML escapes control characters only.
+    return "".join(
+        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in written
+    )

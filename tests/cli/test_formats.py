@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from multiarch.cli import formats
+from multiarch.cli.escaping import csv_cell, markdown
 from multiarch.cli.formats import Format
 from multiarch.cli.formats.report import (
     Details,
@@ -69,14 +70,13 @@ def test_a_table_is_split_by_groups_and_by_width() -> None:
         "",
         "team=cart",
         " NAME   REASON",
-        " a      two",
-        "        lines",
+        " a      two\\nlines",
         " c      <b>",
         "",
         "shop/a",
         "  x, y: FAILS",
         "    reason one",
-        "    reason two",
+        "    reason\\ntwo",
         "  z: unknown",
         "    reason three",
         "",
@@ -97,7 +97,7 @@ def test_json_has_version_kind_and_data() -> None:
 
 
 def test_csv_has_crlf_and_no_formulas() -> None:
-    assert rendered(Format.CSV) == 'team,name,reason\r\n,b|b,\'=1+1\r\ncart,a,"two\nlines"\r\ncart,c,<b>\r\n'
+    assert rendered(Format.CSV) == "team,name,reason\r\n,b|b,'=1+1\r\ncart,a,two\\nlines\r\ncart,c,<b>\r\n"
 
 
 def test_markdown_shows_text_as_it_is() -> None:
@@ -109,15 +109,15 @@ def test_markdown_shows_text_as_it_is() -> None:
         "| team | name | reason |",
         "| --- | --- | --- |",
         "|  | b\\|b | =1+1 |",
-        "| cart | a | two lines |",
-        "| cart | c | <b> |",
+        "| cart | a | two\\\\nlines |",
+        "| cart | c | \\<b\\> |",
         "",
         "**shop/a**",
         "",
         "x, y: FAILS",
         "",
         "- reason one",
-        "- reason two",
+        "- reason\\\\ntwo",
         "",
         "z: unknown",
         "",
@@ -143,3 +143,74 @@ def test_a_report_without_the_part_that_a_format_needs_is_not_printed(form: Form
     bare = Report("test", data=dict, blocks=list)
     with pytest.raises(TypeError, match="test has no"):
         formats.show(bare, form)
+
+
+HOSTILE = "a\x1b]0;t\x07\x9b31m\x7f\u202egnp\u2028\nb\tc\r"
+ESCAPED = "a\\x1b]0;t\\x07\\x9b31m\\x7f\\u202egnp\\u2028\\nb\\tc\\r"
+HOSTILE_REPORT = Report(
+    "test",
+    data=lambda: {"name": HOSTILE},
+    blocks=lambda: [
+        HOSTILE,
+        Table((HOSTILE, "x"), [(HOSTILE, "1")], title=HOSTILE),
+        Table((HOSTILE, "x"), [(HOSTILE, "1")], title=HOSTILE, matrix=True),
+        Table((HOSTILE, "x"), [(HOSTILE, "1")], grouped=True),
+        Details(HOSTILE, [(HOSTILE, [HOSTILE])]),
+        Items(HOSTILE, [HOSTILE]),
+    ],
+    records=lambda: Table((HOSTILE, "x"), [(HOSTILE, "1")]),
+    findings=lambda: Findings(
+        [FindingRule(HOSTILE, "error", HOSTILE)],
+        [
+            Finding(
+                FindingRule(HOSTILE, "error", HOSTILE),
+                HOSTILE,
+                [Location(HOSTILE, 1, HOSTILE, HOSTILE)],
+                ("key/v1", HOSTILE),
+            )
+        ],
+    ),
+)
+
+
+@pytest.mark.parametrize("form", Format)
+def test_no_format_lets_anything_through_that_is_not_printable(form: Format) -> None:
+    out = str(import_module(f"multiarch.cli.formats.{form}").render(HOSTILE_REPORT))
+    assert out.replace("\r\n" if form is Format.CSV else "\n", "").isprintable()
+    if form in (Format.JSON, Format.SARIF):
+        assert "\\u202e" in out
+    else:
+        assert (ESCAPED.replace("\\", "\\\\") if form is Format.MARKDOWN else ESCAPED).partition("]")[0] in out
+    if form is Format.JSON:
+        assert json.loads(out)["name"] == HOSTILE
+
+
+def test_no_row_begins_a_line_of_its_own() -> None:
+    out = str(import_module("multiarch.cli.formats.table").render(HOSTILE_REPORT))
+    assert not [line for line in out.splitlines() if line.lstrip(" -").startswith("b")]
+
+
+@pytest.mark.parametrize("cell", ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1", "－1"])  # noqa: RUF001
+def test_a_spreadsheet_computes_no_cell(cell: str) -> None:
+    shown = csv_cell(cell)
+    assert shown.startswith("'")
+    assert shown.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<img src=x onerror=y>", "\\<img src=x onerror=y\\>"),
+        ("![a](b) [c](d)", "!\\[a\\](b) \\[c\\](d)"),
+        ("a|b `c` *d* _e_ ~~f~~ # &lt; $g$", "a\\|b \\`c\\` \\*d\\* \\_e\\_ \\~\\~f\\~\\~ \\# \\&lt; \\$g\\$"),
+        ("- a", "\\- a"),
+        ("1. a", "1\\. a"),
+        ("12) a", "12\\) a"),
+        ("===", "\\==="),
+        ("---", "\\---"),
+        ("1.5 -a", "1.5 -a"),
+        ("shop/api:1.2", "shop/api:1.2"),
+    ],
+)
+def test_markdown_shows_markup_of_others_as_text(text: str, shown: str) -> None:
+    assert markdown(text) == shown

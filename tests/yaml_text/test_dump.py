@@ -43,3 +43,17 @@ def test_values_are_written_in_blocks_and_lines_are_not_folded(value: object, wr
 def test_a_value_that_is_there_twice_is_written_twice_and_keys_are_sorted_on_demand() -> None:
     shared = {"b": 1, "a": 2}
     assert dump([shared, shared], sort_keys=True) == "- a: 2\n  b: 1\n- a: 2\n  b: 1\n"
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"]))
+    )
+)
+@example({"\u202eabc\x1b": "\x9b\x7f\u2066\n\x07", "a": "\u2028b\r\nc: d"})
+def test_a_person_sees_every_character(value: dict[str, str]) -> None:
+    text = dump(value)
+    assert text.replace("\n", "").isprintable()
+    found = only_document(text)
+    assert found is not None
+    assert found.value == value

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from multiarch.cli.escaping import escaped
 from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _files(audit: WorkloadAudit, *, kustomize: bool) -> dict[str, str]:
             continue
         name = file_name(row)
         objects.append((row.patch.written, name))
-        files[name] = f"{_MARK}: lets {row.workload.kind} {row.workload.name} tolerate {audit.taint}.\n"
+        files[name] = f"{_MARK}: lets {escaped(str(row.workload))} tolerate {audit.taint}.\n"
         files[name] += dump(row.patch.body)
     if kustomize:
         component = kustomize_component(objects)

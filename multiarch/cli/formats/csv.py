@@ -8,19 +8,18 @@ from __future__ import annotations
 import csv
 import io
 
+from multiarch.cli.escaping import csv_cell
 from multiarch.cli.formats.report import Report
-
-_FORMULA = ("=", "+", "-", "@")
 
 
 def render(report: Report) -> str:
-    """The report's records. A cell that a spreadsheet would compute becomes text by an apostrophe."""
+    """The report's records."""
     if report.records is None:
         raise TypeError(f"{report.kind} has no records")
     table = report.records()
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(table.columns)
+    writer.writerow([csv_cell(name) for name in table.columns])
     for row in table.rows:
-        writer.writerow([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in row])
+        writer.writerow([csv_cell(cell) for cell in row])
     return text.getvalue()

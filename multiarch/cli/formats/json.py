@@ -6,8 +6,7 @@ not when a key is added.
 
 from __future__ import annotations
 
-import json
-
+from multiarch.cli.escaping import json_text
 from multiarch.cli.formats.report import Report
 
 VERSION = "1"
@@ -15,5 +14,4 @@ VERSION = "1"
 
 def render(report: Report) -> str:
     """One JSON document."""
-    document = {"version": VERSION, "kind": report.kind, **report.data()}
-    return json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
+    return json_text({"version": VERSION, "kind": report.kind, **report.data()})

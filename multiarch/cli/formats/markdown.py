@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from multiarch.cli.escaping import markdown
 from multiarch.cli.formats.report import Block, Details, Report, Table
-
-_LINE_BREAKS = str.maketrans("\n", " ")
 
 
 def render(report: Report) -> str:
@@ -16,32 +15,26 @@ def render(report: Report) -> str:
 
 def _lines(block: Block) -> Iterator[str]:
     if isinstance(block, str):
-        yield _escaped(block)
+        yield markdown(block)
         return
     if block.title:
-        yield from (f"**{_escaped(block.title)}**", "")
+        yield from (f"**{markdown(block.title)}**", "")
     if isinstance(block, Table):
-        yield _row(block.columns)
+        yield _row(map(markdown, block.columns))
         yield _row(["---"] * len(block.columns))
-        yield from map(_row, block.rows)
+        yield from (_row(map(markdown, row)) for row in block.rows)
     elif isinstance(block, Details):
         for number, (statement, reasons) in enumerate(block.statements):
             if number:
                 yield ""
-            yield from (_escaped(statement), "", *_bullets(reasons))
+            yield from (markdown(statement), "", *_bullets(reasons))
     else:
         yield from _bullets(block.items)
 
 
 def _bullets(items: Iterable[str]) -> Iterator[str]:
-    return (f"- {_escaped(item)}" for item in items)
+    return (f"- {markdown(item)}" for item in items)
 
 
 def _row(cells: Iterable[str]) -> str:
-    escaped = (cell.replace("\\", "\\\\").replace("|", "\\|").translate(_LINE_BREAKS) for cell in cells)
-    return f"| {' | '.join(escaped)} |"
-
-
-def _escaped(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return "".join(f"\\{each}" if each in "\\`*_{}[]<>#|" else each for each in text.translate(_LINE_BREAKS))
+    return f"| {' | '.join(cells)} |"

@@ -5,10 +5,10 @@ Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
-import json
 from urllib.parse import quote
 
 from multiarch import __version__
+from multiarch.cli.escaping import escaped, json_text
 from multiarch.cli.formats.report import Finding, Findings, Location, Report
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -26,7 +26,7 @@ def render(report: Report) -> str:
     driver = {"name": "multiarch", "version": __version__, "rules": rules}
     results = [_result(finding, findings) for finding in findings.found]
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return json_text(log)
 
 
 def _result(finding: Finding, findings: Findings) -> dict[str, object]:
@@ -34,7 +34,7 @@ def _result(finding: Finding, findings: Findings) -> dict[str, object]:
         "ruleId": finding.rule.name,
         "ruleIndex": findings.rules.index(finding.rule),
         "level": finding.rule.level,
-        "message": {"text": finding.message},
+        "message": {"text": escaped(finding.message)},
         "locations": [_location(each) for each in finding.locations],
         "partialFingerprints": dict([finding.fingerprint]),
     }

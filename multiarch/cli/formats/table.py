@@ -7,15 +7,14 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from multiarch.cli.escaping import escaped
 from multiarch.cli.formats.report import Block, Details, Report, Table
-from multiarch.cli.terminal import escaped
 
 _PIPE_WIDTH, _PIPE_MATRIX = 240, 120
 """Characters in a line where there is no terminal; a matrix is compared by eye, and so kept narrower."""
 _GAP, _MARGIN, _HEIGHT = 3, 2, 25
 _LEGIBLE = 12
 """Characters below which a column is made narrower only if nothing else helps."""
-_LINE_BREAKS = str.maketrans("\n", " ")
 _DIGEST = re.compile(r"sha(256|384|512):[0-9a-f]+")
 _STYLES = (
     ("green", re.compile(r"supported|runs|ready|already there(, [a-z0-9 ]+)?")),
@@ -84,7 +83,7 @@ def _lines(block: Block) -> Iterator[str]:
     elif isinstance(block, Details):
         for statement, reasons in block.statements:
             yield escaped(f"  {statement}")
-            yield from (escaped(f"    {reason.translate(_LINE_BREAKS)}") for reason in reasons)
+            yield from (escaped(f"    {reason}") for reason in reasons)
     else:
         yield from (escaped(f"- {item}") for item in block.items)
 
@@ -100,6 +99,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     from rich.table import Table as Grid
     from rich.text import Text
 
+    columns = [escaped(name) for name in columns]
     cells = [[escaped(cell) for cell in row] for row in rows]
     room = _room(_PIPE_WIDTH)
     widths = _widths(columns, cells, room - _GAP * len(columns) + 1)
@@ -133,7 +133,7 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) ->
     cells = [[row[at] for row in (columns, *rows)] for at in range(len(columns))]
     whole = [max((cell_len(cell) for cell in column if _is_whole(cell)), default=1) for column in cells]
     words = [max((cell_len(word) for cell in column for word in cell.split()), default=1) for column in cells]
-    most = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in cells]
+    most = [max(map(cell_len, column)) for column in cells]
     legible = [max(_LEGIBLE, room // 3), *[_LEGIBLE] * len(columns)]
     least = [max(at_least, min(word, enough)) for at_least, word, enough in zip(whole, words, legible, strict=False)]
     widths = [max(pair) for pair in zip(whole, words, strict=True)]

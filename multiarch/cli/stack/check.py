@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from multiarch.cli.escaping import escaped
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table, problem_data
 from multiarch.cli.options import stacks
@@ -49,7 +50,7 @@ def check(
     if output is Format.TABLE:
         for file, plan, problems in checked:
             show_problems(problems)
-            typer.echo(f"{'ok' if plan is not None else 'invalid'} {file}")
+            typer.echo(escaped(f"{'ok' if plan is not None else 'invalid'} {file}"))
         say(f"{counted(len(checked), 'stack')}: {counted(errors, 'error')}, {counted(warnings, 'warning')}.")
     else:
         show(_report(checked, errors, warnings), output)

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from multiarch.cli.escaping import escaped
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report, Table, problem_data
 from multiarch.cli.options import stacks
@@ -156,7 +157,7 @@ def _not_installed(error: ModuleNotFoundError) -> MultiarchError:
 
 def _show(result: Rendered) -> None:
     for line in tree(result.nodes):
-        typer.echo(line)
+        typer.echo(escaped(line))
     say(f"{counted(len(result.nodes), 'resource')}, {counted(len(result.files), 'file')} in {result.directory}")
 
 
