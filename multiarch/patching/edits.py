@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,12 +13,11 @@ from multiarch.yaml_text.additions import Addition, add
 from multiarch.yaml_text.documents import DocumentText, split
 from multiarch.yaml_text.edit import EditError, insert
 from multiarch.yaml_text.events import YamlError
-from multiarch.yaml_text.json_text import json_documents
+from multiarch.yaml_text.json_text import json_documents, json_like
 from multiarch.yaml_text.nodes import YamlNode, line_of
 from multiarch.yaml_text.reader import nodes, only_document
 
 _BOM = "\ufeff"
-_INDENT = re.compile(r"\A\s*[\[{][ \t]*\r?\n([ \t]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +107,7 @@ class _Worker:
     def json(self, text: str) -> str | None:
         """Change one JSON document; ``None`` for other text, such as flow-style YAML, which starts alike."""
         try:
-            found = list(json_documents(text))
+            found = list(json_documents(text, keep_numbers=True))
         except (ValueError, RecursionError):
             return None
         if len(found) != 1:
@@ -119,7 +116,11 @@ class _Worker:
         additions = list(self._additions(found[0], 1, lambda _: 1))
         if self._judge_only or not additions or len(self.faults) > before:
             return text
-        return _json_like(text, _added(found[0], additions))
+        try:
+            return json_like(text, _added(found[0], additions))
+        except RecursionError:
+            self.faults.append(Fault(1, "document 1: nested too deeply."))
+            return text
 
     def document(self, part: DocumentText) -> str:
         """Change one YAML document."""
@@ -206,13 +207,3 @@ def _added(loaded: object, additions: list[Addition]) -> object:
 
 def _hint_for(text: str) -> str:
     return "Render the chart first: `helm template … | multiarch workload patch -`." if "{{" in text else ""
-
-
-def _json_like(text: str, value: object) -> str:
-    """Write JSON with the indentation, the line ends and the escaping of ``text``."""
-    found = _INDENT.match(text)
-    indent = found.group(1) if found else None
-    compact = indent is None and '": ' not in text
-    new = json.dumps(value, indent=indent, separators=(",", ":") if compact else None, ensure_ascii=text.isascii())
-    end = text[len(text.rstrip()) :]
-    return (new.replace("\n", "\r\n") if "\r\n" in text else new) + end

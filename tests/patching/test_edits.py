@@ -241,10 +241,8 @@ spec:
     spec: {containers: [{name: a, image: b}]}
 """
     found = edit(text, TOLERATE)
-    assert not found.outcomes, "the containers around it are reached first, and nobody knows what reads them"
+    assert [each.template.spec.path for each in found.outcomes] == ["spec.workerTemplate.spec"]
     assert [(each.title, each.path) for each in found.unknown] == [("Watcher default/w", "spec.containers")]
-    inner = text.replace("  containers: [{name: side}]\n", "")
-    assert [each.template.spec.path for each in edit(inner, TOLERATE).outcomes] == ["spec.workerTemplate.spec"]
 
 
 def test_a_job_of_another_group_is_not_taken_for_kubernetes_own() -> None:
@@ -322,3 +320,23 @@ def test_only_what_is_selected_is_changed(selection: Selection, *, selected: boo
     edited = edit(DEPLOYMENT, TOLERATE, selection)
     assert edited.changed is selected
     assert (edited.text == DEPLOYMENT) is not selected
+
+
+def test_the_numbers_of_json_are_written_as_they_were() -> None:
+    text = (
+        '{"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "a"}], '
+        '"x": [1E400, -0, 0.10000000000000000555, 1.0, 12345678901234567890123]}}\n'
+    )
+    edited = edit(text, TOLERATE)
+    assert edited.faults == ()
+    assert '"x": [1E400, -0, 0.10000000000000000555, 1.0, 12345678901234567890123]' in edited.text
+    assert edited.text.replace(edited.text[edited.text.index(', "tolerations"') :], "}}\n") == text
+
+
+@pytest.mark.parametrize("levels", [900, 990, 3000, 100_000])
+def test_json_that_is_nested_deeply_is_written_or_a_fault_and_never_a_crash(levels: int) -> None:
+    deep = "[" * levels + "]" * levels
+    text = f'{{"apiVersion": "v1", "kind": "Pod", "spec": {{"containers": [{{"name": "a"}}], "x": {deep}}}}}'
+    edited = edit(text, TOLERATE)
+    assert (edited.text == text) == bool(edited.faults)
+    assert ('"tolerations"' in edited.text) != bool(edited.faults)

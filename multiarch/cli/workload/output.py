@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import json
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from multiarch.cli.escaping import escaped, json_text
 from multiarch.cli.formats import Format, show
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.terminal import counted, say, show_error
@@ -87,7 +88,7 @@ def print_patches(files: Sequence[EditedFile], change: SchedulingChange, patch_f
             }
             for each in changed
         ]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        typer.echo(json_text(rows), nl=False)
         return
     objects = {id(each.template.written): each.template.written for each in changed}
     patches = [(written, dump(strategic_merge_patch(written, change))) for written in objects.values()]
@@ -150,8 +151,10 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def _difference(file: EditedFile) -> str:
-    before, after = (text.splitlines(keepends=True) for text in (file.text, file.edited.text))
-    lines = difflib.unified_diff(before, after, f"a/{file.name}", f"b/{file.name}")
+    # As patch does; Python would also split at form feeds and the like.
+    before, after = (list(io.StringIO(text, newline="\n")) for text in (file.text, file.edited.text))
+    name = escaped(file.name)
+    lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
