@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from multiarch.audit.daemonset_model import Group, Profile
+from multiarch.audit.daemonset_model import NODE_NAME, Group, Profile
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.autoscaling.node_labels import node_labels
 from multiarch.facts.architectures import Architecture
@@ -29,8 +29,6 @@ from multiarch.manifests.values import Labels, ManifestError, ObjectReference, V
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.stack.model import NewNetwork, Plan
 
-NODE_NAME = "metadata.name"
-"""Not a label, but what ``matchFields`` compares."""
 _PASSING = frozenset(
     (
         "DeletionCandidateOfClusterAutoscaler",
@@ -89,7 +87,8 @@ class _Plan:
             for zone in zones:
                 labels = node_labels(owner, instance, zone=zone, region=self.region)
                 kept = {key: labels.known[key] for key in self.keys if key in labels.known}
-                counted[_kept(kept), frozenset(key for key in self.keys if labels.is_unknown(key))] += 1
+                unknown = frozenset(key for key in self.keys if labels.is_unknown(key) or key == NODE_NAME)
+                counted[_kept(kept), unknown] += 1
         taints = _lasting(owner.taints)
         profiles = tuple(
             Profile(pairs, taints, unknown, count) for (pairs, unknown), count in sorted(counted.items(), key=str)

@@ -11,6 +11,9 @@ from multiarch.images.model import Judgement
 from multiarch.manifests.values import Labels
 from multiarch.scheduling.pod_spec import PodSpec
 
+NODE_NAME = "metadata.name"
+"""Not a label, but what ``matchFields`` and ``nodeName`` compare."""
+
 
 class DaemonSetOutcome(StrEnum):
     """What happens to a DaemonSet's pods on a group of nodes.
@@ -37,6 +40,8 @@ class CellCause(StrEnum):
     TAINT = "taint"
     NODE_SELECTOR = "node-selector"
     NODE_AFFINITY = "node-affinity"
+    NODE_NAME = "node-name"
+    OPERATING_SYSTEM = "operating-system"
     STAND_IN = "stand-in"
     CONFIGURATION = "configuration"
 
@@ -65,11 +70,22 @@ class Container:
 
 
 @dataclass(frozen=True, slots=True)
+class Requirement:
+    """What a field of a pod's spec asks of a node's label or name; ``text`` is a clause."""
+
+    cause: CellCause
+    key: str
+    value: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class DaemonSet:
     """A DaemonSet. ``spec`` holds the tolerations that its controller adds.
 
     ``add_on`` names the EKS add-on that brings it, ``source`` says where that was read; both are empty for one that was
-    read itself. ``doubt`` says why nothing is certain about it, if so.
+    read itself. ``doubt`` says why nothing is certain about it, if so. ``requires`` are ``nodeName`` and ``os`` of its
+    pods, which no node selector says.
     """
 
     namespace: str
@@ -79,6 +95,7 @@ class DaemonSet:
     add_on: str = ""
     source: str = ""
     doubt: str = ""
+    requires: tuple[Requirement, ...] = ()
 
     def __str__(self) -> str:
         """``namespace/name``."""

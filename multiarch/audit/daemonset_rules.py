@@ -20,7 +20,7 @@ from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.tolerations import Toleration
 from multiarch.images.model import Verdict
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
-from multiarch.scheduling.affinity import NodeAffinity, Term
+from multiarch.scheduling.affinity import Term
 
 _UNKNOWN = "which is unknown until its nodes exist"
 _OTHER = {Architecture.AMD64: Architecture.ARM64, Architecture.ARM64: Architecture.AMD64}
@@ -36,11 +36,12 @@ def of_architecture(taint: Taint, known: Collection[Taint] = ()) -> bool:
     return any(names_architecture(text) for text in (taint.key.rpartition("/")[2], taint.value))
 
 
-def mentioned(affinity: NodeAffinity) -> set[str]:
-    """The labels that a pod's node selector and required affinity ask for; ``metadata.name`` for a node's name."""
+def mentioned(daemon: DaemonSet) -> set[str]:
+    """The labels that its pods require of a node; :data:`NODE_NAME` for its name."""
+    affinity = daemon.spec.affinity
     terms = affinity.required or ()
-    expressions = [each for term in terms for each in (*term.expressions, *term.fields)]
-    return {key for key, _ in affinity.selector} | {each.key for each in expressions}
+    in_terms = (each.key for term in terms for each in (*term.expressions, *term.fields))
+    return {key for key, _ in affinity.selector}.union(in_terms, (each.key for each in daemon.requires))
 
 
 def judge(daemon: DaemonSet, profile: Profile, architecture: Architecture, known: Collection[Taint] = ()) -> Cell:
@@ -48,10 +49,10 @@ def judge(daemon: DaemonSet, profile: Profile, architecture: Architecture, known
     nodes = _Nodes(dict(profile.labels), profile.unknown_labels, profile.taints)
     counterpart = nodes.counterpart(_OTHER[architecture], known)
     taints = _untolerated(daemon.spec.tolerations, nodes.taints, known)
-    placed = _all((not taints, nodes.allowed(daemon.spec.affinity)))
+    placed = _all((not taints, nodes.allowed(daemon)))
     reasons = [*taints]
     if placed is not True:
-        reasons += _placement(daemon.spec.affinity, nodes, _has(daemon.spec.tolerations, nodes.taints, known))
+        reasons += _placement(daemon, nodes, _has(daemon.spec.tolerations, nodes.taints, known))
     images = _images(daemon.containers, architecture)
     if daemon.doubt:
         return Cell(
@@ -61,7 +62,7 @@ def judge(daemon: DaemonSet, profile: Profile, architecture: Architecture, known
         there = _all(
             (
                 not _untolerated(daemon.spec.tolerations, counterpart.taints, known),
-                counterpart.allowed(daemon.spec.affinity),
+                counterpart.allowed(daemon),
             )
         )
         outcome = DaemonSetOutcome.EXCLUDED if there is False else DaemonSetOutcome.KEPT_OFF
@@ -101,9 +102,11 @@ class _Nodes:
     def meet_term(self, term: Term) -> bool | None:
         return False if term.empty else _all(self.meet(each) for each in (*term.expressions, *term.fields))
 
-    def allowed(self, affinity: NodeAffinity) -> bool | None:
+    def allowed(self, daemon: DaemonSet) -> bool | None:
+        affinity = daemon.spec.affinity
         terms = True if affinity.required is None else _any(self.meet_term(term) for term in affinity.required)
-        return _all((*(self.meet(_pair(*pair)) for pair in affinity.selector), terms))
+        pairs = (*affinity.selector, *((each.key, each.value) for each in daemon.requires))
+        return _all((*(self.meet(_pair(*pair)) for pair in pairs), terms))
 
 
 def _all(answers: Iterable[bool | None]) -> bool | None:
@@ -155,9 +158,11 @@ def _has(tolerations: tuple[Toleration, ...], taints: Iterable[Taint], known: Co
     return f"has the toleration for {' and '.join(map(str, tolerated))}, but " if tolerated else ""
 
 
-def _placement(affinity: NodeAffinity, nodes: _Nodes, before: str) -> list[CellReason]:
+def _placement(daemon: DaemonSet, nodes: _Nodes, before: str) -> list[CellReason]:
     """Every rule on labels that is not met, or may not be."""
-    found = []
+    affinity = daemon.spec.affinity
+    unmet = [(each, nodes.meet(_pair(each.key, each.value))) for each in daemon.requires]
+    found = [CellReason(each.cause, _said(each.text, met, "")) for each, met in unmet if met is not True]
     for key, value in affinity.selector:
         met = nodes.meet(_pair(key, value))
         if met is not True:

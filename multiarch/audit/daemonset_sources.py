@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from multiarch.audit.daemonset_model import Container, DaemonSet
+from multiarch.audit.daemonset_model import NODE_NAME, CellCause, Container, DaemonSet, Requirement
 from multiarch.audit.images import NO_IMAGE, ImageAudit
 from multiarch.audit.uses import ContainerRole, ImageUse, uses_in
 from multiarch.errors import UnknownFactError
 from multiarch.facts.addon_daemon_sets import NAMESPACE, AddOnDaemon, daemons_of
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import OPERATING_SYSTEM
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.kinds import DAEMON_SET
-from multiarch.manifests.values import ManifestError
+from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Workload, workloads_from
 from multiarch.stack.model import AddonPlan
@@ -33,9 +34,10 @@ def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageAudit) -> tuple
     Raises MultiarchError, naming the place, for one that the API server would refuse.
     """
     found = [each for each in objects if each.value.get("kind") == DAEMON_SET]
-    judged = {row.image: row.judgements for row in images.rows}
+    judged = images.by_use()
     try:
         workloads = [each for each in workloads_from(each.value for each in found) if isinstance(each, Workload)]
+        requires = [_requirements(each, number) for number, each in enumerate(found, start=1)]
     except ManifestError as error:
         raise placed(error, found) from error
     return tuple(
@@ -44,12 +46,23 @@ def daemon_sets_in(objects: Iterable[LoadedObject], images: ImageAudit) -> tuple
             workload.name,
             workload.spec,
             tuple(
-                Container(use.container, str(use.role), use.image or NO_IMAGE, judged[use.image or NO_IMAGE])
+                Container(use.container, str(use.role), use.image or NO_IMAGE, judged[use.asked])
                 for use in uses_in([each])
             ),
+            requires=required,
         )
-        for each, workload in zip(found, workloads, strict=True)
+        for each, workload, required in zip(found, workloads, requires, strict=True)
     )
+
+
+def _requirements(found: LoadedObject, number: int) -> tuple[Requirement, ...]:
+    """What its pods require besides selectors: the controller compares ``nodeName``, the kubelet ``os``."""
+    spec = Value(found.value, ObjectReference(number, DAEMON_SET)).at(("spec", "template", "spec"))
+    node, system = spec["nodeName"].text(), spec["os"]["name"].text()
+    named = Requirement(CellCause.NODE_NAME, NODE_NAME, node, f"nodeName requires the node {node}")
+    made = Requirement(CellCause.OPERATING_SYSTEM, OPERATING_SYSTEM, system, f"os.name requires {system}")
+    # All nodes that are judged run Linux.
+    return tuple(each for each in (named, made) if each.value not in ("", "linux"))
 
 
 def add_on_daemon_sets(add_ons: Iterable[AddonPlan]) -> tuple[DaemonSet, ...]:

@@ -24,7 +24,7 @@ from multiarch.facts.taints import Taint
 
 def label_keys(daemon_sets: Iterable[DaemonSet]) -> frozenset[str]:
     """The labels that any of them asks for: what has to be known of nodes."""
-    return frozenset(key for each in daemon_sets for key in mentioned(each.spec.affinity))
+    return frozenset(key for each in daemon_sets for key in mentioned(each))
 
 
 def audit_daemon_sets(

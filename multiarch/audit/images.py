@@ -9,19 +9,24 @@ from dataclasses import dataclass
 from multiarch.audit.uses import ImageUse
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
-from multiarch.images.verdict import verdicts
+from multiarch.images.verdict import judge, judge_volume, verdicts
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 
 _AT_ONCE = 128
 """Images that are looked up at the same time. What goes to one registry at a time is the client's to bound."""
 NO_IMAGE = "(none)"
-_NO_IMAGE_REASON = "the container has no image; a controller or webhook fills it in"
+_NO_IMAGE_REASON = "it has no image; a controller or webhook fills it in"
+_Asked = tuple[Reference, bool]
+"""An image, and whether it is mounted as a volume instead of run."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageRow:
-    """One image as it is written, its verdict per architecture, and the containers that use it."""
+    """One image as it is written, its verdict per architecture, and what uses it.
+
+    An image that is run and mounted has two rows where that makes a difference.
+    """
 
     image: str
     judgements: tuple[Judgement, ...]
@@ -67,6 +72,10 @@ class ImageAudit:
     architectures: tuple[Architecture, ...]
     rows: tuple[ImageRow, ...]
 
+    def by_use(self) -> dict[tuple[str, str, bool], tuple[Judgement, ...]]:
+        """The judgements for every use, by :attr:`ImageUse.asked`."""
+        return {use.asked: row.judgements for row in self.rows for use in row.uses}
+
     def count(self, verdict: Verdict) -> int:
         """How many images have ``verdict`` as their worst."""
         return sum(row.worst is verdict for row in self.rows)
@@ -88,55 +97,57 @@ async def audit_images(
     ``looked_up(done, all)`` is called after each look-up, in this event loop. An image that can't be judged is
     ``unknown`` with the reason; nothing is raised for one.
     """
-    by_image: dict[str, list[ImageUse]] = {}
+    asked: dict[tuple[str, str, bool], list[ImageUse]] = {}
     for use in uses:
-        by_image.setdefault(use.image, []).append(use)
-    parsed = {image: _parsed(image) for image in by_image}
-    wanted = sorted({found for found in parsed.values() if isinstance(found, Reference)})
+        asked.setdefault(use.asked, []).append(use)
+    parsed = {each: _parsed(*each) for each in asked}
+    wanted = sorted({found for found in parsed.values() if not isinstance(found, str)})
     judged = await _judged(registry, wanted, tuple(architectures), looked_up)
-    rows = [
-        ImageRow(image or NO_IMAGE, _judgements(parsed[image], judged, architectures), tuple(users))
-        for image, users in by_image.items()
-    ]
-    return ImageAudit(tuple(architectures), tuple(sorted(rows, key=lambda row: row.image)))
+    rows: dict[tuple[str, tuple[Judgement, ...]], list[ImageUse]] = {}
+    for each, users in asked.items():
+        key = each[0] or NO_IMAGE, _judgements(parsed[each], judged, architectures)
+        rows.setdefault(key, []).extend(users)
+    made = (ImageRow(image, judgements, tuple(users)) for (image, judgements), users in rows.items())
+    return ImageAudit(tuple(architectures), tuple(sorted(made, key=lambda row: (row.image, row.uses[0].asked))))
 
 
-def _parsed(image: str) -> Reference | str:
-    """The reference, or what is wrong with it."""
+def _parsed(image: str, fault: str, mounted: bool) -> _Asked | str:  # noqa: FBT001 # the parts of ImageUse.asked
+    """What to look up, or what is wrong with the image."""
+    if fault:
+        return fault
     if not image:
         return _NO_IMAGE_REASON
     try:
-        return parse_reference(image)
-    except InvalidReferenceError as fault:
-        return str(fault)
+        return parse_reference(image), mounted
+    except InvalidReferenceError as error:
+        return str(error)
 
 
 def _judgements(
-    parsed: Reference | str,
-    judged: Mapping[Reference, tuple[Judgement, ...]],
-    architectures: Sequence[Architecture],
+    parsed: _Asked | str, judged: Mapping[_Asked, tuple[Judgement, ...]], architectures: Sequence[Architecture]
 ) -> tuple[Judgement, ...]:
-    if isinstance(parsed, Reference):
+    if not isinstance(parsed, str):
         return judged[parsed]
     return tuple(Judgement(architecture, Verdict.UNKNOWN, parsed, None) for architecture in architectures)
 
 
 async def _judged(
     registry: Registry,
-    references: Sequence[Reference],
+    wanted: Sequence[_Asked],
     architectures: tuple[Architecture, ...],
     looked_up: Callable[[int, int], None],
-) -> dict[Reference, tuple[Judgement, ...]]:
-    found: dict[Reference, tuple[Judgement, ...]] = {}
-    waiting = iter(references)
+) -> dict[_Asked, tuple[Judgement, ...]]:
+    found: dict[_Asked, tuple[Judgement, ...]] = {}
+    waiting = iter(wanted)
 
     async def work() -> None:
         # Workers share one iterator, so that a thousand images do not make a thousand tasks.
-        for reference in waiting:
-            found[reference] = await verdicts(registry, reference, architectures)
-            looked_up(len(found), len(references))
+        for reference, mounted in waiting:
+            rule = judge_volume if mounted else judge
+            found[reference, mounted] = await verdicts(registry, reference, architectures, rule)
+            looked_up(len(found), len(wanted))
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(min(_AT_ONCE, len(references))):
+        for _ in range(min(_AT_ONCE, len(wanted))):
             group.create_task(work())
     return found

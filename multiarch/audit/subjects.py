@@ -7,7 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from multiarch.audit.uses import ImageUse, Lines, WorkloadKey, has_ended, key_of, owner_of, top_of, uses_in
+from multiarch.audit.uses import (
+    ImageUse,
+    Lines,
+    NotRead,
+    WorkloadKey,
+    has_ended,
+    key_of,
+    no_lines,
+    owner_of,
+    top_of,
+    uses_in,
+)
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
@@ -66,15 +77,15 @@ def constraints_of(pod_spec: Mapping[str, object] | Value, taint: Taint | None) 
         # The kubelet's controller takes the shortest.
         seconds = min(known, default=None)
     return PodConstraints(
-        excluded=why_excluded(affinity, ARM) or "",
+        excluded=why_excluded(value, affinity, ARM) or "",
         tolerates=taint is None or first_untolerated(tolerated, (taint,)) is None,
-        preference=_preference(affinity),
+        preference=_preference(value, affinity),
         seconds=seconds,
     )
 
 
-def _preference(affinity: NodeAffinity) -> ArchitecturePreference:
-    if why_excluded(affinity, Architecture.AMD64) is not None:
+def _preference(value: Value, affinity: NodeAffinity) -> ArchitecturePreference:
+    if why_excluded(value, affinity, Architecture.AMD64) is not None:
         return ArchitecturePreference.REQUIRES_ARM64
     arm, amd = (affinity.score(dict.fromkeys(ARCHITECTURE_LABELS, str(each))) for each in (ARM, Architecture.AMD64))
     if arm == amd:
@@ -165,7 +176,7 @@ class _Gathered:
         """A pod's rules, read once for pods that say the same."""
         affinity = spec.get("affinity")
         about = affinity.get("nodeAffinity") if isinstance(affinity, Mapping) else affinity
-        written = repr((spec.get("nodeSelector"), about, spec.get("tolerations")))
+        written = repr((spec.get("nodeSelector"), about, spec.get("tolerations"), spec.get("os")))
         if written not in self._read:
             try:
                 self._read[written] = constraints_of(spec, self._taint)
@@ -184,6 +195,8 @@ class _Gathered:
                     made.faults.append(f"{each.path} is not in a known pod template")
                 else:
                     made.rules.append(constraints_of(each.spec, self._taint))
+                    if node := each.spec["nodeName"].text():
+                        made.faults.append(f"nodeName requires the node {node}, whose architecture is not known")
                     made.pods += _pods_of(each)
         except MultiarchError as error:
             made.faults.append(f"{found.source}: {error.message.partition(': ')[2] or error.message}")
@@ -195,7 +208,9 @@ def _pods_of(template: Template) -> int:
     return 1 if found is None else found.count
 
 
-def gather(objects: Iterable[LoadedObject], taint: Taint | None, lines: Lines | None = None) -> list[Subject]:
+def gather(
+    objects: Iterable[LoadedObject], taint: Taint | None, lines: Lines = no_lines, not_read: NotRead | None = None
+) -> list[Subject]:
     """List the workloads of objects, sorted, with what they ask of nodes; see :func:`uses_in` for what is one.
 
     Pods themselves are not kept, so that any number may pass. What can't be read is a fault of its
@@ -203,7 +218,7 @@ def gather(objects: Iterable[LoadedObject], taint: Taint | None, lines: Lines | 
     """
     gathered = _Gathered(taint)
     passing = gathered.passing(objects)
-    uses = uses_in(passing) if lines is None else uses_in(passing, lines)
+    uses = uses_in(passing, lines, not_read)
     by_workload: dict[WorkloadKey, list[ImageUse]] = {}
     for use in uses:
         by_workload.setdefault(use.workload, []).append(use)

@@ -1,4 +1,4 @@
-"""Which images objects use, and where: every container of every pod spec in objects of any kind.
+"""Which images objects use, and where: every container and image volume of every pod spec in objects of any kind.
 
 Objects are plain mappings as the API server and manifests have them. Only names, images, owners and labels are
 read, so objects of any kind pass, also custom resources.
@@ -6,27 +6,33 @@ read, so objects of any kind pass, also custom resources.
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
+from multiarch.errors import KeyPath
 from multiarch.kubernetes.source import LoadedObject, Source, placed
-from multiarch.manifests.containers import pod_specs_in
-from multiarch.manifests.values import ManifestError, ObjectReference, Value
+from multiarch.manifests.containers import CONTAINER_LISTS, pod_specs_in
+from multiarch.manifests.image_fields import images_outside, possible_images
+from multiarch.manifests.kinds import own_pod_spec
+from multiarch.manifests.values import ManifestError, ObjectReference, Value, yaml_type
 
-_LISTS = ("initContainers", "containers", "ephemeralContainers")
 _NAMES = ("name", "generateName", "namespace")
 
 
 class ContainerRole(StrEnum):
-    """What a container is for. A sidecar is an init container that restarts always."""
+    """What uses an image. A sidecar is an init container that restarts always; an image volume is mounted, not run."""
 
     CONTAINER = "container"
     INIT = "init container"
     SIDECAR = "sidecar"
     EPHEMERAL = "ephemeral container"
+    VOLUME = "image volume"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -54,16 +60,19 @@ Lines = Callable[[str], Sequence[str]]
 """The lines of a file, by the name that its objects' sources give it."""
 
 
-def _no_lines(_: str) -> Sequence[str]:
+def no_lines(_: str) -> Sequence[str]:
+    """Know no file's lines."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class ImageUse:
-    """One container that uses an image.
+    """One container, volume or other field that uses an image.
 
-    ``image`` is as written, empty where the container has none; ``pull_secrets`` and ``service_account`` say with
-    whose credentials the kubelet would fetch it; ``labels`` are the workload's and its pods'.
+    ``image`` is as written, empty where there is none, ``fault`` why the API server would refuse it, if it would;
+    ``container`` is the container's name, or the volume's, or the path of the field. ``pull_secrets`` and
+    ``service_account`` say with whose credentials the kubelet would fetch it; ``labels`` are the workload's and its
+    pods'.
     """
 
     image: str
@@ -74,10 +83,40 @@ class ImageUse:
     pull_secrets: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     location: FileLine | None = None
+    fault: str = ""
+
+    @property
+    def asked(self) -> tuple[str, str, bool]:
+        """What the verdict depends on: the image, what is wrong with it, and whether it is mounted instead of run."""
+        return self.image, self.fault, self.role is ContainerRole.VOLUME
 
 
-def uses_in(objects: Iterable[LoadedObject], lines: Lines = _no_lines) -> list[ImageUse]:
-    """List the containers of all objects, each once, sorted by workload.
+@dataclass(slots=True)
+class NotRead:
+    """What a search for images passes over, collected while objects pass.
+
+    ``without_images`` counts objects in which no image was found, by kind; ``possible`` has the paths of fields that
+    may hold an image and were not read, by object (``SparkApplication shop/etl``).
+    """
+
+    without_images: Counter[str] = field(default_factory=Counter)
+    possible: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def look_at(self, found: LoadedObject, *, has_images: bool) -> None:
+        """Note what of an object is not read."""
+        key = key_of(found.value)
+        if not has_images:
+            self.without_images[key.kind] += 1
+        if own_pod_spec(key.kind, found.value.get("apiVersion")) is None:
+            paths = tuple(dict.fromkeys(_path_text(found.value, path) for path in possible_images(found.value)))
+            if paths:
+                self.possible[f"{key.kind} {key.namespace}/{key.name}"] = paths
+
+
+def uses_in(
+    objects: Iterable[LoadedObject], lines: Lines = no_lines, not_read: NotRead | None = None
+) -> list[ImageUse]:
+    """List what uses images in all objects, each once, sorted by workload. ``not_read`` collects what is passed over.
 
     A pod whose owners are known counts as theirs, so that a workload and its pods are one. A ReplicaSet or Job that
     something in the stream owns counts by its pods alone: old ones stay in a cluster for years. So do owned pods that
@@ -102,7 +141,10 @@ def uses_in(objects: Iterable[LoadedObject], lines: Lines = _no_lines) -> list[I
             continue
         # The pods of one ReplicaSet are alike: what is kept stays as small as what differs.
         nearest, kept = (owner or key, running) if is_pod else (key, templates)
-        for use in _uses_of(each.value, nearest):
+        used = list(_uses_of(each.value, nearest))
+        if not_read is not None:
+            not_read.look_at(each, has_images=bool(used))
+        for use in used:
             identity = (nearest, use.image, use.container, use.role)
             if identity not in kept:
                 kept[identity] = replace(use, location=_location(each.source, use.image, lines))
@@ -182,25 +224,51 @@ def _uses_of(content: Mapping[str, object], workload: WorkloadKey) -> Iterator[I
             # Pod templates have labels beside their spec.
             here = here[key]
             labels.update(_mapping(_mapping(_mapping(here).get("metadata")).get("labels")))
-        yield from _of_pod_spec(spec, workload, labels)
+        yield from uses_of_pod_spec(spec, workload, labels)
+    for path, written in images_outside(content):
+        image, fault = _image(written)
+        name, role = _path_text(content, path), ContainerRole.CONTAINER
+        yield ImageUse(image, name, role, workload, "default", labels=_texts(own), fault=fault)
 
 
-def _of_pod_spec(spec: Mapping[str, object], workload: WorkloadKey, labels: Mapping[str, object]) -> Iterator[ImageUse]:
+def uses_of_pod_spec(
+    spec: Mapping[str, object], workload: WorkloadKey, labels: Mapping[str, object] = MappingProxyType({})
+) -> Iterator[ImageUse]:
+    """Yield what uses images in a pod's ``spec``: its containers and its image volumes."""
     secrets = tuple(name for each in _list(spec.get("imagePullSecrets")) if (name := _text(_mapping(each).get("name"))))
     account = _text(spec.get("serviceAccountName")) or "default"
-    pairs = tuple(sorted((key, text) for key, text in labels.items() if isinstance(text, str)))
-    for part in _LISTS:
-        for container in _list(spec.get(part)):
-            if isinstance(container, Mapping):
-                yield ImageUse(
-                    image=_text(container.get("image")),
-                    container=_text(container.get("name")),
-                    role=_role(part, container),
-                    workload=workload,
-                    service_account=account,
-                    pull_secrets=secrets,
-                    labels=pairs,
-                )
+    pairs = _texts(labels)
+    written = [
+        (container.get("image"), container.get("name"), _role(part, container))
+        for part in CONTAINER_LISTS
+        for container in _list(spec.get(part))
+        if isinstance(container, Mapping)
+    ]
+    written += [
+        (source.get("reference"), volume.get("name"), ContainerRole.VOLUME)
+        for volume in _list(spec.get("volumes"))
+        if isinstance(volume, Mapping) and isinstance(source := volume.get("image"), Mapping)
+    ]
+    for image, called, role in written:
+        text, fault = _image(image)
+        yield ImageUse(text, _text(called), role, workload, account, secrets, pairs, fault=fault)
+
+
+def _image(written: object) -> tuple[str, str]:
+    """The image and what is wrong with it: the API server takes strings only."""
+    if written is None or isinstance(written, str):
+        return _text(written), ""
+    shown = json.dumps(written) if isinstance(written, bool | int | float) else ""
+    return shown, f"must be a string, not {yaml_type(written)}" + (": put it in quotes" if shown else "")
+
+
+def _path_text(content: Mapping[str, object], path: KeyPath) -> str:
+    """``spec.steps[0].image``."""
+    return Value(content, ObjectReference(1)).at(path).path
+
+
+def _texts(labels: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((key, text) for key, text in labels.items() if isinstance(text, str)))
 
 
 def _role(part: str, container: Mapping[str, object]) -> ContainerRole:
@@ -218,7 +286,8 @@ def _location(source: Source, image: str, lines: Lines) -> FileLine | None:
         return None
     first = source.line or 1
     if image and source.line is not None:
-        written = re.compile(rf"""\bimage["']?\s*:.*(?<![\w./-]){re.escape(image)}(?![\w./:@-])""")
+        key = r"""\w*(?:[iI]mage|imageName|reference)["']?\s*:"""
+        written = re.compile(rf"\b{key}.*(?<![\w./-]){re.escape(image)}(?![\w./:@-])")
         for number, line in enumerate(lines(source.where)[first - 1 :], start=first):
             if image in line and written.search(line):
                 return FileLine(source.where, number)

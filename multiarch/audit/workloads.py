@@ -148,7 +148,7 @@ async def audit_workloads(
     every = list(subjects)
     meant = [each for each in every if not is_system(each.workload)]
     images = await audit_images(registry, [use for each in meant for use in each.uses], (ARM,), looked_up=looked_up)
-    judged = {row.image: row.judged(ARM) for row in images.rows}
+    judged = {asked: judgement for asked, (judgement,) in images.by_use().items()}
     lacking = {
         row.image: parse_reference(row.image) for row in images.rows if row.judged(ARM).verdict is Verdict.UNSUPPORTED
     }
@@ -159,23 +159,25 @@ async def audit_workloads(
 
 def _row(
     subject: Subject,
-    judged: Mapping[str, Judgement],
+    judged: Mapping[tuple[str, str, bool], Judgement],
     lacking: Mapping[str, Reference],
     newest: Mapping[Reference, Newest],
     taint: Taint | None,
 ) -> WorkloadRow:
-    by_image: dict[str, list[ImageUse]] = {}
+    by_image: dict[tuple[str, Judgement], list[ImageUse]] = {}
     for use in subject.uses:
-        by_image.setdefault(use.image or NO_IMAGE, []).append(use)
+        by_image.setdefault((use.image or NO_IMAGE, judged[use.asked]), []).append(use)
+    ordered = sorted(by_image, key=lambda each: (each[0], each[1].reason))
+    found = [(image, judgement, by_image[image, judgement]) for image, judgement in ordered]
     blockers = tuple(
-        ImageBlocker(image, judged[image].reason, _containers(uses), newest[lacking[image]])
-        for image, uses in sorted(by_image.items())
-        if image in lacking
+        ImageBlocker(image, judgement.reason, _containers(uses), newest[lacking[image]])
+        for image, judgement, uses in found
+        if judgement.verdict is Verdict.UNSUPPORTED
     )
     unread = [
-        f"image {image}: {judged[image].reason.rstrip('.')}"
-        for image in sorted(by_image)
-        if judged[image].verdict is Verdict.UNKNOWN
+        f"image {image}: {judgement.reason.rstrip('.')}"
+        for image, judgement, _ in found
+        if judgement.verdict is Verdict.UNKNOWN
     ]
     said = subject.templates or subject.running
     faults = list(subject.faults)

@@ -9,7 +9,7 @@ https://github.com/containerd/platforms/blob/main/compare.go
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from multiarch.facts.architectures import Architecture
@@ -50,10 +50,39 @@ def judge(inspected: Inspected, architecture: Architecture) -> Judgement:
             return Judgement(architecture, Verdict.UNKNOWN, inspected.note, None)
 
 
+def judge_volume(inspected: Inspected, architecture: Architecture) -> Judgement:
+    """Judge whether Linux nodes of ``architecture`` can mount the image as a volume; pure.
+
+    The kubelet has it pulled like any image, so an index needs an entry that containerd selects; but nothing in it is
+    run, so a single manifest, and a 32-bit entry of an index, will do.
+    Source: https://kubernetes.io/docs/concepts/storage/volumes/#image
+    """
+    found = judge(inspected, architecture)
+    if found.verdict is Verdict.SUPPORTED:
+        return found
+    if inspected.kind is ImageKind.IMAGE:
+        entry = inspected.entries[0]
+        mounted = entry if entry.platform is not None and entry.platform.os in (LINUX, "") else None
+    else:
+        chosen = _chosen(inspected.entries, architecture) if inspected.kind is ImageKind.INDEX else None
+        mounted = chosen if chosen is not None and chosen.kind is EntryKind.IMAGE and chosen.declared else None
+    if mounted is None:
+        return found
+    which = "single manifest" if inspected.kind is ImageKind.IMAGE else f"index has {mounted.platform}"
+    reason = f"{which}; {architecture} nodes pull it, and the files of a volume are not run"
+    return Judgement(architecture, Verdict.SUPPORTED, reason, mounted.digest)
+
+
 async def verdicts(
-    registry: Registry, reference: Reference, architectures: Sequence[Architecture]
+    registry: Registry,
+    reference: Reference,
+    architectures: Sequence[Architecture],
+    rule: Callable[[Inspected, Architecture], Judgement] = judge,
 ) -> tuple[Judgement, ...]:
-    """Judge an image for each architecture, in the order given. A registry's error makes it ``unknown``."""
+    """Judge an image for each architecture, in the order given, by :func:`judge` or :func:`judge_volume`.
+
+    A registry's error makes it ``unknown``.
+    """
     try:
         inspected = await inspect(registry, reference)
     except RegistryError as error:
@@ -61,7 +90,7 @@ async def verdicts(
         text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
         reason = f"{text}. {error.hint}".rstrip()
         return tuple(Judgement(architecture, Verdict.UNKNOWN, reason, None) for architecture in architectures)
-    return tuple(judge(inspected, architecture) for architecture in architectures)
+    return tuple(rule(inspected, architecture) for architecture in architectures)
 
 
 def _of_single(entry: Entry, architecture: Architecture) -> Judgement:

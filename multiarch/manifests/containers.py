@@ -1,45 +1,71 @@
-"""The search for pod specs: every mapping with a list of containers, at any depth of an object."""
+"""The one search for containers: pod specs in an object of any kind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from multiarch.errors import KeyPath
+from multiarch.manifests.kinds import own_pod_spec
 
+CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+"""Keys of a pod spec, in the order in which containers start."""
+_READ_OF_POD_SPECS = frozenset((*CONTAINER_LISTS, "volumes"))
 _NOT_SEARCHED = frozenset(("metadata", "status"))
 """Keys that describe an object: nothing below them is run."""
-_DEEPEST = 24
-"""Levels of nesting. In a CronJob the pod spec is at the fifth."""
+_DEEPEST = 200
+"""Levels of nesting, as many as YAML may have here. In a CronJob the pod spec is at the fifth."""
 
 
 def pod_specs_in(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mapping[str, object]]]:
     """Yield the pod specs of an object of any kind in their order, each with the keys that lead to it.
 
-    A pod spec is a mapping whose ``containers`` is a list, not empty, of mappings that have a name or an image. One
-    that several YAML aliases share is yielded once. ``metadata`` and ``status`` are not searched.
+    Kubernetes' own kinds have one at a known path, whatever it holds. In other objects a pod spec is every mapping in
+    which a list ``containers``, ``initContainers`` or ``ephemeralContainers`` has at least one mapping with a name or
+    an image: CustomResourceDefinitions may leave out the name (Knative's) or the containers (those of operators that
+    add their own). One that several YAML aliases share is yielded once.
     """
-    yield from _below(content, (), set())
-
-
-def _below(value: object, path: KeyPath, seen: set[int]) -> Iterator[tuple[KeyPath, Mapping[str, object]]]:
-    if not isinstance(value, dict | list | Mapping) or len(path) > _DEEPEST or id(value) in seen:
+    path = own_pod_spec(str(content.get("kind")), content.get("apiVersion"))
+    if path is None:
+        yield from ((path, value) for path, value in mappings_below(content) if path and is_pod_spec(value))
         return
-    seen.add(id(value))
-    if isinstance(value, list):
-        for index, element in enumerate(value):
-            yield from _below(element, (*path, index), seen)
-    elif path and _has_containers(value):
-        yield path, value
-    else:
-        for key, element in value.items():
-            if isinstance(key, str) and key not in _NOT_SEARCHED:
-                yield from _below(element, (*path, key), seen)
+    here: object = content
+    for key in path:
+        here = here.get(key) if isinstance(here, Mapping) else None
+    if isinstance(here, Mapping):
+        yield path, here
 
 
-def _has_containers(value: Mapping[str, object]) -> bool:
-    found = value.get("containers")
-    return (
-        isinstance(found, list)
-        and bool(found)
-        and all(isinstance(each, Mapping) and ("name" in each or "image" in each) for each in found)
+def mappings_below(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mapping[Any, object]]]:
+    """Yield an object and every mapping below it in their order, each once, with the keys that lead to it.
+
+    ``metadata`` and ``status`` are left out at every level, and so are the containers and volumes of pod specs.
+    """
+    waiting: list[tuple[KeyPath, object]] = [((), content)]
+    seen: set[int] = set()
+    while waiting:
+        path, value = waiting.pop()
+        if id(value) in seen or len(path) > _DEEPEST:
+            continue
+        if isinstance(value, list):
+            seen.add(id(value))
+            waiting += [((*path, index), value[index]) for index in range(len(value) - 1, -1, -1)]
+        elif isinstance(value, dict | Mapping):
+            seen.add(id(value))
+            yield path, value
+            read = _READ_OF_POD_SPECS if path and is_pod_spec(value) else frozenset()
+            waiting += [
+                ((*path, key), inner)
+                for key, inner in reversed(list(value.items()))
+                if isinstance(key, str) and key not in _NOT_SEARCHED and key not in read
+            ]
+
+
+def is_pod_spec(value: Mapping[str, object]) -> bool:
+    """Whether any list of containers has one."""
+    return any(
+        isinstance(each, Mapping) and ("name" in each or "image" in each)
+        for key in CONTAINER_LISTS
+        if isinstance(found := value.get(key), list)
+        for each in found
     )

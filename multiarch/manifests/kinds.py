@@ -64,6 +64,14 @@ POD_SPECS: Mapping[str, KeyPath] = MappingProxyType(
     | {kind: (*row.template, "spec") for kind, row in KINDS.items()}
 )
 """Where Kubernetes' own kinds have their pod spec."""
+_OWN_GROUPS = frozenset(("", "apps", "batch", "extensions"))
+"""API groups of Kubernetes' own kinds; in other groups the same name is another kind."""
+
+
+def own_pod_spec(kind: str, api_version: object) -> KeyPath | None:
+    """Where an object of one of Kubernetes' own kinds has its pod spec; ``None`` for other kinds."""
+    group = api_version.rpartition("/")[0] if isinstance(api_version, str) else ""
+    return POD_SPECS.get(kind) if group in _OWN_GROUPS else None
 
 
 def pod_template_of(kind: str, content: Value) -> PodTemplate | None:

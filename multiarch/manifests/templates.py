@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from multiarch.errors import KeyPath
-from multiarch.manifests.containers import pod_specs_in
-from multiarch.manifests.kinds import POD_SPECS, pod_template_of
+from multiarch.manifests.containers import CONTAINER_LISTS, pod_specs_in
+from multiarch.manifests.kinds import own_pod_spec, pod_template_of
 from multiarch.manifests.objects import Object, objects_in
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import Labels, Value
-
-_GROUPS = frozenset(("", "apps", "batch", "extensions"))
-"""API groups of Kubernetes' own kinds; in other groups the same name is another kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +76,8 @@ def templates_in(document: object, number: int) -> Iterator[Template | UnknownCo
     """Yield the pod specs of one loaded document in its order, lists of objects unpacked.
 
     Kubernetes' own kinds have one at a known path. In objects of other kinds it is every mapping ``spec`` that has
-    ``containers``, below a key ``template`` or ``…Template``; other containers are yielded as
-    :class:`UnknownContainers`. Raises ManifestError for what is not a Kubernetes object.
+    containers, below a key ``template`` or ``…Template``; other containers are yielded as :class:`UnknownContainers`.
+    Raises ManifestError for what is not a Kubernetes object.
     """
     if isinstance(document, list) and document and all(_says_its_kind(each) for each in document):
         for index, element in enumerate(document):
@@ -114,14 +111,15 @@ def _templates(each: Object, above: KeyPath) -> Iterator[Template | UnknownConta
 
 
 def _specs(each: Object) -> Iterator[Value | UnknownContainers]:
-    group = each.value["apiVersion"].text().rpartition("/")[0]
-    if group in _GROUPS and each.kind in POD_SPECS:
+    path = own_pod_spec(each.kind, each.value["apiVersion"].text())
+    if path is not None:
         found = pod_template_of(each.kind, each.value)
-        yield each.value.at(POD_SPECS[each.kind]) if found is None else found.value["spec"]
+        yield each.value.at(path) if found is None else found.value["spec"]
         return
-    for path, _ in pod_specs_in(each.value.mapping()):
+    for path, written in pod_specs_in(each.value.mapping()):
         spec = each.value.at(path)
-        yield spec if _in_a_template(spec) else UnknownContainers(spec.reference.title, spec["containers"].path)
+        lists = [spec[key].path for key in CONTAINER_LISTS if key in written]
+        yield spec if _in_a_template(spec) else UnknownContainers(spec.reference.title, lists[0])
 
 
 def _in_a_template(value: Value) -> bool:

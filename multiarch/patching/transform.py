@@ -53,6 +53,9 @@ class ContradictionError(MultiarchError):
 class SchedulingChange:
     """What is to be changed. ``require`` and ``prefer`` exclude each other; ``weight`` (1 to 100) is the preference's.
 
+    ``tolerate_on`` is the architecture whose nodes have the tolerated taints: a pod that can't be on them all the same
+    gets a note.
+
     Raises ValueError for both at once, and for another weight.
     """
 
@@ -60,6 +63,7 @@ class SchedulingChange:
     prefer: Architecture | None = None
     tolerate: tuple[Taint, ...] = ()
     weight: int = HIGHEST_WEIGHT
+    tolerate_on: Architecture | None = None
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -105,7 +109,7 @@ def transform(pod_spec: Mapping[str, object] | Value, change: SchedulingChange) 
     if value.missing:
         raise value.error("is missing.")
     affinity = node_affinity_from(value)
-    steps = [_tolerate(value, change.tolerate)]
+    steps = [_tolerate(value, change.tolerate), _useless(value, affinity, change.tolerate_on)]
     if change.require:
         steps.append(_require(value, affinity, change.require))
     if change.prefer:
@@ -141,8 +145,14 @@ def _tolerate(spec: Value, taints: tuple[Taint, ...]) -> _Step:
     return _Step(added, tuple(f"tolerates {taint}" for taint in missing), tuple(notes))
 
 
+def _useless(spec: Value, affinity: NodeAffinity, architecture: Architecture | None) -> _Step:
+    """Say why a toleration does not let the pod onto the nodes that it is for, if so."""
+    reason = architecture and why_excluded(spec, affinity, architecture)
+    return _Step(notes=(f"still can't use {architecture} nodes: {reason}",)) if reason else _Step()
+
+
 def _require(spec: Value, affinity: NodeAffinity, architecture: Architecture) -> _Step:
-    reason = why_excluded(affinity, architecture)
+    reason = why_excluded(spec, affinity, architecture)
     if reason is not None:
         raise ContradictionError(spec, "require", architecture, reason)
     if dict(affinity.selector).get(ARCHITECTURE) == architecture:
@@ -179,7 +189,7 @@ def _settled(term: Term, architecture: Architecture) -> bool:
 
 
 def _prefer(spec: Value, affinity: NodeAffinity, architecture: Architecture, weight: int) -> _Step:
-    reason = why_excluded(affinity, architecture)
+    reason = why_excluded(spec, affinity, architecture)
     if reason is not None:
         raise ContradictionError(spec, "prefer", architecture, reason)
     notes = tuple(_rivals(affinity, architecture, weight))

@@ -105,7 +105,7 @@ class NodeAffinity:
             expression = term.unmet(labels, node_name)
             if expression is None:
                 return None
-            unmet.append(_required(expression, number))
+            unmet.append(required_by(expression, number))
         return ", and ".join(unmet)
 
     def score(self, labels: Mapping[str, str], node_name: str | None = None) -> int:
@@ -113,7 +113,8 @@ class NodeAffinity:
         return sum(each.weight for each in self.preferred if each.term.matches(labels, node_name))
 
 
-def _required(expression: Expression, number: int) -> str:
+def required_by(expression: Expression, number: int) -> str:
+    """Say what a requirement of a required term asks for: ``architecture amd64 required by affinity term 2``."""
     if expression.invalid:
         return f"affinity term {number} compares {expression.key} with {expression.values[0]!r}, which is not a number"
     if expression.key == _NAME_FIELD:

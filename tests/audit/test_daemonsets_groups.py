@@ -16,6 +16,7 @@ from multiarch.audit.daemonset_model import DaemonSetAudit, DaemonSetOutcome, Gr
 from multiarch.audit.daemonset_sources import add_on_daemon_sets, daemon_sets_in, image_uses, without
 from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
 from multiarch.audit.images import ImageAudit, ImageRow
+from multiarch.audit.uses import ContainerRole, ImageUse, WorkloadKey
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
@@ -27,7 +28,7 @@ from tests.audit.daemons import AMD, ARM, daemon, texts
 
 STACKS = Path(__file__).parents[2] / "config" / "stacks"
 TODAY = date(2026, 11, 21)
-ARCH, ZONE, DISK = "kubernetes.io/arch", "topology.kubernetes.io/zone", "disk"
+ARCH, OS, ZONE, DISK = "kubernetes.io/arch", "kubernetes.io/os", "topology.kubernetes.io/zone", "disk"
 
 
 def node(
@@ -309,7 +310,8 @@ def written(**spec: Any) -> LoadedObject:
 
 def images(*names: str) -> ImageAudit:
     judgements = tuple(Judgement(each, Verdict.SUPPORTED, "has both", None) for each in Architecture)
-    return ImageAudit(tuple(Architecture), tuple(ImageRow(name, judgements, ()) for name in names))
+    used = [ImageUse(name, "", ContainerRole.CONTAINER, WorkloadKey("", "", ""), "") for name in names]
+    return ImageAudit(tuple(Architecture), tuple(ImageRow(each.image, judgements, (each,)) for each in used))
 
 
 def test_a_daemon_set_is_read_with_all_its_containers_whoever_owns_it() -> None:
@@ -330,3 +332,31 @@ def test_a_daemon_set_that_kubernetes_would_refuse_names_its_place() -> None:
     bad = written(tolerations=[{"operator": "Sometimes"}])
     with pytest.raises(MultiarchError, match=r"^agent.yaml:1, document 1, DaemonSet monitoring/agent: spec.template"):
         daemon_sets_in([bad], images("agent:1"))
+
+
+def test_node_name_and_operating_system_are_rules_too() -> None:
+    nodes = [node("a", {ARCH: "arm64", OS: "linux"}), node("b", {ARCH: "amd64", OS: "linux"}, architecture="amd64")]
+    found = [written(nodeName="b"), written(os={"name": "windows"}), written(os={"name": "linux"})]
+    for read, outcomes, reason in zip(
+        found,
+        [("excluded", "runs"), ("excluded", "excluded"), ("runs", "runs")],
+        ["nodeName requires the node b", "os.name requires windows", None],
+        strict=True,
+    ):
+        (made,) = daemon_sets_in([read], images("agent:1"))
+        groups = live_groups(nodes, label_keys([made])).groups
+        cells = {
+            group.architecture: cell
+            for group, cell in zip(groups, audit_daemon_sets([made], groups).rows[0].cells, strict=True)
+        }
+        assert (cells[ARM].outcome, cells[AMD].outcome) == outcomes
+        assert texts(cells[ARM]) == ([reason] if reason else [])
+        assert not any(cell.finding for cell in cells.values())
+
+
+def test_a_plan_s_nodes_have_no_names_yet() -> None:
+    (made,) = daemon_sets_in([written(nodeName="b", tolerations=[{"operator": "Exists"}])], images("agent:1"))
+    groups = planned_groups(plan_of("payments-prod"), label_keys([made])).groups
+    cells = audit_daemon_sets([made], groups).rows[0].cells
+    assert {cell.outcome for cell in cells} == {DaemonSetOutcome.UNKNOWN}
+    assert texts(cells[0]) == ["nodeName requires the node b, which is unknown until its nodes exist"]

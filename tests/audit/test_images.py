@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from multiarch.audit.images import NO_IMAGE, ImageAudit, audit_images
@@ -75,3 +76,25 @@ def test_progress_counts_up_to_the_number_of_images(repository: Repository) -> N
 
 def test_nothing_in_use_is_an_empty_audit() -> None:
     assert audited([]).rows == ()
+
+
+def test_an_image_that_is_run_and_mounted_has_a_row_for_each(repository: Repository) -> None:
+    repository.image("linux/amd64", tag="single")
+    repository.index([repository.entry("linux/amd64")], tag="index")
+    root = f"{repository.server.host}/{repository.name}"
+    uses = [
+        replace(use(f"{root}:{tag}"), role=role)
+        for tag in ("single", "index")
+        for role in (ContainerRole.CONTAINER, ContainerRole.VOLUME)
+    ]
+    index, run, mounted = audited(uses).rows
+    assert (index.image, len(index.uses), index.worst) == (f"{root}:index", 2, Verdict.UNSUPPORTED)
+    assert [each.role for each in (*run.uses, *mounted.uses)] == [ContainerRole.CONTAINER, ContainerRole.VOLUME]
+    assert (run.worst, mounted.worst) == (Verdict.UNSUPPORTED, Verdict.SUPPORTED)
+    assert "not run" in mounted.judged(Architecture.ARM64).reason
+
+
+def test_an_image_that_is_not_a_text_is_unknown_with_that_reason() -> None:
+    (row,) = audited([use("123", fault="must be a string, not a number: put it in quotes")]).rows
+    assert (row.image, row.worst) == ("123", Verdict.UNKNOWN)
+    assert row.judgements[0].reason == "must be a string, not a number: put it in quotes"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.audit.uses import ContainerRole, FileLine, ImageUse, WorkloadKey, uses_in
+from multiarch.audit.uses import ContainerRole, FileLine, ImageUse, NotRead, WorkloadKey, uses_in
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.manifests import objects_in_text, read_manifests
 from multiarch.kubernetes.source import LoadedObject, Source
@@ -204,3 +204,44 @@ def test_an_object_whose_name_is_not_a_text_is_refused_and_not_taken_for_another
         uses_in(objects_in_text(text, "shop.yaml"))
     assert str(caught.value).startswith("shop.yaml:2, document 1, Deployment: ")
     assert words in str(caught.value)
+
+
+def test_image_volumes_are_uses_of_a_role_of_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  imagePullSecrets: [{name: hub}]\n"
+        "  containers: [{name: main, image: app}]\n  volumes:\n    - name: cache\n      emptyDir: {}\n"
+        "    - name: model\n      image:\n        reference: models/llm:1\n"
+    )
+    app, model = uses_in(read_manifests([file]), lambda name: Path(name).read_text().splitlines())
+    assert (app.image, app.role) == ("app", ContainerRole.CONTAINER)
+    assert (model.image, model.container, model.role) == ("models/llm:1", "model", ContainerRole.VOLUME)
+    assert (model.pull_secrets, model.location) == (("hub",), FileLine(str(file), 12))
+
+
+def test_an_image_that_is_not_a_text_is_told_with_the_fault() -> None:
+    made = of("Pod", "p", spec={"containers": [{"name": "a", "image": 123}, {"name": "b", "image": ["x"]}]})
+    assert [(use.image, use.fault) for use in uses(made)] == [
+        ("123", "must be a string, not a number: put it in quotes"),
+        ("", "must be a string, not a list"),
+    ]
+
+
+def test_the_images_of_known_kinds_have_their_path_in_place_of_a_container() -> None:
+    task = {**of("Task", "build", spec={"steps": [{"name": "a", "image": "x"}]}), "apiVersion": "tekton.dev/v1"}
+    (use,) = uses(task)
+    assert (str(use.workload), use.image, use.container) == ("Task/build", "x", "spec.steps[0].image")
+
+
+def test_what_is_passed_over_is_counted_and_named() -> None:
+    not_read = NotRead()
+    objects = [
+        deployment("api", "api"),
+        of("Deployment", "empty", spec={"template": {"spec": {"containers": []}}}),
+        of("Service", "web", spec={"ports": []}),
+        of("Service", "other", spec={"ports": []}),
+        {**of("Runner", "ci", spec={"runnerImage": "r:1"}), "apiVersion": "example.com/v1"},
+    ]
+    uses_in((LoadedObject(each, LIVE) for each in objects), not_read=not_read)
+    assert not_read.without_images == {"Deployment": 1, "Service": 2, "Runner": 1}
+    assert not_read.possible == {"Runner shop/ci": ("spec.runnerImage",)}

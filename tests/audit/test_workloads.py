@@ -234,3 +234,56 @@ def test_a_suspended_cron_job_asks_for_no_pods(both: str) -> None:
 def test_a_pod_whose_spec_is_not_an_object_is_none_and_stops_nothing(both: str, wrong: object) -> None:
     row = only(audited(of("Pod", "odd", spec=wrong), deployment("api", spec(both))))
     assert row.workload.name == "api"
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (
+            {"nodeSelector": {"node.kubernetes.io/instance-type": "m5.large"}},
+            "nodeSelector requires node.kubernetes.io/instance-type=m5.large (amd64 only)",
+        ),
+        (
+            {"nodeSelector": {"kubernetes.io/os": "windows"}},
+            "nodeSelector requires kubernetes.io/os=windows (amd64 only)",
+        ),
+        ({"os": {"name": "windows"}}, "os.name requires windows (amd64 only)"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["Deployment", "Pod"])
+def test_what_no_arm64_node_can_have_blocks(both: str, more: Manifest, reason: str, kind: str) -> None:
+    made = deployment("api", spec(both, **more)) if kind == "Deployment" else of("Pod", "api", spec=spec(both, **more))
+    row = only(audited(made))
+    assert (row.state, row.affinity, row.preference) == (WorkloadState.BLOCKED, (reason,), ArchitecturePreference.NONE)
+
+
+def test_pods_that_differ_in_their_operating_system_alone_are_told_apart(both: str) -> None:
+    linux = of("Pod", "a", spec=spec(both))
+    windows = of("Pod", "b", spec=spec(both, os={"name": "windows"}))
+    assert [row.state for row in audited(linux, windows).rows] == [WorkloadState.READY, WorkloadState.BLOCKED]
+
+
+def test_an_image_volume_without_arm64_blocks_where_it_has_an_index(both: str, repository: Repository) -> None:
+    repository.index([repository.entry("linux/amd64")], tag="models")
+    repository.image("linux/amd64", tag="single")
+    root = f"{repository.server.host}/{repository.name}"
+    volumes = {tag: [{"name": "data", "image": {"reference": f"{root}:{tag}"}}] for tag in ("models", "single")}
+    blocked = only(audited(deployment("api", spec(both, volumes=volumes["models"]))))
+    assert [each.containers for each in blocked.images] == [("image volume data",)]
+    assert only(audited(deployment("api", spec(both, volumes=volumes["single"])))).state is WorkloadState.READY
+
+
+def test_a_template_that_names_its_node_is_unknown(both: str) -> None:
+    row = only(audited(deployment("api", spec(both, nodeName="ip-10-0-0-1"))))
+    assert row.state is WorkloadState.UNKNOWN
+    assert row.doubts == ("nodeName requires the node ip-10-0-0-1, whose architecture is not known",)
+
+
+def test_an_unnamed_container_and_init_containers_alone_are_audited(both: str, amd64: str) -> None:
+    serving = {**of("Service", "fn", spec={"template": {"spec": {"containers": [{"image": amd64}, {"args": []}]}}})}
+    serving["apiVersion"] = "serving.knative.dev/v1"
+    search = of("Elasticsearch", "logs", spec={"podTemplate": {"spec": {"initContainers": [{"image": both}]}}})
+    rows = {row.workload.name: row for row in audited(serving, search).rows}
+    assert (rows["fn"].state, [each.image for each in rows["fn"].images]) == (WorkloadState.BLOCKED, [amd64])
+    assert "has no image" in rows["fn"].doubts[0]
+    assert rows["logs"].state is WorkloadState.READY

@@ -374,3 +374,40 @@ def test_wrong_usage_is_one_line_and_code_2(run: type_of_run, arguments: tuple[s
     assert (ran.code, ran.out) == (2, "")
     assert says in ran.err
     assert ran.err.count("\n") == 1
+
+
+def test_a_name_writes_no_line_into_a_patch_file(run: type_of_run, root: str, tmp_path: Path) -> None:
+    made: dict[str, Any] = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "api\nkind: Secret\u2028\u202e#"},
+        "spec": {"template": {"spec": {"containers": [{"name": "a", "image": f"{root}:1.1"}]}}},
+    }
+    (tmp_path / "api.json").write_text(json.dumps(made))
+    ran = run("audit", "workloads", str(tmp_path / "api.json"), "--patch", str(tmp_path / "patches"))
+    assert ran.code == 0
+    (file,) = (tmp_path / "patches").iterdir()
+    text = file.read_text()
+    assert text.replace("\n", "").isprintable()
+    assert text.splitlines()[0].endswith(
+        "lets Deployment/api\\nkind: Secret\\u2028\\u202e# tolerate arch=arm64:NoSchedule."
+    )
+    assert yaml.safe_load(text)["metadata"]["name"] == made["metadata"]["name"]
+
+
+def test_what_was_not_read_is_said(run: type_of_run, tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_text(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n---\napiVersion: v1\nkind: ConfigMap\n"
+        "metadata: {name: c}\n---\napiVersion: example.com/v1\nkind: Runner\nmetadata: {name: ci}\n"
+        "spec: {runnerImage: r:1}\n"
+    )
+    for command in ("images", "workloads"):
+        ran = run("audit", command, str(tmp_path / "all.yaml"), "-o", "json")
+        assert ran.json["withoutImages"] == [
+            {"kind": kind, "objects": 1} for kind in ("ConfigMap", "Runner", "Service")
+        ]
+        assert ran.json["possibleImages"] == [{"object": "Runner default/ci", "paths": ["spec.runnerImage"]}]
+        assert ran.err.startswith(
+            "note: no image found in 3 objects: 1 ConfigMap, 1 Runner, 1 Service.\n"
+            "note: Runner default/ci may hold images that were not read: spec.runnerImage.\n"
+        )

@@ -13,6 +13,10 @@ from ruamel.yaml import YAML
 
 from tests.cli.conftest import CLONE
 from tests.cli.running import type_of_run
+from tests.images.conftest import images_registry, repository
+from tests.images.shapes import Repository
+
+__all__ = ["images_registry", "repository"]
 
 PODS = (CLONE / "examples" / "pods.yaml").read_text(encoding="utf-8")
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: one}\nspec:\n  containers: [{name: a, image: b}]\n"
@@ -218,3 +222,60 @@ def test_json_patches_only_add(run: type_of_run) -> None:
     assert {row["op"] for each in ran.json for row in each["patch"]} == {"add"}
     assert ran.json[-1]["target"] == {"version": "v1", "kind": "Pod", "name": "one"}
     assert [row["path"] for row in ran.json[-1]["patch"]] == ["/spec/affinity"]
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ("  nodeSelector: {kubernetes.io/arch: amd64}\n", "nodeSelector requires kubernetes.io/arch=amd64"),
+        ("  os: {name: windows}\n", "os.name requires windows (amd64 only)"),
+    ],
+)
+def test_a_toleration_that_lets_a_pod_nowhere_says_so(run: type_of_run, clone: Path, more: str, reason: str) -> None:
+    (clone / "pod.yaml").write_text(POD + more, encoding="utf-8")
+    ran = run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--check", "-o", "json")
+    assert ran.json["templates"][0]["notes"] == [f"still can't use arm64 nodes: {reason}"]
+    assert f"tolerates arch=arm64:NoSchedule; still can't use arm64 nodes: {reason}\n" in ran.err
+
+
+def test_images_without_the_architecture_are_refused_when_they_are_checked(
+    run: type_of_run, clone: Path, repository: Repository
+) -> None:
+    repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
+    repository.image("linux/amd64", tag="amd64-only")
+    root = f"{repository.server.host}/{repository.name}"
+    for tag in ("both", "amd64-only", "gone"):
+        (clone / f"{tag}.yaml").write_text(POD.replace("image: b", f"image: {root}:{tag}"), encoding="utf-8")
+    wanted = ("--tolerate", "arm64", "--check-images", "--no-cache")
+    good = run("workload", "patch", "both.yaml", *wanted)
+    assert (good.code, good.out.endswith(TOLERATION)) == (0, True)
+    refused = run("workload", "patch", "both.yaml", "amd64-only.yaml", "--in-place", *wanted)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith(
+        f"error: amd64-only.yaml:1: Pod default/one: image {root}:amd64-only (container a) does not support arm64: "
+    )
+    assert refused.err.endswith("error: Nothing was changed: 1 error.\n")
+    assert "tolerations" not in (clone / "both.yaml").read_text(encoding="utf-8")
+    unread = run("workload", "patch", "gone.yaml", *wanted)
+    assert (unread.code, unread.out.endswith(TOLERATION)) == (0, True)
+    assert f"; image {root}:gone (container a): support for arm64 is unknown: not found" in unread.err
+    assert run("workload", "patch", "amd64-only.yaml", "--require", "amd64", "--check-images", "--no-cache").code == 0
+
+
+def test_a_difference_has_the_lines_that_patch_has(run: type_of_run, clone: Path) -> None:
+    text = POD.replace("{name: one}", '{name: one, annotations: {a: "x\u2028y\x85z"}}')
+    (clone / "a\nb.yaml").write_text(text, encoding="utf-8")
+    ran = run("workload", "patch", "a\nb.yaml", "--tolerate", "arm64", "--diff")
+    assert ran.out.startswith("--- a/a\\nb.yaml\n+++ b/a\\nb.yaml\n@@ ")
+    assert "No newline" not in ran.out
+    assert "annotations" in ran.out
+
+
+def test_patches_show_names_of_others_as_they_are(run: type_of_run, clone: Path) -> None:
+    hidden = POD.replace("{name: one}", '{name: "one\u202e\\x9bm"}')
+    (clone / "pod.yaml").write_text(hidden, encoding="utf-8")
+    for form in ("strategic-merge", "kustomize", "json-patch"):
+        ran = run("workload", "patch", "pod.yaml", "--tolerate", "arm64", "--format", form)
+        assert ran.code == 0
+        assert "\\u202e" in ran.out
+        assert (ran.out + ran.err).replace("\n", "").isprintable()

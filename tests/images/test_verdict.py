@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Entry, EntryKind, ImageKind, Inspected, Judgement, Verdict, parse_platform
-from multiarch.images.verdict import judge, verdicts
+from multiarch.images.verdict import judge, judge_volume, verdicts
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, Descriptor, Manifest
 from multiarch.registry.reference import Reference, parse_reference
@@ -229,3 +229,30 @@ def test_what_a_registry_refuses_is_unknown_with_its_words() -> None:
     for each in found:
         assert each.verdict is UNKNOWN
         assert each.reason.startswith("denied: no. ")
+
+
+@pytest.mark.parametrize(
+    ("inspected", "amd64", "arm64"),
+    [
+        (index(entry("linux/amd64"), entry("linux/arm64", 1)), SUPPORTED, SUPPORTED),
+        (index(entry("linux/amd64")), SUPPORTED, UNSUPPORTED),
+        (index(entry("linux/amd64"), entry("linux/arm/v7", 1)), SUPPORTED, SUPPORTED),
+        (index(entry("windows/amd64")), UNSUPPORTED, UNSUPPORTED),
+        (index(), UNSUPPORTED, UNSUPPORTED),
+        (single("linux/amd64"), SUPPORTED, SUPPORTED),
+        (single("linux/amd64/v3"), SUPPORTED, SUPPORTED),
+        (single("windows/amd64"), UNSUPPORTED, UNSUPPORTED),
+        (single(None), UNKNOWN, UNKNOWN),
+    ],
+)
+def test_a_volume_s_image_is_pulled_by_platform_and_not_run(
+    inspected: Inspected, amd64: Verdict, arm64: Verdict
+) -> None:
+    found = [judge_volume(inspected, each) for each in (AMD64, ARM64)]
+    assert [each.verdict for each in found] == [amd64, arm64]
+    assert all(each.reason and (each.digest is not None) == (each.verdict is SUPPORTED) for each in found)
+
+
+def test_what_is_not_an_image_is_unknown_as_a_volume_too() -> None:
+    made = Inspected(REFERENCE, ImageKind.ARTIFACT, OCI_MANIFEST, "sha256:1", 500, note="a chart")
+    assert judge_volume(made, ARM64) == judge(made, ARM64)

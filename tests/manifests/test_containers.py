@@ -40,8 +40,37 @@ def test_what_refers_to_itself_ends() -> None:
     assert list(pod_specs_in(endless)) == []
 
 
-def test_nesting_deeper_than_any_manifest_is_not_searched() -> None:
+@pytest.mark.parametrize(("levels", "found"), [(100, 1), (300, 0)])
+def test_only_nesting_deeper_than_yaml_may_have_is_not_searched(levels: int, found: int) -> None:
     content: dict[str, Any] = SPEC
-    for _ in range(40):
+    for _ in range(levels):
         content = {"a": content}
-    assert list(pod_specs_in(content)) == []
+    assert len(list(pod_specs_in(content))) == found
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": [{"image": "x"}]},
+        {"containers": [{"name": "a", "image": "x"}, {"args": ["b"]}]},
+        {"initContainers": [{"name": "a", "image": "x"}]},
+        {"containers": [], "initContainers": [{"image": "x"}]},
+        {"ephemeralContainers": [{"image": "x"}]},
+    ],
+)
+def test_no_spec_that_a_definition_may_allow_is_passed_over(spec: dict[str, Any]) -> None:
+    content = {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "spec": {"template": {"spec": spec}}}
+    assert list(pod_specs_in(content)) == [(("spec", "template", "spec"), spec)]
+
+
+def test_a_pod_spec_below_another_is_found_too() -> None:
+    content = {"spec": {"containers": [{"name": "merged"}], "thanos": {"template": {"spec": SPEC}}}}
+    assert [path for path, _ in pod_specs_in(content)] == [("spec",), ("spec", "thanos", "template", "spec")]
+
+
+@pytest.mark.parametrize("containers", [[], [{}], [{"args": ["a"]}], None])
+def test_kubernetes_own_kinds_have_their_pod_spec_at_one_place_whatever_it_holds(containers: object) -> None:
+    spec = {"containers": containers}
+    made = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"template": {"spec": spec}, "other": SPEC}}
+    assert list(pod_specs_in(made)) == [(("spec", "template", "spec"), spec)]
+    assert list(pod_specs_in({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {}})) == []

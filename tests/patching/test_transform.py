@@ -283,6 +283,24 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
         {"affinity": required([expression("disk", "In", "ssd"), expression(OLD_KEY, "In", "amd64")])},
         "architecture amd64 required by affinity term 1",
     ),
+    ({"nodeSelector": {"kubernetes.io/os": "windows"}}, "nodeSelector requires kubernetes.io/os=windows (amd64 only)"),
+    ({"os": {"name": "windows"}}, "os.name requires windows (amd64 only)"),
+    (
+        {"nodeSelector": {"node.kubernetes.io/instance-type": "m5.large"}},
+        "nodeSelector requires node.kubernetes.io/instance-type=m5.large (amd64 only)",
+    ),
+    (
+        {"affinity": required([expression("beta.kubernetes.io/instance-type", "In", "m5.large", "c6i.large")])},
+        "beta.kubernetes.io/instance-type in [m5.large, c6i.large] required by affinity term 1 (amd64 only)",
+    ),
+    (
+        {"affinity": required([expression("karpenter.k8s.aws/instance-family", "In", "m5")])},
+        "karpenter.k8s.aws/instance-family=m5 required by affinity term 1 (amd64 only)",
+    ),
+    (
+        {"affinity": required([expression("kubernetes.io/os", "NotIn", "linux")])},
+        "kubernetes.io/os!=linux required by affinity term 1 (amd64 only)",
+    ),
 ]
 
 
@@ -305,6 +323,36 @@ def test_amd64_only_is_recognised_however_it_is_said() -> None:
     two = required([expression(KEY, "In", "amd64")], [expression(KEY, "In", "arm64")])
     assert allowed_architectures(spec(affinity=two)) == {AMD, ARM}
     assert allowed_architectures(spec()) == {AMD, ARM}
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"nodeSelector": {"kubernetes.io/os": "linux"}, "os": {"name": "linux"}},
+        {"nodeSelector": {"node.kubernetes.io/instance-type": "m99.huge"}},
+        {"affinity": required([expression("node.kubernetes.io/instance-type", "In", "m5.large", "m7g.large")])},
+        {"affinity": required([expression("node.kubernetes.io/instance-type", "NotIn", "m5.large")])},
+        {"affinity": required([expression("karpenter.k8s.aws/instance-family", "Exists")])},
+        {
+            "affinity": required(
+                [expression("node.kubernetes.io/instance-type", "In", "m5.large")], [expression("a", "Exists")]
+            )
+        },
+    ],
+)
+def test_what_some_node_of_both_may_meet_excludes_none(rules: dict[str, Any]) -> None:
+    assert allowed_architectures(spec(**rules)) == {AMD, ARM}
+
+
+def test_an_arm64_instance_type_excludes_amd64() -> None:
+    assert allowed_architectures(spec(nodeSelector={"node.kubernetes.io/instance-type": "m7g.large"})) == {ARM}
+
+
+@pytest.mark.parametrize(("rules", "reason"), CONTRADICTIONS)
+def test_a_toleration_that_does_not_help_says_why(rules: dict[str, Any], reason: str) -> None:
+    change = SchedulingChange(tolerate=(TAINT,), tolerate_on=ARM)
+    assert transform(spec(**rules), change).notes == (f"still can't use arm64 nodes: {reason}",)
+    assert transform(spec(), change).notes == ()
 
 
 def test_the_reason_names_each_term() -> None:

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from multiarch.audit.images import ImageAudit, ImageRow
-from multiarch.audit.uses import ImageUse
+from multiarch.audit.uses import ImageUse, NotRead
+from multiarch.cli.audit.sources import not_read_data
 from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table, grouped
 from multiarch.images.model import Verdict
 
@@ -24,11 +25,11 @@ _RULES = {
 }
 
 
-def image_report(audit: ImageAudit, group_by: str) -> Report:
+def image_report(audit: ImageAudit, group_by: str, not_read: NotRead) -> Report:
     """The report. ``group_by`` is a label of workloads; rows are grouped by its value."""
     return Report(
         "image-audit",
-        data=partial(_data, audit, group_by),
+        data=partial(_data, audit, group_by, not_read),
         blocks=lambda: [_table(audit, group_by, ("used by", "namespaces"), _summary_cells)],
         records=partial(_table, audit, group_by, ("workloads", "namespaces"), _record_cells),
         findings=partial(_findings, audit),
@@ -52,7 +53,7 @@ def _groups(audit: ImageAudit, label: str) -> list[tuple[str, list[ImageRow]]]:
     return sorted(found.items())
 
 
-def _data(audit: ImageAudit, group_by: str) -> dict[str, object]:
+def _data(audit: ImageAudit, group_by: str, not_read: NotRead) -> dict[str, object]:
     return {
         "architectures": [str(each) for each in audit.architectures],
         "summary": {str(verdict): audit.count(verdict) for verdict in Verdict},
@@ -75,6 +76,7 @@ def _data(audit: ImageAudit, group_by: str) -> dict[str, object]:
             for value, rows in _groups(audit, group_by)
             for row in rows
         ],
+        **not_read_data(not_read),
     }
 
 

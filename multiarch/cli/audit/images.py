@@ -22,15 +22,17 @@ from multiarch.facts.architectures import Architecture
 
 if TYPE_CHECKING:
     from multiarch.audit.images import ImageAudit
-    from multiarch.audit.uses import ImageUse
+    from multiarch.audit.uses import ImageUse, NotRead
     from multiarch.registry.credentials.model import Credentials
     from multiarch.registry.model import Registry
 
 HELP = """Show which images run on amd64 and arm64, and who uses them.
 
 Reads manifests (files, folders, - for standard input), a list (--images), or else the live cluster of the kubeconfig.
-Covers init, sidecar and ephemeral containers, CronJobs, Jobs, bare pods, and pod specs in custom resources. An image
-that can't be read is unknown, with the reason; the others are still audited.
+Covers init, sidecar and ephemeral containers, image volumes, CronJobs, Jobs, bare pods, pod specs in custom resources,
+and fields with images of well-known operators. Objects without an image are counted on stderr, and fields that may hold
+an image and were not read are named there. An image that can't be read is unknown, with the reason; the others are
+still audited.
 
 \b
 Examples:
@@ -72,34 +74,37 @@ def images(
     registries: RegistryOptions,
 ) -> None:
     """Audit images, as :data:`HELP` says."""
+    from multiarch.audit.uses import NotRead
     from multiarch.cli.audit.image_report import image_report
 
     sources.check(paths or (), cluster, images)
     if group_by and images is not None:
         raise MultiarchError("--group-by needs workloads, and a list of images has none.", hint="Leave it out.")
     architectures = tuple(dict.fromkeys(architecture or Architecture))
+    not_read = NotRead()
     with few_collections():
-        uses, credentials = _uses(paths or (), images, cluster)
+        uses, credentials = _uses(paths or (), images, cluster, not_read)
         audit = ask(registries, partial(_audited, uses, architectures), credentials=credentials)
-    show(image_report(audit, group_by or ""), output)
+    show(image_report(audit, group_by or "", not_read), output)
+    sources.say_not_read(not_read)
     _summarise(audit, explain=explain)
     if any(audit.has(verdict) for verdict in fail_on or ()):
         raise typer.Exit(1)
 
 
 def _uses(
-    paths: Sequence[str], images: str | None, options: ClusterOptions
+    paths: Sequence[str], images: str | None, options: ClusterOptions, not_read: NotRead
 ) -> tuple[list[ImageUse], Credentials | None]:
-    """The images in use, and the cluster's credentials for them."""
+    """The images in use, and the cluster's credentials for them; ``not_read`` collects what is passed over."""
     from multiarch.audit.uses import uses_in
     from multiarch.kubernetes.cluster import open_cluster
 
     if images is not None:
         return sources.from_list(images), None
     if paths:
-        return uses_in(*sources.manifest_objects(paths)), None
+        return uses_in(*sources.manifest_objects(paths), not_read), None
     with open_cluster(options.access) as cluster:
-        uses = uses_in(sources.cluster_objects(cluster, options))
+        uses = uses_in(sources.cluster_objects(cluster, options), not_read=not_read)
         return uses, sources.pull_secrets(cluster, uses)
 
 

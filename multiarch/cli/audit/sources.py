@@ -7,18 +7,20 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from multiarch.cli.terminal import say
+from multiarch.cli.terminal import counted, say
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, standard_input
 
 if TYPE_CHECKING:
-    from multiarch.audit.uses import ImageUse, Lines
+    from multiarch.audit.uses import ImageUse, Lines, NotRead
     from multiarch.cli.options.cluster import ClusterOptions
     from multiarch.kubernetes.cluster import Cluster
     from multiarch.kubernetes.source import LoadedObject
     from multiarch.registry.credentials.model import Credentials
 
 Result = TypeVar("Result")
+_SHOWN, _SHOWN_PATHS = 20, 5
+"""Objects that notes name, one line each, and fields in such a line; the others are counted."""
 
 
 def check(paths: Sequence[str], cluster: ClusterOptions, images: str | None = None) -> None:
@@ -141,3 +143,26 @@ def _or_noted(read: Callable[[], Result]) -> Result | None:
     except MultiarchError as error:
         say(f"note: {error}")
         return None
+
+
+def say_not_read(not_read: NotRead) -> None:
+    """Print to stderr in which objects no image was found, and where there may be some that were not read."""
+    if not_read.without_images:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(not_read.without_images.items()))
+        say(f"note: no image found in {counted(not_read.without_images.total(), 'object')}: {kinds}.")
+    possible = sorted(not_read.possible.items())
+    for title, paths in possible[:_SHOWN]:
+        more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
+        say(f"note: {title} may hold images that were not read: {', '.join(paths[:_SHOWN_PATHS])}{more}.")
+    if len(possible) > _SHOWN:
+        say(f"note: {len(possible) - _SHOWN} more objects may hold images that were not read; see --output json.")
+
+
+def not_read_data(not_read: NotRead) -> dict[str, object]:
+    """The same in JSON."""
+    return {
+        "withoutImages": [{"kind": kind, "objects": count} for kind, count in sorted(not_read.without_images.items())],
+        "possibleImages": [
+            {"object": title, "paths": list(paths)} for title, paths in sorted(not_read.possible.items())
+        ],
+    }

@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING
 
 from multiarch.audit.subjects import ArchitecturePreference
 from multiarch.audit.workloads import WorkloadAudit, WorkloadRow, WorkloadState
+from multiarch.cli.audit.sources import not_read_data
 from multiarch.cli.formats.report import Report, Table, grouped
 
 if TYPE_CHECKING:
     from multiarch.audit.newer import Newest
+    from multiarch.audit.uses import NotRead
     from multiarch.cli.audit.next_command import Commands
 
 _COLUMNS = ("workload", "namespace", "state", "pods", "next step")
 _RECORD_COLUMNS = ("workload", "namespace", "state", "pods", "tolerates", "preference", "blocked by", "next step")
 
 
-def workload_report(audit: WorkloadAudit, commands: Commands, group_by: str) -> Report:
+def workload_report(audit: WorkloadAudit, commands: Commands, group_by: str, not_read: NotRead) -> Report:
     """The report. ``group_by`` is a label of workloads; rows are grouped by its value."""
     return Report(
         "workload-audit",
-        data=partial(_data, audit, commands, group_by),
+        data=partial(_data, audit, commands, group_by, not_read),
         blocks=lambda: [_table(audit, group_by, _COLUMNS, _cells)],
         records=partial(_table, audit, group_by, _RECORD_COLUMNS, _record),
     )
@@ -38,7 +40,7 @@ def _groups(audit: WorkloadAudit, label: str) -> list[tuple[str, list[WorkloadRo
     return sorted(found.items())
 
 
-def _data(audit: WorkloadAudit, commands: Commands, group_by: str) -> dict[str, object]:
+def _data(audit: WorkloadAudit, commands: Commands, group_by: str, not_read: NotRead) -> dict[str, object]:
     return {
         "taint": None if audit.taint is None else str(audit.taint),
         "summary": {str(state): audit.count(state) for state in WorkloadState},
@@ -50,6 +52,7 @@ def _data(audit: WorkloadAudit, commands: Commands, group_by: str) -> dict[str, 
             for value, rows in _groups(audit, group_by)
             for row in rows
         ],
+        **not_read_data(not_read),
     }
 
 

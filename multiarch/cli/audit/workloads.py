@@ -23,6 +23,7 @@ from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
     from multiarch.audit.subjects import Subject
+    from multiarch.audit.uses import NotRead
     from multiarch.audit.workloads import WorkloadAudit
     from multiarch.cli.audit.next_command import Commands
     from multiarch.facts.taints import Taint
@@ -36,7 +37,7 @@ HELP = """Show the next step toward arm64 nodes for each workload.
 \b
 States:
   ready          all its images have arm64; add the toleration
-  blocked        an image lacks arm64, or nodeSelector or affinity exclude it
+  blocked        an image lacks arm64, or nodeSelector, affinity or os exclude it
   already there  it can run on arm64 nodes
   unknown        an image or a scheduling rule can't be read
 
@@ -88,6 +89,7 @@ def workloads(
     registries: RegistryOptions,
 ) -> None:
     """Audit workloads, as :data:`HELP` says."""
+    from multiarch.audit.uses import NotRead
     from multiarch.cli.audit import patches
     from multiarch.cli.audit.next_command import Commands
     from multiarch.cli.audit.workload_report import workload_report
@@ -98,31 +100,33 @@ def workloads(
     elif force:
         raise MultiarchError("--force needs --patch DIR.")
     taint = taints.arm64()
+    not_read = NotRead()
     with few_collections():
-        subjects, credentials = _subjects(paths or (), cluster, taint)
+        subjects, credentials = _subjects(paths or (), cluster, taint, not_read)
         audit = ask(registries, partial(_audited, subjects, taint, tag_lookups), credentials=credentials)
     commands = Commands(bool(paths), cluster.access, taint)
-    show(workload_report(audit, commands, group_by or ""), output)
+    show(workload_report(audit, commands, group_by or "", not_read), output)
     if patch is not None:
         written = patches.write(patch, audit, kustomize=patch_format == "kustomize", force=force)
         say(f"Wrote patches for {counted(written, 'workload')} into {patch}.")
+    sources.say_not_read(not_read)
     _summarise(audit, commands, explain=explain)
     if any(audit.has(state) for state in fail_on or ()):
         raise typer.Exit(1)
 
 
 def _subjects(
-    paths: Sequence[str], options: ClusterOptions, taint: Taint | None
+    paths: Sequence[str], options: ClusterOptions, taint: Taint | None, not_read: NotRead
 ) -> tuple[list[Subject], Credentials | None]:
-    """The workloads, and the cluster's credentials for their images."""
+    """The workloads, and the cluster's credentials for their images; ``not_read`` collects what is passed over."""
     from multiarch.audit.subjects import gather
     from multiarch.kubernetes.cluster import open_cluster
 
     if paths:
         objects, lines = sources.manifest_objects(paths)
-        return gather(objects, taint, lines), None
+        return gather(objects, taint, lines, not_read), None
     with open_cluster(options.access) as cluster:
-        subjects = gather(sources.cluster_objects(cluster, options), taint)
+        subjects = gather(sources.cluster_objects(cluster, options), taint, not_read=not_read)
         return subjects, sources.pull_secrets(cluster, [use for each in subjects for use in each.uses])
 
 

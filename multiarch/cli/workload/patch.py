@@ -8,6 +8,7 @@ import typer
 
 from multiarch.cli.formats import Format, OutputOption
 from multiarch.cli.options import with_groups
+from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import TaintOptions
 from multiarch.cli.terminal import say
 from multiarch.errors import MultiarchError
@@ -22,12 +23,14 @@ HELP = """Tolerate, prefer or require an architecture in every pod template.
 
 Edits Deployments, CronJobs and all other kinds with pod templates, bare pods, and pod templates in custom resources. In
 YAML, lines are added and nothing else changes: comments, order and quotes stay. JSON is rewritten where it changes,
-with its key order and indentation. Each change is listed on stderr. If one template can't be changed, none is.
+with its key order, indentation and numbers. Each change is listed on stderr, and so is what keeps a pod off the nodes
+all the same. If one template can't be changed, none is.
 
 \b
 Examples:
   helm template shop ./chart | multiarch workload patch - --prefer arm64 --tolerate arm64
   multiarch workload patch examples/pods.yaml --tolerate arm64 --kind Deployment --diff
+  multiarch workload patch deploy/ --tolerate arm64 --check-images --in-place
   multiarch workload patch deploy/ --require amd64 --in-place
 
 Exit code: 0; 1 if --check is given and a manifest would change; 2 for invalid input."""
@@ -74,7 +77,11 @@ def patch(
         Literal["manifest", "strategic-merge", "kustomize", "json-patch"],
         typer.Option("--format", help="Print patches instead of manifests."),
     ] = "manifest",
+    check_images: Annotated[
+        bool, typer.Option("--check-images", help="Look up the images, and refuse those without the architecture.")
+    ] = False,
     output: OutputOption = Format.TABLE,
+    registries: RegistryOptions,
 ) -> None:
     """Patch manifests, as :data:`HELP` says."""
     from multiarch.cli.workload.files import edit_files
@@ -89,6 +96,11 @@ def patch(
     change = _change(prefer, require, tolerate, weight, taint)
     selection = Selection(tuple(kind or ()), tuple(name or ()), tuple(namespace or ()), parse_label_query(selector))
     files = edit_files(paths, change, selection, judge_only=only_patches)
+    if check_images:
+        from multiarch.cli.workload.images import with_checked_images
+
+        wanted = dict.fromkeys(each for each in (require, prefer, tolerate) if each)
+        files = with_checked_images(files, tuple(wanted), registries)
     summarise(files, None if tolerate else taint, prefer or require)
     if only_patches:
         print_patches(files, change, patch_format)
@@ -115,7 +127,11 @@ def _change(
     if weight != _HIGHEST_WEIGHT and not prefer:
         raise MultiarchError("--weight needs --prefer.")
     return SchedulingChange(
-        require=require, prefer=prefer, tolerate=(taint,) if tolerate and taint else (), weight=weight
+        require=require,
+        prefer=prefer,
+        tolerate=(taint,) if tolerate and taint else (),
+        weight=weight,
+        tolerate_on=tolerate,
     )
 
 
