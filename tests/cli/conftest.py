@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import runner, type_of_run
+from tests.cli.running import every_table_read_at_80_columns, runner, type_of_run
 
 CLONE = Path(__file__).parents[2]
 
@@ -16,6 +17,13 @@ CLONE = Path(__file__).parents[2]
 def day(monkeypatch: pytest.MonkeyPatch) -> None:
     """Support dates count as of 2026-11-21, whatever day the tests run."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795219200")
+
+
+@pytest.fixture(autouse=True)
+def narrow() -> Iterator[None]:
+    """Every table that a test prints must also read on a terminal of 80 columns."""
+    with every_table_read_at_80_columns():
+        yield
 
 
 @pytest.fixture

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from multiarch.cli import main
-from multiarch.cli.formats import Format, show
+from multiarch.cli.formats import Format, show, table
 from multiarch.cli.formats.report import Report, Table
 
 
@@ -44,3 +45,36 @@ def runner(capsys: pytest.CaptureFixture[str]) -> type_of_run:
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """One table, as every command prints it."""
     show(Report("test", data=dict, blocks=lambda: [Table(columns, rows)]), Format.TABLE)
+
+
+_NARROW = 80
+_LONGEST_WORD = 71
+"""Of a word that must not be broken: a digest."""
+
+
+@contextmanager
+def every_table_read_at_80_columns() -> Iterator[None]:
+    """Render each report that is printed as a table a second time for a narrow terminal, and look for broken words."""
+    render = table.render
+
+    def twice(report: Report) -> str:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("COLUMNS", str(_NARROW))
+            patch.setenv("NO_COLOR", "1")
+            patch.setenv("TERM", "dumb")
+            patch.setattr("sys.stdout.isatty", lambda: True)
+            narrow = render(report)
+        printed = set(narrow.split())
+        tables = [block for block in report.blocks() if isinstance(block, Table)]
+        cells = {cell for each in tables for row in each.rows for cell in row if cell.isprintable()}
+        words = {word for cell in cells for word in cell.split()}
+        broken = {word for word in words if word not in printed and len(word) <= _LONGEST_WORD}
+        grouped = {f"{each.columns[0]}={row[0]}" for each in tables if each.grouped for row in each.rows}
+        assert broken <= {word for name in grouped for word in name.partition("=")[2].split()}, narrow
+        too_long = [line for line in narrow.splitlines() if len(line) > _NARROW]
+        assert not [line for line in too_long if all(len(word) <= _LONGEST_WORD for word in line.split())], narrow
+        return render(report)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "render", twice)
+        yield

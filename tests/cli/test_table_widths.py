@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from multiarch.cli.formats import Format, show
+from multiarch.cli.formats.report import Items, Report
 from tests.cli.running import print_table
 
 NAME = "general-arm64-on-demand"
@@ -35,11 +37,24 @@ def test_names_stay_whole_and_sentences_fold_between_words(capsys: pytest.Captur
     ]
 
 
-def test_where_there_is_no_room_the_longest_word_breaks_first(capsys: pytest.CaptureFixture[str]) -> None:
-    out = printed_at(capsys, 60, (NAME, "does not tolerate payments.example.com/workload=batch:NoSchedule"))
-    assert NAME in out.split()
-    assert "payments.example.com/workload=batch:NoSchedule" not in out
-    assert "payments.example.com/workload=batch:NoSchedule" in "".join(out.split())
+def test_where_there_is_no_room_a_cell_goes_below_its_row(capsys: pytest.CaptureFixture[str]) -> None:
+    refused = "does not tolerate payments.example.com/workload=batch:NoSchedule"
+    out = printed_at(capsys, 60, (NAME, refused), ("a", "b"))
+    assert out.splitlines()[2:] == [
+        f" {NAME}",
+        "  REASON: does not tolerate",
+        "    payments.example.com/workload=batch:NoSchedule",
+        " a" + " " * 25 + "b",
+    ]
+
+
+def test_a_column_that_is_mostly_too_long_goes_below_its_rows_as_a_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    long = "there is no room left on the nodes that are there, " * 5
+    out = printed_at(capsys, 80, (NAME, long), ("a", long), ("b", "short"))
+    assert "GROUP" in out.splitlines()[0]
+    assert "REASON" not in out.splitlines()[0]
+    assert "  REASON: short" in out.splitlines()
+    assert len(out.splitlines()) < 20
 
 
 @given(columns=st.integers(10, 120), words=st.lists(st.text("abc-/", min_size=1, max_size=60), min_size=1, max_size=8))
@@ -50,5 +65,37 @@ def test_nothing_is_lost_at_any_width(columns: int, words: list[str]) -> None:
         patch.setattr("typer.echo", lambda text, **_: printed.append(text))
         print_table(("A", "B"), [("", " ".join(words))])
     lines = "".join(printed).splitlines()[2:]
-    assert "".join("".join(lines).split()) == "".join(words)
+    assert "".join("".join(lines).split()).removeprefix("B:") == "".join(words)
     assert all(len(line) <= columns for line in lines)  # the head is in bold
+
+
+@given(
+    columns=st.integers(80, 120),
+    rows=st.lists(st.tuples(*[st.lists(st.text("abc-/", min_size=1, max_size=60), max_size=12).map(" ".join)] * 4)),
+)
+def test_no_word_is_broken_at_80_columns(columns: int, rows: list[tuple[str, ...]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        printed: list[str] = []
+        patch.setenv("COLUMNS", str(columns))
+        patch.setattr("typer.echo", lambda text, **_: printed.append(text))
+        print_table(("image", "verdict", "reason", "used by"), rows)
+    out = "".join(printed)
+    assert all(len(line) <= columns for line in out.splitlines()[2:])
+    assert {word for row in rows for cell in row for word in cell.split()} <= set(out.split())
+
+
+def test_lines_of_text_break_between_words_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "40")
+        patch.setattr("sys.stdout.isatty", lambda: True)
+        notes = Items("Assumed", ["a node of general runs the controller of the autoscaler"])
+        show(Report("test", data=dict, blocks=lambda: ["word " * 20, notes]), Format.TABLE)
+    assert capsys.readouterr().out.splitlines() == [
+        " ".join(["word"] * 8),
+        " ".join(["word"] * 8),
+        " ".join(["word"] * 4),
+        "",
+        "Assumed",
+        "- a node of general runs the controller",
+        "  of the autoscaler",
+    ]

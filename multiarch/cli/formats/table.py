@@ -6,16 +6,20 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from multiarch.cli.escaping import escaped
+from multiarch.cli.formats.columns import DIGEST, GAP, arrange, wrapped
 from multiarch.cli.formats.report import Block, Details, Report, Table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _PIPE_WIDTH, _PIPE_MATRIX = 240, 120
 """Characters in a line where there is no terminal; a matrix is compared by eye, and so kept narrower."""
-_GAP, _MARGIN, _HEIGHT = 3, 2, 25
-_LEGIBLE = 12
-"""Characters below which a column is made narrower only if nothing else helps."""
-_DIGEST = re.compile(r"sha(256|384|512):[0-9a-f]+")
+_MARGIN, _HEIGHT = 2, 25
+_BELOW = "\ue000"
+"""In a grid: the line at whose place the cells below a row are printed. Text that others wrote never has it."""
 _STYLES = (
     ("green", re.compile(r"supported|runs|ready|already there(, [a-z0-9 ]+)?")),
     ("red", re.compile(r"unsupported|FAILS|blocked( by [a-z ]+)?")),
@@ -60,11 +64,11 @@ def _slices(columns: Sequence[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
     limit = _room(_PIPE_MATRIX) - _MARGIN
     part, width = [first], _width(first)
     for column in others:
-        if len(part) > 1 and width + _GAP + _width(column) > limit:
+        if len(part) > 1 and width + GAP + _width(column) > limit:
             yield part
             part, width = [first], _width(first)
         part.append(column)
-        width += _GAP + _width(column)
+        width += GAP + _width(column)
     yield part
 
 
@@ -74,25 +78,36 @@ def _width(column: Sequence[str]) -> int:
 
 def _lines(block: Block) -> Iterator[str]:
     if isinstance(block, str):
-        yield escaped(block)
+        yield from _text(block)
         return
     if block.title:
-        yield escaped(block.title)
+        yield from _text(block.title)
     if isinstance(block, Table):
         yield from _table([name if block.matrix else name.upper() for name in block.columns], block.rows)
     elif isinstance(block, Details):
         for statement, reasons in block.statements:
-            yield escaped(f"  {statement}")
-            yield from (escaped(f"    {reason}") for reason in reasons)
+            yield from _text(statement, "  ", "    ")
+            for reason in reasons:
+                yield from _text(reason, "    ", "      ")
     else:
-        yield from (escaped(f"- {item}") for item in block.items)
+        for item in block.items:
+            yield from _text(item, "- ", "  ")
+
+
+def _text(text: str, first: str = "", others: str = "") -> Iterator[str]:
+    """A line; on a terminal, lines that are broken between words."""
+    line = f"{first}{escaped(text)}"
+    if sys.stdout.isatty() and len(line) > (room := _room(_PIPE_WIDTH)):
+        yield from wrapped(escaped(text), room, first=first, others=others)
+    else:
+        yield line
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Lines of a table: without colours in a pipe, and wide enough that no line breaks early.
 
-    On a terminal verdicts have a colour (unless ``NO_COLOR`` is set), and digests are not broken, so that they can be
-    copied: where they do not fit, the terminal breaks their lines.
+    A cell for which the line has no room is printed below its row, with the name of its column. On a terminal verdicts
+    have a colour (unless ``NO_COLOR`` is set).
     """
     from rich import box
     from rich.console import Console
@@ -102,18 +117,48 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     columns = [escaped(name) for name in columns]
     cells = [[escaped(cell) for cell in row] for row in rows]
     room = _room(_PIPE_WIDTH)
-    widths = _widths(columns, cells, room - _GAP * len(columns) + 1)
+    places = arrange(columns, cells, room, _is_whole)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, width in zip(columns, widths, strict=True):
-        grid.add_column(name, overflow="fold", width=width)
-    for row in cells:
-        grid.add_row(*(Text(cell, _style(cell)) for cell in row))
+    for at, width in zip(places.columns, places.widths, strict=True):
+        grid.add_column(columns[at], overflow="fold", width=width)
+    for row, below in zip(cells, places.below, strict=True):
+        shown = ["" if at in below else row[at] for at in places.columns]
+        grid.add_row(*(Text(cell, _style(cell)) for cell in shown))
+        if below:
+            grid.add_row(_BELOW)
     # With a height too, the width counts on every kind of terminal.
-    console = Console(highlight=False, width=max(room, sum(widths) + _GAP * len(widths)), height=_HEIGHT)
+    width = max(room, sum(places.widths) + GAP * len(places.widths))
+    console = Console(highlight=False, width=width, height=_HEIGHT)
     with console.capture() as captured:
         console.print(grid)
-    # Rich fills lines up with spaces, and frames the table with empty lines.
-    return (line.rstrip() for line in captured.get().splitlines() if line.strip())
+    rows_below = (
+        [line for at in below for line in _below(columns[at], row[at], room, console)]
+        for row, below in zip(cells, places.below, strict=True)
+        if below
+    )
+    for line in captured.get().splitlines():
+        # Rich fills lines up with spaces, and frames the table with empty lines.
+        if line.strip() == _BELOW:
+            yield from next(rows_below)
+        elif line.strip():
+            yield line.rstrip()
+
+
+def _below(name: str, cell: str, room: int, console: Console) -> Iterator[str]:
+    """The lines of a cell below its row, beginning with the name of its column."""
+    from rich.text import Text
+
+    label = f"  {name}: " if name else "  "
+    if style := _style(cell):
+        with console.capture() as captured:
+            console.print(Text(cell, style), end="")
+        yield f"{label}{captured.get()}"
+        return
+    words = cell.split()
+    if words and len(label) + len(words[0]) > room:
+        yield label.rstrip()
+        label = "    "
+    yield from wrapped(cell, room, first=label, others="    ")
 
 
 def _room(in_pipe: int) -> int:
@@ -122,40 +167,10 @@ def _room(in_pipe: int) -> int:
     return Console().width if sys.stdout.isatty() else in_pipe
 
 
-def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Share ``room`` so that names, which are to be copied, are not broken: the longest words break first, if any.
-
-    Where digests and verdicts alone are too wide, the others stay legible, the first column above all: it says what
-    the row is about.
-    """
-    from rich.cells import cell_len
-
-    cells = [[row[at] for row in (columns, *rows)] for at in range(len(columns))]
-    whole = [max((cell_len(cell) for cell in column if _is_whole(cell)), default=1) for column in cells]
-    words = [max((cell_len(word) for cell in column for word in cell.split()), default=1) for column in cells]
-    most = [max(map(cell_len, column)) for column in cells]
-    legible = [max(_LEGIBLE, room // 3), *[_LEGIBLE] * len(columns)]
-    least = [max(at_least, min(word, enough)) for at_least, word, enough in zip(whole, words, legible, strict=False)]
-    widths = [max(pair) for pair in zip(whole, words, strict=True)]
-    _narrow(widths, least, room)
-    if all(width == 1 for width in whole):  # nothing that must not be broken: everything can be made to fit
-        _narrow(widths, whole, room)
-    while sum(widths) < min(room, sum(most)):
-        _, narrowest = min((width, at) for at, width in enumerate(widths) if width < most[at])
-        widths[narrowest] += 1
-    return widths
-
-
-def _narrow(widths: list[int], least: Sequence[int], room: int) -> None:
-    """Take from the widest column that has more than its least, until all fit or none has more."""
-    while sum(widths) > room and (wide := [at for at, width in enumerate(widths) if width > least[at]]):
-        widths[max(wide, key=lambda at: widths[at])] -= 1
-
-
 def _style(cell: str) -> str:
     return next((style for style, words in _STYLES if words.fullmatch(cell)), "")
 
 
 def _is_whole(cell: str) -> bool:
     """Whether a cell means nothing when it is broken: a digest, a verdict."""
-    return bool(_DIGEST.fullmatch(cell) or _style(cell))
+    return bool(DIGEST.fullmatch(cell) or _style(cell))
