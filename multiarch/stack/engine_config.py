@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from multiarch.errors import KeyPath, Problem
+from multiarch.schema.stack import StackSpec
 from multiarch.stack.origin import Place, dotted
+from multiarch.stack.schema_paths import fields, nearest
 from multiarch.stack.yaml_source import YamlFile
 
 NAMESPACE = "multiarch-eks"
@@ -36,6 +38,7 @@ class ConfigLayer:
     """What one file says: values by key of our namespace, as the engine hands them over, and what was ``written``.
 
     ``places`` counts from the stack's top; ``region`` is the AWS provider's; ``top`` is the place of ``config``.
+    ``meant`` are the keys that misspelled ones stand for; ``misplaced`` says that there are keys, but no ``config``.
     """
 
     file: str
@@ -44,6 +47,8 @@ class ConfigLayer:
     places: dict[KeyPath, Place] = field(default_factory=dict)
     region: str | None = None
     top: Place | None = None
+    meant: set[str] = field(default_factory=set)
+    misplaced: bool = False
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -56,10 +61,12 @@ def stack_layer(document: YamlFile) -> ConfigLayer:
         hint = f"It begins with `config:`, and below it {NAMESPACE}:team and so on; `multiarch stack new` writes one."
         layer.problems.append(Problem("not-a-stack-file", f"The file {what}.", hint, file=document.file))
         return layer
-    for key in document.value:
-        if key not in _STACK_FILE_KEYS:
-            hint = f"Put it below `config:`. At the top there may be {', '.join(_STACK_FILE_KEYS)}."
-            layer.problems.append(_at(document, (key,), "unknown-key", f"{key} is not a key of a stack file.", hint))
+    unknown = [key for key in document.value if key not in _STACK_FILE_KEYS]
+    layer.misplaced = bool(unknown) and "config" not in document.value
+    for key in unknown:
+        near = nearest(key, _STACK_FILE_KEYS)
+        hint = f"Did you mean {near}?" if near else "Put it below `config:`."
+        layer.problems.append(_at(document, (key,), "unknown-key", f"{key} is not a key of a stack file.", hint))
     if document.value.get("environment"):
         message = "Values that Pulumi imports from an ESC environment are not seen without the engine."
         hint = "This check knows this file and Pulumi.yaml only."
@@ -154,6 +161,7 @@ def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[_Entr
                 layer.region = str(as_text(entry.value))
                 layer.places[REGION,] = Place(document.file, document.lines[written])
             elif meant := _meant(namespace, name):
+                layer.meant.add(meant.removeprefix(f"{NAMESPACE}:"))
                 message = f"{entry.key} is read by nothing."
                 layer.problems.append(_at(document, written, "misspelled-key", message, f"Did you mean {meant}?"))
             continue
@@ -179,7 +187,8 @@ def _meant(namespace: str, name: str) -> str | None:
     from difflib import get_close_matches  # noqa: PLC0415  (few keys are of another namespace)
 
     if get_close_matches(namespace.lower().replace("_", "-"), [NAMESPACE], cutoff=_NEARLY):
-        return f"{NAMESPACE}:{name}"
+        known = [*fields(StackSpec), DEFAULTS]
+        return f"{NAMESPACE}:{name if name in known else nearest(name, known) or name}"
     if namespace.lower() == "aws" and get_close_matches(name.lower(), ["region"], cutoff=_NEARLY):
         return REGION
     return None

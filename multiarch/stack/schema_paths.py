@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -15,6 +16,8 @@ from multiarch.schema.base import Section
 from multiarch.schema.stack import StackSpec
 
 _STRUCTURED = (dict, list)
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+")
+_NEARLY = 0.75
 
 
 def fields(model: type[Section]) -> dict[str, FieldInfo]:
@@ -68,6 +71,29 @@ def model_at(path: KeyPath) -> type[Section] | None:
 def elsewhere(key: str) -> tuple[str, ...]:
     """Where else in a stack ``key`` is known: dotted paths with NAME for a node group's name, sorted."""
     return tuple(sorted({where for where in _known(StackSpec, ()) if where.rpartition(".")[2] == key}))
+
+
+def nearest(written: str, known: Sequence[str]) -> str | None:
+    """The known word that was probably meant.
+
+    It may be spelled otherwise (``instance_types``), have more parts (``kubernetesVersion`` for ``version``), or be
+    few letters away.
+    """
+    plain = {_bare(word): word for word in known}
+    bare = _bare(written)
+    if bare in plain:
+        return plain[bare]
+    holding = [word for word in known if bare in map(str.lower, _WORD.findall(word))]
+    if len(holding) == 1:
+        return holding[0]
+    from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
+
+    close = get_close_matches(bare, plain, n=1, cutoff=_NEARLY)
+    return plain[close[0]] if close else None
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"[-_ ]", "", word).lower()
 
 
 def is_structured(key: str) -> bool:

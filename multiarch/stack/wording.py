@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from multiarch.errors import KeyPath, Problem
 from multiarch.facts.autoscalers import KARPENTER_CHART
 from multiarch.stack.origin import Origin
-from multiarch.stack.schema_paths import descriptions, elsewhere, fields, model_at
+from multiarch.stack.schema_paths import descriptions, elsewhere, fields, model_at, nearest
 
 _EXPECTED = {
     "bool_type": "true or false",
@@ -24,9 +24,11 @@ _EXPECTED = {
     "string_type": "a text",
 }
 _UNQUOTED = {"bool_type": re.compile("true|false"), "int_type": re.compile(r"-?\d+")}
+_NO_COLON = re.compile(r"([\w.-]+):?\s*(\S.*)")
 _QUOTED = re.compile(r"'([^']*)'")
 _DID_YOU_MEAN = re.compile(r"Did you mean (\S+)\?")
 _SHOWN_TEXT_LIMIT = 60
+_TOO_DEEP = "It is indented one level too deep"
 _AUTOSCALING: KeyPath = ("autoscaling",)
 EXAMPLES: Mapping[KeyPath, str] = MappingProxyType(
     {
@@ -54,14 +56,22 @@ def problems(
             error["input"] = written[str(path[0])]
         by_path.setdefault(path, []).append(error)
     found = [problem for path, group in by_path.items() for problem in _of_group(path, group, value, origin)]
-    # A key that is only misspelled is not missing too.
+    # A key that is only misspelled is not missing too, nor is one that is a level too deep.
     meant = {_sibling(problem.key, near) for problem in found if (near := _DID_YOU_MEAN.fullmatch(problem.hint))}
-    return [problem for problem in found if problem.rule != "missing-key" or problem.key not in meant]
+    around = {_parent(problem.key) for problem in found if problem.hint.startswith(_TOO_DEEP)}
+    return [
+        problem
+        for problem in found
+        if problem.rule != "missing-key" or (problem.key not in meant and _parent(problem.key) not in around)
+    ]
+
+
+def _parent(key: str | None) -> str:
+    return (key or "").rpartition(".")[0]
 
 
 def _sibling(key: str | None, near: re.Match[str]) -> str:
-    head, dot, _ = (key or "").rpartition(".")
-    return f"{head}{dot}{near[1]}"
+    return f"{head}.{near[1]}" if (head := _parent(key)) else near[1]
 
 
 def described(value: Any) -> str:  # noqa: ANN401  (any YAML value)
@@ -146,8 +156,20 @@ def _wrong_type(path: KeyPath, written: Any, expected: str, kind: str, origin: O
         message, hint = f"{key} is empty.", f"It takes {expected}; give it one, or leave the line out."
         return origin.problem("empty-value", path, message, hint=hint, value=written)
     message = f"{key} is {described(written)}; it takes {expected}."
-    hint = f"{EXAMPLES[path]}." if path in EXAMPLES else _type_hint(written, kind)
+    if path in EXAMPLES:
+        hint = f"{EXAMPLES[path]}."
+    else:
+        hint = _mapping_hint(path, written) if kind in {"dict_type", "model_type"} else _type_hint(written, kind)
     return origin.problem("wrong-type", path, message, hint=hint, value=written)
+
+
+def _mapping_hint(path: KeyPath, written: Any) -> str:  # noqa: ANN401
+    """For a key of a node group or a pool where its name belongs, and for a line without a colon."""
+    model = model_at(path)
+    if model is not None and model_at(path[:-1]) is None and path[-1] in fields(model):
+        return f"{path[-1]} belongs below a name: {path[-2]}: {{NAME: {{{path[-1]}: …}}}}."
+    found = _NO_COLON.fullmatch(written) if isinstance(written, str) else None
+    return f"Is a colon missing? Write `{found[1]}: {found[2]}`." if found else ""
 
 
 def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
@@ -176,31 +198,23 @@ def _taint_hint(written: dict[str, Any]) -> str:
     return ""
 
 
-def _unknown_key(path: KeyPath, _written: Any, _context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+def _unknown_key(path: KeyPath, written: Any, _context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     key = str(path[-1])
+    if path == ("region",):
+        return "unknown-key", "region is a key of the AWS provider.", "Did you mean aws:region?"
     if key in {"arch", "architecture"}:
         return "unknown-key", f"{key} is unknown here.", "It follows from instanceTypes; leave the line out."
     model = model_at(path[:-1])
     known = list(fields(model)) if model else []
-    if near := nearest(key, known):
+    if isinstance(written, dict) and len(path) > 1 and sum(each in known for each in written) * 2 > len(written):
+        hint = f"{_TOO_DEEP}: its keys are those of {path[-2]}. Begin it in the column of {path[-2]}."
+    elif near := nearest(key, known):
         hint = f"Did you mean {near}?"
     elif found := elsewhere(key):
         hint = f"It belongs to {' or '.join(found)}."
     else:
         hint = f"Known here: {', '.join(known)}."
     return "unknown-key", f"{key} is unknown here.", hint
-
-
-def nearest(written: str, known: Sequence[str]) -> str | None:
-    """The known word that was probably meant: spelled otherwise (``instance_types``), or few letters away."""
-    plain = {re.sub(r"[-_ ]", "", word).lower(): word for word in known}
-    bare = re.sub(r"[-_ ]", "", written).lower()
-    if bare in plain:
-        return plain[bare]
-    from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
-
-    close = get_close_matches(bare, plain, n=1, cutoff=0.7)
-    return plain[close[0]] if close else None
 
 
 def _not_allowed(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401

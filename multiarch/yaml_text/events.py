@@ -16,6 +16,7 @@ try:
 except ImportError as _error:  # a PyYAML that was built without it
     raise MultiarchError("PyYAML has no libyaml here.", hint="Install PyYAML from a wheel.") from _error
 
+_NOT_YAML = "not valid YAML"
 Parser = Any
 """PyYAML has no types: what gives the next event by ``get_event()``."""
 Event = Any
@@ -60,22 +61,21 @@ def parsing(text: str) -> Iterator[Parser]:
     try:
         yield CParser(text)
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise YamlError(_syntax(str(error.problem or error.context), mark.line if mark else None, text)) from error
+        raise YamlError(_marked(error, text)) from error
     except YAMLError as error:
         position = getattr(error, "position", None)
-        line = None if position is None else text.count("\n", 0, position)
-        raise YamlError(_syntax(str(getattr(error, "reason", error)), line, text)) from error
+        line = None if position is None else text.count("\n", 0, position) + 1
+        raise YamlError(YamlFault("not-yaml", f"{_NOT_YAML}: {getattr(error, 'reason', error)}", line)) from error
 
 
-def _syntax(problem: str, index: int | None, text: str) -> YamlFault:
-    """What to say of the line with an index, from 0."""
-    if index is None:
-        return YamlFault("not-yaml", f"not valid YAML: {problem}", None)
-    lines = text.removesuffix("\n").split("\n")
-    # At its end libyaml counts a line that is not there.
-    index = min(index, len(lines) - 1)
-    written = lines[index]
-    if "\t" in written[: len(written) - len(written.lstrip())]:
-        return YamlFault("not-yaml", "not valid YAML: indented with a tab", index + 1, "Indent with spaces.")
-    return YamlFault("not-yaml", f"not valid YAML: {problem}", index + 1)
+def _marked(error: MarkedYAMLError, text: str) -> YamlFault:
+    """What libyaml stopped at, with the slip that is probably behind it."""
+    from multiarch.yaml_text.slips import Stop, explain  # noqa: PLC0415  (only needed once something is wrong)
+
+    mark, context = error.problem_mark or error.context_mark, error.context_mark
+    problem = str(error.problem or error.context)
+    if mark is None:
+        return YamlFault("not-yaml", f"{_NOT_YAML}: {problem}", None)
+    stop = Stop(problem, mark.line, mark.column, str(error.context or ""), None if context is None else context.line)
+    slip = explain(text, stop)
+    return YamlFault("not-yaml", f"{_NOT_YAML}: {slip.message}", slip.line + 1, slip.hint)

@@ -24,7 +24,14 @@ from yaml.events import (
 
 from multiarch.yaml_text.events import Event, Parser, YamlError, YamlFault, parsing
 from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, target_of
-from multiarch.yaml_text.scalars import COLLECTION_TAGS, Dialect, InvalidValueError, kubernetes, unknown_tag
+from multiarch.yaml_text.scalars import (
+    COLLECTION_TAGS,
+    LOOK_ALIKES,
+    Dialect,
+    InvalidValueError,
+    kubernetes,
+    unknown_tag,
+)
 
 MOST_LEVELS = 200
 """How deep values may be nested: more is an attack or a mistake."""
@@ -34,6 +41,7 @@ _MERGE = "<<"
 """As a plain key: the mappings behind it are merged into the one it is in."""
 _COLLECTION_AS_KEY = "a list or a mapping can't be a key"
 _BOM = "\ufeff"
+_SHOWN = 60
 _Made = Any
 """What a reader makes of a value: the value itself, or its node."""
 
@@ -288,7 +296,13 @@ class _NodeReader(_ValueReader):
     def _name(self, key: YamlNode) -> str:
         inner = target_of(key)
         if not isinstance(inner, ScalarNode):
+            if self._text[inner.start - 1 : inner.start + 1] == "{{":
+                written = self._text[inner.start - 1 :].partition("\n")[0].partition("}}")[0][:_SHOWN]
+                raise InvalidValueError("template", f"{written}}}}} is a placeholder of a template")
             raise InvalidValueError("key-not-text", _COLLECTION_AS_KEY)
+        for fault in inner.faults:
+            if fault.rule in LOOK_ALIKES:
+                raise InvalidValueError(fault.rule, fault.message, fault.hint)
         if inner.faults or not isinstance(inner.value, str):
             message = f"key {inner.text} is not a string" if inner.text else "empty key"
             raise InvalidValueError("key-not-text", message)

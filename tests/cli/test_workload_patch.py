@@ -145,7 +145,7 @@ def test_one_workload_that_can_t_be_changed_stops_all_and_is_named(run: type_of_
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines() == [
         f"error: z.yaml:3: document 1, Pod default/one: spec: {said}",
-        "error: z.yaml:10: Not valid YAML: did not find expected node content.",
+        "error: z.yaml:10: Not valid YAML: [ is not closed. Add the missing ].",
         "error: Nothing was changed: 2 errors.",
     ]
     assert (clone / "pod.yaml").read_text(encoding="utf-8") == POD

@@ -239,6 +239,13 @@ def test_support_dates_are_those_of_the_day_that_is_asked_about() -> None:
     assert "kubernetes-extended" in {p.rule for p in problems({"kubernetesVersion": "1.33"}, today=TODAY)}
 
 
+def test_a_version_that_ended_is_not_its_own_way_out() -> None:
+    change = {"kubernetesVersion": "1.35"}
+    (found,) = [p for p in problems(change, today=date(2028, 4, 1)) if p.rule == "kubernetes-unsupported"]
+    assert found.message == "EKS support for Kubernetes 1.35 ended on 2028-03-27."
+    assert found.hint.endswith("upgrade multiarch.")
+
+
 def test_coredns_finds_a_node_in_a_cluster_of_arm64_groups_alone() -> None:
     arm_only = {"nodeGroups": {"web": None}}
     rules = {p.rule for p in problems(arm_only)}

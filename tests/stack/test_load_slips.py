@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from multiarch.errors import StackError
+from multiarch.schema.stack import StackSpec
 from multiarch.stack.load import load_file
+from multiarch.stack.schema_paths import fields, nearest
 
 STACK = """\
 config:
@@ -39,6 +41,27 @@ config:
             "      taints: [dedicated=batch: NoSchedule]\n      instanceTypes",
             'Write "dedicated=batch:NoSchedule", in quotes',
         ),
+        ("aws:region", "region", "Did you mean aws:region?"),
+        ("multiarch-eks:owner", "multiarch:version", "Did you mean multiarch-eks:kubernetesVersion?"),
+        ("shop@example.com", "{{ owner }}", "{{ owner }} is a placeholder of a template"),
+        ("[m7i.large]", "[{{ types }}]", "{{ types }} is a placeholder of a template"),
+        ("shop@example.com", "“shop@example.com”", 'Write "shop@example.com".'),
+        ("shop@example.com", "team\u00a0shop", "contains a no-break space (U+00A0)"),
+        ("instanceTypes:", "instance\u200bTypes:", "contains a zero width space (U+200B)"),
+        (
+            "    web:\n      instanceTypes: [m7i.large]",
+            "    web:\n      api:\n        instanceTypes: [m7i.large]",
+            "Begin it in the column of web.",
+        ),
+        (
+            "    web:\n      instanceTypes: [m7i.large]",
+            "    instanceTypes: [m7i.large]",
+            "instanceTypes belongs below a name: nodeGroups: {NAME: {instanceTypes: …}}.",
+        ),
+        ("instanceTypes: [m7i", "instanceTypes [m7i", "Is a colon missing? Write `instanceTypes: [m7i.large]`."),
+        ("      instanceTypes", "      minSize:\u00a01\n      instanceTypes", "no-break space (U+00A0)"),
+        ("config:", "confg:", "Did you mean config?"),
+        ("multiarch-eks:team", "multiarch-ek:team", "Did you mean multiarch-eks:team?"),
     ],
 )
 def test_a_slip_is_an_error_that_says_what_was_meant(tmp_path: Path, written: str, instead: str, says: str) -> None:
@@ -47,6 +70,43 @@ def test_a_slip_is_an_error_that_says_what_was_meant(tmp_path: Path, written: st
     with pytest.raises(StackError) as refused:
         load_file(file)
     assert any(says in str(problem) and problem.line for problem in refused.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        ("config:", "confg:"),
+        ("multiarch-eks:team", "multiarch-ek:team"),
+        ("shop@example.com", "{{ owner }}"),
+        ("shop@example.com", "“shop@example.com”"),
+        ("[m7i.large]", "[“m7i.large”]"),
+        ("    web:\n", "    group:\n      web:\n"),
+    ],
+)
+def test_a_slip_is_one_problem_without_its_consequences(tmp_path: Path, written: str, instead: str) -> None:
+    file = tmp_path / "Pulumi.shop-dev.yaml"
+    text = STACK.replace(written, instead, 1)
+    if "group" in instead:
+        text = text.replace("      instanceTypes", "        instanceTypes")
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(StackError) as refused:
+        load_file(file)
+    assert len(refused.value.problems) == 1, refused.value
+
+
+def test_keys_above_config_are_named_without_those_that_seem_to_be_missing(tmp_path: Path) -> None:
+    file = tmp_path / "Pulumi.shop-dev.yaml"
+    file.write_text(STACK.replace("config:\n", "").replace("  ", "", 6), encoding="utf-8")
+    with pytest.raises(StackError) as refused:
+        load_file(file)
+    assert {problem.rule for problem in refused.value.problems} <= {"unknown-key", "not-yaml"}
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("version", "kubernetesVersion"), ("groups", "nodeGroups"), ("seson", "session")]
+)
+def test_the_word_that_is_meant_is_found_by_its_parts(written: str, meant: str | None) -> None:
+    assert nearest(written, list(fields(StackSpec))) == meant
 
 
 def test_keys_of_other_namespaces_pass(tmp_path: Path) -> None:

@@ -43,6 +43,9 @@ FILES: list[tuple[str, str | bytes]] = [
     ("octal-number", f"{CONFIG}{IN_GROUP}minSize: 012\n"),
     ("not-a-number", f"{CONFIG}{IN_GROUP}minSize: .inf\n"),
     ("unknown-tag", f"{CONFIG}{IN_GROUP}labels: {{a: !secret x}}\n"),
+    ("template", CONFIG.replace("shop@example.com", "{{ owner }}")),
+    ("invisible-character", CONFIG.replace("shop@example.com", "shop\u00a0example")),
+    ("typographic-quotes", CONFIG.replace("shop@example.com", "“shop”")),
     ("wrong-merge", f"{CONFIG}{IN_GROUP}labels: {{<<: x}}\n"),
     ("endless-alias", f"{CONFIG}{IN_GROUP}labels: &a {{b: *a}}\n"),
     (

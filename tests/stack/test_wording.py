@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from multiarch.stack.wording import nearest
+from multiarch.stack.schema_paths import nearest
 from tests.stack.files import CONFIG, Project
 
 # What is added to the group ``web`` (line 10), and the line that refuses it.

@@ -135,7 +135,7 @@ def test_a_key_that_is_not_a_text_is_a_fault(key: str) -> None:
     ("text", "line", "message"),
     [
         ("a: 1\nb: [", 2, "Not valid YAML"),
-        ("a: b: c", 1, "mapping values are not allowed in this context"),
+        ("a: b: c", 1, "a second colon in one line"),
         ("a:\n\t- b", 2, "indented with a tab"),
         ("a: 1\n--- b", 2, "More than one YAML document"),
         ("a: *b", 1, "*b has no anchor before it"),

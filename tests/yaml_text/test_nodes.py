@@ -132,7 +132,7 @@ def test_an_alias_stands_where_it_is_written_and_its_target_knows() -> None:
         ("a: &b [\n  *b]\n", "*b is inside of the value that it refers to", 2),
         ("\ufeffa: 1\n", "not valid YAML: a byte order mark inside of the text", 1),
         ("[" * 300 + "]" * 300, "nested deeper than 200 levels", 1),
-        ("a: 1\nb: [\n", "not valid YAML: did not find expected node content", 2),
+        ("a: 1\nb: [\n", "not valid YAML: [ is not closed", 2),
     ],
 )
 def test_what_has_no_places_is_a_fault_with_its_line(text: str, said: str, line: int) -> None:

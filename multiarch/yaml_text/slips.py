@@ -1,0 +1,206 @@
+"""What was probably meant by a text that is not YAML: libyaml says where it stopped, often a line after the slip."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from multiarch.yaml_text.scalars import LOOK_ALIKE_SPACES, TYPOGRAPHIC_QUOTES
+
+_CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7}) .*|={7}")
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{\{.*")
+_TYPOGRAPHIC = re.compile(f"[{TYPOGRAPHIC_QUOTES}][^{TYPOGRAPHIC_QUOTES}]*[{TYPOGRAPHIC_QUOTES}]")
+_KEY = r"(?:(?:multiarch-eks|aws):)?[\w.-]+"
+_NO_COLON = re.compile(rf"(?P<key>{_KEY})[ \t]+(?P<value>[^\s:#].*)")
+_NO_SPACE = re.compile(rf"(?P<key>{_KEY}):(?P<value>[^\s:].*)")
+_NO_VALUE = re.compile(rf"(?P<key>{_KEY})")
+_UNCLOSED_QUOTE = re.compile(r"""(?:^|:\s+|-\s+|[\[{,]\s*)(["'])(?:(?!\1).)*$""")
+_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|(?:^|\s)#[^\n]*|[\[\]{}]', re.MULTILINE)
+_CLOSING = {"[": "]", "{": "}"}
+_COLUMN_HINT = "Begin the keys of one mapping in the same column."
+_LINES_BEFORE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """What is wrong with a line, counted from 0, and the way out. ``message`` is a clause without a full stop."""
+
+    line: int
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where libyaml stopped: its words, the line and column of the problem, and those of what it was reading."""
+
+    problem: str
+    line: int
+    column: int
+    context: str = ""
+    context_line: int | None = None
+
+
+def explain(text: str, stop: Stop) -> Slip:
+    """The slip behind ``stop``, or libyaml's own words where none is known."""
+    lines = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
+    # At its end libyaml counts a line that is not there.
+    line = min(stop.line, len(lines) - 1)
+    for find in _FINDERS:
+        for found in find(lines, line, stop):
+            return found
+    problem = "it does not fit the lines above" if "<block" in stop.problem else stop.problem
+    return Slip(line, problem)
+
+
+def _conflict(lines: list[str], _line: int, _stop: Stop) -> Iterator[Slip]:
+    for number, written in enumerate(lines):
+        if _CONFLICT.fullmatch(written) and written[0] != "=":
+            yield Slip(number, "a marker of a merge conflict", "Resolve the conflict, and remove its markers.")
+
+
+def _template(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    for number in _near(lines, line, stop):
+        if found := _TEMPLATE.search(lines[number]):
+            yield Slip(number, f"{found.group()} is a placeholder of a template", "Render the template first.")
+
+
+def _tab(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    written = lines[line]
+    if "\t" in written[: len(written) - len(written.lstrip())]:
+        yield Slip(line, "indented with a tab", "Indent with spaces.")
+    elif "cannot start any token" in stop.problem and stop.column < len(written):
+        if written[stop.column] == "\t":
+            before = "the colon" if written[: stop.column].rstrip().endswith(":") else "the dash"
+            yield Slip(line, f"a tab after {before}", "Write a space in its place.")
+        else:
+            hint = "Put the value in quotes."
+            yield Slip(line, f"a value can't begin with {written[stop.column]}", hint)
+
+
+def _space(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    for number in _near(lines, line, stop):
+        if found := next((each for each in lines[number].partition(" #")[0] if each in LOOK_ALIKE_SPACES), None):
+            yield Slip(number, f"{named(found)} in place of a space", "Type the space again.")
+
+
+def _typographic(lines: list[str], line: int, _stop: Stop) -> Iterator[Slip]:
+    if found := _TYPOGRAPHIC.search(lines[line].partition(" #")[0]):
+        yield Slip(line, f"{found.group()} has typographic quotes", f'Write "{found.group()[1:-1]}".')
+
+
+def _bracket(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    if "flow" not in stop.context:
+        return
+    opened: list[tuple[int, str]] = []
+    first = max(0, line - _LINES_BEFORE)
+    for number in range(first, line + 1):
+        for token in _TOKENS.findall(lines[number]):
+            if token in _CLOSING:
+                opened.append((number, token))
+            elif opened and token == _CLOSING[opened[-1][1]]:
+                opened.pop()
+    # What a line opens and a later line does not close; the line itself may go on.
+    if opened:
+        number, bracket = opened[-1]
+        yield Slip(number, f"{bracket} is not closed", f"Add the missing {_CLOSING[bracket]}.")
+
+
+def _quote(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    numbers = [stop.context_line] if "quoted scalar" in stop.context and stop.context_line is not None else []
+    if not numbers and ("key" in stop.problem or "<block" in stop.problem or "flow" in stop.context):
+        numbers = [number for number in (line - 1, line) if number >= 0]
+    for number in numbers:
+        if found := _UNCLOSED_QUOTE.search(lines[number].partition(" #")[0]):
+            quote = found.group(1)
+            yield Slip(number, f"{quote} is not closed", f"Add the missing {quote}.")
+
+
+def _colon(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    before = _before(lines, line)
+    if "simple key" in stop.context and stop.context_line is not None:
+        numbers = [stop.context_line]
+    elif "mapping values" in stop.problem or "expected key" in stop.problem:
+        numbers = [] if before is None else [before]
+    else:
+        return
+    for number in numbers:
+        written = lines[number].strip().removeprefix("- ").partition(" #")[0].rstrip()
+        if ": " in written or written.endswith(":"):
+            continue
+        if found := _NO_COLON.fullmatch(written):
+            message = f"a colon is missing after {found['key']}"
+            yield Slip(number, message, f"Write `{found['key']}: {found['value']}`.")
+        elif found := _NO_SPACE.fullmatch(written):
+            message = f"a space is missing after the colon of {found['key']}"
+            yield Slip(number, message, f"Write `{found['key']}: {found['value']}`.")
+        elif _NO_VALUE.fullmatch(written):
+            yield Slip(number, f"a colon is missing after {written}", f"Write `{written}:`.")
+
+
+def _second_colon(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    written = lines[line]
+    if "mapping values" in stop.problem and ": " in written[: stop.column]:
+        key, _, value = written.strip().removeprefix("- ").partition(": ")
+        yield Slip(line, "a second colon in one line", f'Put the value in quotes: `{key}: "{value}"`.')
+
+
+def _indentation(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    before = _before(lines, line)
+    if before is None or "flow" in stop.context:
+        return
+    here, above = _indent(lines[line]), _indent(lines[before])
+    if "mapping values" in stop.problem and here > above:
+        key = lines[before].strip().partition(":")[0]
+        yield Slip(line, f"indented more than {key} above, which has a value", _COLUMN_HINT)
+        return
+    if not ("expected key" in stop.problem or "<block" in stop.problem or "'-' indicator" in stop.problem):
+        return
+    open_columns: list[int] = []
+    for number in range(before, -1, -1):
+        if lines[number].strip() and not lines[number].lstrip().startswith("#"):
+            column = _indent(lines[number])
+            if not open_columns or column < open_columns[-1]:
+                open_columns.append(column)
+    if here not in open_columns:
+        nearest = min(open_columns, key=lambda column: abs(column - here))
+        yield Slip(line, f"indented by {here} spaces, where {nearest} are expected", _COLUMN_HINT)
+
+
+def _near(lines: list[str], line: int, stop: Stop) -> Iterator[int]:
+    """The line of the problem, that of its context, and the one before."""
+    before = _before(lines, line)
+    yield from dict.fromkeys(n for n in (stop.context_line, before, line) if n is not None and n < len(lines))
+
+
+def _before(lines: list[str], line: int) -> int | None:
+    """The last line before one that is neither empty nor a comment."""
+    numbers = (number for number in range(line - 1, -1, -1) if lines[number].strip(" \r"))
+    return next((number for number in numbers if not lines[number].lstrip().startswith("#")), None)
+
+
+def _indent(written: str) -> int:
+    return len(written) - len(written.lstrip(" "))
+
+
+def named(character: str) -> str:
+    """Name an invisible character: ``a no-break space (U+00A0)``."""
+    import unicodedata  # noqa: PLC0415  (only needed once something is wrong)
+
+    return f"a {unicodedata.name(character, 'character').lower()} (U+{ord(character):04X})"
+
+
+_FINDERS: tuple[Callable[[list[str], int, Stop], Iterator[Slip]], ...] = (
+    _conflict,
+    _template,
+    _tab,
+    _space,
+    _quote,
+    _bracket,
+    _colon,
+    _typographic,
+    _second_colon,
+    _indentation,
+)
+"""In this order: those that are certain first."""

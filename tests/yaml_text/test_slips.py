@@ -1,0 +1,97 @@
+"""A slip of the pen is blamed on its own line, with what was probably meant."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.yaml_text.events import YamlError, YamlFault
+from multiarch.yaml_text.reader import nodes
+from multiarch.yaml_text.scalars import pulumi
+
+GROUP = """\
+config:
+  multiarch-eks:owner: shop@example.com
+  multiarch-eks:nodeGroups:
+    web:
+      instanceTypes: [m7i.large]
+      minSize: 1
+      maxSize: 4
+    api:
+      instanceTypes: [m7g.large]
+"""
+SLIPS = [
+    ("minSize: 1", "minSize 1", 6, "a colon is missing after minSize", "Write `minSize: 1`."),
+    ("maxSize: 4", "maxSize 4", 7, "a colon is missing after maxSize", "Write `maxSize: 4`."),
+    ("minSize: 1", "minSize:1", 6, "a space is missing after the colon of minSize", "Write `minSize: 1`."),
+    ("eks:owner: shop", "eks:owner shop", 2, "a colon is missing after multiarch-eks:owner", "eks:owner: shop@"),
+    ("    web:", "    web", 4, "a colon is missing after web", "Write `web:`."),
+    ("instanceTypes: [m7i", "instanceTypes [m7i", 5, "a colon is missing after instanceTypes", ": [m7i.large]`."),
+    ("eks:owner: shop", "eks:owner:shop", 2, "a space is missing after the colon of multiarch-eks:owner", ": shop@"),
+    ("      minSize", "       minSize", 6, "indented by 7 spaces, where 6 are expected", "same column"),
+    ("      minSize", "     minSize", 6, "indented by 5 spaces, where", "same column"),
+    ("      maxSize", "       maxSize", 7, "indented more than minSize above, which has a value", "same column"),
+    ("    api", "   api", 8, "indented by 3 spaces, where", "same column"),
+    ("instanceTypes: [m7i.large]", "zones:\n      -\tm7i", 6, "a tab after the dash", "Write a space in its place."),
+    ("      minSize", "\tminSize", 6, "indented with a tab", "Indent with spaces."),
+    ("      minSize", "    \u00a0\u00a0minSize", 6, "a no-break space (U+00A0) in place of a space", "Type the space"),
+    ("minSize: 1", "minSize:\u00a01", 6, "a no-break space (U+00A0) in place of a space", "Type the space again."),
+    ("owner: shop", "owner: {{ owner }}-shop", 2, "{{ owner }} is a placeholder of a template", "Render"),
+    ("      minSize", "{% if x %}\n      minSize", 6, "{% if x %} is a placeholder of a template", "Render"),
+    ("[m7i.large]", "[m7i.large", 5, "[ is not closed", "Add the missing ]."),
+    ("[m7g.large]", "[m7g.large", 9, "[ is not closed", "Add the missing ]."),
+    ("[m7g.large]", "{a: b", 9, "{ is not closed", "Add the missing }."),
+    ("shop@example.com", '"shop', 2, '" is not closed', 'Add the missing ".'),
+    ("[m7g.large]", "'m7g.large", 9, "' is not closed", "Add the missing '."),
+    ("shop@example.com", "team: shop", 2, "a second colon in one line", '`multiarch-eks:owner: "team: shop"`'),
+    ("shop@example.com", "@shop", 2, "a value can't begin with @", "Put the value in quotes."),
+    (
+        "      minSize: 1\n",
+        "<<<<<<< HEAD\n      minSize: 1\n=======\n      minSize: 2\n>>>>>>> main\n",
+        6,
+        "a marker of a merge conflict",
+        "Resolve the conflict",
+    ),
+    ("shop@example.com", "“team: shop”", 2, "“team: shop” has typographic quotes", 'Write "team: shop".'),
+]
+
+
+def fault_of(text: str) -> YamlFault:
+    with pytest.raises(YamlError) as refused:
+        nodes(text, pulumi)
+    return refused.value.fault
+
+
+@pytest.mark.parametrize(("written", "instead", "line", "message", "hint"), SLIPS)
+def test_a_slip_is_blamed_on_its_line(written: str, instead: str, line: int, message: str, hint: str) -> None:
+    assert written in GROUP
+    fault = fault_of(GROUP.replace(written, instead, 1))
+    assert (fault.rule, fault.line) == ("not-yaml", line), fault
+    assert fault.message.startswith("not valid YAML: ")
+    assert message in fault.message
+    assert hint in fault.hint
+
+
+@pytest.mark.parametrize(("written", "instead", "line", "message", "hint"), SLIPS)
+def test_line_ends_of_windows_change_nothing(written: str, instead: str, line: int, message: str, hint: str) -> None:
+    fault = fault_of(GROUP.replace(written, instead, 1).replace("\n", "\r\n"))
+    assert fault.line == line
+    assert message in fault.message
+    assert hint in fault.hint
+
+
+@given(
+    at=st.integers(0, len(GROUP)),
+    until=st.integers(0, 6),
+    instead=st.text("[]{}:-\"'\t \n#&*!|>%@,ab\u00a0“", max_size=4),
+)
+def test_every_fault_names_a_line_of_the_text(at: int, until: int, instead: str) -> None:
+    text = GROUP[:at] + instead + GROUP[at + until :]
+    faults = []
+    try:
+        nodes(text, pulumi)
+    except YamlError as error:
+        faults.append(error.fault)
+    assert all(fault.line is not None and 1 <= fault.line <= text.count("\n") + 1 for fault in faults)
+    assert not any("<block" in fault.message for fault in faults)
