@@ -25,6 +25,7 @@ from pydantic import ValidationError
 
 from multiarch.errors import KeyPath, MultiarchError, Problem, StackError
 from multiarch.facts.partitions import is_region
+from multiarch.files import read_bytes
 from multiarch.rules import Severity
 from multiarch.schema.stack import StackSpec
 from multiarch.stack import wording, yaml_source
@@ -40,7 +41,7 @@ from multiarch.stack.engine_config import (
 from multiarch.stack.origin import Origin, Place
 from multiarch.stack.schema_paths import is_structured
 
-__all__ = ["Stack", "load_file"]
+__all__ = ["Stack", "load_file", "load_text"]
 
 PROJECT_FILE = "Pulumi.yaml"
 STACKS_FOLDER = Path("config", "stacks")
@@ -50,7 +51,10 @@ _FILE_NAME = re.compile(r"Pulumi\.(?P<stack>.+)\.yaml")
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _OWN_NAME = re.compile(rb"^name:\s*[\"']?" + NAMESPACE.encode() + rb"[\"']?\s*(#|$)", re.MULTILINE)
 # With one of these the value itself is already known to be wrong; what the schema says of it is noise.
-_VALUE_FAULTS = {"date", "not-a-number", "octal-number", "secure-value", "unknown-tag"}
+_VALUE_FAULTS = {
+    "date", "invisible-character", "not-a-number", "octal-number", "secure-value", "template", "typographic-quotes",
+    "unknown-tag",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +87,23 @@ def region_fault(value: str) -> str | None:
 def project_root(start: Path) -> Path:
     """The nearest folder at or above ``start`` that holds this project's ``Pulumi.yaml``.
 
-    Raises MultiarchError when there is none.
+    Raises MultiarchError when there is none, or when a file of that name can't be read.
     """
     folder = start.absolute()
     for candidate in (folder, *folder.parents):
-        if (candidate / PROJECT_FILE).is_file() and _OWN_NAME.search((candidate / PROJECT_FILE).read_bytes()):
+        if _is_project(candidate / PROJECT_FILE):
             return candidate
     raise MultiarchError(
         f"There is no {PROJECT_FILE} of the project {NAMESPACE} in {folder} or above it.",
         hint="Run this in a clone of the project.",
     )
+
+
+def _is_project(file: Path) -> bool:
+    try:
+        return file.is_file() and _OWN_NAME.search(read_bytes(file)) is not None
+    except OSError as error:
+        raise MultiarchError(f"{file} can't be read: {error.strerror or error}.") from error
 
 
 def stack_files(root: Path) -> list[Path]:
@@ -111,10 +122,19 @@ def load_file(path: Path, *, project_file: Path | None = None) -> Stack:
     ``project_file`` is the ``Pulumi.yaml`` whose defaults count; by default the nearest one above ``path``, if any.
     Raises StackError with every problem of the files.
     """
+    return _loaded(path, project_file, None)
+
+
+def load_text(text: str, path: Path) -> Stack:
+    """Read ``text`` as the content of a stack file that need not exist yet. Raises StackError as :func:`load_file`."""
+    return _loaded(path, None, text)
+
+
+def _loaded(path: Path, project_file: Path | None, text: str | None) -> Stack:
     named = _FILE_NAME.fullmatch(path.name)
     if project_file is None:
         project_file = next((p for folder in path.absolute().parents if (p := folder / PROJECT_FILE).is_file()), None)
-    files = _Files.read(path, project_file)
+    files = _Files.read(path, project_file, text)
     if not named and not any(problem.rule == "unreadable-file" for problem in files.problems):
         message = f"{path.name} is not a stack file's name."
         files.problems.append(
@@ -140,7 +160,9 @@ def _from_text(key: str, text: str) -> Any:  # noqa: ANN401  (a mapping, a list 
     if is_structured(key.removeprefix(f"{NAMESPACE}:")) or text.startswith(("{", "[")):
         try:
             value = json.loads(text)
-        except ValueError:
+            # JSON can name half a character; what is made of it could not be written.
+            json.dumps(value, ensure_ascii=False).encode()
+        except (ValueError, RecursionError):
             return text
         return value if isinstance(value, dict | list) else text
     return text
@@ -156,14 +178,19 @@ class _Files:
     places: dict[KeyPath, Place]
     region: str | None
     top: Place | None
+    meant: frozenset[str]
+    misplaced: bool
     problems: list[Problem]
 
     @classmethod
-    def read(cls, file: Path | None, project_file: Path | None) -> _Files:
-        """Read both files as far as they are there; what is wrong with them is kept for later."""
+    def read(cls, file: Path | None, project_file: Path | None, text: str | None = None) -> _Files:
+        """Read both files as far as they are there; what is wrong with them is kept for later.
+
+        ``text`` is the stack file's content, if it is not to be read from ``file``.
+        """
         problems: list[Problem] = []
         project = _layer(project_file, project_layer, problems)
-        stack = _layer(file, stack_layer, problems)
+        stack = _layer(file, stack_layer, problems, text)
         if DEFAULTS in stack.values:
             message = f"{DEFAULTS} belongs to {PROJECT_FILE}, not to a stack file."
             problems.append(Origin(stack.file, stack.places).problem("defaults-in-stack", (DEFAULTS,), message))
@@ -175,15 +202,18 @@ class _Files:
             places=places | stack.places,
             region=stack.region or project.region,
             top=stack.top,
+            meant=frozenset(project.meant | stack.meant),
+            misplaced=stack.misplaced,
             problems=problems,
         )
 
 
-def _layer(file: Path | None, make: Any, problems: list[Problem]) -> ConfigLayer:  # noqa: ANN401
+def _layer(file: Path | None, make: Any, problems: list[Problem], text: str | None = None) -> ConfigLayer:  # noqa: ANN401
     if file is None:
         return ConfigLayer("")
     try:
-        layer: ConfigLayer = make(yaml_source.read(file))
+        shown = yaml_source.shown(file)
+        layer: ConfigLayer = make(yaml_source.read(file) if text is None else yaml_source.parse(text, shown))
     except StackError as error:
         problems.extend(error.problems)
         return ConfigLayer(yaml_source.shown(file))
@@ -206,7 +236,7 @@ def _validated(name: str, values: Mapping[str, Any], region: str | None, files: 
         message = f"{region!r} is not an AWS region."
         problems.append(origin.problem("region", (REGION,), message, hint=fault, value=region))
     spec = None
-    if not any(problem.rule in {"not-a-stack-file", *_UNREAD} for problem in problems):
+    if not files.misplaced and not any(problem.rule in {"not-a-stack-file", *_UNREAD} for problem in problems):
         spec = _spec(merged, origin, files, problems)
     if spec is not None:
         problems.extend(_name_problems(name, spec, origin))
@@ -232,6 +262,8 @@ def _spec(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[
         known = [problem.key for problem in problems if problem.rule in _VALUE_FAULTS and problem.key]
         for problem in wording.problems(error.errors(include_url=False), merged, origin, written):
             key = problem.key or ""
+            if problem.rule == "missing-key" and key in files.meant:
+                continue
             if key not in empty and not any(key == k or key.startswith((f"{k}.", f"{k}[")) for k in known):
                 problems.append(_beside_config(problem, files.top))
         return None

@@ -167,19 +167,21 @@ def addresses(group: NodeGroupPlan, *, prefix_delegation: bool) -> int:
     )
 
 
+def range_hint(text: str, example: str) -> str:
+    """What to write instead of a text that is not an IPv4 range: the range around an address with a prefix."""
+    try:
+        return (
+            f"Did you mean {IPv4Network(text, strict=False)}?" if "/" in text else f"Write a range such as {example}."
+        )
+    except ValueError:
+        return f"Write a range such as {example}."
+
+
 def _cidr(text: str, path: KeyPath, prefixes: range, report: ProblemReport) -> IPv4Network | None:
     try:
         found = IPv4Network(text)
     except ValueError:
-        try:
-            hint = (
-                f"Did you mean {IPv4Network(text, strict=False)}?"
-                if "/" in text
-                else f"Write a range such as {DEFAULT_CIDR}."
-            )
-        except ValueError:
-            hint = f"Write a range such as {DEFAULT_CIDR}."
-        report("cidr", path, f"{text!r} is not an IPv4 range.", hint=hint, value=text)
+        report("cidr", path, f"{text!r} is not an IPv4 range.", hint=range_hint(text, DEFAULT_CIDR), value=text)
         return None
     if found.prefixlen not in prefixes:
         report(

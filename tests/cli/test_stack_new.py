@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from multiarch.stack.json_schema import stack_file_schema
@@ -58,10 +60,10 @@ def test_the_written_file_pleases_editors(clone: Path, run: type_of_run) -> None
 
 
 def test_what_is_given_is_in_the_file(clone: Path, run: type_of_run) -> None:
-    options = ("--region", "us-west-2", "--owner", 'ops: "us" #1 \'é', "--cost-center", "0471")
+    options = ("--region", "us-west-2", "--owner", "ops: us = 1 é", "--cost-center", "0471")
     assert run("stack", "new", "--team", "search", "--env", "dev", *options).code == 0
     stack = load_file(stack_file(clone, "search-dev"))
-    assert (stack.region, stack.spec.owner, stack.spec.cost_center) == ("us-west-2", 'ops: "us" #1 \'é', "0471")
+    assert (stack.region, stack.spec.owner, stack.spec.cost_center) == ("us-west-2", "ops: us = 1 é", "0471")
     assert stack.spec.storage_class is False
 
 
@@ -110,6 +112,57 @@ def test_names_that_cannot_be_are_refused(clone: Path, run: type_of_run, option:
     assert sorted((clone / "config" / "stacks").iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--public-cidr", "not an ip", "'not an ip' is not an IPv4 range"),
+        ("--public-cidr", "52.1.1.1/8", "Did you mean 52.0.0.0/8?"),
+        ("--public-cidr", "10.0.0.0/8", "private"),
+        ("--public-cidr", "", "Give it a value"),
+        ("--owner", '"', "owner"),
+        ("--owner", "a" * 300, "owner"),
+        ("--owner", "a\nb", "printable"),
+        ("--owner", "a\x7fb", "printable"),
+        ("--owner", "a\ud800b", "printable"),
+        ("--cost-center", "", "Give it a value, or leave the option out."),
+        ("--cost-center", "  ", "Give it a value, or leave the option out."),
+        ("--cost-center", "{{ x }}", "a tag value takes letters"),
+    ],
+)
+def test_what_the_check_would_refuse_is_not_written(
+    clone: Path, run: type_of_run, option: str, value: str, says: str
+) -> None:
+    before = sorted((clone / "config" / "stacks").iterdir())
+    ran = run("stack", "new", "--team", "search", "--env", "dev", option, value)
+    assert (ran.code, ran.out) == (2, "")
+    assert all(line.startswith(f"error: {option}") for line in ran.err.splitlines())
+    assert says in ran.err
+    assert sorted((clone / "config" / "stacks").iterdir()) == before
+
+
+def test_defaults_of_the_project_that_refuse_the_file_are_named(clone: Path, run: type_of_run) -> None:
+    project = clone / "Pulumi.yaml"
+    project.write_text(project.read_text("utf-8").replace("value:", "value:\n        tags: {team: x}", 1), "utf-8")
+    ran = run("stack", "new", "--team", "search", "--env", "dev")
+    assert ran.code == 2
+    assert "Pulumi.yaml:" in ran.err
+    assert not stack_file(clone, "search-dev").exists()
+
+
+@given(owner=st.text(max_size=30), cost_center=st.text(max_size=30), cidr=st.text(max_size=20) | st.just("8.8.8.8/32"))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+def test_whatever_is_written_passes_the_check(
+    clone: Path, run: type_of_run, owner: str, cost_center: str, cidr: str
+) -> None:
+    options = ("--owner", owner, "--cost-center", cost_center, "--public-cidr", cidr)
+    made = run("stack", "new", "--team", "search", "--env", "dev", "--force", *options)
+    assert made.code in {0, 2}
+    if made.code == 0:
+        assert run("stack", "check", "search-dev").code == 0
+        stack = load_file(stack_file(clone, "search-dev"))
+        assert (stack.spec.owner, stack.spec.cost_center) == (owner, cost_center)
+
+
 def test_the_project_is_found_from_below(clone: Path, monkeypatch: pytest.MonkeyPatch, run: type_of_run) -> None:
     monkeypatch.chdir(clone / "config")
     ran = run("stack", "new", "--team", "search", "--env", "dev")
@@ -125,3 +178,13 @@ def test_a_folder_that_cannot_be_written_is_told(clone: Path, run: type_of_run) 
     ran = run("stack", "new", "--team", "search", "--env", "dev")
     assert ran.code == 2
     assert "can't be written" in ran.err
+
+
+def test_stack_new_writes_through_a_link(clone: Path, run: type_of_run) -> None:
+    link = clone / "config" / "stacks" / "Pulumi.search-dev.yaml"
+    link.symlink_to(clone / "kept.yaml")
+    (clone / "kept.yaml").write_text("config: {}\n")
+    assert run("stack", "new", "--team", "search", "--env", "dev").code == 2
+    assert run("stack", "new", "--team", "search", "--env", "dev", "--force").code == 0
+    assert link.is_symlink()
+    assert 'multiarch-eks:team: "search"' in (clone / "kept.yaml").read_text()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from multiarch.cli.terminal import say
-from multiarch.errors import MultiarchError
+from multiarch.cli.options import project
+from multiarch.cli.terminal import say, show_problems
+from multiarch.errors import MultiarchError, Problem, StackError
+from multiarch.rules import Severity
 
 _DEFAULT_REGION = "eu-west-1"
 HELP = """Write a stack file with an amd64 and an arm64 node group.
@@ -21,7 +25,18 @@ Examples:
   multiarch stack new --team search --env dev
   multiarch stack new --team search --env prod --owner search@example.com --public-cidr 198.51.100.7/32
 
+Nothing is written if `multiarch stack check` would refuse the file.
+
 Exit code: 0; 2 if the file exists or an option is invalid."""
+_OPTIONS = {
+    "apiEndpoint": "--public-cidr",
+    "aws:region": "--region",
+    "costCenter": "--cost-center",
+    "environment": "--env",
+    "owner": "--owner",
+    "team": "--team",
+}
+"""The option that a key of the new file is written from."""
 
 
 def new(
@@ -40,29 +55,63 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a stack file, as :data:`HELP` says."""
-    from multiarch.cli.files import write_atomically
-    from multiarch.stack.load import STACKS_FOLDER, name_fault, project_root, region_fault
+    from multiarch.files import write_atomically
+    from multiarch.stack.load import STACKS_FOLDER, name_fault, region_fault
     from multiarch.stack.yaml_source import shown
 
+    owner, cost_center = team if owner is None else owner, team if cost_center is None else cost_center
     for option, value, fault in (
         ("--team", team, name_fault(team)),
         ("--env", env, name_fault(env)),
         ("--region", region, region_fault(region)),
+        ("--owner", json.dumps(owner), _text_fault(owner)),
+        ("--cost-center", json.dumps(cost_center), _text_fault(cost_center)),
+        *(("--public-cidr", json.dumps(each), _text_fault(each)) for each in public_cidr or ()),
     ):
         if fault:
             raise MultiarchError(f"{option} {value}: {fault}")
-    path = project_root(Path.cwd()) / STACKS_FOLDER / f"Pulumi.{team}-{env}.yaml"
+    path = project.root() / STACKS_FOLDER / f"Pulumi.{team}-{env}.yaml"
     if path.exists() and not force:
         raise MultiarchError(f"{shown(path)} already exists.", hint="--force replaces it.")
-    write_atomically(
-        path,
-        stack_text(
-            team, env, region=region, owner=owner or team, cost_center=cost_center or team, cidrs=public_cidr or []
-        ),
-    )
+    text = stack_text(team, env, region=region, owner=owner, cost_center=cost_center, cidrs=public_cidr or [])
+    warnings = _checked(text, path)
+    write_atomically(path, text)
     typer.echo(shown(path))
+    show_problems(warnings)
     say(f"Next: edit it, then run `multiarch stack check {team}-{env}` and `multiarch stack render {team}-{env}`.")
     say(f"Before the first deployment, `multiarch stack pin {team}-{env}` pins AMI releases and add-on versions.")
+
+
+def _text_fault(value: str) -> str | None:
+    """Say why a text can't be a value of the file; ``None`` if it can."""
+    if not value.strip():
+        return "Give it a value, or leave the option out."
+    if not value.isprintable():
+        return "Use printable characters only."
+    return None
+
+
+def _checked(text: str, path: Path) -> list[Problem]:
+    """Check what is to be written as `stack check` does, and return the warnings about options.
+
+    Raises StackError with the problems; one of a value that an option gave names the option.
+    """
+    from multiarch.stack.load import load_text
+    from multiarch.stack.plan import make_plan
+    from multiarch.today import today
+
+    try:
+        plan = make_plan(load_text(text, path), today=today())
+    except StackError as error:
+        errors = [problem for problem in error.problems if problem.severity is Severity.ERROR]
+        raise StackError(list(_by_option(errors))) from error
+    return [problem for problem in _by_option(plan.warnings) if problem.file is None]
+
+
+def _by_option(problems: Iterable[Problem]) -> Iterator[Problem]:
+    for problem in problems:
+        key = (problem.key or "").partition(".")[0].partition("[")[0]
+        yield replace(problem, file=None, line=None, key=_OPTIONS[key]) if key in _OPTIONS else problem
 
 
 def stack_text(team: str, env: str, *, region: str, owner: str, cost_center: str, cidrs: list[str]) -> str:

@@ -9,6 +9,7 @@ from multiarch.errors import KeyPath
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.cluster import Access
 from multiarch.schema.network import ApiEndpoint
+from multiarch.stack.network import range_hint
 
 _PRINCIPAL = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
 _MAX_PUBLIC_CIDRS = 40
@@ -82,11 +83,12 @@ def check_api_endpoint(spec: ApiEndpoint, report: ProblemReport) -> None:
     for index, cidr in enumerate(spec.public_cidrs):
         try:
             network = IPv4Network(cidr)
-        except ValueError as error:
+        except ValueError:
             report(
                 "cidr",
                 (*path, "publicCidrs", index),
-                f"{cidr!r} is not an IPv4 range ({error}).",
+                f"{cidr!r} is not an IPv4 range.",
+                hint=range_hint(cidr, "203.0.113.0/24"),
                 value=cidr,
             )
             continue

@@ -31,7 +31,7 @@ def check_kubernetes(spec: StackSpec, today: date, report: ProblemReport) -> boo
             "kubernetes-unsupported",
             path,
             f"EKS support for Kubernetes {version} ended on {status.ends}.",
-            hint=f"Use {kubernetes.DEFAULT_VERSION}; an existing cluster is upgraded one minor at a time.",
+            hint=_upgrade_hint(today),
             value=version,
         )
     elif status.tier == "extended" and status.ends is not None and status.ends - today <= _SOON:
@@ -64,6 +64,12 @@ def check_kubernetes(spec: StackSpec, today: date, report: ProblemReport) -> boo
             value=version,
         )
     return True
+
+
+def _upgrade_hint(today: date) -> str:
+    if (version := kubernetes.successor(today)) is None:
+        return "All Kubernetes versions that this release of multiarch knows have ended: upgrade multiarch."
+    return f"Use {version}; an existing cluster is upgraded one minor at a time."
 
 
 def check_encryption(spec: StackSpec, region: str | None, report: ProblemReport) -> None:
