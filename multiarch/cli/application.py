@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from multiarch import __version__
+from multiarch.cli.options.project import ProjectOption
 from multiarch.cli.usage import Application
 
 _NOUNS = {
@@ -50,5 +51,6 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    project: ProjectOption = None,
 ) -> None:
     """Options before a command."""

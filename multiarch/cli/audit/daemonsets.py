@@ -14,6 +14,7 @@ from multiarch.cli.audit.options import ManifestsArgument
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.options import stacks, with_groups
 from multiarch.cli.options.cluster import ClusterOptions
+from multiarch.cli.options.completion import stack_names
 from multiarch.cli.options.registry import RegistryOptions, ask
 from multiarch.cli.terminal import counted, say
 from multiarch.errors import MultiarchError
@@ -79,7 +80,10 @@ def daemonsets(
     paths: ManifestsArgument = None,
     *,
     stack: Annotated[
-        str | None, typer.Option(metavar="STACK|FILE", help="Take node groups and add-ons from this stack.")
+        str | None,
+        typer.Option(
+            metavar="STACK|FILE", autocompletion=stack_names, help="Take node groups and add-ons from this stack."
+        ),
     ] = None,
     by: Annotated[
         Literal["group", "architecture"], typer.Option(help="One column per node group or architecture.")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from multiarch.cli.options import project
+from multiarch.cli.options.completion import stack_names
 from multiarch.errors import MultiarchError, Problem, StackError
 
 if TYPE_CHECKING:
@@ -17,9 +19,14 @@ if TYPE_CHECKING:
     from multiarch.stack.load import Stack
     from multiarch.stack.model import Plan
 
-StackArgument = Annotated[str, typer.Argument(metavar="STACK|FILE", help="A stack's name or file.")]
+StackArgument = Annotated[
+    str, typer.Argument(metavar="STACK|FILE", autocompletion=stack_names, help="A stack's name or file.")
+]
 StacksArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="STACK|FILE", help="Names or files. Default: all stacks of the project.")
+    list[str] | None,
+    typer.Argument(
+        metavar="STACK|FILE", autocompletion=stack_names, help="Names or files. Default: all stacks of the project."
+    ),
 ]
 
 
@@ -31,7 +38,10 @@ class TaintOptions:
         str | None,
         typer.Option(metavar="KEY=VALUE:EFFECT", help="The nodes' taint. Default for arm64: arch=arm64:NoSchedule."),
     ] = None
-    stack: Annotated[str | None, typer.Option(metavar="STACK|FILE", help="Take the taint from this stack.")] = None
+    stack: Annotated[
+        str | None,
+        typer.Option(metavar="STACK|FILE", autocompletion=stack_names, help="Take the taint from this stack."),
+    ] = None
 
     def arm64(self) -> Taint | None:
         """The taint of arm64 nodes; ``None`` for a stack whose arm64 nodes have none.
@@ -56,12 +66,12 @@ def files(names: Iterable[str]) -> list[Path]:
 
     Raises MultiarchError for an unknown name, and outside a project or in one without stacks.
     """
-    from multiarch.stack.load import STACKS_FOLDER, project_root, stack_files
+    from multiarch.stack.load import STACKS_FOLDER, stack_files
 
     wanted = list(names)
     if wanted:
         return [file(name) for name in wanted]
-    root = project_root(Path.cwd())
+    root = project.root()
     found = stack_files(root)
     if not found:
         raise MultiarchError(f"There is no stack in {root / STACKS_FOLDER}.", hint="Run `multiarch stack new`.")
@@ -70,13 +80,13 @@ def files(names: Iterable[str]) -> list[Path]:
 
 def file(name: str) -> Path:
     """One stack's file by its name or path. Raises MultiarchError for an unknown name."""
-    from multiarch.stack.load import STACKS_FOLDER, project_root, stack_files
-    from multiarch.stack.wording import nearest
+    from multiarch.stack.load import STACKS_FOLDER, stack_files
+    from multiarch.stack.schema_paths import nearest
 
     path = Path(name)
     if path.suffix in {".yaml", ".yml"} or len(path.parts) > 1:
         return path
-    root = project_root(Path.cwd())
+    root = project.root()
     named = root / STACKS_FOLDER / f"Pulumi.{name}.yaml"
     if os.path.lexists(named):  # also a broken link: reading it says what is wrong
         return named

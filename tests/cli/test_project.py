@@ -1,0 +1,79 @@
+"""Which project a command works in, and the stacks of it that a shell completes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import type_of_run
+
+STACKS = ["checkout-dev", "gke-parity", "legacy-al2", "payments-prod"]
+
+
+def test_a_project_elsewhere_is_named(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, run: type_of_run, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    assert run("stack", "check", "checkout-dev").code == 2
+    ran = run("--project", str(clone), "stack", "check", "checkout-dev")
+    assert (ran.code, ran.out) == (0, f"ok {clone}/config/stacks/Pulumi.checkout-dev.yaml\n")
+    assert run("--project", str(clone / "config"), "stack", "list").code == 0
+    made = run("--project", os.path.relpath(clone), "stack", "new", "--team", "search", "--env", "dev")
+    assert (made.code, (clone / "config" / "stacks" / "Pulumi.search-dev.yaml").is_file()) == (0, True), made.err
+    assert run("stack", "list").code == 2
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.usefixtures("clone")
+def test_a_folder_that_is_not_a_project_is_refused(run: type_of_run, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    ran = run("--project", str(elsewhere), "stack", "check")
+    assert (ran.code, f"There is no Pulumi.yaml of the project multiarch-eks in {elsewhere}" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("multiarch stack check ", STACKS),
+        ("multiarch stack check ch", ["checkout-dev"]),
+        ("multiarch stack check checkout-dev le", ["legacy-al2"]),
+        ("multiarch stack explain pay", ["payments-prod"]),
+        ("multiarch stack render g", ["gke-parity"]),
+        ("multiarch stack pin g", ["gke-parity"]),
+        ("multiarch simulate c", ["checkout-dev"]),
+        ("multiarch workload patch x.yaml --stack l", ["legacy-al2"]),
+        ("multiarch audit daemonsets --stack l", ["legacy-al2"]),
+        ("multiarch stack check nothing", []),
+        ("multiarch sta", ["stack"]),
+        ("multiarch stack che", ["check"]),
+    ],
+)
+def test_the_shell_completes_stacks(clone: Path, words: str, completed: list[str]) -> None:
+    assert completions(clone, words) == completed
+
+
+def test_the_stacks_of_a_named_project_are_completed(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    assert completions(elsewhere, f"multiarch --project {clone} stack check ") == STACKS
+    assert completions(elsewhere, "multiarch stack check ") == []
+
+
+def completions(folder: Path, words: str) -> list[str]:
+    program = "import sys; from multiarch.cli import main; sys.argv = ['multiarch']; sys.exit(main())"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "_MULTIARCH_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+    }
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.stderr == ""
+    return ran.stdout.split()
