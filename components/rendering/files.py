@@ -12,10 +12,29 @@ from types import MappingProxyType
 from components.rendering.marked_values import SUFFIX, Json, Properties
 from components.rendering.recording import Recorded
 from multiarch.errors import MultiarchError
+from multiarch.files import read_text
 from multiarch.yaml_text.dump import dump
 
 MARKER = "resources.json"
 """Every rendering has this file; a folder without it is not a rendering."""
+_FILES = frozenset({MARKER, "kubeconfig", "outputs.json"})
+_FOLDERS = frozenset(
+    [
+        "addons",
+        "events",
+        "helm",
+        "iam",
+        "kms",
+        "kubernetes",
+        "launch-templates",
+        "node-groups",
+        "queues",
+        "sessions",
+        "user-data",
+    ]
+)
+_SUFFIXES = frozenset({".json", ".mime", ".sh", ".toml", ".yaml"})
+_LARGEST_MARKER = 100_000_000
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 _GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})
 _ROLE = "aws:iam/role:Role"
@@ -128,11 +147,8 @@ def replace(target: Path, files: Mapping[str, str]) -> None:
         for folder in (target, *target.parents):
             if folder.exists() and not folder.is_dir():
                 raise MultiarchError(f"{folder} is not a folder.", hint="Render into another folder.")
-        if target.exists() and not (target / MARKER).is_file() and any(target.iterdir()):
-            raise MultiarchError(
-                f"{target} holds files but no {MARKER}, so it is not a rendering.",
-                hint="Render into another folder, or empty it.",
-            )
+        if target.exists():
+            _check_replaceable(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as scratch:
             fresh = Path(scratch) / "fresh"
@@ -142,6 +158,35 @@ def replace(target: Path, files: Mapping[str, str]) -> None:
             fresh.rename(target)
     except OSError as error:
         raise MultiarchError(f"{target} can't be written: {error.strerror or error}.") from error
+
+
+def _check_replaceable(target: Path) -> None:
+    """Raise MultiarchError unless ``target`` is empty or has only files that a rendering writes."""
+    if not any(target.iterdir()):
+        return
+    hint = "Render into another folder, or empty it."
+    if not (target / MARKER).is_file():
+        raise MultiarchError(f"{target} holds files but no {MARKER}, so it is not a rendering.", hint=hint)
+    if not _lists_resources(target / MARKER):
+        raise MultiarchError(f"{target / MARKER} is not from a rendering.", hint=hint)
+    for path in sorted(target.rglob("*")):
+        name = path.relative_to(target)
+        known = name.parts[0] in _FOLDERS if len(name.parts) > 1 or path.is_dir() else str(name) in _FILES
+        own = path.is_dir() or (path.is_file() and (len(name.parts) == 1 or path.suffix in _SUFFIXES))
+        if path.is_symlink() or not known or not own:
+            raise MultiarchError(f"{target} has {name}, which is not from a rendering.", hint=hint)
+
+
+def _lists_resources(file: Path) -> bool:
+    try:
+        found = json.loads(read_text(file, _LARGEST_MARKER))
+    except (ValueError, RecursionError):
+        return False
+    return (
+        isinstance(found, list)
+        and bool(found)
+        and all(isinstance(each, dict) and str(each.get("urn")).startswith("urn:pulumi:") for each in found)
+    )
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:

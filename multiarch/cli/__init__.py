@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import gc
-import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -12,16 +11,14 @@ from multiarch.errors import MultiarchError, OutsideError
 
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 _INTERRUPTED, _OUTPUT_CLOSED = 130, 141
-_WRITE_ERRORS = frozenset({errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
-"""Errors of writing to stdout or stderr; errors about files have a file name."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code. ``arguments`` are those of the process by default.
 
-    0: no findings. 1: findings. 2: wrong usage or configuration. 3: an external service failed. 130: interrupted
-    (Ctrl-C). 141: the reader of the output closed it (``| head``). A MultiarchError is printed to stderr without a
-    traceback.
+    0: no findings. 1: findings. 2: wrong usage or configuration. 3: an external service failed, or the output can't be
+    written. 130: interrupted (Ctrl-C). 141: the reader of the output closed it (``| head``). A MultiarchError is
+    printed to stderr without a traceback.
     """
     try:
         return _run(arguments)
@@ -33,20 +30,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gc.freeze()
 
 
+def _words(arguments: Sequence[str]) -> list[str]:
+    if unusable := next((word for word in arguments if "\0" in word), None):
+        raise MultiarchError(f"The argument {unusable!r} contains a NUL character.")
+    return list(arguments)
+
+
+def _noun(words: Sequence[str]) -> str | None:
+    """The first word that is neither an option nor the value of one."""
+    rest = iter(words)
+    for word in rest:
+        if word == "--project":
+            next(rest, None)
+        elif not word.startswith("-"):
+            return word
+    return None
+
+
 def _run(arguments: Sequence[str] | None) -> int:
     # Imports allocate much and free little: collecting garbage meanwhile takes a tenth of the time of `stack check`.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    from multiarch.cli import streams
+
+    if arguments is None:
+        streams.prepare()
     from multiarch.cli.application import application
+    from multiarch.cli.options.completion import completed_words
     from multiarch.cli.terminal import say, show_error
 
-    for stream in (sys.stdout, sys.stderr):
-        # Characters that the terminal's encoding lacks are printed escaped.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    streams.escape_unknown_characters()
     try:
-        given = sys.argv[1:] if arguments is None else list(arguments)
-        noun = next((word for word in given if not word.startswith("-")), None)
-        application(noun)(given, prog_name="multiarch")
+        given = _words(sys.argv[1:] if arguments is None else arguments)
+        application(_noun(given or completed_words(os.environ)))(given, prog_name="multiarch")
     except SystemExit as done:
         # Typer exits with 1 on a closed pipe, which would mean findings.
         if isinstance(done.__context__, BrokenPipeError):
@@ -56,8 +71,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         show_error(error)
         return error.exit_code
     except OSError as error:
-        if error.errno not in _WRITE_ERRORS or error.filename is not None:
+        if error.errno not in streams.WRITE_ERRORS or error.filename is not None:
             raise
+        if arguments is None:
+            streams.discard_output()
         say(f"error: the output can't be written: {error.strerror}.")
         return OutsideError.exit_code
     return 0

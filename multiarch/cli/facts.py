@@ -48,11 +48,8 @@ def refresh(
     if not table.parent.is_dir():
         raise MultiarchError(f"{table} can't be written: there is no folder {table.parent}.")
     ec2 = client("ec2", region)
-    try:
-        with failures_as_errors():
-            report = refresh_file(ec2, table, merge=merge)
-    except OSError as error:
-        raise MultiarchError(f"{table} can't be written: {error.strerror or error}.") from error
+    with failures_as_errors():
+        report = refresh_file(ec2, table, merge=merge)
     changes = {"added": report.added, "changed": report.changed, "removed": report.removed}
     rows = [(change, name) for change, names in changes.items() for name in names]
     show(

@@ -98,6 +98,15 @@ def support(version: str, today: date) -> SupportStatus:
     return SupportStatus(version, "unsupported", release.extended_ends)
 
 
+def successor(today: date) -> str | None:
+    """The minor to use instead of one without support: the default, or the newest that EKS supports on ``today``.
+
+    None if the calendar has none: it is older than the support of all its minors.
+    """
+    names = [DEFAULT_VERSION, *(release.version for release in reversed(RELEASES))]
+    return next((name for name in names if support(name, today).tier in {"standard", "extended"}), None)
+
+
 def _hint(version: str) -> str:
     known = f"Known are {', '.join(known_versions())}."
     if f"{version}0" in _BY_VERSION:

@@ -7,17 +7,17 @@ default rows that the region does not have are kept, and reported.
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
+import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from multiarch.errors import OutsideError
+from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.architectures import from_ec2
 from multiarch.facts.instance_types import COLUMNS, Accelerator, InstanceType, read_csv
+from multiarch.files import refuse_device, write_atomically
 
 
 class Paginator(Protocol):
@@ -152,19 +152,23 @@ def _devices(description: Mapping[str, Any]) -> Iterator[tuple[Accelerator, int]
 def write_csv(rows: Iterable[InstanceType], path: Path) -> None:
     """Write the table, sorted by name, so that a reader sees either the old file or the new one.
 
-    The same rows give the same bytes. Raises ``OSError`` when the folder cannot be written.
+    The same rows give the same bytes. Raises MultiarchError when the folder cannot be written.
     """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_cells(row) for row in sorted(rows, key=lambda row: row.name))
+    write_atomically(path, text.getvalue())
+
+
+def _read(path: Path) -> dict[str, InstanceType]:
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            writer.writerows(_cells(row) for row in sorted(rows, key=lambda row: row.name))
-        Path(temporary).chmod(0o644)  # mkstemp makes it private; the table is not
-        os.replace(temporary, path)  # noqa: PTH105  (the atomic call, named)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        refuse_device(path)
+        return dict(read_csv(path))
+    except OSError as error:
+        raise MultiarchError(f"{path} can't be read: {error.strerror or error}.") from error
+    except (ValueError, csv.Error) as error:
+        raise MultiarchError(f"{path} is not a table of instance types: {error}.") from error
 
 
 def _cells(row: InstanceType) -> list[str]:
@@ -177,7 +181,7 @@ def refresh_file(client: Ec2Client, path: Path, *, merge: bool = True) -> Refres
     With ``merge`` (the default) types that the region does not offer stay; without it they go.
     ``path`` may not exist yet. Raises as :func:`refresh` and :func:`write_csv`; the old file then stays as it was.
     """
-    old = dict(read_csv(path)) if path.exists() else {}
+    old = _read(path) if path.exists() else {}
     new = {row.name: row for row in refresh(client)}
     missing = sorted(old.keys() - new.keys())
     table = {**old, **new} if merge else new

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.errors import MultiarchError
+from multiarch.files import read_bytes
 from multiarch.kubernetes.errors import KubeconfigError
 from multiarch.kubernetes.exec_plugin import ExecPlugin, plugin_from
 
@@ -231,7 +232,7 @@ def _loaded(file: Path) -> dict[str, Any]:
 
 def _read(path: Path, what: str, file: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bytes(path)
     except OSError as error:
         head = f"{file}: {what}, {path}," if what else f"The kubeconfig {path}"
         raise KubeconfigError(

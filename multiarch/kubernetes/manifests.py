@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from multiarch import files
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.values import yaml_type
@@ -51,10 +50,8 @@ def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> 
 
 def standard_input() -> str:
     """All of standard input, which must be UTF-8 in every locale. Raises MultiarchError if it is not."""
-    stream = sys.stdin
     try:
-        # A terminal's locale may let any bytes pass as text that nothing can print or parse.
-        return stream.buffer.read().decode() if isinstance(stream, io.TextIOWrapper) else stream.read()
+        return files.read_standard_input(files.MANIFESTS)
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise MultiarchError(f"{STANDARD_INPUT_NAME} can't be read: {why}.") from error
@@ -95,7 +92,7 @@ def _unreadable(error: OSError) -> None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return files.read_text(path, files.MANIFESTS)
     except (OSError, UnicodeDecodeError) as error:
         raise MultiarchError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}.") from error
 

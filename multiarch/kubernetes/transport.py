@@ -27,6 +27,7 @@ from urllib3.exceptions import (
     SSLError,
 )
 
+from multiarch.files import read_text
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.exec_plugin import ExecCredential, run
 from multiarch.kubernetes.kubeconfig import Connection
@@ -116,7 +117,7 @@ class Transport:
         if user.token_file is not None:
             # Read again each time: the kubelet renews a pod's token.
             try:
-                return _bearer(user.token_file.read_text(encoding="utf-8").strip())
+                return _bearer(read_text(user.token_file).strip())
             except (OSError, UnicodeDecodeError) as error:
                 what = getattr(error, "strerror", None) or "it is not UTF-8"
                 raise ClusterError(f"The token file {user.token_file} can't be read: {what}.") from error

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from multiarch.errors import MultiarchError
+from multiarch.files import read_text
 from multiarch.registry.reference import DOCKER_HUB
 from multiarch.registry.settings import RegistrySettings
 
@@ -90,7 +91,7 @@ def _folders(registry: str) -> tuple[str, ...]:
 
 def _read(file: Path, registry: str, origin: Endpoint) -> tuple[Endpoint, ...]:
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_text(file))
     except (OSError, UnicodeDecodeError) as error:
         raise HostsFileError(
             file, f"can't read the file ({getattr(error, 'strerror', None) or 'not UTF-8'})"

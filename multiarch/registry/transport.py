@@ -20,6 +20,7 @@ import aiohttp
 from cachetools import LRUCache
 from yarl import URL
 
+from multiarch.files import refuse_device
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.failures import failures, host_of
@@ -188,6 +189,7 @@ class RegistryTransport:
             context = ssl.create_default_context()
             for file in files:
                 try:
+                    refuse_device(file)
                     context.load_verify_locations(cafile=file)
                 except (OSError, ssl.SSLError) as error:
                     detail = f"can't read certificates from {file} ({error.strerror or error})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -173,7 +174,7 @@ def test_explain_says_the_command_and_the_blockers(run: type_of_run, manifest: P
     ("arguments", "says"),
     [
         (("a.yaml", "--context", "here"), "--context can't be combined with manifests. It is for a live cluster."),
-        (("a.yaml", "--group-by", " "), "--group-by needs a label, such as team."),
+        (("a.yaml", "--group-by", " "), "--group-by ' ' is not a label's key."),
     ],
 )
 def test_wrong_usage_offers_what_there_is(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:
@@ -314,6 +315,18 @@ def test_a_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(
     assert (refused.code, "has notes.txt, which this command did not write" in refused.err) == (2, True)
     assert (folder / "notes.txt").read_text() == "mine"
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".patches")] == []
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o755), (0o077, 0o700), (0o002, 0o775)])
+def test_the_folder_has_the_mode_of_the_process(
+    run: type_of_run, manifest: Path, tmp_path: Path, mask: int, mode: int
+) -> None:
+    before = os.umask(mask)
+    try:
+        assert run("audit", "workloads", str(manifest), "--patch", str(tmp_path / "patches")).code == 0
+    finally:
+        os.umask(before)
+    assert (tmp_path / "patches").stat().st_mode & 0o777 == mode
 
 
 def test_nothing_is_written_where_writing_fails_halfway(

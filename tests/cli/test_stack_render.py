@@ -63,6 +63,24 @@ def test_a_refused_stack_does_not_keep_the_others_from_being_rendered(clone: Pat
     assert not (clone / "build" / "legacy-al2").exists()
 
 
+def test_only_stacks_that_were_rendered_are_counted(clone: Path, run: type_of_run) -> None:
+    break_stack(clone, "legacy-al2", "nat: single", "nat: double")
+    ran = run("stack", "render", "legacy-al2", "checkout-dev")
+    assert (ran.code, ran.err.splitlines()[-1]) == (2, f"1 of 2 stacks rendered into {clone / 'build'}.")
+    break_stack(clone, "checkout-dev", "nat: single", "nat: double")
+    ran = run("stack", "render", "legacy-al2", "checkout-dev")
+    assert (ran.code, ran.err.splitlines()[-1]) == (2, "0 of 2 stacks rendered.")
+
+
+def test_a_folder_with_somebody_elses_resources_json_is_not_replaced(clone: Path, run: type_of_run) -> None:
+    folder = clone / "mine" / "checkout-dev"
+    folder.mkdir(parents=True)
+    (folder / "resources.json").write_text('{"mine": true}')
+    ran = run("stack", "render", "checkout-dev", "-d", "mine")
+    assert (ran.code, "resources.json is not from a rendering" in ran.err) == (2, True)
+    assert written(folder) == {"resources.json": b'{"mine": true}'}
+
+
 def test_markdown_has_the_resources_and_stderr_what_is_invalid(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "legacy-al2", "nat: single", "nat: double")
     ran = run("stack", "render", "legacy-al2", "checkout-dev", "--output", "markdown")

@@ -14,6 +14,7 @@ from multiarch.facts.kubernetes import (
     SupportStatus,
     known_versions,
     parse,
+    successor,
     support,
     supports_al2,
 )
@@ -111,3 +112,11 @@ def test_amazon_linux_2_ends_at_1_32() -> None:
 def test_the_default_version_has_a_confirmed_calendar_and_no_newer_one_has() -> None:
     confirmed = [release.version for release in RELEASES if release.standard_ends is not None]
     assert confirmed[-1] == DEFAULT_VERSION
+
+
+@pytest.mark.parametrize(
+    ("today", "version"),
+    [(date(2026, 11, 21), "1.35"), (date(2028, 3, 26), "1.35"), (date(2028, 3, 27), None), (date(2040, 1, 1), None)],
+)
+def test_what_to_use_instead_is_supported_itself(today: date, version: str | None) -> None:
+    assert successor(today) == version

@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from urllib.parse import quote
 
 from multiarch.cli.escaping import escaped
 from multiarch.errors import MultiarchError
+from multiarch.files import beside
 
 if TYPE_CHECKING:
     from multiarch.audit.workloads import WorkloadAudit, WorkloadRow
@@ -63,11 +63,11 @@ def write(folder: Path, audit: WorkloadAudit, *, kustomize: bool, force: bool) -
     try:
         place = folder.resolve()
         place.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+        made = beside(place)
+        made.mkdir()
         try:
             for name, text in files.items():
                 (made / name).write_text(text, encoding="utf-8", newline="\n")
-            made.chmod(0o755)
             _put(made, place)
         except BaseException:
             shutil.rmtree(made, ignore_errors=True)
@@ -82,7 +82,7 @@ def _put(made: Path, folder: Path) -> None:
     if not folder.is_dir():
         made.rename(folder)
         return
-    aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    aside = beside(folder)
     folder.rename(aside)
     try:
         made.rename(folder)

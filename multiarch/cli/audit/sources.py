@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from multiarch.cli.terminal import counted, say
 from multiarch.errors import MultiarchError
+from multiarch.files import MANIFESTS, read_text
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, standard_input
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def manifest_objects(paths: Sequence[str]) -> tuple[Iterator[LoadedObject], Line
 
     @cache
     def lines(where: str) -> tuple[str, ...]:
-        text = stdin if where == STANDARD_INPUT_NAME else Path(where).read_text(encoding="utf-8")
+        text = stdin if where == STANDARD_INPUT_NAME else read_text(Path(where), MANIFESTS)
         return tuple(text.splitlines())
 
     return _some(read_manifests(paths, stdin=stdin), paths), lines
@@ -66,7 +67,7 @@ def from_list(name: str) -> list[ImageUse]:
     from multiarch.audit.uses import ContainerRole, FileLine, ImageUse, WorkloadKey
 
     try:
-        text = standard_input() if name == STANDARD_INPUT else Path(name).read_text(encoding="utf-8")
+        text = standard_input() if name == STANDARD_INPUT else read_text(Path(name))
     except (OSError, UnicodeDecodeError) as error:
         raise MultiarchError(f"{name} can't be read: {getattr(error, 'strerror', None) or error}.") from error
     file = STANDARD_INPUT_NAME if name == STANDARD_INPUT else name

@@ -43,7 +43,7 @@ def pin(
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Pin a stack, as :data:`HELP` says."""
-    from multiarch.cli.files import write_atomically
+    from multiarch.files import write_atomically
     from multiarch.stack.pin import write_pins
     from multiarch.stack.yaml_source import shown
 

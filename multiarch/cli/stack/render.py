@@ -14,7 +14,7 @@ import typer
 from multiarch.cli.escaping import escaped
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report, Table, problem_data
-from multiarch.cli.options import stacks
+from multiarch.cli.options import project, stacks
 from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.terminal import counted, say, show_problems
 from multiarch.errors import MultiarchError, Problem, StackError
@@ -72,9 +72,7 @@ def render(
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Render stacks, as :data:`HELP` says."""
-    from multiarch.stack.load import project_root
-
-    root = project_root(Path.cwd())
+    root = project.root()
     target = directory or root / "build"
     results: list[Rendered] = []
     for result in _all(stacks.files(names or ()), root, target, jobs or os.cpu_count() or 1):
@@ -97,7 +95,9 @@ def render(
         )
         show(report, output)
     elif len(results) > 1:
-        say(f"{counted(len(results), 'stack')} rendered into {target}.")
+        done = sum(not result.exit_code for result in results)
+        what = counted(done, "stack") if done == len(results) else f"{done} of {counted(len(results), 'stack')}"
+        say(f"{what} rendered{f' into {target}' if done else ''}.")
     if code := max(result.exit_code for result in results):
         raise typer.Exit(code)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from multiarch.errors import MultiarchError
+from multiarch.files import MANIFESTS, read_standard_input, read_text
 
 if TYPE_CHECKING:
     from multiarch.manifests.templates import Selection
@@ -92,7 +92,6 @@ def _manifests(folder: Path) -> Iterator[Path]:
 def _read(name: str, path: Path | None) -> str:
     """The text, with its line ends."""
     try:
-        content = sys.stdin.buffer.read() if path is None else path.read_bytes()
-        return content.decode("utf-8")
+        return read_standard_input(MANIFESTS) if path is None else read_text(path, MANIFESTS)
     except (OSError, UnicodeDecodeError) as error:
         raise MultiarchError(f"{name} can't be read: {getattr(error, 'strerror', None) or error}.") from error

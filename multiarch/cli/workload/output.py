@@ -132,7 +132,7 @@ def _repelled(outcome: Outcome, taint: Taint | None, architecture: Architecture 
 
 
 def _write(changed: Sequence[EditedFile]) -> None:
-    from multiarch.cli.files import write_atomically
+    from multiarch.files import write_atomically
 
     for each in changed:
         if each.path is not None:

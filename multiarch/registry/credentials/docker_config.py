@@ -14,6 +14,7 @@ from pathlib import Path
 from cachetools import LRUCache, TTLCache
 
 from multiarch.errors import MultiarchError
+from multiarch.files import read_text
 from multiarch.registry.credentials import helpers
 from multiarch.registry.credentials.auths import HUB_KEYS, auth_entries, split_key
 from multiarch.registry.credentials.model import Credential
@@ -116,7 +117,7 @@ def load(file: Path, environ: Mapping[str, str] | None = None) -> DockerConfig:
         DockerConfigError: it can't be read, or is invalid.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(file)
     except FileNotFoundError:
         return DockerConfig(file, {}, environ)
     except (OSError, UnicodeDecodeError) as error:

@@ -145,6 +145,31 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     assert content(folder) == {"thesis.txt": b"years of work"}
 
 
+@pytest.mark.parametrize("marker", ["[]", "{}", '[{"name": "x"}]', "[" * 100_000, "", '[{"urn": "x"}]'])
+def test_a_folder_with_somebody_elses_resources_json_is_left_alone(tmp_path: Path, marker: str) -> None:
+    folder = tmp_path / "shop-dev"
+    folder.mkdir()
+    (folder / "resources.json").write_text(marker)
+    with pytest.raises(MultiarchError, match=r"resources\.json is not from a rendering"):
+        render(plan(), tmp_path)
+    assert content(folder) == {"resources.json": marker.encode()}
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "own/file.json", "iam/notes.txt", "iam/README", ".git/HEAD", "iam/link"])
+def test_a_rendering_with_a_file_of_the_users_is_left_alone(tmp_path: Path, name: str) -> None:
+    folder = render(plan(), tmp_path).directory
+    file = folder / name
+    file.parent.mkdir(exist_ok=True)
+    if file.name == "link":
+        file.symlink_to(tmp_path)
+    else:
+        file.write_text("mine")
+    before = content(folder)
+    with pytest.raises(MultiarchError, match="which is not from a rendering"):
+        render(plan(), tmp_path)
+    assert content(folder) == before
+
+
 def test_a_failed_rendering_leaves_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = render(plan(), tmp_path).directory
     before = content(folder)

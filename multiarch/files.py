@@ -1,0 +1,106 @@
+"""Files that a user names: read up to a limit, because a device may never end, and written in one step."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from multiarch.errors import MultiarchError
+
+MANIFESTS = 1_000_000_000
+"""Bytes of manifests: ``kubectl get`` prints some hundred million for the largest clusters."""
+SETTINGS = 10_000_000
+"""Bytes of a configuration file, a certificate or a list of images."""
+_PART = 1 << 20
+_NEW_FILE = 0o666
+
+
+def read_bytes(path: Path, most: int = SETTINGS) -> bytes:
+    """Read a file or a pipe.
+
+    Raises OSError as :func:`open` does, and for a device other than a terminal, for more than ``most`` bytes, and for a
+    path with a NUL character. Its ``strerror`` says why.
+    """
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "the path contains a NUL character", str(path))
+    with path.open("rb") as opened:
+        return _read(opened, most, str(path))
+
+
+def read_text(path: Path, most: int = SETTINGS) -> str:
+    """Read a file in UTF-8. Raises OSError as :func:`read_bytes`, and UnicodeDecodeError."""
+    return read_bytes(path, most).decode("utf-8")
+
+
+def read_standard_input(most: int = SETTINGS) -> str:
+    """Read all of standard input, which must be UTF-8 in every locale. Raises as :func:`read_text`."""
+    # A terminal's locale may let any bytes pass as text that nothing can print or parse.
+    stream = getattr(sys.stdin, "buffer", None)
+    return sys.stdin.read() if stream is None else _read(stream, most, "standard input").decode("utf-8")
+
+
+def refuse_device(path: Path) -> None:
+    """Raise OSError for a device, which a library would read for ever."""
+    mode = path.stat().st_mode
+    if stat.S_ISBLK(mode) or stat.S_ISCHR(mode):
+        raise OSError(errno.EINVAL, "it is a device", str(path))
+
+
+def _read(opened: BinaryIO, most: int, name: str) -> bytes:
+    try:
+        found = os.fstat(opened.fileno())
+    except OSError:  # a file in memory
+        return opened.read()
+    if stat.S_ISBLK(found.st_mode) or (stat.S_ISCHR(found.st_mode) and not _ends(opened, found)):
+        raise OSError(errno.EINVAL, "it is a device", name)
+    if stat.S_ISREG(found.st_mode) and found.st_size <= most:
+        return opened.read()
+    parts, length = [], 0
+    while length <= most and (part := opened.read(_PART)):
+        parts.append(part)
+        length += len(part)
+    if length > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most // 1_000_000} MB", name)
+    return b"".join(parts)
+
+
+def _ends(opened: BinaryIO, found: os.stat_result) -> bool:
+    """Whether reading a character device comes to an end: a terminal does, and /dev/null is empty."""
+    return opened.isatty() or found.st_rdev == Path(os.devnull).stat().st_rdev
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write UTF-8 with the line ends of ``text``: a reader sees either the old file or the new one.
+
+    An existing file keeps its mode; a new one gets that of the process (umask). A symbolic link stays one. Raises
+    MultiarchError if the folder can't be written, or if the path exists and is not a file.
+    """
+    link, path = path, Path(os.path.realpath(path))
+    if os.path.lexists(path) and not path.is_file():
+        raise MultiarchError(f"{link} can't be written: not a regular file.")
+    try:
+        mode = path.stat().st_mode & 0o777 if path.exists() else None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = beside(path)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE if mode is None else mode)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+            if mode is not None:
+                temporary.chmod(mode)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise MultiarchError(f"{link} can't be written: {error.strerror or error}.") from error
+
+
+def beside(path: Path) -> Path:
+    """A new hidden name beside ``path``, for what takes its place when it is complete."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
