@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
+
+from urllib3.util import parse_url
 
 from multiarch import __version__
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.kubernetes.kubeconfig import Connection, connection
-from multiarch.kubernetes.resources import RESOURCES, SECRETS, Kind, Resource, lean
+from multiarch.kubernetes.resources import RESOURCES, SECRETS, Kind, Resource, check_types, lean
 from multiarch.kubernetes.source import LoadedObject, Source
-from multiarch.kubernetes.transport import StatusError, Transport
+from multiarch.kubernetes.transport import StatusError, TooLargeError, Transport
+from multiarch.manifests.values import ManifestError, ObjectReference, Value
 
 PAGE = 500
 """Objects per answer. 500 pods are about 5 MB of JSON."""
+LIST_OBJECTS = 300_000
+"""The most objects of a list: twice the pods that Kubernetes supports in a cluster.
+
+Source: https://kubernetes.io/docs/setup/best-practices/cluster-large/
+"""
+LIST_SECONDS = 1800.0
+"""The most seconds that a list's answers may take together."""
+_SPARSE_PAGES = 100
+"""The most pages of a list that are less than half full. A page may be empty, and still not the last."""
+_SMALLER = 10
 _RESTARTS = 3
 _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _GONE = 400, 401, 403, 404, 410
+_NOT_KUBERNETES = "Check that this is the address of an API server."
 _USER = re.compile(r'User "([^"]*)"')
 
 
@@ -121,22 +135,31 @@ class Cluster:
     def _listed(
         self, resource: Resource, namespace: str | None, selector: str, fields: str, limit: int
     ) -> Iterator[LoadedObject]:
-        seen: set[str] = set()
-        restarts = 0
-        asked = {"limit": str(limit), "labelSelector": selector, "fieldSelector": fields}
+        asked = {"labelSelector": selector, "fieldSelector": fields}
         query = {key: value for key, value in asked.items() if value}
-        more = ""
+        seen: set[str] = set()
+        restarts = sparse = 0
+        seconds, more = 0.0, ""
         while True:
+            began = time.monotonic()
+            page_query = query | {"limit": str(limit)} | ({"continue": more} if more else {})
             try:
-                page = self._transport.get(resource.path(namespace), query | ({"continue": more} if more else {}))
+                page = self._transport.get(resource.path(namespace), page_query)
+            except TooLargeError:
+                if limit == 1:
+                    raise
+                limit = max(1, limit // _SMALLER)
+                continue
             except StatusError as error:
                 if error.status != _GONE or not more or restarts == _RESTARTS:
                     raise self._refused(error, "list", resource, namespace, None) from error
                 restarts, more = restarts + 1, ""
                 continue
             # Taken off one by one: a page is gone while its last objects are looked at.
-            items = list(reversed(page.pop("items", None) or []))
-            more = (page.get("metadata") or {}).get("continue") or ""
+            items, more = self._items(page, resource)
+            del page
+            sparse += len(items) * 2 < limit
+            seconds += time.monotonic() - began
             while items:
                 found = self._found(items.pop(), resource)
                 uid = found.value["metadata"]["uid"]
@@ -145,6 +168,21 @@ class Cluster:
                     yield found
             if not more:
                 return
+            if len(seen) > LIST_OBJECTS or sparse > _SPARSE_PAGES or seconds > LIST_SECONDS:
+                raise ClusterError(
+                    f"{self._server}: the list of {resource.plural} does not end: {len(seen)} objects in "
+                    f"{seconds:.0f} s so far.",
+                    hint="Check that this is the address of an API server, or choose namespaces with -n.",
+                )
+
+    def _items(self, page: dict[str, Any], resource: Resource) -> tuple[list[Any], str]:
+        """A page's objects, the last one first, and the token for the next page."""
+        whole = Value(page, ObjectReference(1, f"list of {resource.plural}"))
+        try:
+            items = [each.raw for each in whole["items"].items()]
+            return items[::-1], whole["metadata"]["continue"].text()
+        except ManifestError as error:
+            raise self._invalid(error) from error
 
     def _get(self, resource: Resource, namespace: str | None, name: str) -> dict[str, Any]:
         try:
@@ -153,15 +191,27 @@ class Cluster:
             raise self._refused(error, "get", resource, namespace, name) from error
 
     def _found(self, value: dict[str, Any], resource: Resource) -> LoadedObject:
+        try:
+            check_types(value, resource)
+        except ManifestError as error:
+            raise self._invalid(error) from error
         # A list's items do not say what they are.
-        whole = {"apiVersion": resource.api_version, "kind": str(resource.kind), **value}
+        whole = {**value, "apiVersion": resource.api_version, "kind": str(resource.kind)}
         return LoadedObject(lean(whole), Source(f"cluster {self.name}"))
+
+    @property
+    def _server(self) -> str:
+        return f"The API server {parse_url(self._connection.server).netloc} of context {self._connection.name}"
+
+    def _invalid(self, error: ManifestError) -> ClusterError:
+        said = error.message.removeprefix("document 1, ")
+        return ClusterError(f"{self._server} sent an invalid object: {said}", hint=_NOT_KUBERNETES)
 
     def _refused(
         self, error: StatusError, verb: str, resource: Resource, namespace: str | None, name: str | None
     ) -> MultiarchError:
         found = self._connection
-        server, status = f"The API server {urlsplit(found.server).netloc} of context {found.name}", error.status
+        server, status = self._server, error.status
         if status == _UNAUTHORIZED:
             whose = f" of user {found.user.name}" if found.user.name else ""
             return ClusterError(f"{server} rejects the credentials{whose}.", hint=self._renew(), status=status)
@@ -181,7 +231,7 @@ class Cluster:
         said = f": {error.message.rstrip('.')}" if error.message else ""
         if status == _BAD_REQUEST:
             return MultiarchError(f"{server} rejects {what}{said}.", hint="Check the selector.")
-        hint = "All five attempts failed; try again later." if status >= 429 and status != _GONE else ""  # noqa: PLR2004
+        hint = "Try again later." if status >= 429 else ""  # noqa: PLR2004
         return ClusterError(f"{server} answered {what} with status {status}{said}.", hint=hint, status=status)
 
     def _renew(self) -> str:

@@ -14,10 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from urllib3.exceptions import LocationParseError
+from urllib3.util import parse_url
+
 from multiarch.errors import MultiarchError
 from multiarch.files import read_bytes
 from multiarch.kubernetes.errors import KubeconfigError
-from multiarch.kubernetes.exec_plugin import ExecPlugin, plugin_from
+from multiarch.kubernetes.exec_plugin import ExecPlugin, expanded, plugin_from
 
 _HOW = "Create one with `aws eks update-kubeconfig --region REGION --name CLUSTER`, or pass one with --kubeconfig."
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -35,6 +38,11 @@ class User:
     token: str | None = field(default=None, repr=False)
     basic: tuple[str, str] | None = field(default=None, repr=False)
     plugin: ExecPlugin | None = None
+
+    @property
+    def sends_secrets(self) -> bool:
+        """Whether requests carry a token or a password."""
+        return not (self.token_file is None and self.token is None and self.basic is None and self.plugin is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,11 @@ class _Entry:
             except (binascii.Error, ValueError) as error:
                 message = f"{self.file}: {key}-data of {self.name} is not valid base64."
                 raise KubeconfigError(message, hint="Recreate the kubeconfig.", file=str(self.file)) from error
-        return _read(self.file.parent / Path(path).expanduser(), f"{key} of {self.name}", self.file) if path else None
+        return _read(self.path(key), f"{key} of {self.name}", self.file) if path else None
+
+    def path(self, key: str) -> Path:
+        """The path under ``key``: a relative one starts at the kubeconfig's folder."""
+        return self.file.parent / expanded(Path(self.text(key)))
 
 
 def connection(
@@ -120,8 +132,8 @@ def connection(
 
 def _connection(context: _Entry, cluster: _Entry, user: _Entry | None) -> Connection:
     server = cluster.text("server").rstrip("/")
-    if not server.startswith(("https://", "http://")):
-        message = f"{cluster.file}: cluster {cluster.name} needs a server that starts with https://."
+    if fault := _server_fault(server):
+        message = f"{cluster.file}: cluster {cluster.name} {fault}."
         raise KubeconfigError(message, hint="Recreate the kubeconfig.", file=str(cluster.file))
     authority = cluster.content("certificate-authority")
     return Connection(
@@ -135,6 +147,21 @@ def _connection(context: _Entry, cluster: _Entry, user: _Entry | None) -> Connec
         namespace=context.text("namespace") or None,
         file=str(cluster.file),
     )
+
+
+def _server_fault(server: str) -> str:
+    """What is wrong with a server's address, which is not shown: it may contain a password."""
+    if not server.startswith(("https://", "http://")):
+        return "needs a server that starts with https://"
+    try:
+        parts = parse_url(server)
+    except LocationParseError:
+        return "has a server that is not a valid URL"
+    if parts.auth is not None:
+        return "has a user name or password in its server, which belong in users"
+    if not parts.host or parts.query or parts.fragment or not server.isprintable() or " " in server:
+        return "has a server that is not a valid URL"
+    return ""
 
 
 def _with_authority(cluster: _Entry, authority: bytes | None) -> dict[str, Any]:
@@ -151,14 +178,13 @@ def _user(entry: _Entry, cluster: Mapping[str, Any]) -> User:
     if (certificate is None) != (key is None):
         message = f"{entry.file}: user {entry.name} needs both client-certificate and client-key."
         raise KubeconfigError(message, file=str(entry.file))
-    token_file = entry.text("tokenFile")
     name, password = entry.text("username"), entry.text("password")
     written = entry.value.get("exec")
     return User(
         name=entry.name,
         certificate=certificate,
         key=key,
-        token_file=entry.file.parent / Path(token_file).expanduser() if token_file else None,
+        token_file=entry.path("tokenFile") if entry.text("tokenFile") else None,
         token=entry.text("token") or None,
         basic=(name, password) if name and password else None,
         plugin=None if written is None else plugin_from(written, cluster, user=entry.name, file=entry.file),
@@ -182,7 +208,7 @@ def _there_are(said: str, entries: Mapping[str, _Entry]) -> str:
 def _files(kubeconfig: Path | None, environ: Mapping[str, str]) -> list[Path]:
     """The files to merge. Files in KUBECONFIG that do not exist are skipped, as in kubectl."""
     if kubeconfig is not None:
-        return [kubeconfig.expanduser()]
+        return [expanded(kubeconfig)]
     listed = [part for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     home = environ.get("HOME")
     default = [Path(home, ".kube", "config")] if home else []
@@ -233,11 +259,10 @@ def _loaded(file: Path) -> dict[str, Any]:
 def _read(path: Path, what: str, file: Path) -> bytes:
     try:
         return read_bytes(path)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         head = f"{file}: {what}, {path}," if what else f"The kubeconfig {path}"
-        raise KubeconfigError(
-            f"{head} can't be read: {error.strerror or error}.", hint="" if what else _HOW, file=str(file)
-        ) from error
+        why = getattr(error, "strerror", None) or error
+        raise KubeconfigError(f"{head} can't be read: {why}.", hint="" if what else _HOW, file=str(file)) from error
 
 
 def _in_cluster(environ: Mapping[str, str], account: Path = _ACCOUNT) -> Connection | None:
@@ -252,9 +277,12 @@ def _in_cluster(environ: Mapping[str, str], account: Path = _ACCOUNT) -> Connect
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise MultiarchError(f"The pod's service account in {account} can't be read: {why}.") from error
+    server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    if fault := _server_fault(server):
+        raise MultiarchError(f"KUBERNETES_SERVICE_HOST with KUBERNETES_SERVICE_PORT {fault}.")
     return Connection(
         name="in-cluster",
-        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        server=server,
         user=User(name="the pod's service account", token_file=token),
         authority=authority,
         namespace=namespace or None,

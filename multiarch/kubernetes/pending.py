@@ -57,7 +57,7 @@ def read_pending(cluster: Cluster, *, namespaces: Sequence[str] | None = None, s
 
 
 def _gated(found: LoadedObject) -> bool:
-    return bool(found.value["spec"].get("schedulingGates"))
+    return bool((found.value.get("spec") or {}).get("schedulingGates"))
 
 
 def count_nodes(nodes: Iterable[LoadedObject], groups: Sequence[NodeGroupPlan], pools: Iterable[str]) -> NodeCounts:

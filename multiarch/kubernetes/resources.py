@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from multiarch.manifests.kinds import POD_SPECS
+from multiarch.manifests.values import ObjectReference, Value
 
 
 class Kind(StrEnum):
@@ -78,6 +79,7 @@ RESOURCES = MappingProxyType(
 )
 SECRETS = Resource("Secret", "", "secrets")
 
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _NOT_OF_CONTAINERS = (
     *("env", "envFrom", "args", "command", "volumeMounts", "volumeDevices", "lifecycle"),
@@ -85,11 +87,41 @@ _NOT_OF_CONTAINERS = (
 )
 
 
+def check_types(value: object, resource: Resource) -> None:
+    """Raise ManifestError for an object whose fields do not have the types that an API server gives them.
+
+    It checks metadata, the way to the pod spec, and its containers and pull secrets. The other fields are checked where
+    they are read.
+    """
+    there = Value(value, ObjectReference(1, resource.kind))
+    metadata = there["metadata"]
+    name = metadata["name"].required_text()
+    namespace = metadata["namespace"].text()
+    there = Value(value, ObjectReference(1, resource.kind, f"{namespace}/{name}" if namespace else name))
+    metadata = there["metadata"]
+    metadata["uid"].required_text()
+    for key in ("labels", "annotations"):
+        metadata[key].pairs()
+    for owner in metadata["ownerReferences"].items():
+        owner["kind"].required_text()
+        owner["name"].required_text()
+    for key in ("spec", "status"):
+        there[key].mapping()
+    pod = there.at(POD_SPECS.get(resource.kind, ("spec",)))
+    for secret in (*pod["imagePullSecrets"].items(), *there["imagePullSecrets"].items()):
+        secret["name"].text()
+    for key in _CONTAINERS:
+        for container in pod[key].items():
+            container["name"].text()
+            container["image"].text()
+
+
 def lean(value: dict[str, Any]) -> dict[str, Any]:
     """Take out, in place, fields that are not used and make thousands of pods large.
 
     Gone are managed fields, the applied configuration, a node's list of images; and of each container its
-    environment, commands, probes and mounts, which is also where secrets stand.
+    environment, commands, probes and mounts, which is also where secrets stand. ``value`` is as :func:`check_types`
+    requires it.
     """
     metadata = value.get("metadata") or {}
     metadata.pop("managedFields", None)
@@ -99,7 +131,7 @@ def lean(value: dict[str, Any]) -> dict[str, Any]:
     pod: Any = value
     for step in POD_SPECS.get(str(value.get("kind")), ()):
         pod = pod.get(step) or {}
-    for key in ("containers", "initContainers", "ephemeralContainers"):
+    for key in _CONTAINERS:
         for container in pod.get(key) or ():
             for part in _NOT_OF_CONTAINERS:
                 container.pop(part, None)

@@ -1,22 +1,22 @@
-"""One API server over HTTPS: trust, credentials, retries, and its errors. It only reads."""
+"""Requests to one API server: credentials, retries, bounds, and its errors. It only reads."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import ssl
-import tempfile
 import time
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.parse import urlencode
 
 import urllib3
 from urllib3.exceptions import (
     ConnectTimeoutError,
+    DecodeError,
     HTTPError,
     InsecureRequestWarning,
     LocationParseError,
@@ -28,18 +28,37 @@ from urllib3.exceptions import (
 )
 
 from multiarch.files import read_text
+from multiarch.kubernetes.connections import Watch, basic, open_pool
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.exec_plugin import ExecCredential, run
 from multiarch.kubernetes.kubeconfig import Connection
+from multiarch.registry.errors import one_line
+from multiarch.registry.operation import Deadline
+from multiarch.registry.settings import MIB
 from multiarch.retries import RetryPolicy, retry_after
 
 ATTEMPTS = 5
 LONGEST_WAIT = 30.0
 """The most seconds to wait before another attempt, even if Retry-After asks for more."""
-_TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
+ANSWER_SECONDS = 60.0
+"""Seconds for one answer with all its attempts, as long as an API server itself works on a request."""
+ANSWER_LIMIT = 32 * MIB
+"""The most bytes of an answer, decompressed."""
+_ERROR_LIMIT = 64 * 1024
+_CHUNK = 128 * 1024
 _AGAIN = frozenset((429, 500, 502, 503, 504))
 _UNAUTHORIZED = 401
 _OK = 200
+# The first matching class counts: subclasses come first.
+_REASONS: tuple[tuple[type[HTTPError], str], ...] = (
+    (LocationParseError, "its address is invalid"),
+    (DecodeError, "its answer can't be decompressed"),
+    (NameResolutionError, "its host name can't be resolved"),
+    (NewConnectionError, ""),  # the operating system says why
+    (ConnectTimeoutError, "the connection timed out"),
+    (ReadTimeoutError, "reading its answer timed out"),
+)
+_TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
 class StatusError(Exception):
@@ -53,21 +72,43 @@ class StatusError(Exception):
         self.message = message
 
 
+class TooLargeError(ClusterError):
+    """An answer of more than ``ANSWER_LIMIT`` bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A response that was read to its end. ``body`` is empty for an error that is too long."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
 class Transport:
     """Connections to one API server, kept open between requests. Safe to use from one thread at a time."""
 
     def __init__(self, connection: Connection, *, agent: str, first_wait: float = 0.5) -> None:
         """Open nothing yet. ``first_wait`` are the seconds before the second attempt; they double from there on.
 
-        Raises KubeconfigError for invalid certificates, and for a proxy that can't be used.
+        Raises KubeconfigError for invalid certificates, for a proxy that can't be used, and for credentials that
+        would be sent in clear text.
         """
         self.connection = connection
         self._policy = RetryPolicy(ATTEMPTS - 1, first_wait, LONGEST_WAIT)
         self._headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": agent}
         self._credential: ExecCredential | None = None
         self._pool: urllib3.PoolManager | None = None
-        if connection.user.plugin is None:
-            self._open(connection.user.certificate, connection.user.key)
+        self._watch = Watch()
+        user = connection.user
+        if not connection.server.startswith("https://") and user.sends_secrets:
+            raise KubeconfigError(
+                f"The credentials of user {user.name} would be sent to {connection.server} in clear text.",
+                hint="Use the https:// address, or a context without a user: `kubectl proxy` needs none.",
+                file=connection.file,
+            )
+        if user.plugin is None or user.token_file or user.token is not None or user.basic:
+            self._pool = open_pool(connection, user.certificate, user.key, self._watch)
 
     def close(self) -> None:
         """Close what is open."""
@@ -77,91 +118,132 @@ class Transport:
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Return the object at ``path``.
 
-        Requests to a busy server, and over a connection that breaks, are made up to five times, waiting as long as
-        the server asks for. Raises StatusError for any status but 200, and ClusterError for a server that can't be
-        reached or is not trusted, and for a credential plugin that fails.
+        Requests to a busy server, and over a connection that breaks, are made up to five times within
+        ``ANSWER_SECONDS``, waiting as long as the server asks for. Raises StatusError for any status but 200, and
+        ClusterError for a server that can't be reached or is not trusted, whose answer is too large or takes too long,
+        and for a credential plugin that fails.
         """
         target = f"{self.connection.server}{path}" + (f"?{urlencode(query)}" if query else "")
+        headers, deadline = self._authorized(), Deadline(ANSWER_SECONDS)
         renewed = False
         for attempt in range(ATTEMPTS):
-            last = attempt == self._policy.retries
             try:
-                answer = self._authorized(target)
+                answer = self._ask(target, headers, deadline)
             except HTTPError as error:
-                if last or not _may_pass(error):
-                    raise self._unreachable(error) from error
-                self._wait(attempt, None)
-                continue
+                if _may_pass(error) and self._waited(attempt, None, deadline):
+                    continue
+                raise self._unreachable(error) from error
             if answer.status == _OK:
-                return _decoded(answer.data, self.connection.server)
-            if answer.status == _UNAUTHORIZED and self._credential is not None and not renewed:
+                return self._decoded(answer.body)
+            last = attempt == self._policy.retries
+            if answer.status == _UNAUTHORIZED and self._credential is not None and not renewed and not last:
                 renewed, self._credential = True, None
-            elif answer.status in _AGAIN and not last:
-                self._wait(attempt, answer.headers.get("Retry-After"))
-            else:
-                raise _status_error(answer)
+                headers, deadline = self._authorized(), Deadline(ANSWER_SECONDS)
+            elif answer.status not in _AGAIN or not self._waited(attempt, answer.headers.get("Retry-After"), deadline):
+                raise _status_error(answer, headers.get("Authorization", ""))
         raise AssertionError("the last attempt returns or raises")
 
-    def _authorized(self, target: str) -> urllib3.BaseHTTPResponse:
-        headers = {**self._headers, **self._authorization()}
+    def _ask(self, target: str, headers: Mapping[str, str], deadline: Deadline) -> _Answer:
         if self._pool is None:
             raise AssertionError("credentials come first")
-        with warnings.catch_warnings():
-            if self.connection.insecure:
-                # The kubeconfig asks for it.
-                warnings.simplefilter("ignore", InsecureRequestWarning)
-            return self._pool.request("GET", target, headers=headers, retries=False, redirect=False)
+        try:
+            with self._watch.limit(deadline.left), warnings.catch_warnings():
+                if self.connection.insecure:
+                    # The kubeconfig asks for it.
+                    warnings.simplefilter("ignore", InsecureRequestWarning)
+                answer = self._read(
+                    self._pool.request(
+                        "GET", target, headers=headers, retries=False, redirect=False, preload_content=False
+                    )
+                )
+        except (HTTPError, OSError) as error:
+            if self._watch.expired:
+                raise self._late() from error
+            raise
+        except ValueError:
+            # The value may be a secret: it is not shown.
+            what = "its address, its tls-server-name or a header is invalid"
+            raise ClusterError(f"{self._server} can't be asked: {what}.") from None
+        if self._watch.expired:
+            raise self._late()
+        return answer
 
-    def _authorization(self) -> dict[str, str]:
+    def _read(self, response: urllib3.BaseHTTPResponse) -> _Answer:
+        limit = ANSWER_LIMIT if response.status == _OK else _ERROR_LIMIT
+        encoding = response.headers.get("Content-Encoding", "identity").lower()
+        if encoding not in ("", "identity", "gzip"):
+            response.close()
+            raise ClusterError(f"{self._server} sent an unrequested Content-Encoding: {one_line(encoding)}.")
+        body = bytearray()
+        # read1 returns what is there; read would wait for a whole chunk.
+        while chunk := response.read1(_CHUNK, decode_content=True):
+            body += chunk
+            if len(body) > limit:
+                response.close()
+                if response.status != _OK:
+                    return _Answer(response.status, response.headers, b"")
+                raise TooLargeError(f"{self._server} sent an answer of more than {limit // MIB} MiB.")
+        response.release_conn()
+        return _Answer(response.status, response.headers, bytes(body))
+
+    def _authorized(self) -> dict[str, str]:
+        """The headers of a request."""
+        header = self._authorization()
+        return {**self._headers, "Authorization": header} if header else self._headers
+
+    def _authorization(self) -> str:
         user = self.connection.user
         if user.token_file is not None:
             # Read again each time: the kubelet renews a pod's token.
             try:
-                return _bearer(read_text(user.token_file).strip())
-            except (OSError, UnicodeDecodeError) as error:
+                token = read_text(user.token_file)
+            except (OSError, ValueError) as error:
                 what = getattr(error, "strerror", None) or "it is not UTF-8"
                 raise ClusterError(f"The token file {user.token_file} can't be read: {what}.") from error
+            return _bearer(token, f"The token file {user.token_file}", ClusterError)
         if user.token is not None:
-            return _bearer(user.token)
+            return _bearer(user.token, f"{self.connection.file}: the token of user {user.name}", KubeconfigError)
         if user.basic is not None:
-            return urllib3.make_headers(basic_auth=":".join(user.basic))
+            return basic(*user.basic)
         if user.plugin is None:
-            return {}
+            return ""
         if self._credential is None or self._credential.expired:
             self._credential = run(user.plugin)
             if self._pool is None or self._credential.certificate is not None:
                 self.close()
                 certificate, key = self._credential.certificate, self._credential.key
-                self._open(certificate or user.certificate, key or user.key)
-        return _bearer(self._credential.token) if self._credential.token else {}
+                self._pool = open_pool(self.connection, certificate or user.certificate, key or user.key, self._watch)
+        if not self._credential.token:
+            return ""
+        return _bearer(self._credential.token, f"The token of {user.plugin.name}", ClusterError)
 
-    def _open(self, certificate: bytes | None, key: bytes | None) -> None:
-        connection = self.connection
-        options: dict[str, Any] = {"timeout": _TIMEOUT, "maxsize": 2}
-        if connection.server.startswith("https://"):
-            options["ssl_context"] = _context(connection, certificate, key)
-            options["assert_hostname"] = False if connection.insecure else None
-            if connection.server_name:
-                options["server_hostname"] = connection.server_name
-        proxy = _proxy(connection)
-        if proxy is None:
-            self._pool = urllib3.PoolManager(**options)
-            return
-        parts = urlsplit(proxy)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            hint = "Only http:// and https:// proxies are supported."
-            raise KubeconfigError(f"The proxy for {connection.server} can't be used.", hint=hint)
-        headers = None
-        if parts.username is not None:
-            headers = urllib3.make_headers(proxy_basic_auth=f"{parts.username}:{parts.password or ''}")
-        self._pool = urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
+    def _waited(self, attempt: int, header: str | None, deadline: Deadline) -> bool:
+        """Wait before another attempt; False if this was the last one, or if the time does not suffice."""
+        seconds = self._policy.wait(attempt, retry_after(header, time.time()))
+        if attempt == self._policy.retries or seconds >= deadline.left:
+            return False
+        time.sleep(seconds)
+        return True
 
-    def _wait(self, attempt: int, header: str | None) -> None:
-        time.sleep(self._policy.wait(attempt, retry_after(header, time.time())))
+    @property
+    def _server(self) -> str:
+        return f"The API server {self.connection.server} of context {self.connection.name}"
+
+    def _late(self) -> ClusterError:
+        message = f"{self._server} did not finish its answer within {ANSWER_SECONDS:.0f} s."
+        return ClusterError(message, hint="Check the network and the server's load, and try again.")
+
+    def _decoded(self, body: bytes) -> dict[str, Any]:
+        try:
+            found = json.loads(body)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            message = f"{self.connection.server} did not answer with a Kubernetes object."
+            raise ClusterError(message, hint="Check that this is the address of an API server.")
+        return found
 
     def _unreachable(self, error: HTTPError) -> ClusterError:
-        connection = self.connection
-        server = f"The API server {connection.server} of context {connection.name}"
         cause = _cause(error)
         if isinstance(cause, ssl.SSLCertVerificationError):
             hostname = "ostname" in cause.verify_message or "IP address" in cause.verify_message
@@ -170,67 +252,32 @@ class Transport:
                 if hostname
                 else "certificate-authority-data is outdated, or of another cluster: recreate the kubeconfig."
             )
-            return ClusterError(f"{server} is not trusted: {cause.verify_message}.", hint=hint)
+            return ClusterError(f"{self._server} is not trusted: {cause.verify_message}.", hint=hint)
         if isinstance(cause, ssl.SSLError | SSLError):
             why = getattr(cause, "reason", None) or str(cause)
             return ClusterError(
-                f"{server} can't be reached over TLS: {why}.",
+                f"{self._server} can't be reached over TLS: {why}.",
                 hint="Check that this is the HTTPS address of an API server.",
             )
         hint = "Check the address, the cluster and the VPN: a private endpoint can only be reached inside its VPC."
         if isinstance(error, ProxyError):
             hint = "Check proxy-url in the kubeconfig, or HTTPS_PROXY."
-            return ClusterError(f"{server} can't be reached through its proxy.", hint=hint)
-        return ClusterError(f"{server} can't be reached: {_why(error, cause)}.", hint=hint)
+            return ClusterError(f"{self._server} can't be reached through its proxy.", hint=hint)
+        return ClusterError(f"{self._server} can't be reached: {_why(error, cause)}.", hint=hint)
 
 
-def _bearer(token: str | None) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token}"}
+def _bearer(token: str, source: str, fault: type[ClusterError | KubeconfigError]) -> str:
+    """The header for a token. White space around it is left out, as client-go does with token files.
 
-
-def _context(connection: Connection, certificate: bytes | None, key: bytes | None) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cadata=connection.authority)
-    except (ssl.SSLError, ValueError) as error:
-        message = f"{connection.file}: the certificate-authority of context {connection.name} is not a PEM certificate."
-        raise KubeconfigError(message, hint="Recreate the kubeconfig.", file=connection.file) from error
-    # Many tools make clusters' own authorities, and not all set what Python 3.13 requires.
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    if connection.insecure:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if certificate is not None and key is not None:
-        _load_pair(context, connection, certificate, key)
-    return context
-
-
-def _load_pair(context: ssl.SSLContext, connection: Connection, certificate: bytes, key: bytes) -> None:
-    """OpenSSL loads a pair from files only: the file exists for a moment, readable by its owner only."""
-    with tempfile.TemporaryDirectory(prefix="multiarch-") as folder:
-        pair = Path(folder, "pair.pem")
-        pair.touch(mode=0o600)
-        pair.write_bytes(certificate + b"\n" + key)
-        try:
-            context.load_cert_chain(pair, password=_no_password)
-        except (ssl.SSLError, ValueError) as error:
-            message = f"The client certificate and key of user {connection.user.name} are not a matching PEM pair."
-            raise KubeconfigError(
-                message, hint="A key with a password is not supported.", file=connection.file
-            ) from error
-
-
-def _no_password() -> str:
-    raise ValueError("a password is asked for")
-
-
-def _proxy(connection: Connection) -> str | None:
-    """The kubeconfig's proxy, or the environment's, unless NO_PROXY excepts the server."""
-    if connection.proxy:
-        return connection.proxy
-    parts = urlsplit(connection.server)
-    if proxy_bypass(parts.netloc):
-        return None
-    return getproxies().get(parts.scheme)
+    Raises ``fault``, which does not show the token, for what can't be in a header.
+    """
+    text = token.strip()
+    if not text:
+        raise fault(f"{source} is empty.")
+    if not _TOKEN.fullmatch(text):
+        what = "a line break" if "\n" in text or "\r" in text else "a character that is not printable ASCII"
+        raise fault(f"{source} contains {what}.", hint="Write the token on one line.")
+    return f"Bearer {text}"
 
 
 def _may_pass(error: HTTPError) -> bool:
@@ -248,32 +295,19 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _why(error: HTTPError, cause: BaseException) -> str:
-    if isinstance(error, NameResolutionError):
-        return "its host name can't be resolved"
-    if isinstance(error, ConnectTimeoutError) and not isinstance(error, NewConnectionError):
-        return "the connection timed out"
-    if isinstance(error, ReadTimeoutError):
-        return "reading its answer timed out"
+    why = next((why for kind, why in _REASONS if isinstance(error, kind)), "")
+    if why:
+        return why
     if isinstance(cause, OSError) and cause.errno is not None:
         return os.strerror(cause.errno).lower()
     return "the connection was closed"
 
 
-def _decoded(data: bytes, server: str) -> dict[str, Any]:
+def _status_error(answer: _Answer, authorization: str) -> StatusError:
     try:
-        found = json.loads(data)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        message = f"{server} did not answer with a Kubernetes object."
-        raise ClusterError(message, hint="Check that this is the address of an API server.")
-    return found
-
-
-def _status_error(answer: urllib3.BaseHTTPResponse) -> StatusError:
-    try:
-        status = json.loads(answer.data)
+        status = json.loads(answer.body)
         reason, message = str(status.get("reason") or ""), str(status.get("message") or "")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         reason, message = "", ""
-    return StatusError(answer.status, reason, message)
+    secrets = (authorization.partition(" ")[2],)
+    return StatusError(answer.status, one_line(reason, secrets=secrets), one_line(message, secrets=secrets))
