@@ -126,7 +126,7 @@ def _watched(watch: Watch) -> dict[str, type[HTTPConnectionPool]]:
 def _context(connection: Connection, certificate: bytes | None, key: bytes | None) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cadata=connection.authority)
-    except (ssl.SSLError, ValueError) as error:
+    except (ssl.SSLError, ValueError, TypeError) as error:  # TypeError: not ASCII
         message = f"{connection.file}: the certificate-authority of context {connection.name} is not a PEM certificate."
         raise KubeconfigError(message, hint="Recreate the kubeconfig.", file=connection.file) from error
     # Many tools make clusters' own authorities, and not all set what Python 3.13 requires.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -108,12 +109,20 @@ def check_types(value: object, resource: Resource) -> None:
     for key in ("spec", "status"):
         there[key].mapping()
     pod = there.at(POD_SPECS.get(resource.kind, ("spec",)))
-    for secret in (*pod["imagePullSecrets"].items(), *there["imagePullSecrets"].items()):
+    for secret in (*_mappings(pod["imagePullSecrets"]), *_mappings(there["imagePullSecrets"])):
         secret["name"].text()
     for key in _CONTAINERS:
-        for container in pod[key].items():
+        for container in _mappings(pod[key]):
             container["name"].text()
             container["image"].text()
+
+
+def _mappings(there: Value) -> Iterator[Value]:
+    """The elements of a list. Raises ManifestError for one that is missing."""
+    for element in there.items():
+        if element.missing:
+            raise element.error("must be a mapping, not null.")
+        yield element
 
 
 def lean(value: dict[str, Any]) -> dict[str, Any]:

@@ -218,6 +218,7 @@ POD = {"metadata": {"name": "a", "uid": "1"}, "spec": {"containers": [{"name": "
         ({"items": [POD | {"status": []}]}, "Pod a: status: must be a mapping, not []."),
         ({"items": [POD | {"spec": {"containers": {}}}]}, "spec.containers: must be a list, not {}."),
         ({"items": [POD | {"spec": {"containers": ["a"]}}]}, "spec.containers[0]: must be a mapping, not 'a'."),
+        ({"items": [POD | {"spec": {"containers": [None]}}]}, "spec.containers[0]: must be a mapping, not null."),
         ({"items": [POD | {"spec": {"initContainers": [{"image": 1}]}}]}, "initContainers[0].image: must be a string"),
         ({"items": [POD | {"spec": {"imagePullSecrets": ["a"]}}]}, "imagePullSecrets[0]: must be a mapping"),
     ],

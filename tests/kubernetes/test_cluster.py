@@ -156,8 +156,9 @@ def test_without_trust_nothing_is_sent_and_insecure_is_as_kubectl_has_it(tmp_pat
 
 
 def test_certificates_that_are_none_are_said_to_be_none() -> None:
-    with pytest.raises(KubeconfigError, match="certificate-authority of context here is not a PEM certificate"):
-        opened("https://127.0.0.1:1", authority="no PEM", file="config")
+    for text in ("no PEM", "\ufffd"):
+        with pytest.raises(KubeconfigError, match="certificate-authority of context here is not a PEM certificate"):
+            opened("https://127.0.0.1:1", authority=text, file="config")
     with pytest.raises(KubeconfigError, match="client certificate and key of user me are not a matching PEM pair"):
         opened("https://127.0.0.1:1", User("me", certificate=b"a", key=b"b"))
 
