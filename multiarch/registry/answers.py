@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncGenerator, Iterable
 
 import aiohttp
 
+from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryError, RegistryReason, one_line
 from multiarch.registry.failures import failures, host_of
 from multiarch.registry.operation import Operation
@@ -102,8 +102,8 @@ def _reason(status: int, codes: Iterable[str]) -> RegistryReason:
 async def _error_message(operation: Operation, response: aiohttp.ClientResponse) -> tuple[list[str], str]:
     """The codes and messages of an error response; empty if its body can't be read."""
     try:
-        body = json.loads(await whole(operation, response, _REFUSAL_LIMIT))
-    except (RegistryError, ValueError, RecursionError):
+        body = decode_json(await whole(operation, response, _REFUSAL_LIMIT))
+    except (RegistryError, ValueError):
         return [], ""
     rows = body.get("errors") if isinstance(body, dict) else None
     codes, messages = [], []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
+import math
 import re
 import time
 from dataclasses import dataclass, field
@@ -18,7 +18,8 @@ from yarl import URL
 
 from multiarch.registry.answers import refusal, whole
 from multiarch.registry.challenge import Challenge, parse_challenges, strongest
-from multiarch.registry.credentials.model import Credential, Credentials
+from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
+from multiarch.registry.decoding import decode_json
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.failures import host_of
@@ -50,25 +51,29 @@ class AuthState:
     """How to authenticate for one repository at one endpoint.
 
     ``header`` is the value of Authorization, valid until ``expires`` (monotonic seconds). ``generation`` counts the
-    headers: a request refused with an older one is sent again with the newer one first.
+    headers: a request refused with an older one is sent again with the newer one first. ``asked`` counts the sources
+    of ``candidates`` that were asked, ``refused`` the candidates that were refused; ``fault`` is the first source's
+    error.
     """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    candidates: tuple[Credential, ...] | None = None
+    candidates: list[Credential] = field(default_factory=list)
+    asked: int = 0
+    refused: int = 0
+    fault: RegistryError | None = None
     header: str = field(default="", repr=False)
     expires: float = 0.0
     generation: int = 0
-    refused: int = 0
 
     @property
     def credential(self) -> Credential | None:
         """The credential to use now; None for anonymous."""
-        return self.candidates[self.refused] if self.candidates and self.refused < len(self.candidates) else None
+        return self.candidates[self.refused] if self.refused < len(self.candidates) else None
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """Texts that must never be shown."""
-        known = [secret for candidate in self.candidates or () for secret in candidate.secrets]
+        known = [secret for candidate in self.candidates for secret in candidate.secrets]
         return (*known, self.header.partition(" ")[2])
 
     @property
@@ -76,27 +81,21 @@ class AuthState:
         """Whether there is a header that has not expired."""
         return bool(self.header) and time.monotonic() < self.expires
 
-    def next(self) -> bool:
-        """Move on from the refused credential. False if there is no other; the next request then starts over."""
-        self.refused += 1
-        if self.credential is not None:
-            return True
-        self.forget()
-        return False
-
     def forget(self) -> None:
         """Drop the header, and ask for credentials again."""
-        self.candidates, self.refused, self.header = None, 0, ""
+        self.candidates, self.asked, self.refused, self.fault, self.header = [], 0, 0, None, ""
 
 
 class Authenticator:
     """Decides which Authorization header to send where."""
 
-    def __init__(self, transport: RegistryTransport, settings: RegistrySettings, credentials: Credentials) -> None:
+    def __init__(
+        self, transport: RegistryTransport, settings: RegistrySettings, credentials: Credentials | CredentialChain
+    ) -> None:
         """``credentials`` are asked once per repository and endpoint, at the endpoint's first challenge."""
         self._transport = transport
         self._settings = settings
-        self._credentials = credentials
+        self._sources = credentials.parts if isinstance(credentials, CredentialChain) else (credentials,)
         self._states: LRUCache[tuple[str, str, str], AuthState] = LRUCache(REMEMBERED)
         self._challenges: LRUCache[tuple[str, str], Challenge] = LRUCache(REMEMBERED)
 
@@ -147,7 +146,7 @@ class Authenticator:
             if state.generation != sent.generation:
                 return True  # another request did it meanwhile
             if sent.fresh or response.status == _FORBIDDEN:
-                if not state.next():
+                if not await self._next(endpoint, reference, state):
                     return False
             else:
                 state.forget()
@@ -157,21 +156,51 @@ class Authenticator:
     async def _get(
         self, operation: Operation, endpoint: Endpoint, reference: Reference, state: AuthState, challenge: Challenge
     ) -> None:
-        if state.candidates is None:
-            registry = reference.registry if endpoint.namespace is None else endpoint.host
-            asked = Reference(registry, reference.repository, reference.tag, reference.digest)
-            state.candidates = await self._credentials.for_repository(asked)
+        if not state.asked:
+            await self._ask(endpoint, reference, state)
+            if state.fault is not None and not state.candidates:
+                fault = state.fault
+                state.forget()
+                raise fault
         while True:
             credential = state.credential
             try:
                 header, lifetime = await self._header_for(operation, endpoint, reference, challenge, credential)
             except RegistryError as error:
-                if error.reason is RegistryReason.DENIED and credential is not None and state.next():
+                refused = error.reason is RegistryReason.DENIED and credential is not None
+                if refused and await self._next(endpoint, reference, state):
                     continue
                 raise
             state.header, state.expires = header, time.monotonic() + lifetime
             state.generation += 1
             return
+
+    async def _next(self, endpoint: Endpoint, reference: Reference, state: AuthState) -> bool:
+        """Move on from the refused credential. False if there is no other; the next request then starts over."""
+        state.refused += 1
+        if state.credential is None:
+            await self._ask(endpoint, reference, state)
+        if state.credential is None:
+            state.forget()
+            return False
+        return True
+
+    async def _ask(self, endpoint: Endpoint, reference: Reference, state: AuthState) -> None:
+        """Ask the next sources, until one has a credential that was not tried yet. A source that fails is skipped."""
+        registry = reference.registry if endpoint.namespace is None else endpoint.host
+        asked = Reference(registry, reference.repository, reference.tag, reference.digest)
+        while state.credential is None and state.asked < len(self._sources):
+            source = self._sources[state.asked]
+            state.asked += 1
+            try:
+                found = await source.for_repository(asked)
+            except RegistryError as error:
+                state.fault = state.fault or error
+                continue
+            for each in found:
+                # Copies of one secret in many namespaces are one credential.
+                if not any(each.same_as(other) for other in state.candidates):
+                    state.candidates.append(each)
 
     async def _header_for(
         self,
@@ -205,7 +234,7 @@ class Authenticator:
         challenge: Challenge,
         credential: Credential | None,
     ) -> tuple[str, float]:
-        realm = self._realm(operation, challenge)
+        realm = self._realm(operation, endpoint, challenge)
         scope = challenge.parameters.get("scope") or f"repository:{reference.repository}:pull"
         service = challenge.parameters.get("service", "")
         parameters = ({"service": service} if service else {}) | {"scope": scope}
@@ -237,7 +266,7 @@ class Authenticator:
             body = await whole(operation, response, _LIMIT)
         return _read_token(operation, realm, body)
 
-    def _realm(self, operation: Operation, challenge: Challenge) -> URL:
+    def _realm(self, operation: Operation, endpoint: Endpoint, challenge: Challenge) -> URL:
         text = challenge.parameters["realm"]
         try:
             realm = URL(text)
@@ -246,7 +275,7 @@ class Authenticator:
             fine = False
         if not fine:
             raise operation.error(RegistryReason.MALFORMED, "the registry's token server is not an https:// URL")
-        if realm.scheme == "http" and not self._settings.allows_plain_http(host_of(realm)):
+        if realm.scheme == "http" and not self._settings.allows_plain_http(host_of(realm), named_by=endpoint.host):
             detail = f"the registry's token server is http://{host_of(realm)}"
             raise operation.error(RegistryReason.REFUSED_HTTP, detail)
         return realm
@@ -277,13 +306,16 @@ def _basic(credential: Credential) -> str:
 def _read_token(operation: Operation, realm: URL, body: bytes) -> tuple[str, float]:
     """The token in a token server's response, and the seconds until it should be replaced."""
     try:
-        answer = json.loads(body)
-        token = answer.get("token") or answer.get("access_token")
-        lifetime = answer.get("expires_in", DEFAULT_LIFETIME)
-    except (ValueError, AttributeError, RecursionError):
-        token, lifetime = None, None
+        answer = decode_json(body)
+    except ValueError:
+        answer = None
+    answer = answer if isinstance(answer, dict) else {}
+    token = answer.get("token") or answer.get("access_token")
+    lifetime = answer.get("expires_in")
     if not isinstance(token, str) or not _TOKEN.fullmatch(token):
         raise operation.error(RegistryReason.MALFORMED, f"the token server {realm.host} sent no token")
-    seconds = float(lifetime) if isinstance(lifetime, int | float) and lifetime > 0 else DEFAULT_LIFETIME
+    seconds = DEFAULT_LIFETIME
+    if isinstance(lifetime, int | float) and 0 < lifetime < math.inf:
+        seconds = float(lifetime)
     # A token must not expire on its way to the registry.
     return token, seconds - min(_MARGIN, seconds / 10)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 _PART = re.compile(
     r"""[\s,]*(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+)(?:\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s,"]+)))?"""
 )
+_LONGEST = 8192
+"""Characters that are read of all headers together."""
 
 
 @dataclass(slots=True)
@@ -25,15 +27,16 @@ class Challenge:
 def parse_challenges(headers: Iterable[str]) -> list[Challenge]:
     """Read the challenges of all ``WWW-Authenticate`` headers; invalid ones are skipped."""
     found: list[Challenge] = []
+    left = _LONGEST
     for header in headers:
-        # Only the beginning of a very long header is read.
-        for match in _PART.finditer(header[:8192]):
+        for match in _PART.finditer(header[:left]):
             name = match["name"].lower()
             value = match["plain"] if match["quoted"] is None else re.sub(r"\\(.)", r"\1", match["quoted"])
             if value is None:
                 found.append(Challenge(name))
             elif found:
                 found[-1].parameters.setdefault(name, value)
+        left = max(0, left - len(header))
     return found
 
 

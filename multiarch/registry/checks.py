@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from urllib.parse import urlsplit
 
 import aiohttp
 
 from multiarch.registry.cache.model import Content
+from multiarch.registry.decoding import decode_json, json_field
 from multiarch.registry.digests import NEW_HASH, digest_of, signed_part
 from multiarch.registry.errors import RegistryReason
 from multiarch.registry.failures import host_of
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor
 from multiarch.registry.operation import Operation
-from multiarch.registry.reference import Reference, digest_fault
+from multiarch.registry.reference import Reference, digest_fault, is_tag
 
 
 class BlobCheck:
@@ -86,26 +86,25 @@ def _media_type(response: aiohttp.ClientResponse, body: bytes) -> str:
     if given in MANIFEST_TYPES:
         return given
     try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):
+        content = decode_json(body)
+    except ValueError:
         return given
-    own = content.get("mediaType") if isinstance(content, dict) else None
+    own = json_field(content, "mediaType") if isinstance(content, dict) else None
     return own if isinstance(own, str) and own.isprintable() else given
 
 
 def tag_names(operation: Operation, body: bytes) -> set[str]:
-    """The tags of one page. Raises RegistryError (MALFORMED)."""
+    """The tags of one page, without those that no image reference can name. Raises RegistryError (MALFORMED)."""
     try:
-        page = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        page = decode_json(body)
+    except ValueError as error:
         raise operation.error(RegistryReason.MALFORMED, "the tag list is not JSON") from error
     tags = page.get("tags") if isinstance(page, dict) else None
     if not isinstance(page, dict) or not (tags is None or isinstance(tags, list)):
         raise operation.error(RegistryReason.MALFORMED, "the tag list is not a JSON object with a list of tags")
-    for tag in tags or []:
-        if not isinstance(tag, str) or not tag.isprintable():
-            raise operation.error(RegistryReason.MALFORMED, f"the tag list contains {tag!r}")
-    return set(tags or [])
+    if not all(isinstance(tag, str) for tag in tags or ()):
+        raise operation.error(RegistryReason.MALFORMED, "the tag list contains a value that is not a string")
+    return {tag for tag in tags or () if is_tag(tag)}
 
 
 def next_page(operation: Operation, response: aiohttp.ClientResponse) -> str | None:
@@ -113,13 +112,16 @@ def next_page(operation: Operation, response: aiohttp.ClientResponse) -> str | N
 
     Only the query of the Link header (RFC 8288) is used: the next page is on the same server.
     """
-    link = response.links.get("next")
+    malformed = operation.error(
+        RegistryReason.MALFORMED, f"{host_of(response.url)} sent an invalid link to the next page of tags"
+    )
+    try:
+        link = response.links.get("next")
+        query = "" if link is None else urlsplit(str(link.get("url", ""))).query
+    except ValueError as error:
+        raise malformed from error
     if link is None:
         return None
-    url = str(link.get("url", ""))
-    query = urlsplit(url).query
     if not query or not query.isascii() or not query.isprintable() or " " in query:
-        raise operation.error(
-            RegistryReason.MALFORMED, f"{host_of(response.url)} sent an invalid link to the next page of tags"
-        )
+        raise malformed
     return f"tags/list?{query}"

@@ -22,7 +22,7 @@ from multiarch.registry.authentication import Authenticator, SentAuth, identity
 from multiarch.registry.cache.model import Cache, Content
 from multiarch.registry.cache.single_flight import SingleFlight
 from multiarch.registry.checks import BlobCheck, checked_manifest, next_page, tag_names
-from multiarch.registry.credentials.model import Credentials
+from multiarch.registry.credentials.model import CredentialChain, Credentials
 from multiarch.registry.digests import digest_of
 from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
@@ -36,8 +36,8 @@ __all__ = ["RegistryClient"]
 
 _OK, _NOT_MODIFIED, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 200, 304, 401, 403, 404
 _ACCEPT = ", ".join(MANIFEST_TYPES)
-_ROUNDS = 6
-"""The most requests for one response, with one credential tried after the other."""
+_ROUNDS = 100
+"""The most requests for one response, with one credential tried after the other; the deadline may end them before."""
 
 _CACHED_BLOB = MIB
 """Blobs up to this size are cached: configs are, layers are not."""
@@ -53,7 +53,7 @@ class RegistryClient:
     One client is one identity: its cache holds what ``credentials`` were allowed to read.
     """
 
-    def __init__(self, settings: RegistrySettings, credentials: Credentials, cache: Cache) -> None:
+    def __init__(self, settings: RegistrySettings, credentials: Credentials | CredentialChain, cache: Cache) -> None:
         """Open no connection yet. The caller closes the cache."""
         self._settings = settings
         self._cache = cache
@@ -214,16 +214,15 @@ class RegistryClient:
         path: str | None = f"tags/list?n={_TAGS_PER_PAGE}"
         read: set[str] = set()
         while path is not None:
-            page = Operation(operation.registry, operation.reference, Deadline(self._settings.total_seconds))
             if path in read or len(read) > self._settings.tags_limit:
-                raise page.error(RegistryReason.MALFORMED, "the tag list has no last page")
+                raise operation.error(RegistryReason.MALFORMED, "the tag list has no last page")
             read.add(path)
-            async with self._open(page, endpoint, reference, "GET", path) as response:
-                found |= tag_names(page, await whole(page, response, self._settings.manifest_limit))
-                path = next_page(page, response)
+            async with self._open(operation, endpoint, reference, "GET", path) as response:
+                found |= tag_names(operation, await whole(operation, response, self._settings.manifest_limit))
+                path = next_page(operation, response)
             if len(found) > self._settings.tags_limit:
                 detail = f"the repository has more than {self._settings.tags_limit} tags"
-                raise page.error(RegistryReason.TOO_LARGE, detail)
+                raise operation.error(RegistryReason.TOO_LARGE, detail)
         return found
 
     # Requests

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Callable
 from typing import Protocol
 
+from multiarch.registry.decoding import decode_json
 from multiarch.registry.model import SCHEMA1_SIGNED
 
 
@@ -42,9 +42,9 @@ def signed_part(media_type: str, content: bytes) -> bytes:
     if media_type != SCHEMA1_SIGNED:
         return content
     try:
-        protected = json.loads(_from_url64(json.loads(content)["signatures"][0]["protected"]))
+        protected = decode_json(_from_url64(decode_json(content)["signatures"][0]["protected"]))
         length, tail = protected["formatLength"], _from_url64(protected["formatTail"])
-    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+    except (ValueError, KeyError, IndexError, TypeError):
         return content
     return content[:length] + tail if isinstance(length, int) and 0 <= length <= len(content) else content
 

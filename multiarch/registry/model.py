@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import Reference
 
@@ -44,12 +45,10 @@ class Manifest:
             RegistryError: MALFORMED, if it is not a JSON object.
         """
         try:
-            value = json.loads(self.content)
+            value = decode_json(self.content)
             # A lone surrogate is valid JSON but can't be printed.
             json.dumps(value, ensure_ascii=False).encode()
-        except RecursionError as error:
-            raise self._malformed("the manifest is nested too deeply") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._malformed(f"the manifest is not JSON ({error})") from error
         if not isinstance(value, dict):
             raise self._malformed("the manifest is not a JSON object")

@@ -124,6 +124,11 @@ def digest_fault(digest: str) -> str | None:
     return None
 
 
+def is_tag(text: str) -> bool:
+    """Whether ``text`` is a valid tag: at most 128 letters, digits, ``_``, ``.`` and ``-``."""
+    return _TAG.fullmatch(text) is not None
+
+
 def parse_reference(text: str) -> Reference:
     """Parse an image reference as Docker and Kubernetes do.
 
@@ -157,7 +162,7 @@ def _split_tag(text: str, name: str) -> tuple[str, str | None]:
     last, colon, tag = last.partition(":")
     if not colon:
         return name, None
-    if not _TAG.fullmatch(tag):
+    if not is_tag(tag):
         fault = "a tag has at most 128 letters, digits, '_', '.' and '-', and does not start with '.' or '-'"
         raise InvalidReferenceError(text, "the tag is empty" if not tag else f"invalid tag {tag!r}; {fault}")
     return f"{head}{slash}{last}", tag

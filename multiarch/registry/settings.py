@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 
 __all__ = ["RegistrySettings"]
 
 MIB = 1024 * 1024
+_AWS_LOCAL = ipaddress.ip_network("fd00:ec2::/32")
 REMEMBERED = 4096
 """Entries in each of a client's tables (hosts, repositories); the least recently used are dropped."""
 
@@ -18,7 +20,7 @@ class RegistrySettings:
     """Settings of a client. Times in seconds, sizes in bytes.
 
     ``concurrency`` is the number of requests to one host at the same time. ``total_seconds`` bounds one manifest, blob
-    or page of tags with all its retries, but not the wait for a free slot of ``concurrency``; ``stream_seconds``
+    or list of tags with all its retries, but not the wait for a free slot of ``concurrency``; ``stream_seconds``
     bounds a stream. ``read_seconds`` is the longest wait for data. ``retries`` and ``backoff_seconds`` are those of
     ``multiarch.retries.RetryPolicy``.
 
@@ -49,9 +51,19 @@ class RegistrySettings:
     tags_limit: int = 50_000
     user_agent: str = field(default="multiarch-eks")
 
-    def allows_plain_http(self, host: str) -> bool:
-        """Whether ``host`` (with or without a port) may use plain HTTP."""
-        return host in self.plain_http or host_name(host) in self.plain_http or is_loopback(host)
+    def names(self, host: str) -> bool:
+        """Whether ``plain_http`` names ``host``, with or without its port."""
+        return host in self.plain_http or host_name(host) in self.plain_http
+
+    def allows_plain_http(self, host: str, *, named_by: str | None = None) -> bool:
+        """Whether ``host`` (with or without a port) may use plain HTTP.
+
+        ``named_by`` is the server that names it, in a redirect or as its token server. Only servers on loopback may
+        name one on loopback: from elsewhere, ``localhost`` is this machine, where any program may listen.
+        """
+        if self.names(host):
+            return True
+        return is_loopback(host) and (named_by is None or is_loopback(named_by))
 
 
 def host_name(host: str) -> str:
@@ -59,6 +71,25 @@ def host_name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]
+
+
+def is_link_local(host: str) -> bool:
+    """Whether ``host`` is a link-local address, or one of AWS's for instances: metadata and credentials, no registry.
+
+    Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
+    """
+    name = host if host.count(":") > 1 and not host.startswith("[") else host_name(host)
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        try:
+            # Other spellings that the system reads as an address: 2852039166, 0xa9fea9fe, 169.254.43518.
+            address = ipaddress.ip_address(socket.inet_aton(name))
+        except (OSError, ValueError):
+            return False
+    if isinstance(address, ipaddress.IPv6Address):
+        address = address.ipv4_mapped or address
+    return address.is_link_local or address in _AWS_LOCAL
 
 
 def is_loopback(host: str) -> bool:

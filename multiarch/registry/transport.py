@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import ssl
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
@@ -17,6 +18,7 @@ from typing import Self
 from urllib.parse import quote
 
 import aiohttp
+from aiohttp.abc import ResolveResult
 from cachetools import LRUCache
 from yarl import URL
 
@@ -25,13 +27,26 @@ from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.failures import failures, host_of
 from multiarch.registry.operation import Operation
-from multiarch.registry.settings import REMEMBERED, RegistrySettings, is_loopback
+from multiarch.registry.settings import REMEMBERED, RegistrySettings, is_link_local, is_loopback
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Headers that may follow a redirect to another server.
 _PUBLIC_HEADERS = frozenset({"accept", "accept-encoding", "if-none-match", "user-agent"})
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _BAD_REQUEST = 400
+
+
+class _Resolver(aiohttp.ThreadedResolver):
+    """The system's resolver, without names of link-local addresses: see :func:`is_link_local`."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """The addresses of ``host``. Raises OSError if there are none to connect to."""
+        found = await super().resolve(host, port, family)
+        if allowed := [each for each in found if not is_link_local(each["host"])]:
+            return allowed
+        raise OSError(f"{host} is a link-local address")
 
 
 class RegistryTransport:
@@ -51,7 +66,7 @@ class RegistryTransport:
         """Open the connection pool."""
         self._proxies = urllib.request.getproxies_environment() if self._settings.proxies else {}
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60),
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60, resolver=_Resolver()),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             timeout=aiohttp.ClientTimeout(
@@ -149,7 +164,11 @@ class RegistryTransport:
         """The target of a redirect, byte for byte: any change breaks a signed URL."""
         if not location or len(location) > 16384:  # noqa: PLR2004 (longer than any signed URL)
             raise operation.error(RegistryReason.MALFORMED, f"{url.host} sent a redirect without a usable Location")
-        text = location if _PRINTABLE.fullmatch(location) else quote(location, safe="%/:?#[]@!$&'()*+,;=~")
+        text = (
+            location
+            if _PRINTABLE.fullmatch(location)
+            else quote(location, safe="%/:?#[]@!$&'()*+,;=~", errors="surrogateescape")
+        )
         try:
             target = url.join(URL(text, encoded=True)).with_fragment(None)
             fine = target.scheme in {"https", "http"} and bool(target.host) and target.user is None
@@ -157,7 +176,7 @@ class RegistryTransport:
             fine = False
         if not fine:
             raise operation.error(RegistryReason.MALFORMED, f"{url.host} redirects to an invalid URL")
-        if target.scheme == "http" and not self._settings.allows_plain_http(host_of(target)):
+        if target.scheme == "http" and not self._settings.allows_plain_http(host_of(target), named_by=host_of(url)):
             same_host = url.scheme == "http" and host_of(target) == host_of(url)
             if not same_host:
                 raise operation.error(RegistryReason.REFUSED_HTTP, f"{url.host} redirects to http://{host_of(target)}")
@@ -174,6 +193,9 @@ class RegistryTransport:
     ) -> aiohttp.ClientResponse:
         if self._session is None:
             raise RuntimeError("use the client inside `async with`")
+        if is_link_local(host_of(url)) and not self._settings.names(host_of(url)):
+            detail = f"{host_of(url)} is a link-local address; instance metadata and credentials are served there"
+            raise operation.error(RegistryReason.UNSUPPORTED, detail)
         context = self._context(operation, endpoint) if url.scheme == "https" else True
         proxy = self._proxy(operation, url)
         with failures(operation.error, host_of(url), operation.deadline.seconds):

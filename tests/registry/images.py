@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.cache.model import Cache
 from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.model import Anonymous, Credential, Credentials
+from multiarch.registry.credentials.model import Anonymous, Credential, CredentialChain, Credentials
 from multiarch.registry.model import OCI_MANIFEST, Descriptor
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings
@@ -53,7 +53,9 @@ def push_all(registry: Server, repository: str, notes: Mapping[str, str]) -> lis
 
 @asynccontextmanager
 async def client(
-    settings: RegistrySettings = QUICK, credentials: Credentials | None = None, cache: Cache | None = None
+    settings: RegistrySettings = QUICK,
+    credentials: Credentials | CredentialChain | None = None,
+    cache: Cache | None = None,
 ) -> AsyncIterator[RegistryClient]:
     """A client that knows nothing unless it is given."""
     async with RegistryClient(settings, credentials or Anonymous(), cache or MemoryCache()) as opened:

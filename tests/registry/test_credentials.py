@@ -16,11 +16,10 @@ import pytest
 
 from multiarch.registry.credentials import docker_config, pull_secrets
 from multiarch.registry.credentials.docker_config import DockerConfig, DockerConfigError
-from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
+from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.credentials.pull_secrets import PullSecretError, PullSecrets, from_secret
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import parse_reference
-from tests.registry.images import Known
 
 SECRET = "hunter2-of-tests"  # noqa: S105
 
@@ -269,9 +268,3 @@ def test_a_secret_that_is_none_is_refused(secret: Mapping[str, object], words: s
         from_secret({"metadata": {"namespace": "team", "name": "pull"}, **secret})
     assert "Secret team/pull: " in str(caught.value)
     assert words in str(caught.value)
-
-
-def test_a_chain_asks_until_one_knows() -> None:
-    first, second, third = Known(), Known(Credential("second", SECRET)), Known(Credential("third", SECRET))
-    assert users(CredentialChain(first, second, third), "quay.io/app") == ["second"]
-    assert [first.asked, second.asked, third.asked] == [["quay.io/app"], ["quay.io/app"], []]

@@ -93,7 +93,7 @@ def test_a_signed_schema_1_manifests_digest_is_that_of_its_payload() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"[]", b"nothing", b"\xff", b'{"a":' * 100_000, b'{"a": "\\ud800"}', b'{"a": ' + b"9" * 5000 + b"}"],
+    [b"", b"[]", b"nothing", b"\xff", b'{"a":' * 100_000, b'{"a": "\\ud800"}', b'{"a": NaN}'],
 )
 def test_a_manifest_that_is_not_a_json_object_is_malformed(content: bytes) -> None:
     manifest = Manifest(OCI_INDEX, "sha256:0", content, "quay.io/app:1")

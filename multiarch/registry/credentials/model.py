@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from multiarch.registry.reference import Reference
@@ -31,6 +31,10 @@ class Credential:
         """Texts that must never be shown."""
         return tuple(secret for secret in (self.password, self.identity_token, self.registry_token) if secret)
 
+    def same_as(self, other: Credential) -> bool:
+        """Whether both send the same, wherever they were found."""
+        return replace(self, source="", expires=None) == replace(other, source="", expires=None)
+
 
 class Credentials(Protocol):
     """A source of credentials."""
@@ -54,16 +58,11 @@ class Anonymous:
 
 
 class CredentialChain:
-    """The first of several sources that has any; later ones are not asked."""
+    """Several sources. One is asked when the registry has refused all credentials of those before it.
+
+    A source that fails is skipped; its error counts if no source has a credential.
+    """
 
     def __init__(self, *parts: Credentials) -> None:
-        """``parts`` in the order to try."""
-        self._parts = parts
-
-    async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """The first part's credentials that are not empty. Raises the errors of the parts tried."""
-        for part in self._parts:
-            found = await part.for_repository(reference)
-            if found:
-                return found
-        return ()
+        """``parts`` in the order to ask."""
+        self.parts = parts

@@ -1,0 +1,67 @@
+"""JSON and numbers from outside, read within limits and as Go's decoders read them.
+
+Registries, runtimes and the kubelet are written in Go: what its ``encoding/json`` refuses, they refuse.
+Source: https://pkg.go.dev/encoding/json#Unmarshal
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+LARGEST = 2**63 - 1
+"""The largest whole number that Go's decoders read: 64 bits with a sign."""
+
+_DIGITS = {8: re.compile(r"[0-7]+"), 10: re.compile(r"[0-9]+")}
+_LONGEST = 22
+"""Digits of the largest number in base 8: Python refuses to read some thousand, and takes quadratic time for fewer."""
+
+
+def whole_number(text: str, base: int = 10) -> int | None:
+    """The number that ASCII digits in base 8 or 10 spell; None for other texts and above :data:`LARGEST`."""
+    if not _DIGITS[base].fullmatch(text):
+        return None
+    digits = text.lstrip("0")
+    if len(digits) > _LONGEST:
+        return None
+    number = int(digits or "0", base)
+    return number if number <= LARGEST else None
+
+
+def decode_json(content: bytes | str) -> Any:  # noqa: ANN401 (any JSON)
+    """Decode JSON. Bytes must be UTF-8; invalid ones count as U+FFFD. Whole numbers of 20 digits and more are infinite.
+
+    Raises:
+        ValueError: it is not JSON (also for ``NaN`` and ``Infinity``), or is nested too deeply.
+    """
+    text = content.decode(errors="replace") if isinstance(content, bytes) else content
+    try:
+        return _DECODER.decode(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def json_field(value: Mapping[str, object], name: str) -> object:
+    """The value of an object's key as Go finds it: in upper or lower case, and the last one of several; else None."""
+    found = None
+    for key, each in value.items():
+        if key == name or (len(key) == len(name) and key.lower() == name.lower()):
+            found = each
+    return found
+
+
+def _integer(text: str) -> int | float:
+    if len(text) < _INTEGER_DIGITS:
+        return int(text)
+    return -math.inf if text.startswith("-") else math.inf
+
+
+def _no_number(text: str) -> object:
+    raise ValueError(f"{text} is not JSON")
+
+
+_INTEGER_DIGITS = 20
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_no_number)

@@ -1,0 +1,247 @@
+"""What no real registry says: numbers without end, endless lists, addresses of others. No traceback, no long wait."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import dataclasses
+import json
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import pytest
+
+from multiarch.registry.client import RegistryClient
+from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.model import OCI_INDEX
+from multiarch.registry.reference import Reference
+from multiarch.registry.settings import RegistrySettings, is_link_local
+from tests.registry.faults import Asked
+from tests.registry.hostile import Hostile, as_json, http
+from tests.registry.images import QUICK, Known, client
+
+T = TypeVar("T")
+Work = Callable[[RegistryClient, Reference], Awaitable[T]]
+INDEX = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": []}).encode()
+FOUND = http(200, INDEX, ("Content-Type", OCI_INDEX))
+HASTY = dataclasses.replace(QUICK, retries=0, total_seconds=1.0, read_seconds=1.0)
+READER = Credential("reader", "sesame", source="the tests")
+
+
+def asking(
+    server: Hostile,
+    work: Work[T],
+    *,
+    credentials: Credentials | CredentialChain | None = None,
+    settings: RegistrySettings = HASTY,
+    elsewhere: bool = False,
+) -> T:
+    """What ``work`` comes to. ``elsewhere``: the registry's name is not that of a loopback address."""
+
+    async def run() -> T:
+        async with server.running():
+            host = server.elsewhere if elsewhere else server.host
+            allowed = dataclasses.replace(settings, plain_http=frozenset({host}))
+            async with client(allowed, credentials) as opened:
+                return await work(opened, Reference(host, "team/image", "1.0", None))
+
+    return asyncio.run(run())
+
+
+async def digest(opened: RegistryClient, reference: Reference) -> str:
+    return (await opened.manifest(reference)).digest
+
+
+async def tags(opened: RegistryClient, reference: Reference) -> tuple[str, ...]:
+    return await opened.tags(reference)
+
+
+def challenged(asked: Asked, realm: str, token: bytes) -> bytes:
+    """A registry that wants a token from ``realm``, and the token server, at ``/token``."""
+    if asked.path.startswith("/token"):
+        return token
+    if "authorization" in asked.headers:
+        return FOUND
+    return http(401, b"", ("WWW-Authenticate", f'Bearer realm="{realm}",service="tests"'))
+
+
+@pytest.mark.parametrize("lifetime", ["9" * 401, "9" * 5000, "1e999", "-1", "0", "null", '"soon"', "true"])
+def test_a_token_s_lifetime_may_be_any_number(lifetime: str) -> None:
+    token = http(200, f'{{"token": "t", "expires_in": {lifetime}}}'.encode())
+    server = Hostile(lambda asked: challenged(asked, f"http://{server.host}/token", token))
+    assert asking(server, digest).startswith("sha256:")
+
+
+def test_only_tags_that_an_image_can_have_are_listed() -> None:
+    odd = ["1." + "9" * 5000, "a" * 129, "", "-1", "1.0!", "\x1b[0m", "a b", "é"]
+    server = Hostile(lambda _: as_json({"name": "x", "tags": [*odd, "2.0", "1.0", "a" * 128]}))
+    assert asking(server, tags) == ("1.0", "2.0", "a" * 128)
+
+
+def test_a_page_of_tags_without_end_is_read_at_once() -> None:
+    page = as_json({"tags": ["1." * 40_000 + "!"] * 50})
+    started = time.monotonic()
+    assert asking(Hostile(lambda _: page), tags) == ()
+    assert time.monotonic() - started < 1.0
+
+
+def test_one_deadline_holds_for_all_pages_of_tags() -> None:
+    def page(asked: Asked) -> bytes:
+        number = int(asked.path.rpartition("=")[2]) + 1 if "=" in asked.path else 0
+        return as_json({"tags": [f"t{number}"]}, ("Link", f'</v2/team/image/tags/list?n={number}>; rel="next"'))
+
+    server = Hostile(page, pause=0.1)
+    started = time.monotonic()
+    with pytest.raises(RegistryError) as caught:
+        asking(server, tags)
+    assert caught.value.reason is RegistryReason.TIMEOUT
+    assert time.monotonic() - started < 2.0
+
+
+@pytest.mark.parametrize("link", ["<http://[::1>; rel=next", "<x>; rel=next", "<//:99999999/?n=1>; rel=next"])
+def test_a_link_to_the_next_page_that_is_not_a_url_is_malformed(link: str) -> None:
+    with pytest.raises(RegistryError, match=r"malformed response: .* sent an invalid link to the next page of tags"):
+        asking(Hostile(lambda _: as_json({"tags": ["a"]}, ("Link", link))), tags)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("Content-Length", "9" * 5000),
+        ("Retry-After", "9" * 5000),
+        ("Retry-After", "Mon, 01 Jan 99999 00:00:00 GMT"),
+        ("Retry-After", "Fri, 31 Dec 0001 23:59:59 -0000"),
+        ("Docker-Content-Digest", "sha256:" + "9" * 5000),
+        ("WWW-Authenticate", 'Basic realm="' + "\\" * 4000),
+        ("WWW-Authenticate", " ," * 4000),
+        ("Location", "http://127.0.0.1:" + "9" * 5000),
+        ("Location", "\x80"),
+        ("Content-Type", "\x80"),
+        ("Link", "<\x80?n=1>; rel=next"),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 302, 401, 429])
+def test_a_header_may_hold_anything(status: int, header: tuple[str, str]) -> None:
+    answer = f"HTTP/1.1 {status} X\r\n{header[0]}: {header[1]}\r\nConnection: close\r\n\r\nx".encode("latin-1")
+    started = time.monotonic()
+    with pytest.raises(RegistryError) as caught:
+        asking(Hostile(lambda _: answer), digest)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 1000
+    assert time.monotonic() - started < 3.0
+
+
+def test_a_manifest_with_a_number_without_end_is_read() -> None:
+    body = INDEX[:-1] + b', "x": ' + b"9" * 5000 + b"}"
+
+    async def read(opened: RegistryClient, reference: Reference) -> object:
+        return (await opened.manifest(reference)).json()["manifests"]
+
+    assert asking(Hostile(lambda _: http(200, body, ("Content-Type", OCI_INDEX))), read) == []
+
+
+# Addresses that a registry may not name
+
+
+def test_a_registry_elsewhere_may_not_name_a_token_server_on_loopback() -> None:
+    server = Hostile(lambda asked: challenged(asked, f"http://{server.host}/token", as_json({"token": "t"})))
+    with pytest.raises(RegistryError) as caught:
+        asking(server, digest, credentials=Known(READER), elsewhere=True)
+    assert caught.value.reason is RegistryReason.REFUSED_HTTP
+    assert [asked.path for asked in server.asked if "/token" in asked.path] == []
+    assert asking(server, digest, credentials=Known(READER)).startswith("sha256:")
+
+
+def test_a_registry_elsewhere_may_not_redirect_to_loopback() -> None:
+    def redirected(asked: Asked) -> bytes:
+        return FOUND if asked.path == "/there" else http(302, b"", ("Location", f"http://{server.host}/there"))
+
+    server = Hostile(redirected)
+    with pytest.raises(RegistryError) as caught:
+        asking(server, digest, elsewhere=True)
+    assert caught.value.reason is RegistryReason.REFUSED_HTTP
+    assert len([asked for asked in server.asked if asked.path == "/there"]) == 0
+    assert asking(server, digest).startswith("sha256:")
+
+
+LINK_LOCAL = ["169.254.169.254", "169.254.170.23", "2852039166", "0xa9fea9fe", "[fe80::1]", "[fd00:ec2::254]"]
+
+
+@pytest.mark.parametrize("host", [*LINK_LOCAL, "[::ffff:169.254.169.254]"])
+@pytest.mark.parametrize("status", [302, 401])
+def test_instance_metadata_is_not_connected_to(host: str, status: int) -> None:
+    where = (
+        ("Location", f"https://{host}/x") if status == 302 else ("WWW-Authenticate", f'Bearer realm="https://{host}/x"')
+    )
+    started = time.monotonic()
+    with pytest.raises(RegistryError) as caught:
+        asking(Hostile(lambda _: http(status, b"", where)), digest, credentials=Known(READER))
+    assert "is a link-local address" in str(caught.value)
+    assert time.monotonic() - started < 0.5
+
+
+def test_a_name_for_a_link_local_address_is_not_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def resolved(*_: object, **__: object) -> list[tuple[object, ...]]:
+        return [(2, 1, 6, "", ("169.254.169.254", 443))]
+
+    def redirected(_: Asked) -> bytes:
+        return http(302, b"", ("Location", "https://storage.example/x"))
+
+    monkeypatch.setattr("asyncio.base_events.BaseEventLoop.getaddrinfo", resolved)
+    started = time.monotonic()
+    with pytest.raises(RegistryError, match=r"can't resolve storage\.example"):
+        asking(Hostile(redirected), digest)
+    assert time.monotonic() - started < 0.5
+
+
+def test_which_addresses_are_link_local() -> None:
+    assert all(is_link_local(host) for host in [*LINK_LOCAL, "169.254.169.254:443", "fe80::1", "[fe80::1]:80"])
+    others = ["quay.io", "10.0.0.1", "127.0.0.1:5000", "[::1]:5000", "::1", "fd00::1", "feed", "registry:5000", ""]
+    assert not any(is_link_local(host) for host in others)
+
+
+# Several sources of credentials
+
+
+def guarded(asked: Asked) -> bytes:
+    """A registry that lets only ``READER`` in."""
+    right = base64.b64encode(f"{READER.username}:{READER.password}".encode()).decode()
+    if asked.headers.get("authorization") == f"Basic {right}":
+        return FOUND
+    return http(401, b"", ("WWW-Authenticate", 'Basic realm="tests"'))
+
+
+class Failing:
+    """A source that can't say, such as a credential helper that is not installed."""
+
+    async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
+        detail = "the helper is not on PATH"
+        raise RegistryError(RegistryReason.CREDENTIALS, detail, registry="x", reference=reference.name)
+
+
+def test_a_source_is_asked_when_what_the_others_know_is_refused() -> None:
+    stale, right, last = Known(Credential("stale", "x")), Known(READER), Known(Credential("last", "x"))
+    chain = CredentialChain(Known(), Failing(), stale, right, last)
+    assert asking(Hostile(guarded), digest, credentials=chain).startswith("sha256:")
+    assert [len(each.asked) for each in (stale, right, last)] == [1, 1, 0]
+
+
+def test_all_of_many_credentials_are_tried_and_copies_once() -> None:
+    wrong = [Credential(f"user{number}", "x", source=f"Secret {number}") for number in range(20)]
+    copies = [dataclasses.replace(wrong[0], source=f"Secret copy{number}") for number in range(20)]
+    server = Hostile(guarded)
+    assert asking(server, digest, credentials=Known(*wrong, *copies, READER)).startswith("sha256:")
+    assert len([asked for asked in server.asked if "authorization" in asked.headers]) == len(wrong) + 1
+
+
+def test_a_source_that_fails_counts_if_no_other_has_a_credential() -> None:
+    with pytest.raises(RegistryError) as caught:
+        asking(Hostile(guarded), digest, credentials=CredentialChain(Failing(), Known()))
+    assert caught.value.reason is RegistryReason.CREDENTIALS
+    wrong = CredentialChain(Failing(), Known(Credential("wrong", "x", source="Secret a/b")))
+    with pytest.raises(RegistryError) as caught:
+        asking(Hostile(guarded), digest, credentials=wrong)
+    assert caught.value.reason is RegistryReason.DENIED
+    assert "sent as wrong (Secret a/b)" in str(caught.value)
