@@ -16,13 +16,17 @@ from cachetools import LRUCache, TTLCache
 from multiarch.errors import MultiarchError
 from multiarch.files import read_text
 from multiarch.registry.credentials import helpers
-from multiarch.registry.credentials.auths import HUB_KEYS, auth_entries, split_key
+from multiarch.registry.credentials.auths import auth_entries
 from multiarch.registry.credentials.model import Credential
+from multiarch.registry.decoding import decode_json, json_field
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import DOCKER_HUB, Reference
 from multiarch.registry.settings import REMEMBERED
 
 __all__ = ["DockerConfig", "load"]
+
+HUB_KEYS = ("https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io")
+"""Docker Hub's keys in configurations; ``docker login`` writes the first."""
 
 _HELPER_SECONDS = 300.0
 """Seconds to keep a helper's response: it may be a short-lived token."""
@@ -57,12 +61,12 @@ class DockerConfig:
         self._file = file
         self._environ = environ
         self._helpers = _strings(file, content, "credHelpers")
-        store = content.get("credsStore", "")
-        if not isinstance(store, str):
+        store = json_field(content, "credsStore")
+        if not isinstance(store, str | None):
             raise DockerConfigError(file, "credsStore must be a string")
-        self._store = store
+        self._store = store or ""
         try:
-            self._auths = auth_entries(content, str(file))
+            self._auths = {_split_key(each.key): each for each in auth_entries(content, str(file))}
         except ValueError as error:
             raise DockerConfigError(file, str(error)) from None
         self._known: TTLCache[tuple[str, str], tuple[Credential, ...]] = TTLCache(REMEMBERED, ttl=_HELPER_SECONDS)
@@ -76,19 +80,20 @@ class DockerConfig:
         """
         names = HUB_KEYS if reference.registry == DOCKER_HUB else (reference.registry,)
         for name in names:
-            helper = self._helpers.get(name)
-            if helper is not None:
-                return await self._ask(helper, name, reference)
-        if self._store:
-            return await self._ask(self._store, names[0], reference)
-        hosts = {split_key(name)[0] for name in names}
-        matching = {
-            (each.host, each.path): each
-            for each in self._auths
-            if each.host in hosts and f"/{reference.repository}/".startswith(f"{each.path}/")
-        }
-        ordered = sorted(matching.values(), key=lambda each: len(each.path), reverse=True)
-        return tuple(each.credential for each in ordered)
+            if name in self._helpers:
+                helper, server = self._helpers[name], name
+                break
+        else:
+            helper, server = self._store, names[0]
+        if helper:
+            return await self._ask(helper, server, reference)
+        hosts = {_split_key(name)[0] for name in names}
+        matching = [
+            (path, each.credential)
+            for (host, path), each in self._auths.items()
+            if host in hosts and f"/{reference.repository}/".startswith(f"{path}/")
+        ]
+        return tuple(each for _, each in sorted(matching, key=lambda pair: len(pair[0]), reverse=True))
 
     async def _ask(self, helper: str, server: str, reference: Reference) -> tuple[Credential, ...]:
         key = helper, server
@@ -125,18 +130,33 @@ def load(file: Path, environ: Mapping[str, str] | None = None) -> DockerConfig:
             file, f"can't read the file ({getattr(error, 'strerror', None) or 'not UTF-8'})"
         ) from None
     try:
-        content = json.loads(text)
+        content = decode_json(text)
     except json.JSONDecodeError as error:
         raise DockerConfigError(file, f"invalid JSON ({error.msg})", line=error.lineno) from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise DockerConfigError(file, "invalid JSON") from None
     if not isinstance(content, dict):
         raise DockerConfigError(file, "it must be a JSON object")
     return DockerConfig(file, content, environ)
 
 
+def _split_key(key: str) -> tuple[str, str]:
+    """Host and path of a key: ``https://index.docker.io/v1/`` is ``index.docker.io`` and an empty path.
+
+    The scheme is ignored, and so are ``/v1`` and ``/v2``.
+    """
+    text = key.partition("://")[2] or key
+    host, slash, path = text.partition("/")
+    path = slash + path
+    for version in ("/v1", "/v2"):
+        if path == version or path.startswith(f"{version}/"):
+            path = path[len(version) :]
+    return host, path.rstrip("/")
+
+
 def _strings(file: Path, content: Mapping[str, object], key: str) -> dict[str, str]:
-    table = content.get(key) or {}
-    if not isinstance(table, Mapping) or not all(isinstance(value, str) for value in table.values()):
+    """A table; null counts as an empty one, and as an empty string. A host's empty helper means ``auths``."""
+    table = json_field(content, key) or {}
+    if not isinstance(table, Mapping) or not all(isinstance(value, str | None) for value in table.values()):
         raise DockerConfigError(file, f"{key} must be an object with string values")
-    return dict(table)
+    return {name: value or "" for name, value in table.items()}

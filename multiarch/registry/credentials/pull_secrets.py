@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
+from dataclasses import dataclass
 
 from multiarch.errors import MultiarchError
 from multiarch.registry.credentials.auths import AuthEntry, auth_entries
+from multiarch.registry.credentials.globs import glob_matches
 from multiarch.registry.credentials.model import Credential
+from multiarch.registry.decoding import decode_json
 from multiarch.registry.reference import DOCKER_HUB, Reference
 
 DOCKER_CONFIG_JSON = "kubernetes.io/dockerconfigjson"
 DOCKER_CFG = "kubernetes.io/dockercfg"
-# The only keys that the kubelet uses for Docker Hub.
-_HUB_HOSTS = frozenset({"docker.io", "index.docker.io"})
+_HUB_HOST = "index.docker.io"
 _DATA = {DOCKER_CONFIG_JSON: ".dockerconfigjson", DOCKER_CFG: ".dockercfg"}
 
 
@@ -34,8 +34,20 @@ class PullSecretError(MultiarchError):
         self.fault = fault
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A key's ``host`` and ``path`` as the kubelet reads them, and its credential."""
+
+    host: str
+    path: str
+    credential: Credential
+
+
 class PullSecrets:
-    """The credentials of several secrets: more specific keys first, then in the secrets' order."""
+    """The credentials of several secrets: more specific keys first, then in the secrets' order.
+
+    Source: https://github.com/kubernetes/kubernetes/blob/master/pkg/credentialprovider/keyring.go
+    """
 
     def __init__(self, configurations: Iterable[tuple[str, Mapping[str, object]]]) -> None:
         """``configurations`` are (name, parsed ``.dockerconfigjson``) pairs; ``from_secret`` makes them.
@@ -43,17 +55,23 @@ class PullSecrets:
         Raises:
             PullSecretError: one of them is malformed.
         """
-        entries: list[AuthEntry] = []
+        entries: list[_Entry] = []
         for name, configuration in configurations:
             try:
-                entries += auth_entries(configuration, f"Secret {name}")
+                entries += [_entry(each) for each in auth_entries(configuration, f"Secret {name}")]
             except ValueError as error:
                 raise PullSecretError(name, str(error)) from None
         self._entries = sorted(entries, key=lambda each: each.host + each.path, reverse=True)
 
     async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """All credentials whose key matches, most specific first."""
-        return tuple(each.credential for each in self._entries if _matches(each, reference))
+        """All credentials whose key matches, most specific first. ``index.docker.io`` is Docker Hub's last resort.
+
+        Only user names and passwords count: the kubelet passes no tokens on.
+        """
+        matching = [each for each in self._entries if _matches(each, reference)]
+        if not matching and reference.registry == DOCKER_HUB:
+            matching = [each for each in self._entries if (each.host, each.path) == (_HUB_HOST, "")]
+        return tuple(each.credential for each in matching if each.credential.password)
 
 
 def from_secret(secret: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
@@ -72,8 +90,8 @@ def from_secret(secret: Mapping[str, object]) -> tuple[str, Mapping[str, object]
         raise PullSecretError(name, f"its type must be {DOCKER_CONFIG_JSON} or {DOCKER_CFG}, not {kind!r}")
     text = _content(name, secret, _DATA[kind])
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
+        content = decode_json(text)
+    except ValueError:
         raise PullSecretError(name, f"{_DATA[kind]} is not JSON") from None
     if not isinstance(content, dict):
         raise PullSecretError(name, f"{_DATA[kind]} is not a JSON object")
@@ -86,35 +104,35 @@ def _content(name: str, secret: Mapping[str, object], key: str) -> str:
         return str(plain[key])
     if isinstance(encoded, Mapping) and isinstance(encoded.get(key), str):
         try:
-            return base64.b64decode(str(encoded[key]), validate=True).decode()
+            return base64.b64decode("".join(str(encoded[key]).split()), validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
             raise PullSecretError(name, f"data.{key} is not valid base64 text") from None
     raise PullSecretError(name, f"{key} is missing")
 
 
-def _matches(each: AuthEntry, reference: Reference) -> bool:
-    if reference.registry == DOCKER_HUB and each.host in _HUB_HOSTS:
-        return f"/{reference.repository}".startswith(each.path)
-    return _host_matches(each.host, reference.registry) and f"/{reference.repository}".startswith(each.path)
+def _entry(entry: AuthEntry) -> _Entry:
+    scheme, separator, rest = entry.key.partition("://")
+    authority, slash, path = (rest if separator and scheme in {"http", "https"} else entry.key).partition("/")
+    path = f"{slash}{path}".partition("#")[0].partition("?")[0]
+    if path.startswith(("/v1/", "/v2/")):
+        path = path[3:]
+    found = entry.credential
+    plain = Credential(found.username, found.password, source=found.source)
+    return _Entry(authority.rpartition("@")[2], "" if path == "/" else path, plain)
 
 
-def _host_matches(pattern: str, host: str) -> bool:
-    """``*`` matches within one label; the ports must be equal, or absent in both."""
-    if pattern == host:
-        return True
-    pattern, pattern_port = _split_port(pattern)
-    host, port = _split_port(host)
+def _matches(each: _Entry, reference: Reference) -> bool:
+    """Whether a key matches: ``*`` within one label of the host, equal ports, and the path as a prefix."""
+    pattern, pattern_port = _split_port(each.host)
+    host, port = _split_port(reference.registry)
     patterns, labels = pattern.split("."), host.split(".")
-    if pattern_port != port or len(patterns) != len(labels):
+    if pattern_port != port or len(patterns) != len(labels) or not f"/{reference.repository}".startswith(each.path):
         return False
-    return all(fnmatchcase(label, _glob(each)) for each, label in zip(patterns, labels, strict=True))
-
-
-def _glob(pattern: str) -> str:
-    # Go negates a class with ^, Python with !.
-    return pattern.replace("[^", "[!")
+    return all(glob_matches(each, label) for each, label in zip(patterns, labels, strict=True))
 
 
 def _split_port(host: str) -> tuple[str, str]:
     name, colon, port = host.rpartition(":")
-    return (name, port) if colon and port.isdigit() else (host, "")
+    if not colon or port.endswith("]"):
+        return host, ""
+    return name.removeprefix("[").removesuffix("]") if name.startswith("[") else name, port

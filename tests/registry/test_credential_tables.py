@@ -1,0 +1,240 @@
+"""How the kubelet and docker read credentials, case by case.
+
+The cases are facts about https://github.com/kubernetes/kubernetes/tree/master/pkg/credentialprovider and
+https://github.com/docker/cli/tree/master/cli/config, in words of our own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from multiarch.registry.credentials.auths import auth_entries
+from multiarch.registry.credentials.docker_config import DockerConfig
+from multiarch.registry.credentials.globs import glob_matches
+from multiarch.registry.credentials.model import Credential
+from multiarch.registry.credentials.pull_secrets import DOCKER_CFG, DOCKER_CONFIG_JSON, PullSecrets, from_secret
+from multiarch.registry.reference import parse_reference
+from tests.registry.test_credentials import with_helper
+
+PAIR = base64.b64encode(b"foo:bar").decode()
+ROW = {"auth": PAIR}
+
+
+def from_pull_secret(table: Mapping[str, object], image: str) -> list[tuple[str, str]]:
+    """User names and passwords that a pull secret with these ``auths`` has for an image."""
+    secrets = PullSecrets([("team/pull", {"auths": table})])
+    return pairs(asyncio.run(secrets.for_repository(parse_reference(image))))
+
+
+def from_docker(
+    content: Mapping[str, object], image: str, environ: Mapping[str, str] | None = None
+) -> list[tuple[str, str]]:
+    config = DockerConfig(Path("config.json"), content, environ)
+    return pairs(asyncio.run(config.for_repository(parse_reference(image))))
+
+
+def pairs(found: tuple[Credential, ...]) -> list[tuple[str, str]]:
+    return [(each.username, each.password) for each in found]
+
+
+@pytest.mark.parametrize(
+    "auth",
+    [
+        "Zm9vOmJhcg==",
+        "Zm9vOmJhcg",  # without padding
+        "Zm9vOm\nJhcg==\n",  # with line breaks, as `base64` prints them
+        "Zm9vOm\r\nJhcg\r\n",
+        "Zm9vOmJhcn==",  # with bits that do not count
+    ],
+)
+def test_auth_is_read_as_by_the_kubelet(auth: str) -> None:
+    assert from_pull_secret({"quay.io": {"auth": auth}}, "quay.io/app") == [("foo", "bar")]
+    assert from_docker({"auths": {"quay.io": {"auth": auth}}}, "quay.io/app") == [("foo", "bar")]
+
+
+@pytest.mark.parametrize(
+    "auth",
+    [
+        "cGFudHM=",  # no colon
+        "Zm9vOmJhcg== ",  # only line breaks are ignored
+        "Zm9v OmJhcg==",
+        "Zm9vOmJhcg=",
+        "Zm9vOmJhcg===",
+        "Zm9v=OmJhcg",
+        "pants",
+        "Zm9-OmJh",  # the alphabet of URLs
+        "=",
+        "é",
+    ],
+)
+def test_auth_that_the_kubelet_refuses_is_refused(auth: str) -> None:
+    with pytest.raises(ValueError, match=r"auths\.quay\.io: auth must be the base64 of USER:PASSWORD"):
+        auth_entries({"auths": {"quay.io": {"auth": auth}}}, "the tests")
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ({"username": "foo", "password": "bar", "email": "foo@example.com"}, [("foo", "bar")]),
+        ({"username": "other", "password": "other", "auth": PAIR}, [("foo", "bar")]),
+        ({"UserName": "foo", "PASSWORD": "bar"}, [("foo", "bar")]),
+        ({"username": "foo", "password": "bar", "auth": ""}, [("foo", "bar")]),
+        ({"username": "foo", "password": "bar", "auth": None, "identitytoken": None}, [("foo", "bar")]),
+        ({"auth": base64.b64encode(b"foo:b:a:r").decode()}, [("foo", "b:a:r")]),
+        ({"auth": base64.b64encode(b":bar").decode()}, [("", "bar")]),
+        ({"auth": base64.b64encode(b"00000000-0000-0000-0000-000000000000:").decode(), "identitytoken": "t"}, []),
+        ({"identitytoken": "t"}, []),
+        ({"registrytoken": "t"}, []),
+        ({"auth": PAIR, "identitytoken": "t"}, [("foo", "bar")]),
+        ({}, []),
+        (None, []),
+    ],
+)
+def test_rows_of_a_pull_secret(row: object, found: list[tuple[str, str]]) -> None:
+    secrets = PullSecrets([("team/pull", {"auths": {"quay.io": row}})])
+    credentials = asyncio.run(secrets.for_repository(parse_reference("quay.io/app")))
+    assert pairs(credentials) == found
+    # The kubelet passes user names and passwords on, and nothing else.
+    assert not any(each.identity_token or each.registry_token for each in credentials)
+
+
+@pytest.mark.parametrize("content", [{"auths": None}, {"auths": {}}, {}, {"AUTHS": None}])
+def test_a_secret_without_a_table_has_no_credentials(content: object) -> None:
+    text = base64.encodebytes(json.dumps(content).encode()).decode()
+    name, read = from_secret({"type": DOCKER_CONFIG_JSON, "data": {".dockerconfigjson": text}})
+    assert asyncio.run(PullSecrets([(name, read)]).for_repository(parse_reference("quay.io/app"))) == ()
+
+
+def test_a_legacy_secret_may_have_null_rows() -> None:
+    pair = from_secret({"type": DOCKER_CFG, "stringData": {".dockercfg": json.dumps({"auths": None, "quay.io": ROW})}})
+    assert pairs(asyncio.run(PullSecrets([pair]).for_repository(parse_reference("quay.io/app")))) == [("foo", "bar")]
+
+
+@pytest.mark.parametrize(
+    ("key", "image", "matches"),
+    [
+        # Hosts: a star stands for a part of one label.
+        ("*.kubernetes.io", "prefix.kubernetes.io/app", True),
+        ("prefix.kubernetes.*", "prefix.kubernetes.io/app", True),
+        ("*-good.kubernetes.io", "prefix-good.kubernetes.io/app", True),
+        ("k*.io", "quay.io/app", False),
+        ("*.*.kubernetes.io", "kubernetes.io/app", False),
+        ("kubernetes.io", "kubernetes.com/app", False),
+        ("https://*.docker.com", "prefix.docker.io/app", False),
+        ("https://prefix.docker.c*", "prefix.docker.io/app", False),
+        ("qua?.io", "quay.io/app", True),
+        ("quay.[a-k]o", "quay.io/app", True),
+        ("quay.[!i]o", "quay.io/app", True),  # Go negates with ^ only
+        ("quay.[^i]o", "quay.io/app", False),
+        ("quay.[i", "quay.io/app", False),
+        ("qu\\ay.io", "quay.io/app", True),
+        # Ports are equal or absent in both.
+        ("*.kubernetes.io:1111/blah", "prefix.kubernetes.io:1111/blah/app", True),
+        ("*.kubernetes.io:1234/blah", "prefix.kubernetes.io:1111/blah/app", False),
+        ("prefix.*.io/foo", "prefix.kubernetes.io:1111/foo/bar", False),
+        ("prefix.docker.io:1111", "prefix.docker.io:1111/path/app", True),
+        ("quay.io:", "quay.io/app", True),
+        ("[::1]:5000", "[::1]:5000/app", True),
+        # Paths are prefixes, letter by letter.
+        ("prefix.*.io/foo", "prefix.kubernetes.io/foo/bar", True),
+        ("host.io/team", "host.io/team-b/app", True),
+        ("host.io/team/", "host.io/team-b/app", False),
+        ("host.io/team/", "host.io/team/app", True),
+        ("host.io/team/app", "host.io/team/app", True),
+        ("host.io/team/app/", "host.io/team/app", False),
+        ("host.io/", "host.io/app", True),
+        # Schemes, users and queries do not count; versions only with a slash.
+        ("http://host.io", "host.io/app", True),
+        ("ftp://host.io", "host.io/app", False),
+        ("https://me@host.io/?a=b#c", "host.io/app", True),
+        ("https://host.io/v1/", "host.io/app", True),
+        ("https://host.io/v2/team", "host.io/team/app", True),
+        ("https://host.io/v2/team", "host.io/other/app", False),
+        ("https://host.io/v1", "host.io/app", False),
+        ("https://host.io/v1", "host.io/v1/app", True),
+        # Docker Hub is docker.io, or the host that `docker login` writes.
+        ("https://index.docker.io/v1/", "nginx", True),
+        ("https://index.docker.io/v1/", "docker.io/team/app", True),
+        ("https://index.docker.io/v1/", "index.docker.io/team/app", True),
+        ("index.docker.io", "team/app", True),
+        ("https://index.docker.io/v1", "nginx", False),
+        ("index.docker.io/library", "nginx", False),
+        ("index.docker.io/v2/", "nginx", True),
+        ("docker.io", "nginx", True),
+        ("docker.io/library", "nginx", True),
+        ("docker.io/team", "nginx", False),
+        ("*.io", "nginx", True),
+        ("*.docker.io", "nginx", False),
+        ("registry-1.docker.io", "nginx", False),
+        ("https://index.docker.io/v1/", "myhostdocker.io/team/app", False),
+        ("https://index.docker.io/v1/", "registry:5000/team/app", False),
+        ("", "nginx", False),
+        ("/", "nginx", False),
+    ],
+)
+def test_keys_of_pull_secrets_match_as_for_the_kubelet(key: str, image: str, *, matches: bool) -> None:
+    assert from_pull_secret({key: ROW}, image) == ([("foo", "bar")] if matches else [])
+
+
+def test_the_hub_s_own_key_is_the_last_resort() -> None:
+    hub = {"https://index.docker.io/v1/": {"username": "login", "password": "x"}}
+    specific = {"docker.io/library": {"username": "library", "password": "x"}}
+    assert from_pull_secret(hub | specific, "nginx") == [("library", "x")]
+    assert from_pull_secret(hub | specific, "team/app") == [("login", "x")]
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ({"auths": {"r.io": ROW, "other.io": None}}, ["foo"]),
+        ({"auths": {"r.io": {"auth": None, "username": "foo", "password": "bar"}}}, ["foo"]),
+        ({"auths": {"r.io": None}}, []),
+        ({"auths": None, "credHelpers": None, "credsStore": None}, []),
+        ({"auths": {"r.io": ROW}, "credHelpers": {"r.io": ""}}, ["foo"]),
+        ({"auths": {"r.io": ROW}, "credHelpers": {"r.io": None}}, ["foo"]),
+        # A host's empty helper also goes before the store.
+        ({"auths": {"r.io": ROW}, "credHelpers": {"r.io": ""}, "credsStore": "missing"}, ["foo"]),
+        ({"auths": {"r.io": ROW}, "credsStore": ""}, ["foo"]),
+        ({"Auths": {"r.io": {"Auth": PAIR}}}, ["foo"]),
+    ],
+)
+def test_docker_s_configuration_with_nulls_and_empty_helpers(
+    tmp_path: Path, content: Mapping[str, object], found: list[str]
+) -> None:
+    assert [user for user, _ in from_docker(content, "r.io/app", with_helper(tmp_path))] == found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        ("", "", True),
+        ("*", "", True),
+        ("a*b*c", "aXbYbZc", True),
+        ("a*b*c", "aXbYbZ", False),
+        ("**", "ab", True),
+        ("?", "", False),
+        ("[]a]", "]", False),  # malformed: a class is not empty
+        ("[a-]", "a", False),
+        ("[-a]", "-", False),
+        ("[\\]]", "]", True),
+        ("[^\\-]", "-", False),
+        ("a\\", "a", False),
+        ("[a", "a", False),
+        ("]", "]", True),
+    ],
+)
+def test_patterns_are_those_of_go(pattern: str, text: str, *, matches: bool) -> None:
+    assert glob_matches(pattern, text) is matches
+
+
+def test_a_pattern_of_many_stars_takes_no_time() -> None:
+    started = time.monotonic()
+    assert not glob_matches("*a" * 2000 + "b", "a" * 253)
+    assert time.monotonic() - started < 1.0
