@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from multiarch.images.layers import Layer, PlainNode, Program, SymbolicLink, TreeNode
+from multiarch.registry.operation import Deadline
 
 LINKS = 40
 """The most symbolic links in the path to a file, as in the kernel."""
@@ -30,17 +31,23 @@ class Lookup:
 
 @dataclass(slots=True)
 class FileTree:
-    """Layers, the top one first; ``complete`` if the lowest one is included."""
+    """Layers, the top one first; ``complete`` if the lowest one is included.
+
+    All look-ups raise TimeoutError after the ``deadline``.
+    """
 
     layers: list[Layer] = field(default_factory=list)
     complete: bool = False
+    deadline: Deadline = field(default_factory=Deadline)
 
     def hidden(self, path: str) -> bool:
         """Whether the layers so far hide ``path`` of the next lower layer."""
+        self.deadline.check()
         return any(layer.sets(path) or layer.hides(path) for layer in self.layers)
 
     def node(self, path: str) -> TreeNode | None:
         """The node at a path without links. Raises LowerLayerNeededError."""
+        self.deadline.check()
         folder = False
         for layer in self.layers:
             node = layer.nodes.get(path)
@@ -110,7 +117,7 @@ class FileTree:
             if found.node is None or isinstance(found.node, Program):
                 return found
             return Lookup(found.path, None, f"{found.path} is a {getattr(found.node, 'value', 'link')}")
-        for folder in search.split(":"):
+        for folder in dict.fromkeys(search.split(":")):
             found = self.find(f"{folder or '.'}/{name}", start=start)
             if isinstance(found.node, Program):
                 return found

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from multiarch.images.manifests import IMAGE_CONFIGS, annotations_of, descriptor_of, kind_of, objects, what_artifact
 from multiarch.images.model import Entry, EntryKind, ImageKind, Inspected, Platform, platform_of
+from multiarch.registry.decoding import decode_json, json_field
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import Manifest, Registry
 from multiarch.registry.reference import Reference, digest_fault
 
 __all__ = ["inspect"]
 
+SECONDS = 60.0
+"""The time limit of reading one image for a command that reads no other."""
 DEEPEST = 4
 """Levels of nested indexes that are read. Builders make two at most."""
 MOST_READ = 64
 """Manifests of one index that are read because the index does not say what they are."""
 MOST_ENTRIES = 4096
 """Entries of one index that are read. The size limit of manifests allows more."""
+_MARK = "vnd.docker.reference.type"
+"""The annotation of attestations."""
 CONFIG_LIMIT = 4 * 1024 * 1024
 """The most bytes of a config; containerd has this limit for manifests, and configs are smaller."""
 
@@ -63,13 +67,13 @@ async def inspect_manifest(registry: Registry, reference: Reference, manifest: M
 
 async def config_of(registry: Registry, reference: Reference, content: Mapping[str, object]) -> dict[str, object]:
     """Fetch the config of an image's manifest. Raises RegistryError, MALFORMED if it is missing or not JSON."""
-    descriptor = descriptor_of(content.get("config"))
+    descriptor = descriptor_of(json_field(content, "config"))
     if descriptor is None:
         raise _malformed(reference, "the manifest has no valid config")
     blob = await registry.blob(reference, descriptor, limit=CONFIG_LIMIT)
     try:
-        config = json.loads(blob)
-    except (ValueError, RecursionError) as error:
+        config = decode_json(blob)
+    except ValueError as error:
         raise _malformed(reference, f"the config {descriptor.digest} is not JSON") from error
     if not isinstance(config, dict):
         raise _malformed(reference, f"the config {descriptor.digest} is not a JSON object")
@@ -100,7 +104,7 @@ class _IndexReader:
 
     async def entries(self, content: Mapping[str, object], *, depth: int) -> tuple[Entry, ...]:
         """The entries of one index, in its order; those that must be read are read concurrently."""
-        rows = objects(content.get("manifests"))
+        rows = objects(json_field(content, "manifests"))
         found = [_entry(row, at) for at, row in enumerate(rows[:MOST_ENTRIES])]
         behind = await asyncio.gather(*(self._read(entry, depth) for entry in found if entry.kind is EntryKind.INDEX))
         read = iter(behind)
@@ -131,6 +135,8 @@ class _IndexReader:
                 return replace(entry, kind=EntryKind.UNREADABLE, note=note)
             return replace(entry, children=await self.entries(content, depth=depth + 1))
         if kind is not ImageKind.IMAGE:
+            if _MARK in entry.annotations:
+                return replace(entry, kind=EntryKind.ATTESTATION)
             return replace(entry, kind=EntryKind.ARTIFACT, note=note)
         platform, fault = await _config_platform(self.registry, at, content)
         kind_found = EntryKind.UNREADABLE if platform is None else EntryKind.IMAGE
@@ -139,7 +145,7 @@ class _IndexReader:
 
 def _entry(row: Mapping[str, object], at: int) -> Entry:
     """One row of an index, as declared. Kind ``index`` means that its manifest must be read."""
-    declared = row.get("platform")
+    declared = json_field(row, "platform")
     platform = platform_of(declared) if isinstance(declared, Mapping) else None
     descriptor = descriptor_of(row)
     annotations = annotations_of(row)
@@ -147,8 +153,9 @@ def _entry(row: Mapping[str, object], at: int) -> Entry:
         note = f"entry {at + 1} of the index has no valid mediaType, digest or size"
         return Entry(EntryKind.UNREADABLE, platform, "", 0, "", annotations, note, declared=platform is not None)
     kind, note = kind_of(descriptor.media_type, {})
-    artifact = row.get("artifactType")
-    if "vnd.docker.reference.type" in annotations or (platform is not None and platform.is_unknown):
+    artifact = json_field(row, "artifactType")
+    # Like containerd, without a look at annotations: a marked entry may have a platform, and then it is selected by it.
+    if platform is not None and platform.is_unknown:
         found, note = EntryKind.ATTESTATION, ""
     elif isinstance(artifact, str) and artifact and artifact not in IMAGE_CONFIGS:
         found, note = EntryKind.ARTIFACT, what_artifact(artifact)

@@ -11,6 +11,7 @@ from multiarch.images.compression import LayerError, Unpacker
 from multiarch.images.elf import Elf, Head, head_of
 from multiarch.images.tar import Member, MemberKind, TarReader
 from multiarch.registry.model import LAYER_PREFIXES
+from multiarch.registry.operation import Deadline
 
 _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"
@@ -35,14 +36,19 @@ class LayerLimits:
 
 @dataclass(slots=True)
 class LayerBudget:
-    """What was used of the limits. ``unpack`` and ``remember`` raise LayerError above them."""
+    """What was used of the limits. ``unpack`` and ``remember`` raise LayerError above them.
+
+    ``unpack`` raises TimeoutError after the ``deadline``: compressed data may unpack for minutes without a wait.
+    """
 
     limits: LayerLimits = field(default_factory=LayerLimits)
+    deadline: Deadline = field(default_factory=Deadline)
     unpacked: int = 0
     paths: int = 0
 
     def unpack(self, count: int) -> None:
         """Count bytes."""
+        self.deadline.check()
         self.unpacked += count
         if self.unpacked > self.limits.unpacked:
             raise LayerError(f"the image is larger than the limit of {self.limits.unpacked} bytes uncompressed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from multiarch.images.model import ImageKind, printable
+from multiarch.registry.decoding import LARGEST, json_field
 from multiarch.registry.model import (
     DOCKER_LIST,
     DOCKER_MANIFEST,
@@ -43,21 +44,23 @@ def kind_of(media_type: str, content: Mapping[str, object]) -> tuple[ImageKind, 
     """Tell what a manifest of ``media_type`` is, with a note if it is not an image.
 
     ``content`` may be empty if only the type is known. A content that contradicts its type is ``unrecognised``: clients
-    would read it differently, and containerd refuses it.
+    would read it differently, and containerd refuses it, also if the other kind's key is null or empty. Source:
+    ``validateMediaType`` in https://github.com/containerd/containerd/blob/main/core/images/image.go
     """
-    written = _text(content.get("mediaType"))
-    if media_type in _SCHEMA1 or (content.get("schemaVersion") == 1 and "fsLayers" in content):
+    written = _text(json_field(content, "mediaType"))
+    keys = {key.lower() for key in content}
+    if media_type in _SCHEMA1 or (json_field(content, "schemaVersion") == 1 and "fslayers" in keys):
         return ImageKind.SCHEMA1, SCHEMA1_NOTE
     if media_type in _INDEXES:
-        claims_other = written in _MANIFESTS or content.get("config") or content.get("layers")
+        claims_other = written in _MANIFESTS or keys & {"config", "layers", "fslayers"}
         note = f"served as an index ({media_type}), but its content is an image"
         return (ImageKind.UNRECOGNISED, note) if claims_other else (ImageKind.INDEX, "")
     if media_type in _MANIFESTS:
-        claims_other = written in _INDEXES or content.get("manifests")
+        claims_other = written in _INDEXES or keys & {"manifests", "fslayers"}
         note = f"served as an image ({media_type}), but its content is an index"
         return (ImageKind.UNRECOGNISED, note) if claims_other else _of_manifest(content)
     if media_type == _OCI_ARTIFACT:
-        return ImageKind.ARTIFACT, what_artifact(str(content.get("artifactType") or media_type))
+        return ImageKind.ARTIFACT, what_artifact(str(json_field(content, "artifactType") or media_type))
     return (
         ImageKind.UNRECOGNISED,
         f"neither an image nor an index: media type {printable(media_type) or 'missing'}",
@@ -72,10 +75,10 @@ def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:
     """
     if not content:
         return ImageKind.IMAGE, ""
-    config = content.get("config")
-    config_type = _text(config.get("mediaType")) if isinstance(config, Mapping) else ""
-    artifact = _text(content.get("artifactType"))
-    layers = [_text(layer.get("mediaType")) for layer in objects(content.get("layers"))]
+    config = json_field(content, "config")
+    config_type = _text(json_field(config, "mediaType")) if isinstance(config, Mapping) else ""
+    artifact = _text(json_field(content, "artifactType"))
+    layers = [_text(json_field(layer, "mediaType")) for layer in objects(json_field(content, "layers"))]
     if config_type not in IMAGE_CONFIGS:
         names = [artifact, config_type if config_type != _EMPTY else "", *layers, _EMPTY]
         return ImageKind.ARTIFACT, what_artifact(next(name for name in names if name))
@@ -104,8 +107,8 @@ def descriptor_of(value: object) -> Descriptor | None:
     """Read a descriptor, or return None if a part is missing or has the wrong type."""
     if not isinstance(value, Mapping):
         return None
-    media_type, digest, size = value.get("mediaType"), value.get("digest"), value.get("size")
-    whole = isinstance(size, int) and not isinstance(size, bool) and size >= 0
+    media_type, digest, size = json_field(value, "mediaType"), json_field(value, "digest"), json_field(value, "size")
+    whole = isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= LARGEST
     if isinstance(media_type, str) and isinstance(digest, str) and isinstance(size, int) and whole:
         return Descriptor(media_type, digest, size)
     return None
@@ -113,7 +116,7 @@ def descriptor_of(value: object) -> Descriptor | None:
 
 def annotations_of(value: Mapping[str, object]) -> dict[str, str]:
     """The annotations with string values, sorted by name."""
-    found = value.get("annotations")
+    found = json_field(value, "annotations")
     if not isinstance(found, Mapping):
         return {}
     return {key: text for key, text in sorted(found.items()) if isinstance(key, str) and isinstance(text, str)}

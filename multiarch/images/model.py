@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture, image_platform
+from multiarch.registry.decoding import json_field
 from multiarch.registry.reference import Reference
 
 __all__ = ["Entry", "EntryKind", "ImageKind", "Inspected", "Judgement", "Platform", "Verdict", "parse_platform"]
@@ -57,7 +58,8 @@ class Platform:
     """Operating system, architecture and variant, normalised; ``raw`` keeps the original.
 
     ``arm64`` has no variant ``v8`` and ``amd64`` no ``v1``, because these are the defaults; 32-bit ``arm`` always has
-    one. Unset parts are empty. Make one with :func:`platform_of` or :func:`parse_platform`.
+    one. Unset parts are empty. ``os_features``, sorted, are what a node must have besides. Make one with
+    :func:`platform_of` or :func:`parse_platform`.
     """
 
     os: str
@@ -65,10 +67,12 @@ class Platform:
     variant: str = ""
     os_version: str = ""
     raw: str = field(default="", compare=False)
+    os_features: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """``linux/arm64``, ``linux/arm/v7``, ``windows/amd64``; an unset part is ``?``."""
-        parts = [self.os or "?", self.architecture or "?", *([self.variant] if self.variant else [])]
+        """``linux/arm64``, ``linux/arm/v7``, ``linux(+erofs)/amd64``; an unset part is ``?``."""
+        features = f"(+{'+'.join(self.os_features)})" if self.os_features else ""
+        parts = [f"{self.os or '?'}{features}", self.architecture or "?", *([self.variant] if self.variant else [])]
         return "/".join(parts)
 
     @property
@@ -78,27 +82,33 @@ class Platform:
 
     def runs_on(self, architecture: Architecture) -> bool:
         """Whether every Linux node of ``architecture`` can run it. Without an ``os``, the node's own counts."""
-        return self.os in (LINUX, "") and self.architecture == architecture.value and not self.variant
+        return self._is_for(architecture) and not self.variant and not self.os_features
 
     def needs_more_than(self, architecture: Architecture) -> bool:
-        """Whether it needs more than the base of ``architecture``: ``amd64/v3``, ``arm64/v9``."""
-        return self.os in (LINUX, "") and self.architecture == architecture.value and bool(self.variant)
+        """Whether it needs more than the base of ``architecture``: ``amd64/v3``, ``linux(+erofs)/arm64``."""
+        return self._is_for(architecture) and bool(self.variant or self.os_features)
+
+    def _is_for(self, architecture: Architecture) -> bool:
+        return self.os in (LINUX, "") and self.architecture == architecture.value
 
 
 def platform_of(content: Mapping[str, object]) -> Platform:
-    """Read a platform as descriptors and image configs have it: ``os``, ``architecture``, ``variant``, ``os.version``.
+    """Read a platform as descriptors and image configs have it.
 
-    Values that are not strings count as unset. Names are normalised as in containerd:
+    Keys: ``os``, ``architecture``, ``variant``, ``os.version``, ``os.features``. Values that are not strings count as
+    unset. Names are normalised as in containerd:
     https://github.com/containerd/platforms/blob/main/database.go
     """
     system, name, variant, version = (
-        printable(value) if isinstance(value := content.get(key), str) else ""
+        printable(value) if isinstance(value := json_field(content, key), str) else ""
         for key in ("os", "architecture", "variant", "os.version")
     )
     raw = "/".join(part for part in (system, name, variant) if part)
     name, variant = image_platform(name, variant)
     system = system.lower()
-    return Platform(_OTHER_SYSTEMS.get(system, system), name, variant, version, raw)
+    listed = json_field(content, "os.features")
+    features = {printable(each) for each in listed if isinstance(each, str)} if isinstance(listed, list) else set()
+    return Platform(_OTHER_SYSTEMS.get(system, system), name, variant, version, raw, tuple(sorted(features)))
 
 
 def parse_platform(text: str) -> Platform:

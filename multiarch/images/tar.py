@@ -14,6 +14,7 @@ from enum import Enum
 
 from multiarch.images.compression import LayerError
 from multiarch.images.elf import HEAD
+from multiarch.registry.decoding import LARGEST, whole_number
 
 BLOCK = 512
 SPECIAL_LIMIT = 1024 * 1024
@@ -198,18 +199,22 @@ def _number(field: bytes) -> int:
     if field[0] & _BASE_256:
         if field[0] & _NEGATIVE:
             raise LayerError("negative number in a tar header")
-        return int.from_bytes(bytes([field[0] & ~_BASE_256]) + field[1:])
+        number = int.from_bytes(bytes([field[0] & ~_BASE_256]) + field[1:])
+        if number > LARGEST:
+            raise LayerError("number above 64 bits in a tar header")
+        return number
     text = field.strip(b" \0").split(b"\0")[0].strip()
-    try:
-        return int(text or b"0", 8)
-    except ValueError as error:
-        raise LayerError("invalid number in a tar header") from error
+    found = whole_number(text.decode(errors="replace") or "0", 8)
+    if found is None:
+        raise LayerError("invalid number in a tar header")
+    return found
 
 
 def _decimal(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
+    number = whole_number(text)
+    if number is None:
         raise LayerError(f"invalid number {text[:20]!r} in a tar extended header")
-    return int(text)
+    return number
 
 
 def _name(block: bytes) -> str:

@@ -2,14 +2,15 @@
 
 EKS nodes run containerd. At each level of an index it keeps the entries whose platform it can run, orders 32-bit ones
 later and those without a platform last, and uses only the first. A single manifest is pulled on any node, and fails to
-start on the wrong one. Source: ``Manifest`` in
-https://github.com/containerd/containerd/blob/main/core/images/image.go and ``platformVector`` in
-https://github.com/containerd/platforms/blob/main/compare.go
+start on the wrong one. An entry with ``os.features`` is for nodes that have them, from containerd 2.3 on; before, they
+do not count. Source: ``Manifest`` in https://github.com/containerd/containerd/blob/main/core/images/image.go and
+``platformVector`` in https://github.com/containerd/platforms/blob/main/compare.go
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from multiarch.facts.architectures import Architecture
@@ -94,7 +95,8 @@ async def verdicts(
 
 
 def _of_single(entry: Entry, architecture: Architecture) -> Judgement:
-    platform = entry.platform
+    # No features are asked of a node if there is nothing to choose from.
+    platform = None if entry.platform is None else replace(entry.platform, os_features=())
     if platform is None or not platform.architecture:
         reason = f"single manifest, and {entry.note or 'its config has no architecture'}"
         return Judgement(architecture, Verdict.UNKNOWN, reason, None)
@@ -118,7 +120,8 @@ def _of_index(inspected: Inspected, architecture: Architecture) -> Judgement:
         return Judgement(architecture, Verdict.UNKNOWN, _passed_over(inspected, chosen, architecture), None)
     for entry in everything:
         if entry.kind is EntryKind.UNREADABLE and (entry.platform is None or entry.platform.runs_on(architecture)):
-            reason = f"no readable entry is linux/{architecture}, and {entry.digest} can't be read: {entry.note}"
+            fault = f"{entry.digest} can't be read: {entry.note}" if entry.digest else entry.note
+            reason = f"no readable entry is linux/{architecture}, and {fault}"
             return Judgement(architecture, Verdict.UNKNOWN, reason, None)
     if (more := _platforms(everything, architecture)) is not None:
         return Judgement(architecture, Verdict.UNKNOWN, f"only {more}, which {_NODES_NEED_MORE[architecture]}", None)
@@ -146,7 +149,7 @@ def _rank(entry: Entry, architecture: Architecture) -> int | None:
     if entry.platform.os in (LINUX, ""):
         name = (entry.platform.architecture, entry.platform.variant)
         fallbacks = _FALLBACKS[architecture]
-        return 1 + fallbacks.index(name) if name in fallbacks else None
+        return 1 + fallbacks.index(name) if name in fallbacks and not entry.platform.os_features else None
     return None
 
 
@@ -177,7 +180,7 @@ def _why(inspected: Inspected, chosen: Entry, architecture: Architecture) -> str
 def _passed_over(inspected: Inspected, chosen: Entry | None, architecture: Architecture) -> str:
     fitting = next(entry for entry in _flat(inspected.entries) if _fits(entry, architecture))
     where = fitting.digest if fitting.declared else f"{fitting.digest}, which has no platform in the index,"
-    taken = "an entry" if chosen is None else f"{chosen.digest} ({_what(chosen)})"
+    taken = "an entry" if chosen is None else f"{chosen.digest or 'an entry'} ({_what(chosen)})"
     return f"{where} is linux/{architecture}, but containerd only tries one entry, and {taken} comes first"
 
 

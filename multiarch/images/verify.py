@@ -17,7 +17,9 @@ from multiarch.images.layers import Layer, LayerBudget, LayerLimits, is_layer, r
 from multiarch.images.manifests import descriptor_of, kind_of, objects
 from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, platform_of, printable
 from multiarch.images.verdict import judge
+from multiarch.registry.decoding import json_field
 from multiarch.registry.model import Descriptor, Registry
+from multiarch.registry.operation import time_limit
 from multiarch.registry.reference import Reference
 
 __all__ = ["Check", "Verification", "verify"]
@@ -28,6 +30,8 @@ PATH_SHOWN = 1000
 """The most characters shown of a path, or of a reason with paths."""
 LAYERS = 1000
 """The most layers of one image that are read. Runtimes mount about a hundred."""
+SECONDS = 600.0
+"""The time limit of one verification."""
 Progress = Callable[[int, int], None]
 """Takes how much is done, and how much there is."""
 
@@ -88,32 +92,37 @@ async def verify(
     *,
     deep: bool = False,
     limits: LayerLimits | None = None,
+    seconds: float = SECONDS,
     progress: Progress = lambda _done, _all: None,
 ) -> Verification:
     """Check that an image is really for the platform that it declares.
 
     Layers are read from the last to the first until the entry point is found; ``deep`` reads all of them and lists
-    every ELF file of another architecture. ``progress(done, all)`` gets bytes as the registry sends them.
+    every ELF file of another architecture. All of it takes ``seconds`` at most. ``progress(done, all)`` gets bytes as
+    the registry sends them.
 
     Raises:
         MultiarchError: the platform is not Linux on amd64 or arm64.
-        RegistryError: a request to the registry fails.
+        RegistryError: a request to the registry fails, or (TIMEOUT) the time is up.
     """
     architecture = _architecture(platform)
-    inspected = await inspect(registry, reference)
-    first, digest = _declared(inspected, platform, architecture)
-    if digest is None:
-        return Verification(reference, platform, None, (first,))
-    at = reference.at(digest)
-    content = (await registry.manifest(at)).json()
-    kind, note = kind_of(_media_type(inspected, digest), content)
-    if kind is not ImageKind.IMAGE:
-        return Verification(reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, note)))
-    config = await config_of(registry, at, content)
-    checks = [first, _of_config(config, platform)] if inspected.kind is ImageKind.INDEX else [first]
-    reading = _LayerReader(registry, at, architecture, LayerBudget(limits or LayerLimits()), progress, deep=deep)
-    checks += await reading.checks(config, content)
-    return Verification(reference, platform, digest, tuple(checks), reading.scan() if deep else None)
+    async with time_limit(reference, seconds) as deadline:
+        inspected = await inspect(registry, reference)
+        first, digest = _declared(inspected, platform, architecture)
+        if digest is None:
+            return Verification(reference, platform, None, (first,))
+        at = reference.at(digest)
+        content = (await registry.manifest(at)).json()
+        kind, note = kind_of(_media_type(inspected, digest), content)
+        if kind is not ImageKind.IMAGE:
+            return Verification(reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, note)))
+        config = await config_of(registry, at, content)
+        checks = [first, _of_config(config, platform)] if inspected.kind is ImageKind.INDEX else [first]
+        tree = FileTree(deadline=deadline)
+        budget = LayerBudget(limits or LayerLimits(), deadline)
+        reading = _LayerReader(registry, at, architecture, budget, progress, tree, deep=deep)
+        checks += await reading.checks(config, content)
+        return Verification(reference, platform, digest, tuple(checks), reading.scan() if deep else None)
 
 
 def _architecture(platform: Platform) -> Architecture:
@@ -167,8 +176,8 @@ class _LayerReader:
     architecture: Architecture
     budget: LayerBudget
     progress: Progress
+    tree: FileTree
     deep: bool
-    tree: FileTree = field(default_factory=FileTree)
     foreign: list[ForeignFile] = field(default_factory=list)
     files: int = 0
     hidden: int = 0
@@ -177,7 +186,7 @@ class _LayerReader:
     async def checks(self, config: Mapping[str, object], content: Mapping[str, object]) -> list[Check]:
         """Read as many layers as needed, and return the checks."""
         start = start_of(config)
-        rows = objects(content.get("layers"))
+        rows = objects(json_field(content, "layers"))
         descriptors = [descriptor_of(row) for row in reversed(rows)]
         sizes = sum(each.size for each in descriptors if each is not None)
         found: tuple[Step, ...] | None = None
@@ -185,7 +194,7 @@ class _LayerReader:
         done = 0
         for at, descriptor in enumerate(descriptors):
             found = self._steps(start) if found is None else found
-            if fault or (not self.deep and (found is not None or not start.command)):
+            if fault or (not self.deep and (found is not None or start.fault or not start.command)):
                 break
             fault = await self._layer(descriptor, lowest=at == len(rows) - 1, done=done, total=sizes)
             done += 0 if descriptor is None else descriptor.size
@@ -201,7 +210,7 @@ class _LayerReader:
 
     def _steps(self, start: StartCommand) -> tuple[Step, ...] | None:
         try:
-            return steps(self.tree, start) if start.command else None
+            return steps(self.tree, start) if start.command and not start.fault else None
         except LowerLayerNeededError:
             return None
 
@@ -258,7 +267,7 @@ def _of_entry_point(
     if not start.command:
         return Check(subject, Verdict.UNKNOWN, "the config has no command; the pod's command decides")
     if found is None:
-        return Check(subject, Verdict.UNKNOWN, fault)
+        return Check(subject, Verdict.UNKNOWN, start.fault or fault)
     wrong = [step for step in found if isinstance(step.head, Elf) and step.head.architecture is not architecture]
     if wrong:
         return Check(subject, Verdict.UNSUPPORTED, _shown(f"{wrong[0].path} is {wrong[0].head}{_via(found, wrong[0])}"))

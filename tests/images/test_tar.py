@@ -183,3 +183,27 @@ def test_a_flipped_byte_never_ends_in_another_error(data: st.DataObject) -> None
     content[at] = data.draw(st.integers(0, 255))
     with suppress(LayerError):
         read(bytes(content))
+
+
+def sized(digits: bytes) -> bytes:
+    """A file's header with these bytes as its size, and a fitting checksum."""
+    header = bytearray(tarfile.TarInfo("file").tobuf(tarfile.USTAR_FORMAT))
+    header[124:136] = digits.ljust(12, b"\0")
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header)
+
+
+@pytest.mark.parametrize(
+    "digits",
+    [b"-1", b"+1", b"0o17", b"1_0", b"8", b"1e3", b"\x31\xb2", b"\x80" + b"\xff" * 11, b"\xff" * 12],
+)
+def test_a_size_that_go_does_not_read_is_refused(digits: bytes) -> None:
+    with pytest.raises(LayerError, match=r"number .*in a tar header"):
+        read(sized(digits) + bytes(BLOCK * 4))
+
+
+@pytest.mark.parametrize("size", ["9" * 5000, "-1", "+1", "1_0", "\N{ARABIC-INDIC DIGIT ONE}", str(2**63), " 1"])
+def test_an_extended_size_is_digits_of_64_bits(size: str) -> None:
+    with pytest.raises(LayerError, match="in a tar extended header"):
+        read(extended(tarfile.XHDTYPE, size=size) + archive([File("a", b"x")]))

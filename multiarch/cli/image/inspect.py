@@ -51,7 +51,8 @@ def inspect(
 
     if raw and output is not Format.TABLE:
         raise MultiarchError("--raw and --output exclude each other.", hint="--raw prints what the registry sent.")
-    manifest, inspected = ask(registries, partial(_read, reference, raw=raw), fresh_tags=True)
+    reading = partial(_read, reference, raw=raw, seconds=registries.timeout)
+    manifest, inspected = ask(registries, reading, fresh_tags=True)
     if inspected is None:
         typer.echo(manifest.content, nl=False)
         return
@@ -62,13 +63,17 @@ def inspect(
     show(report, output)
 
 
-async def _read(text: str, registry: Registry, *, raw: bool) -> tuple[Manifest, Inspected | None]:
-    from multiarch.images.inspect import inspect_manifest
+async def _read(
+    text: str, registry: Registry, *, raw: bool, seconds: float | None
+) -> tuple[Manifest, Inspected | None]:
+    from multiarch.images.inspect import SECONDS, inspect_manifest
+    from multiarch.registry.operation import time_limit
     from multiarch.registry.reference import parse_reference
 
     reference = parse_reference(text)
-    manifest = await registry.manifest(reference)
-    return manifest, None if raw else await inspect_manifest(registry, reference, manifest)
+    async with time_limit(reference, SECONDS if seconds is None else seconds):
+        manifest = await registry.manifest(reference)
+        return manifest, None if raw else await inspect_manifest(registry, reference, manifest)
 
 
 def _blocks(inspected: Inspected, judgements: Sequence[Judgement]) -> Iterator[Block]:

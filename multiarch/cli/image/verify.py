@@ -49,7 +49,8 @@ def verify(
     from multiarch.images.model import Verdict, parse_platform
 
     wanted = parse_platform(platform)
-    done = ask(registries, partial(_verified, reference, wanted, deep=deep), fresh_tags=True)
+    reading = partial(_verified, reference, wanted, deep=deep, seconds=registries.timeout)
+    done = ask(registries, reading, fresh_tags=True)
     show(Report("image-verification", data=partial(_data, done), blocks=partial(_blocks, done)), output)
     if done.verdict is Verdict.SUPPORTED:
         return
@@ -58,13 +59,17 @@ def verify(
     raise typer.Exit(1)
 
 
-async def _verified(text: str, platform: Platform, registry: Registry, *, deep: bool) -> Verification:
+async def _verified(
+    text: str, platform: Platform, registry: Registry, *, deep: bool, seconds: float | None
+) -> Verification:
+    from multiarch.images.verify import SECONDS
     from multiarch.images.verify import verify as run
     from multiarch.registry.reference import parse_reference
 
     reference = parse_reference(text)
     with progress(f"reading {reference.familiar}", in_bytes=True) as step:
-        return await run(registry, reference, platform, deep=deep, progress=step)
+        limit = SECONDS if seconds is None else seconds
+        return await run(registry, reference, platform, deep=deep, seconds=limit, progress=step)
 
 
 def _blocks(done: Verification) -> Iterator[Block]:

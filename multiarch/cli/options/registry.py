@@ -69,8 +69,14 @@ class RegistryOptions:
         typer.Option("--no-cache", help="Bypass the on-disk cache (audits otherwise trust cached tags for 5 minutes)."),
     ] = False
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit for one manifest or blob, retries included.")
-    ] = 60.0
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.1,
+            help="Time limit: in audits for one manifest, config or list of tags with its retries, otherwise for all "
+            "of the image. Default: 60, and 600 for `image verify`.",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         """Raise MultiarchError for an invalid registry."""
@@ -91,7 +97,7 @@ def ask(
 ) -> Result:
     """Run ``work`` with a registry client. The event loop is loaded here: other commands start without it.
 
-    The client uses docker's credentials, then ``credentials``, then ECR's. With ``fresh_tags`` the registry is asked
+    The client tries docker's credentials, then ``credentials``, then ECR's. With ``fresh_tags`` the registry is asked
     what a tag points at, however old the cached answer. Raises MultiarchError for an invalid configuration.
     """
     import asyncio
@@ -113,13 +119,14 @@ async def _connected(
     from multiarch.registry.settings import RegistrySettings
 
     usual = RegistrySettings()
+    timeout = usual.total_seconds if options.timeout is None else options.timeout
     settings = RegistrySettings(
         plain_http=frozenset(options.insecure_registry or ()),
         ca_files=tuple(options.ca_file or ()),
         mirrors=options.hosts_dir,
-        total_seconds=options.timeout,
-        connect_seconds=min(options.timeout, usual.connect_seconds),
-        read_seconds=min(options.timeout, usual.read_seconds),
+        total_seconds=timeout,
+        connect_seconds=min(timeout, usual.connect_seconds),
+        read_seconds=min(timeout, usual.read_seconds),
         fresh_seconds=0.0 if fresh_tags else usual.fresh_seconds,
     )
     parts: list[Credentials] = [load(options.docker_config or config_file(os.environ))]

@@ -1,0 +1,97 @@
+"""What an image may hold without anybody waiting: a verification ends by its deadline, or says what is too long."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+
+import pytest
+
+from multiarch.images.model import Verdict, parse_platform
+from multiarch.images.verify import Verification, verify
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.model import Descriptor
+from multiarch.registry.reference import Reference
+from tests.images.archives import File, Folder, archive
+from tests.images.held import REFERENCE, Held
+
+START = ["/app/server"]
+
+
+def verified(held: Held, *, seconds: float = 10.0, deep: bool = False) -> Verification:
+    return asyncio.run(verify(held, REFERENCE, parse_platform("linux/arm64"), deep=deep, seconds=seconds))
+
+
+def reason(got: Verification) -> str:
+    assert got.verdict is Verdict.UNKNOWN
+    return got.checks[-1].reason
+
+
+def test_headers_without_end_end_with_the_time() -> None:
+    header = archive([File("same")])[:512]
+    held = Held()
+    held.starting(gzip.compress(header * 400_000, compresslevel=1), Entrypoint=START)  # 200 MB
+    started = time.monotonic()
+    with pytest.raises(RegistryError) as caught:
+        verified(held, seconds=0.3, deep=True)
+    assert caught.value.reason is RegistryReason.TIMEOUT
+    assert "reading the image did not finish within 0.3 s" in str(caught.value)
+    assert time.monotonic() - started < 2.0
+
+
+class Slow(Held):
+    """Every answer takes a while."""
+
+    async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
+        await asyncio.sleep(60)
+        return await Held.blob(self, reference, descriptor, limit=limit)
+
+
+def test_one_deadline_holds_for_index_config_and_layers_together() -> None:
+    held = Slow()
+    held.starting(archive([Folder("app")]), Entrypoint=START)
+    started = time.monotonic()
+    with pytest.raises(RegistryError) as caught:
+        verified(held, seconds=0.2)
+    assert caught.value.reason is RegistryReason.TIMEOUT
+    assert caught.value.registry == "example.com"
+    assert time.monotonic() - started < 2.0
+
+
+def test_a_search_path_is_searched_no_longer_than_the_time() -> None:
+    held = Held()
+    path = ":".join(f"/d{number}" for number in range(15_000))
+    held.starting(*[archive([File(f"x{number}")]) for number in range(300)], Cmd=["none"], Env=[f"PATH={path}"])
+    started = time.monotonic()
+    with pytest.raises(RegistryError) as caught:
+        verified(held, seconds=0.5)
+    assert caught.value.reason is RegistryReason.TIMEOUT
+    assert time.monotonic() - started < 3.0
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"Entrypoint": ["/" + "a/" * 500_000]}, "the config's command has 1000001 characters; Linux allows 4095"),
+        ({"Cmd": ["run"], "Env": ["PATH=" + "/a:" * 1_300_000]}, "the config's PATH has 3900000 characters; Linux all"),
+        (
+            {"Cmd": ["run"], "WorkingDir": "/" + "a/" * 50_000},
+            "the config's WorkingDir has 100002 characters; Linux al",
+        ),
+    ],
+)
+def test_what_linux_would_not_start_is_not_looked_for(config: dict[str, object], words: str) -> None:
+    held = Held()
+    held.starting(*[archive([File(f"x{number}")]) for number in range(50)], **config)
+    started = time.monotonic()
+    assert reason(verified(held)).startswith(words)
+    assert time.monotonic() - started < 2.0
+
+
+def test_a_search_path_may_name_a_folder_many_times() -> None:
+    held = Held()
+    held.starting(archive([File("x")]), Cmd=["none"], Env=["PATH=" + "/bin:" * 20_000])
+    started = time.monotonic()
+    assert reason(verified(held)).startswith("no executable none in PATH (/bin:/bin:")
+    assert time.monotonic() - started < 1.0
