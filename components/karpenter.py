@@ -122,6 +122,7 @@ class Karpenter(Component):
             node_group=args.controller_group.eks_name,
             taints=(*([args.arm64_taint] if args.arm64_taint else []), *args.controller_group.plan.taints),
             service_monitor=args.plan.service_monitor,
+            spot_to_spot=args.plan.spot_to_spot,
         )
         return kubernetes_api.declare_release(
             NAME,
@@ -151,12 +152,14 @@ def values(
     node_group: pulumi.Input[str],
     taints: Sequence[Taint],
     service_monitor: bool,
+    spot_to_spot: bool,
 ) -> Manifest:
     """Return the controller chart's values where they differ from its defaults.
 
     ``queue`` is the interruption queue's name (not its ARN or URL): with a wrong key or value Karpenter would start and
     ignore interruptions. ``node_group`` is the EKS name of the group that the controller runs on, ``taints`` are those
-    that its pods must tolerate. Source: the chart's values.yaml.
+    that its pods must tolerate. ``spot_to_spot`` lets it replace spot nodes by cheaper spot nodes.
+    Source: the chart's values.yaml.
     """
     spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
     return {
@@ -164,6 +167,7 @@ def values(
             "clusterName": cluster,
             "interruptionQueue": queue,
             "eksControlPlane": True,
+            "featureGates": {"spotToSpotConsolidation": spot_to_spot},
         },
         "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
         "replicas": 2,

@@ -7,13 +7,14 @@ import re
 from collections.abc import Sequence
 
 from multiarch.autoscaling.image import plan_image
-from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan
+from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan, NodePoolPlan
 from multiarch.autoscaling.pools import NODE_CLASS, plan_pools
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext, pool_specs
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, karpenter_minimum, parse_chart_version
-from multiarch.facts.instance_types import POD_CEILING_SMALL
+from multiarch.facts.instance_types import POD_CEILING_SMALL, max_pods
 from multiarch.facts.tolerations import CRITICAL_ADDONS, toleration_for
+from multiarch.nodes.checks import check_hop_limit
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.scheduling.tolerations import first_untolerated
@@ -43,6 +44,7 @@ def plan_karpenter(
     version = _version(settings, context, report)
     group = _controller_group(settings, groups, context, report)
     alias, family = plan_image(settings, context, report)
+    check_hop_limit(settings.imds_hop_limit, PATH, report)
     for key, value in context.tags:
         if _KARPENTER_TAG.fullmatch(key):
             report(
@@ -58,6 +60,7 @@ def plan_karpenter(
             f"{len(context.subnet_ids)} subnets; an EC2NodeClass takes at most {_MOST_SUBNETS}.",
             value=len(context.subnet_ids),
         )
+    pools = plan_pools(pool_specs(settings), order, context, family, report, cordoned=cordoned)
     return KarpenterPlan(
         chart_version=version,
         queue=queue_name(context.cluster),
@@ -68,14 +71,23 @@ def plan_karpenter(
             ami_alias=alias,
             disk_size=settings.disk_size,
             imds_hop_limit=settings.imds_hop_limit,
-            # Karpenter does not know about prefix delegation and would count single addresses.
-            max_pods=POD_CEILING_SMALL if context.prefix_delegation else None,
+            max_pods=_max_pods(pools) if context.prefix_delegation else None,
             subnet_ids=context.subnet_ids,
         ),
-        pools=plan_pools(pool_specs(settings), order, context, family, report, cordoned=cordoned),
+        pools=pools,
         service_monitor=settings.service_monitor,
         cordoned=cordoned,
+        spot_to_spot=settings.spot_to_spot_consolidation,
     )
+
+
+def _max_pods(pools: Sequence[NodePoolPlan]) -> int:
+    """The max pods of all nodes, with prefix delegation: no more than the smallest type has addresses for.
+
+    Karpenter does not know about prefix delegation and would count single addresses; its node class has one number.
+    """
+    types = {each for pool in pools for each in pool.instance_types}
+    return min([POD_CEILING_SMALL, *(max_pods(each, prefix_delegation=True) for each in types)])
 
 
 def queue_name(cluster: str) -> str:

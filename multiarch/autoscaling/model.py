@@ -144,7 +144,8 @@ class NodeClassPlan:
 class KarpenterPlan:
     """Karpenter. ``controller_group`` is the managed node group that the controller runs on; ``queue`` a name.
 
-    ``cordoned``: a stack migrates away from Karpenter, and its pools add no nodes.
+    ``cordoned``: a stack migrates away from Karpenter, and its pools add no nodes. ``spot_to_spot``: spot nodes are
+    replaced by cheaper spot nodes.
     """
 
     chart_version: str
@@ -154,6 +155,7 @@ class KarpenterPlan:
     pools: tuple[NodePoolPlan, ...]
     service_monitor: bool = False
     cordoned: bool = False
+    spot_to_spot: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,9 @@ def _explained(
 def _explained_pools(settings: Autoscaling, order: Sequence[Capacity], karpenter: KarpenterPlan) -> Iterator[Derived]:
     yield Derived("controller", karpenter.controller_group, "a node group, which Karpenter does not manage")
     yield Derived("image of the nodes", karpenter.node_class.ami_alias, "one alias has images for both architectures")
+    if karpenter.node_class.max_pods is not None:
+        rule = "prefix delegation; no more than the smallest type of all pools has addresses for, and 110 at most"
+        yield Derived("maxPods of the nodes", str(karpenter.node_class.max_pods), rule)
     spot = any(capacity.capacity_type is CapacityType.SPOT for pool in karpenter.pools for capacity in pool.capacities)
     if spot and not karpenter.cordoned:
         yield Derived(

@@ -12,6 +12,7 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts.instance_types import instance_type, instance_types
 from multiarch.facts.labels import KARPENTER_DOMAINS, in_domains
 from multiarch.facts.limits import NameKind, check_name
+from multiarch.facts.partitions import region_of_zone
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.labels_taints import check_labels, check_taints
 from multiarch.nodes.report import ProblemReport
@@ -159,12 +160,14 @@ def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
 
 def _check_zones(spec: PoolSpec, context: AutoscalingContext, report: ProblemReport) -> None:
     for index, zone in enumerate(spec.settings.zones):
-        if not context.zones and context.region and not zone.startswith(context.region):
+        region = region_of_zone(zone)
+        if not context.zones and (region is None or (context.region and region != context.region)):
+            where = f"of {context.region}" if context.region else "name"
             report(
                 "zone",
                 (*spec.path, "zones", index),
-                f"{zone!r} is not an availability zone of {context.region}.",
-                hint=f"Write names such as {context.region}a.",
+                f"{zone!r} is not an availability zone {where}.",
+                hint=f"Write names such as {context.region or 'eu-west-1'}a.",
                 value=zone,
             )
         elif context.zones and zone not in context.zones:

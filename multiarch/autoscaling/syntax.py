@@ -10,12 +10,15 @@ from types import MappingProxyType
 
 from multiarch.manifests.quantities import QuantityError, parse_quantity
 
-_QUIET = re.compile(r"(?=.*[1-9])(?:[0-9]+[hm]|[0-9]+h[0-9]+m)(?:0s)?", re.ASCII)
-_PERIOD = re.compile(r"(?:[0-9]+[smh])+|Never", re.ASCII)
+_QUIET = re.compile(r"(?=.*[1-9])(?:[0-9]{1,7}[hm]|[0-9]{1,7}h[0-9]{1,7}m)(?:0s)?", re.ASCII)
+_PERIOD = re.compile(r"(?:[0-9]{1,10}[smh])+|Never", re.ASCII)
 _PART = re.compile(r"([0-9]+)([smh])", re.ASCII)
 _SECONDS = MappingProxyType({"s": 1, "m": 60, "h": 3600})
 _SHORTEST_LIFE = 3600
-_GRACE = re.compile(r"(?=.*[1-9])(?:[0-9]+[smh])+", re.ASCII)
+_LONGEST_SECONDS = (2**63 - 1) // 10**9
+"""Go counts a duration in nanoseconds, in 63 bits."""
+_GRACE = re.compile(r"(?=.*[1-9])(?:[0-9]{1,10}[smh])+", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
 _BUDGET = re.compile(r"(?:100|[0-9]{1,2})%|[0-9]+", re.ASCII)
 _QUANTITY = re.compile(r"(?=.*[1-9])[0-9]+(?:\.[0-9]+)?(?:[KMGTPE]i|[kMGTPE])?", re.ASCII)
 MACROS = MappingProxyType(
@@ -59,7 +62,7 @@ def schedule_fault(text: str) -> str | None:
 def _in_range(part: str, lowest: int, highest: int, names: tuple[str, ...]) -> bool:
     """Whether one item of a field is valid: ``*``, a value or a range, each with an optional step."""
     values, slash, step = part.partition("/")
-    if slash and not (step.isdecimal() and int(step) > 0):
+    if slash and not number_in(step, lowest, ()):
         return False
     if values == "*":
         return True
@@ -75,31 +78,39 @@ def number_in(text: str, lowest: int, names: tuple[str, ...]) -> int | None:
     """Read one value of a schedule's field, a number or one of ``names``; None if it is neither."""
     if text in names:
         return names.index(text) + lowest
-    return int(text) if text.isdecimal() and text.isascii() else None
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def quiet_duration_fault(text: str) -> str | None:
     """Check a duration of quiet hours: hours and minutes, without seconds."""
-    return None if _QUIET.fullmatch(text) else f"{text!r} is not a duration of hours and minutes"
+    return None if _QUIET.fullmatch(text) and _fits(text) else f"{text!r} is not a duration of hours and minutes"
 
 
 def period_fault(text: str) -> str | None:
     """Check a Go duration in s, m and h, or ``Never``."""
-    return None if _PERIOD.fullmatch(text) else f"{text!r} is neither a duration nor Never"
+    return None if _PERIOD.fullmatch(text) and _fits(text) else f"{text!r} is neither a duration nor Never"
 
 
 def lifetime_fault(text: str) -> str | None:
     """Check a Go duration of an hour or more, or ``Never``: nodes of this age are replaced."""
     if (fault := period_fault(text)) or text == "Never":
         return fault
-    if sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(text)) < _SHORTEST_LIFE:
+    if _seconds(text) < _SHORTEST_LIFE:
         return f"{text!r} is less than an hour: nodes would be replaced soon after they start"
     return None
 
 
 def grace_fault(text: str) -> str | None:
     """Check a Go duration above zero: at zero pods would be deleted without notice."""
-    return None if _GRACE.fullmatch(text) else f"{text!r} is not a positive duration"
+    return None if _GRACE.fullmatch(text) and _fits(text) else f"{text!r} is not a positive duration"
+
+
+def _seconds(duration: str) -> int:
+    return sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(duration))
+
+
+def _fits(duration: str) -> bool:
+    return _seconds(duration) <= _LONGEST_SECONDS
 
 
 def budget_fault(text: str) -> str | None:

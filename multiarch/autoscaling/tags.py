@@ -1,18 +1,21 @@
 """Tags of Auto Scaling Groups: how the cluster autoscaler finds a group, and which nodes it expects of it.
 
-While a group has no nodes, these tags are all that the autoscaler knows about its labels, taints and special
-resources; with a mistyped key the group never grows from zero. Source:
-https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md
+While a group has no nodes, these tags are all that the autoscaler knows about its labels, taints and resources: with a
+mistyped key the group never grows from zero, and without tags for resources it counts on 110 pods and the whole
+instance. Sources:
+https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md;
+autoscaler, ``cluster-autoscaler/cloudprovider/aws/aws_manager.go`` (``buildNodeFromTemplate``).
 """
 
 from __future__ import annotations
 
 from multiarch.autoscaling.node_labels import group_labels
 from multiarch.errors import KeyPath
-from multiarch.facts.instance_types import Accelerator
 from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
+from multiarch.facts.node_resources import MIB
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.resources import node_resources
 
 _PREFIX = "k8s.io/cluster-autoscaler/"
 ENABLED_TAG = f"{_PREFIX}enabled"
@@ -20,8 +23,12 @@ ENABLED_TAG = f"{_PREFIX}enabled"
 LABEL_TAG = f"{_PREFIX}node-template/label/"
 TAINT_TAG = f"{_PREFIX}node-template/taint/"
 RESOURCE_TAG = f"{_PREFIX}node-template/resources/"
-_DEVICES = {Accelerator.NVIDIA: "nvidia.com/gpu", Accelerator.NEURON: "aws.amazon.com/neuron"}
-"""The resources that device plugins announce; a node has them once the plugin runs."""
+_KUBE_PROXY_CPU, _KUBE_PROXY_PODS = 100, 1
+"""Millicores and pods that the autoscaler takes from each node that it knows by tags alone, for kube-proxy as a static
+pod. On EKS kube-proxy is a DaemonSet, which it counts as well: the tags give these back.
+
+Source: autoscaler, ``cluster-autoscaler/cloudprovider/cloud_provider.go`` (``BuildKubeProxy``).
+"""
 _RESERVED_TAGS = 12
 """The number of tags that EKS, Auto Scaling and the plan add: names, owner, discovery."""
 
@@ -80,10 +87,12 @@ def _written(group: NodeGroupPlan, key: str, path: KeyPath) -> KeyPath:
 
 
 def _resources(group: NodeGroupPlan) -> list[tuple[str, str]]:
-    """Resources that the autoscaler can't derive from the instance type: at most what every type of the group has."""
-    # Of the disk the kubelet keeps 10 per cent free for evictions, and EKS images reserve 1 GiB.
-    resources = [("ephemeral-storage", f"{group.disk_size * 9 // 10 - 1}Gi")]
-    device = _DEVICES.get(group.instance_types[0].accelerator)
-    if device:
-        resources.append((device, str(min(each.accelerator_count for each in group.instance_types))))
-    return resources
+    """What an empty node gives, for the autoscaler, which takes these numbers as capacity and as allocatable."""
+    given = node_resources(group)
+    written = {
+        "cpu": f"{given.pop('cpu') + _KUBE_PROXY_CPU}m",
+        "memory": f"{given.pop('memory') // MIB}Mi",
+        "pods": str(given.pop("pods") + _KUBE_PROXY_PODS),
+        "ephemeral-storage": f"{given.pop('ephemeral-storage') // MIB}Mi",
+    }
+    return [*written.items(), *((device, str(count)) for device, count in given.items())]

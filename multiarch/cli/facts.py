@@ -11,9 +11,9 @@ from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.terminal import say
 
-HELP = """Refresh the table of instance types from EC2.
+HELP = """Refresh the table of instance types from EC2, and add new AWS regions.
 
-Needs AWS credentials that may call DescribeInstanceTypes.
+Needs AWS credentials that may call DescribeInstanceTypes and DescribeRegions.
 
 \b
 Examples:
@@ -34,7 +34,11 @@ def refresh(
         bool, typer.Option("--merge/--replace", help="Keep or drop types that the region does not offer.")
     ] = True,
     file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The table to refresh. Default: the installed package's.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The table to refresh; regions.csv is written beside it. Default: the installed package's.",
+        ),
     ] = None,
     output: OutputOption = Format.TABLE,
 ) -> None:
@@ -52,13 +56,15 @@ def refresh(
         report = refresh_file(ec2, table, merge=merge)
     changes = {"added": report.added, "changed": report.changed, "removed": report.removed}
     rows = [(change, name) for change, names in changes.items() for name in names]
+    rows += [("new region", name) for name in report.regions]
     show(
         Report(
             "facts-refresh",
-            data=lambda: {"file": str(table), **changes, "kept": report.kept},
-            blocks=lambda: [Table(("change", "instance type"), rows)] if rows else [],
+            data=lambda: {"file": str(table), **changes, "kept": report.kept, "regions": report.regions},
+            blocks=lambda: [Table(("change", "name"), rows)] if rows else [],
         ),
         output,
     )
     kept = f"; kept {len(report.kept)} that the region does not offer" if report.kept else ""
-    say(f"{table}: {', '.join(f'{len(names)} {change}' for change, names in changes.items())}{kept}.")
+    regions = f"; new regions: {', '.join(report.regions)}" if report.regions else ""
+    say(f"{table}: {', '.join(f'{len(names)} {change}' for change, names in changes.items())}{kept}{regions}.")

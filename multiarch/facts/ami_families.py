@@ -69,7 +69,7 @@ class FamilyFacts:
     devices: Devices | None = None
     has_shell: bool = True
     reserves_by_max_pods: bool = False
-    release: str = r"(?P<minor>\d+\.\d+)\.\d+-(?P<alias>\d{8})"
+    release: str = r"(?P<minor>[0-9]+\.[0-9]+)\.[0-9]+-(?P<alias>[0-9]{8})"
     release_example: str = "{k}.2-20260715"
     alias_release: str = r"v[0-9]{8}"
     alias_example: str = "v20260715"
@@ -98,7 +98,7 @@ _FAMILIES: Mapping[AmiFamily, FamilyFacts] = MappingProxyType(
             devices=Devices("/dev/xvda", data="/dev/xvdb", root_gib=4),
             has_shell=False,
             reserves_by_max_pods=True,
-            release=r"(?P<alias>\d+\.\d+\.\d+)-[0-9a-f]{8}",
+            release=r"(?P<alias>[0-9]+\.[0-9]+\.[0-9]+)-[0-9a-f]{8}",
             release_example="1.52.0-ae0b4a82",
             alias_release=r"v?[0-9]+\.[0-9]+\.[0-9]+",
             alias_example="v1.52.0",

@@ -23,9 +23,9 @@ _CLUSTER_AUTOSCALER_IMAGES: Mapping[str, str] = MappingProxyType(
         "1.30": "v1.30.7",
         "1.31": "v1.31.5",
         "1.32": "v1.32.7",
-        "1.33": "v1.33.5",
+        "1.33": "v1.33.6",
         "1.34": "v1.34.5",
-        "1.35": "v1.35.1",
+        "1.35": "v1.35.2",
         "1.36": "v1.36.1",
     }
 )
@@ -42,7 +42,7 @@ _KARPENTER_MINIMUM: Mapping[str, str] = MappingProxyType(
         "1.36": "1.13",
     }
 )
-_VERSION = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(?:\.(0|[1-9][0-9]*))?", re.ASCII)
+_VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})(?:\.(0|[1-9][0-9]{0,5}))?", re.ASCII)
 
 
 def cluster_autoscaler_image(version: str) -> str:

@@ -4,6 +4,10 @@ The table is ``data/instance_types.csv``, one row per type, written by
 :mod:`multiarch.facts.refresh` from EC2's DescribeInstanceTypes. Nothing is derived from a type's
 name: regular expressions over names miss families (``i4g``, ``x8g``, ``a1``), and then take arm64 for amd64.
 An unknown type is an error.
+
+Types that EC2 offers only in some regions, or to few accounts, were added from the VPC CNI's ``eni-max-pods.txt``
+(1.23.2) and EC2's guide "Accelerated computing". Of ``p6e-gb200.36xlarge`` the guide has 39 interfaces on 17 network
+cards; how many the first card has is not published, so it counts with two.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ RELEASES: tuple[Release, ...] = (
 """Oldest first."""
 
 _BY_VERSION = {release.version: release for release in RELEASES}
-_MINOR = re.compile(r"([1-9][0-9]*)\.(0|[1-9][0-9]*)", re.ASCII)
+_MINOR = re.compile(r"([1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})", re.ASCII)
 
 
 def known_versions() -> tuple[str, ...]:

@@ -34,6 +34,13 @@ EKS_CAPACITY_TYPE = "eks.amazonaws.com/capacityType"
 EKS_IMAGE = "eks.amazonaws.com/nodegroup-image"
 EKS_LAUNCH_TEMPLATE_ID = "eks.amazonaws.com/sourceLaunchTemplateId"
 EKS_LAUNCH_TEMPLATE_VERSION = "eks.amazonaws.com/sourceLaunchTemplateVersion"
+EKS_ACCELERATOR = "k8s.amazonaws.com/accelerator"
+"""The GPU of a node. The cluster autoscaler waits for the GPUs of a node that carries it, whatever the value, before it
+adds another node for the same pods.
+
+Source: autoscaler, ``cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go`` (``GPULabel``) and
+``cluster-autoscaler/processors/customresources/gpu_processor.go``.
+"""
 EKS_COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 """On nodes that belong to no node group or NodePool: Fargate, EKS Auto Mode, hybrid nodes."""
 

@@ -1,13 +1,23 @@
-"""AWS's partitions: which regions belong to which, and how names are written there.
+"""AWS's partitions and regions: which regions there are, which partition has them, and how names are written there.
 
-Source: botocore's ``partitions.json`` (regions' patterns, DNS suffixes); a test compares. A region of a new
-geography is refused until it is added here: a guessed partition would give wrong ARNs.
+Sources: botocore's ``partitions.json`` (regions' patterns, DNS suffixes) and ``endpoints.json`` (the regions that have
+EKS); tests compare. The regions are ``data/regions.csv``, one name per line; ``multiarch facts refresh`` adds those
+that EC2's DescribeRegions names. A region of a new geography needs a row here too: a guessed partition would give
+wrong ARNs.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+REGIONS_FILE = Path(__file__).parent / "data" / "regions.csv"
+
+
+# Of a local zone or a Wavelength zone, what follows the region is a place: us-east-1-bos-1a, us-east-1-wl1-bos-wlz-1.
+_ZONE = re.compile(r"(?P<region>[a-z]+(?:-[a-z]+)+-[0-9]+)(?:[a-z]|(?:-[a-z0-9]+)+)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +48,46 @@ PARTITIONS = (
 
 _BY_GEOGRAPHY = {geography: partition for partition in PARTITIONS for geography in partition.geographies}
 # After the geography come one word and a number: us-gov-west-1 is of us-gov, never of us.
-_REGION = re.compile(r"(?P<geography>[a-z]+(?:-[a-z]+)?)-[a-z]+-[0-9]+")
+_REGION = re.compile(r"(?P<geography>[a-z]+(?:-[a-z]+)?)-[a-z]+-[0-9]+", re.ASCII)
 
 
 def partition_of(region: str) -> Partition | None:
     """The partition whose regions have names like ``region``, or None.
 
-    Only the form counts: whether there is such a region is not known here.
+    Only the form counts: :func:`known_regions` says whether there is such a region.
     """
     match = _REGION.fullmatch(region)
     return _BY_GEOGRAPHY.get(match["geography"]) if match else None
 
 
-def is_region(text: str) -> bool:
-    """Whether ``text`` is written as some partition's regions are: ``eu-west-1``, ``us-gov-east-1``."""
-    return partition_of(text) is not None
+def read_regions(path: Path) -> tuple[str, ...]:
+    """The names in a file of regions, below its heading, in the order of the file."""
+    return tuple(path.read_text(encoding="ascii").split()[1:])
+
+
+@cache
+def known_regions() -> tuple[str, ...]:
+    """All regions that have EKS, sorted by name. Read once per process, on first use."""
+    return read_regions(REGIONS_FILE)
+
+
+def why_not_region(text: str) -> str | None:
+    """Say what to do about ``text`` where a region is expected: suggest the nearest one. None for a known region."""
+    known = known_regions()
+    if text in known:
+        return None
+    from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
+
+    bare = text.strip().lower()
+    near = get_close_matches(bare, known, n=4, cutoff=0.7)
+    # Two letters that changed places are more likely than another letter; eu-west-1a is a zone of eu-west-1.
+    near = [each for each in near if sorted(each) == sorted(bare) or bare.startswith(each)] or near[:2]
+    first = f"Did you mean {' or '.join(near)}?" if near else "Write a region such as eu-west-1."
+    # Of another form, it is not a region that AWS has just added.
+    return f"{first} If AWS has just added {text}, run `multiarch facts refresh`." if partition_of(text) else first
+
+
+def region_of_zone(text: str) -> str | None:
+    """The region of a zone, by the zone's name; None for what is not written as zones are, or of an unknown region."""
+    match = _ZONE.fullmatch(text)
+    return match["region"] if match and match["region"] in known_regions() else None

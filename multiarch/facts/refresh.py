@@ -1,7 +1,8 @@
-"""Rebuild the instance-type table from EC2's DescribeInstanceTypes.
+"""Rebuild the instance-type table from EC2's DescribeInstanceTypes, and add new regions from its DescribeRegions.
 
 The caller passes the client. A region offers only part of all types, so by
-default rows that the region does not have are kept, and reported.
+default rows that the region does not have are kept, and reported. Regions are only added: an account sees those of its
+own partition.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Protocol
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.architectures import from_ec2
 from multiarch.facts.instance_types import COLUMNS, Accelerator, InstanceType, read_csv
+from multiarch.facts.partitions import REGIONS_FILE, partition_of, read_regions
 from multiarch.files import refuse_device, write_atomically
 
 
@@ -33,10 +35,13 @@ class Ec2Client(Protocol):
     def get_paginator(self, operation_name: str, /) -> Paginator:
         """Return a paginator for ``describe_instance_types``."""
 
+    def describe_regions(self, *, AllRegions: bool) -> Mapping[str, Any]:  # noqa: N803  (boto3's spelling)
+        """Return ``Regions``, those that the account has not enabled included."""
+
 
 @dataclass(frozen=True, slots=True)
 class RefreshReport:
-    """What a refresh changed: type names, sorted.
+    """What a refresh changed: type names and names of new ``regions``, sorted.
 
     ``missing`` are types the table holds and the region does not offer; they are in ``kept`` when they were
     merged, in ``removed`` when they were dropped.
@@ -46,6 +51,7 @@ class RefreshReport:
     removed: tuple[str, ...]
     changed: tuple[str, ...]
     kept: tuple[str, ...]
+    regions: tuple[str, ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -154,10 +160,12 @@ def write_csv(rows: Iterable[InstanceType], path: Path) -> None:
 
     The same rows give the same bytes. Raises MultiarchError when the folder cannot be written.
     """
+    _write([list(COLUMNS), *(_cells(row) for row in sorted(rows, key=lambda row: row.name))], path)
+
+
+def _write(rows: Iterable[list[str]], path: Path) -> None:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_cells(row) for row in sorted(rows, key=lambda row: row.name))
+    csv.writer(text, lineterminator="\n").writerows(rows)
     write_atomically(path, text.getvalue())
 
 
@@ -176,13 +184,14 @@ def _cells(row: InstanceType) -> list[str]:
 
 
 def refresh_file(client: Ec2Client, path: Path, *, merge: bool = True) -> RefreshReport:
-    """Rebuild the table at ``path`` from the client's region and say what changed.
+    """Rebuild the table at ``path`` from the client's region, with ``regions.csv`` beside it, and say what changed.
 
     With ``merge`` (the default) types that the region does not offer stay; without it they go.
-    ``path`` may not exist yet. Raises as :func:`refresh` and :func:`write_csv`; the old file then stays as it was.
+    ``path`` may not exist yet. Raises as :func:`refresh` and :func:`write_csv`; the old files then stay as they were.
     """
     old = _read(path) if path.exists() else {}
     new = {row.name: row for row in refresh(client)}
+    regions = new_regions(client, path.with_name(REGIONS_FILE.name))
     missing = sorted(old.keys() - new.keys())
     table = {**old, **new} if merge else new
     write_csv(table.values(), path)
@@ -191,4 +200,19 @@ def refresh_file(client: Ec2Client, path: Path, *, merge: bool = True) -> Refres
         removed=() if merge else tuple(missing),
         changed=tuple(sorted(name for name in old.keys() & new.keys() if old[name] != new[name])),
         kept=tuple(missing) if merge else (),
+        regions=regions,
     )
+
+
+def new_regions(client: Ec2Client, path: Path) -> tuple[str, ...]:
+    """Add the regions that EC2 names to the file at ``path``, which may not exist yet; return those, sorted.
+
+    A region of a geography that no partition here has is left out.
+    """
+    old = read_regions(path) if path.exists() else ()
+    named = {str(region["RegionName"]) for region in client.describe_regions(AllRegions=True)["Regions"]}
+    named = {name for name in named if partition_of(name)}
+    new = tuple(sorted(named.difference(old)))
+    if new:
+        _write([["region"], *([name] for name in sorted({*old, *new}))], path)
+    return new

@@ -5,13 +5,19 @@ from __future__ import annotations
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.ami_families import AmiFamily, family_facts
 from multiarch.facts.instance_types import InstanceType, instance_type, why_not_eks
-from multiarch.facts.limits import MAX_TAINTS_PER_NODE_GROUP, NameKind, check_name, why_not_managed_taint
+from multiarch.facts.limits import (
+    MAX_TAINTS_PER_NODE_GROUP,
+    MAX_USER_DATA_BYTES,
+    NameKind,
+    check_name,
+    why_not_managed_taint,
+)
 from multiarch.facts.taints import Taint
 from multiarch.nodes import labels_taints
 from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind, Sizes
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.nodes.user_data import PLANNED_FLAGS, kubelet_flag_fault
+from multiarch.nodes.user_data import PLANNED_FLAGS, insecure_kubelet_flag, kubelet_flag_fault
 
 
 def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[InstanceType, ...]:
@@ -161,7 +167,10 @@ def check_bootstrap(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFamily,
                 f"{family} runs no scripts from user data.",
                 value="",
             )
-        elif line := starts_kubelet(bootstrap.pre_bootstrap):
+        # A longer script is refused with its user data, and takes long to search.
+        elif len(bootstrap.pre_bootstrap.encode()) <= MAX_USER_DATA_BYTES and (
+            line := starts_kubelet(bootstrap.pre_bootstrap)
+        ):
             whose = "EKS starts" if case is BootstrapCase.EKS else "the user data starts"
             report(
                 "starts-kubelet",
@@ -209,13 +218,33 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
                 f"{fault}.",
                 value=flag,
             )
+        elif opened := insecure_kubelet_flag(flag):
+            report("insecure-kubelet-flag", (*path, index), f"{flag}: {opened}.", value=flag)
+
+
+def check_hop_limit(limit: int, path: KeyPath, report: ProblemReport) -> None:
+    """With more than one hop, answers of the metadata service reach pods, and with them the role of the node."""
+    if limit > 1:
+        report(
+            "imds-hop-limit",
+            (*path, "imdsHopLimit"),
+            f"imdsHopLimit {limit} lets pods use the role of their node.",
+            value=limit,
+        )
 
 
 def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: ProblemReport) -> tuple[str, ...]:
     """Zones must be among the network's, and the network's must have names."""
     chosen = spec.settings.zones
     if chosen is None:
-        return ()
+        if spec.settings.one_per_zone and spec.zone is None:
+            report(
+                "zones-unknown",
+                (*spec.path, "onePerZone"),
+                "the network's zones have no names here, so there can't be a group for each.",
+                value=True,
+            )
+        return (spec.zone,) if spec.zone else ()
     path = (*spec.path, "zones")
     if not chosen:
         report("zones-empty", path, "no zone is named.", value=[])
@@ -236,4 +265,4 @@ def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: ProblemRep
                     hint=f"They are {', '.join(context.zones)}.",
                     value=zone,
                 )
-    return tuple(sorted(set(chosen)))
+    return (spec.zone,) if spec.zone else tuple(sorted(set(chosen)))

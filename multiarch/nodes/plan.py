@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from multiarch.facts.ami_families import AmiFamily, devices
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import InstanceType, max_pods, recommended_max_pods
+from multiarch.facts.instance_types import Accelerator, InstanceType, max_pods, recommended_max_pods
+from multiarch.facts.labels import EKS_ACCELERATOR
+from multiarch.manifests.values import Labels
 from multiarch.nodes import checks, image
 from multiarch.nodes.labels_taints import check_labels
 from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, NodeGroupKind, NodeGroupPlan, Update
@@ -29,6 +31,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     sizes = checks.check_sizes(spec, report)
     check_labels(spec.labels, spec.path, report, managed=spec.kind is NodeGroupKind.MANAGED)
     zones = checks.check_zones(spec, context, report)
+    checks.check_hop_limit(settings.imds_hop_limit, spec.path, report)
     update = _update(spec, report)
     case = image.bootstrap_case(spec)
     if not types:
@@ -60,7 +63,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
         ami=ami,
         capacity_type=spec.capacity_type,
         sizes=sizes,
-        labels=spec.labels,
+        labels=_labels(spec, types),
         taints=taints,
         max_pods=pods,
         max_pods_written=written,
@@ -77,6 +80,12 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     if not tracking.has_errors and (case is not BootstrapCase.EKS or own):
         _check_user_data(plan, spec, report)
     return _explained(plan, spec, context)
+
+
+def _labels(spec: NodeGroupSpec, types: Sequence[InstanceType]) -> Labels:
+    """The team's labels, and that of NVIDIA GPUs; a value that the team sets stays."""
+    own = {EKS_ACCELERATOR: "nvidia"} if types[0].accelerator is Accelerator.NVIDIA else {}
+    return tuple(sorted({**own, **dict(spec.labels)}.items()))
 
 
 def _check_user_data(plan: NodeGroupPlan, spec: NodeGroupSpec, report: ProblemReport) -> None:
@@ -165,6 +174,9 @@ def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext
             f"{plan.family} stores images and pod files on it",
         ),
     ]
+    if plan.labels != spec.labels:
+        label = f"{EKS_ACCELERATOR}={dict(plan.labels)[EKS_ACCELERATOR]}"
+        rows.append(Derived("label", label, "the cluster autoscaler waits for the GPUs of nodes with this label"))
     return replace(plan, derived=tuple(rows))
 
 

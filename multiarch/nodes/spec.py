@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from multiarch.errors import KeyPath
 from multiarch.facts.ami_families import AmiFamily
@@ -31,10 +31,10 @@ class ClusterContext:
 
 @dataclass(frozen=True, slots=True)
 class NodeGroupSpec:
-    """One node group of one architecture, or one half of a multi-architecture group.
+    """One node group of one architecture, or one half of a multi-architecture group; of one zone with ``onePerZone``.
 
-    ``half`` is the half's architecture, None for an ordinary group. ``path`` is the place of the group in the stack;
-    ``settings`` are those that both halves share.
+    ``half`` is the half's architecture, None for an ordinary group; ``zone`` the zone, None for several. ``path`` is
+    the place of the group in the stack; ``settings`` are those that both halves share.
     """
 
     path: tuple[str, ...]
@@ -44,6 +44,7 @@ class NodeGroupSpec:
     instance_types: tuple[str, ...]
     ami: Ami
     ami_type: str | None = None
+    zone: str | None = None
 
     @property
     def types_path(self) -> KeyPath:
@@ -77,9 +78,26 @@ class NodeGroupSpec:
 
 
 def node_group_specs(
+    groups: Mapping[str, NodeGroup], pairs: Mapping[str, MultiArchitectureGroup], zones: Sequence[str]
+) -> Iterator[NodeGroupSpec]:
+    """Yield one specification for each node group, by name; a multi-architecture group gives its two halves.
+
+    With ``onePerZone`` each gives one for each of its zones, which are ``zones``, the network's, where it names none;
+    it stays one where these have no names, which :func:`multiarch.nodes.checks.check_zones` reports.
+    """
+    for spec in _per_architecture(groups, pairs):
+        chosen = spec.settings.zones or zones
+        if not spec.settings.one_per_zone or not chosen:
+            yield spec
+            continue
+        for zone in sorted(set(chosen)):
+            # The letter behind the region: eu-west-1a gives NAME-a.
+            yield replace(spec, name=f"{spec.name}-{zone.rpartition('-')[2].lstrip('0123456789')}", zone=zone)
+
+
+def _per_architecture(
     groups: Mapping[str, NodeGroup], pairs: Mapping[str, MultiArchitectureGroup]
 ) -> Iterator[NodeGroupSpec]:
-    """Yield one specification for each node group, by name; a multi-architecture group gives its two halves."""
     for name, group in sorted(groups.items()):
         path = ("nodeGroups", name)
         yield NodeGroupSpec(path, name, None, group, tuple(group.instance_types), group.ami, group.ami_type)

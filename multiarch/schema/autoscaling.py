@@ -27,7 +27,7 @@ class ClusterAutoscaler(Section):
 
 
 class QuietHours(Section):
-    """When Karpenter does not disrupt nodes voluntarily."""
+    """When Karpenter neither consolidates nodes nor replaces them after a change; expiry does not wait for it."""
 
     schedule: str
     """The beginning, as cron in UTC: ``0 8 * * mon-fri``."""
@@ -73,13 +73,17 @@ class NodePool(Section):
     budget: str = "10%"
     """Nodes that may be disrupted at once, a number or per cent."""
     quiet_hours: QuietHours | None = None
-    """When nothing is disrupted."""
+    """When no node is consolidated or replaced after a change. Expiry and interruptions of spot nodes go on."""
     consolidation: Literal["WhenEmpty", "WhenEmptyOrUnderutilized"] = "WhenEmptyOrUnderutilized"
-    """When Karpenter takes nodes away or replaces them by cheaper ones."""
+    """Which nodes Karpenter removes to save cost: those without pods, or also those whose pods fit on other nodes or on
+    a cheaper new node. A spot node is replaced by a cheaper spot node only with ``spotToSpotConsolidation``.
+    """
     consolidate_after: str = "1m"
     """How long a node is left alone after its pods changed; ``Never`` turns consolidation off."""
     expire_after: str = "720h"
-    """The age at which a node is replaced, an hour or more; ``Never`` keeps it."""
+    """The age at which a node is replaced, an hour or more; ``Never`` keeps it. Neither ``budget`` nor ``quietHours``
+    delays it.
+    """
     termination_grace_period: str | None = None
     """How long a terminating node waits for its pods, such as 48h; then they are deleted, even against
     PodDisruptionBudgets and ``karpenter.sh/do-not-disrupt``. Default: no limit.
@@ -101,6 +105,10 @@ class Karpenter(Section):
     """Hops to the instance metadata service."""
     service_monitor: bool = False
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there."""
+    spot_to_spot_consolidation: bool = False
+    """Replace spot nodes by cheaper spot nodes too: Karpenter's feature gate SpotToSpotConsolidation, which is alpha.
+    It needs pools with 15 instance types or more.
+    """
     node_pools: dict[str, NodePool] = {}
     """NodePool settings by name. Default: one, ``general``, with everything's default."""
 

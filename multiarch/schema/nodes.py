@@ -85,6 +85,11 @@ class NodeGroupBase(Section):
     """How nodes are replaced."""
     zones: list[str] | None = None
     """Only these availability zones (names) of the network's. Default: all."""
+    one_per_zone: bool | None = None
+    """One group for each zone, named NAME-a, NAME-b …, each with these sizes, in place of one group over all zones. The
+    cluster autoscaler judges all nodes of a group by one zone, so pods that need a certain zone, for a volume or by
+    affinity, need this. Default: one group.
+    """
 
 
 class NodeGroup(NodeGroupBase):

@@ -117,8 +117,8 @@ def _about_cluster_autoscaler(plan: AutoscalingPlan) -> Iterator[str]:
     yield (
         "Cluster autoscaler: balancing of similar groups (--balance-similar-node-groups) is not simulated. Among "
         "groups with the same priority and waste the real one takes any, here the first by name; among zones with as "
-        "many nodes, here one that helps. For a group without nodes the real one assumes the instance's whole capacity "
-        "as allocatable and the group's first zone."
+        "many nodes, here one that helps. For a group without nodes the real one assumes "
+        "the group's first zone."
     )
     yield "Scale-down, unfulfilled spot requests and EC2 capacity shortages are not simulated."
 

@@ -12,6 +12,7 @@ from multiarch.facts.instance_types import InstanceType, max_pods
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.facts.node_resources import allocatable
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
+from multiarch.nodes.resources import node_resources
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.resources import Resources
 
@@ -22,13 +23,12 @@ _UUID = "00000000-0000-4000-8000-000000000000"
 def group_shape(
     group: NodeGroupPlan, zones: tuple[str, ...], *, region: str | None = None, names: Collection[str] = ()
 ) -> NodeShape:
-    """A node of a group's first instance type, from which the cluster autoscaler, too, works out the others.
+    """A node of a group: of its first instance type, as the cluster autoscaler assumes, with the least any type gives.
 
     ``names`` are the names of node groups at EKS that pods ask for: one that can be this group's is taken for its name.
     """
     instance = group.instance_types[0]
-    reserve = group.max_pods if family_facts(group.family).reserves_by_max_pods else None
-    given = allocatable(instance, pods=group.max_pods, disk_gib=group.disk_size, reserve_for=reserve)
+    given = node_resources(group)
     asked = sorted(name for name in names if group.made_name.fullmatch(name))
     more = {EKS_NODE_GROUP: asked[0] if asked else _made_name(group)} if group.kind is NodeGroupKind.MANAGED else {}
     return _shape(group, instance, given, zones=group.zones or zones, region=region, more=more)

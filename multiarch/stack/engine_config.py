@@ -153,6 +153,7 @@ def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[_Entr
     if config is not None and not isinstance(config, dict):
         message, hint = "config holds no keys.", "Write keys with their values below it."
         layer.problems.append(_at(document, ("config",), "wrong-type", message, hint))
+    lines = _lines_by_key(document)
     for entry in entries:
         written = ("config", entry.key)
         namespace, name = _split(entry.key)
@@ -173,10 +174,18 @@ def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[_Entr
         layer.written[name] = entry.value
         start = (*written, *entry.inner)
         layer.places[name,] = Place(document.file, document.lines[written])
-        for path, line in document.lines.items():
+        for path, line in lines[written]:
             if path[: len(start)] == start and len(path) > len(start):
                 layer.places[(name, *path[len(start) :])] = Place(document.file, line)
         _refuse_secrets(document, layer, entry.value, written)
+
+
+def _lines_by_key(document: YamlFile) -> Mapping[KeyPath, list[tuple[KeyPath, int]]]:
+    """The places in and below each key of ``config``: all places for every key would be the square of their number."""
+    found: dict[KeyPath, list[tuple[KeyPath, int]]] = {}
+    for path, line in document.lines.items():
+        found.setdefault(path[:2], []).append((path, line))
+    return found
 
 
 def _meant(namespace: str, name: str) -> str | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from multiarch.errors import KeyPath, MultiarchError, Problem, StackError
-from multiarch.facts.partitions import is_region
+from multiarch.facts.partitions import why_not_region
 from multiarch.files import read_bytes
 from multiarch.rules import Severity
 from multiarch.schema.stack import StackSpec
@@ -77,11 +78,6 @@ def name_fault(value: str) -> str | None:
     if _NAME.fullmatch(value) and len(value) <= NAME_LIMIT:
         return None
     return f"Use lower-case letters, digits and hyphens, a letter first, no hyphen last, at most {NAME_LIMIT}."
-
-
-def region_fault(value: str) -> str | None:
-    """Say why ``value`` is no AWS region's name, or return None when it looks like one."""
-    return None if is_region(value) else "Regions are written as in eu-west-1."
 
 
 def project_root(start: Path) -> Path:
@@ -232,7 +228,7 @@ def _validated(name: str, values: Mapping[str, Any], region: str | None, files: 
         defaults = {}
     merged = _merge(defaults, top)
     origin = Origin(files.file, dict(_places(merged, (), files.places)) | _region_place(files))
-    if region is not None and (fault := region_fault(region)):
+    if region is not None and (fault := why_not_region(region)):
         message = f"{region!r} is not an AWS region."
         problems.append(origin.problem("region", (REGION,), message, hint=fault, value=region))
     spec = None
@@ -252,22 +248,32 @@ def _spec(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[
     """Validate; on failure add to ``problems`` and return None."""
     # The engine may bring another value than the file holds (`pulumi up --config`).
     written = {key: value for key, value in files.written.items() if as_text(value) == merged.get(key)}
-    empty = [key for key, value in merged.items() if value == ""]
+    empty = dict.fromkeys(key for key, value in merged.items() if value == "")
     for key in empty:
         message, hint = f"{key} is empty.", f"{wording.EXAMPLES.get((key,), 'Give it a value')}, or leave the line out."
         problems.append(origin.problem("empty-value", (key,), message, hint=hint))
     try:
         spec = StackSpec.model_validate(merged)
     except ValidationError as error:
-        known = [problem.key for problem in problems if problem.rule in _VALUE_FAULTS and problem.key]
+        known = {problem.key for problem in problems if problem.rule in _VALUE_FAULTS and problem.key}
+        longest = max(map(len, known), default=0)
         for problem in wording.problems(error.errors(include_url=False), merged, origin, written):
             key = problem.key or ""
             if problem.rule == "missing-key" and key in files.meant:
                 continue
-            if key not in empty and not any(key == k or key.startswith((f"{k}.", f"{k}[")) for k in known):
+            if key not in empty and not _is_inside(key, known, longest):
                 problems.append(_beside_config(problem, files.top))
         return None
     return spec
+
+
+def _is_inside(key: str, known: AbstractSet[str], longest: int) -> bool:
+    """Whether ``key``, or a key around it, is in ``known``: ``a``, ``a.b`` and ``a.b[0]`` are around ``a.b[0]``.
+
+    ``longest`` is the length of the longest in ``known``.
+    """
+    ends = (end for end, character in enumerate(key[: longest + 1]) if character in ".[")
+    return key in known or any(key[:end] in known for end in ends)
 
 
 def _beside_config(problem: Problem, top: Place | None) -> Problem:

@@ -12,6 +12,7 @@ from ipaddress import IPv4Network
 
 from multiarch.errors import KeyPath
 from multiarch.facts.instance_types import IPS_PER_PREFIX
+from multiarch.facts.partitions import region_of_zone
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.network import Network
@@ -36,7 +37,6 @@ _MIN_ZONES = 2
 _PRIVATE_RANGES = tuple(IPv4Network(r) for r in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 _SHARED_RANGE = IPv4Network("100.64.0.0/10")
 _DOCKER_BRIDGE = IPv4Network("172.17.0.0/16")
-_ZONE = re.compile(r"([a-z]{2,}(?:-[a-z]+)+-\d+)[a-z]")
 _VPC_ID = re.compile(r"vpc-([0-9a-f]{8}|[0-9a-f]{17})")
 _SUBNET_ID = re.compile(r"subnet-([0-9a-f]{8}|[0-9a-f]{17})")
 _NETWORK: KeyPath = ("network",)
@@ -201,8 +201,9 @@ def _zones(spec: Network, region: str | None, report: ProblemReport) -> tuple[tu
     path = (*_NETWORK, "zones")
     fine = True
     for index, zone in enumerate(spec.zones):
-        form = _ZONE.fullmatch(zone)
-        if form is None or (region is not None and form[1] != region):
+        found = region_of_zone(zone)
+        # EKS takes no subnets in local zones, whose names go on behind the region's.
+        if found is None or zone[:-1] != found or (region is not None and found != region):
             where = f"of {region}" if region else "name"
             report(
                 "zone",

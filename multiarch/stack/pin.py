@@ -135,8 +135,9 @@ def find_pins(stack: Stack, plan: Plan, clients: Clients, *, upgrade: bool) -> P
     if karpenter := plan.autoscaling.karpenter:
         results.append(_alias_pin(stack, karpenter, clients.ssm, upgrade=upgrade))
     return Pins(
-        tuple(result for result in results if isinstance(result, Pin)),
-        tuple(result for result in results if isinstance(result, Kept)),
+        # Groups of one zone each share their place in the file.
+        tuple(dict.fromkeys(result for result in results if isinstance(result, Pin))),
+        tuple(dict.fromkeys(result for result in results if isinstance(result, Kept))),
     )
 
 

@@ -19,7 +19,7 @@ from multiarch.rules import Severity
 from multiarch.schema.cluster import Session
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
-from multiarch.stack.checks import access, autoscalers, cluster, names, production, reach
+from multiarch.stack.checks import access, autoscalers, cluster, names, nodes, production, reach
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
@@ -28,8 +28,10 @@ from multiarch.stack.problems import CollectedProblems
 __all__ = ["make_plan"]
 
 
-def make_plan(stack: Stack, *, today: date) -> Plan:
+def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     """Derive the plan of a stack as of ``today`` (support dates depend on it).
+
+    ``pinning``: the images that AWS chooses are about to be pinned; what would be refused without a pin passes.
 
     Raises StackError with every problem of the stack at once; what only warns is in ``Plan.warnings``.
     """
@@ -48,7 +50,7 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
         zones=network.zones if isinstance(network, NewNetwork) else (),
     )
     # An unknown version has no images to check.
-    specs = tuple(node_group_specs(spec.node_groups, spec.multi_architecture_groups))
+    specs = tuple(node_group_specs(spec.node_groups, spec.multi_architecture_groups, context.zones))
     planned = [plan_node_group(group, context, report) for group in specs] if known else []
     groups = tuple(sorted((p for p in planned if p is not None), key=lambda p: p.name))
     if not specs:
@@ -68,7 +70,8 @@ def make_plan(stack: Stack, *, today: date) -> Plan:
         check_controllers_have_a_node(spec.addons, taint, groups, report)
         subnet_ids = network.private_subnet_ids if isinstance(network, ExistingNetwork) else ()
         autoscaling = _autoscaling(stack, groups, context, subnet_ids, report)
-    _check_stack(stack, groups, report)
+        nodes.check_drivers(groups, autoscaling.karpenter, report, pinning=pinning)
+    _check_stack(stack, groups, network, report)
     addons = plan_addons(spec.addons, taint, report)
     protected, storage_class = production.deletion_protection(spec, report), reach.storage_class(spec, report)
     problems = (*stack.warnings, *report.sorted())
@@ -117,7 +120,12 @@ def _autoscaling(
     )
 
 
-def _check_stack(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: ProblemReport) -> None:
+def _check_stack(
+    stack: Stack,
+    groups: tuple[NodeGroupPlan, ...],
+    network: NewNetwork | ExistingNetwork | None,
+    report: ProblemReport,
+) -> None:
     spec = stack.spec
     names.check_names(stack.name, spec, groups, report)
     production.check_zones(spec, report)
@@ -130,6 +138,10 @@ def _check_stack(stack: Stack, groups: tuple[NodeGroupPlan, ...], report: Proble
     autoscalers.check_autoscaler_reachable(spec, report)
     autoscalers.check_autoscaler_has_a_way_out(spec, report)
     autoscalers.check_autoscaler_has_a_role(spec, report)
+    nodes.check_room_for_pods(spec.addons, groups, report)
+    autoscalers.check_groups_can_grow(spec.autoscaling, groups, report)
+    if isinstance(network, NewNetwork):
+        autoscalers.check_one_group_per_zone(spec, network, groups, report)
 
 
 def _also_needed(spec: StackSpec) -> Iterator[str]:

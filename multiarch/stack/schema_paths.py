@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -70,7 +71,15 @@ def model_at(path: KeyPath) -> type[Section] | None:
 
 def elsewhere(key: str) -> tuple[str, ...]:
     """Where else in a stack ``key`` is known: dotted paths with NAME for a node group's name, sorted."""
-    return tuple(sorted({where for where in _known(StackSpec, ()) if where.rpartition(".")[2] == key}))
+    return _places_by_key().get(key, ())
+
+
+@cache
+def _places_by_key() -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, set[str]] = {}
+    for where in _known(StackSpec, ()):
+        found.setdefault(where.rpartition(".")[2], set()).add(where)
+    return {key: tuple(sorted(places)) for key, places in found.items()}
 
 
 def nearest(written: str, known: Sequence[str]) -> str | None:

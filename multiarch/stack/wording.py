@@ -29,6 +29,8 @@ _QUOTED = re.compile(r"'([^']*)'")
 _DID_YOU_MEAN = re.compile(r"Did you mean (\S+)\?")
 _SHOWN_TEXT_LIMIT = 60
 _TOO_DEEP = "It is indented one level too deep"
+_MOST_SUGGESTIONS = 100
+"""Of more unknown keys than these, the meant ones are not searched: that takes most of the time of a check."""
 _AUTOSCALING: KeyPath = ("autoscaling",)
 EXAMPLES: Mapping[KeyPath, str] = MappingProxyType(
     {
@@ -50,6 +52,9 @@ def problems(
     ``written`` holds top-level values as they stand in the file, before the engine made text of them.
     """
     by_path: dict[KeyPath, list[ErrorDetails]] = {}
+    unknown = [error for error in errors if error["type"] == "extra_forbidden"]
+    for error in unknown[_MOST_SUGGESTIONS:]:
+        error["ctx"] = {"suggest": False}
     for error in errors:
         path = _union(error["loc"], value)
         if len(path) == 1 and path[0] in written:
@@ -198,7 +203,7 @@ def _taint_hint(written: dict[str, Any]) -> str:
     return ""
 
 
-def _unknown_key(path: KeyPath, written: Any, _context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+def _unknown_key(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     key = str(path[-1])
     if path == ("region",):
         return "unknown-key", "region is a key of the AWS provider.", "Did you mean aws:region?"
@@ -208,7 +213,7 @@ def _unknown_key(path: KeyPath, written: Any, _context: Any) -> tuple[str, str, 
     known = list(fields(model)) if model else []
     if isinstance(written, dict) and len(path) > 1 and sum(each in known for each in written) * 2 > len(written):
         hint = f"{_TOO_DEEP}: its keys are those of {path[-2]}. Begin it in the column of {path[-2]}."
-    elif near := nearest(key, known):
+    elif context.get("suggest", True) and (near := nearest(key, known)):
         hint = f"Did you mean {near}?"
     elif found := elsewhere(key):
         hint = f"It belongs to {' or '.join(found)}."

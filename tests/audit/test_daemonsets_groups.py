@@ -159,16 +159,16 @@ def test_a_node_is_asked_for_by_name() -> None:
 def test_a_plan_has_its_node_groups_and_pools_with_their_taints() -> None:
     found = planned_groups(plan_of("payments-prod"), [])
     assert [(kind, name, architecture) for kind, name, architecture, _ in named(found.groups)] == [
-        ("node group", "arm64-batch", ARM),
         ("node group", "arm64-services", ARM),
         ("node group", "base", AMD),
+        ("NodePool", "jobs-arm64-spot", ARM),
         ("NodePool", "general-arm64-spot", ARM),
         ("NodePool", "general-arm64-on-demand", ARM),
         ("NodePool", "general-amd64-spot", AMD),
         ("NodePool", "general-amd64-on-demand", AMD),
     ]
     taints = {each.name: [str(taint) for taint in each.taints] for each in found.groups}
-    assert taints["arm64-batch"] == ["arch=arm64:NoSchedule", "payments.example.com/workload=batch:NoSchedule"]
+    assert taints["jobs-arm64-spot"] == ["arch=arm64:NoSchedule", "payments.example.com/workload=batch:NoSchedule"]
     assert taints["general-arm64-spot"] == ["arch=arm64:NoSchedule"]
     assert taints["base"] == []
 
@@ -184,15 +184,17 @@ def judged(spec: Mapping[str, Any]) -> dict[str, tuple[DaemonSetOutcome, list[st
 
 def test_labels_of_a_plan_are_the_teams_the_types_and_what_eks_and_karpenter_add() -> None:
     own = judged({"nodeSelector": {"payments.example.com/workload": "batch"}})
-    assert {name for name, (outcome, _) in own.items() if outcome is DaemonSetOutcome.RUNS} == {"arm64-batch"}
+    assert {name for name, (outcome, _) in own.items() if outcome is DaemonSetOutcome.RUNS} == {"jobs-arm64-spot"}
     assert {outcome for outcome, _ in own.values()} == {DaemonSetOutcome.RUNS, DaemonSetOutcome.EXCLUDED}
     spot = judged({"nodeSelector": {"karpenter.sh/capacity-type": "spot"}})
     assert {name for name, (outcome, _) in spot.items() if outcome is DaemonSetOutcome.RUNS} == {
         "general-arm64-spot",
         "general-amd64-spot",
+        "jobs-arm64-spot",
     }
-    eks = judged({"nodeSelector": {"eks.amazonaws.com/capacityType": "SPOT"}})
-    assert {name for name, (outcome, _) in eks.items() if outcome is DaemonSetOutcome.RUNS} == {"arm64-batch"}
+    eks = judged({"nodeSelector": {"eks.amazonaws.com/capacityType": "ON_DEMAND"}})
+    running = {name for name, (outcome, _) in eks.items() if outcome is DaemonSetOutcome.RUNS}
+    assert running == {"arm64-services", "base"}
     pool = judged({"nodeSelector": {"karpenter.sh/nodepool": "general-amd64-spot"}})
     assert {name for name, (outcome, _) in pool.items() if outcome is DaemonSetOutcome.RUNS} == {"general-amd64-spot"}
     region = judged({"nodeSelector": {"topology.kubernetes.io/region": "eu-central-1"}})

@@ -96,7 +96,17 @@ def test_a_written_weight_stays() -> None:
 
 def test_prefix_delegation_tells_karpenter_how_many_pods_fit() -> None:
     assert karpenter().node_class.max_pods is None
-    assert karpenter({"addons": {"vpcCni": {"prefixDelegation": True}}}).node_class.max_pods == 110
+    prefixes = {"addons": {"vpcCni": {"prefixDelegation": True}}}
+    # c7g.medium, m7g.medium …: two interfaces of four addresses.
+    assert karpenter(prefixes).node_class.max_pods == 98
+    assert (
+        karpenter(
+            prefixes, nodePools={"large": {"families": ["m7g"], "sizes": ["xlarge"], "architectures": ["arm64"]}}
+        ).node_class.max_pods
+        == 110
+    )
+    rows = {row.key: row.value for row in plan(merged(BASE, prefixes)).autoscaling.derived}
+    assert rows["maxPods of the nodes"] == "98"
 
 
 def test_the_manifest_of_a_node_pool() -> None:

@@ -8,7 +8,9 @@ from multiarch.autoscaling.tags import autoscaler_tags
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type
+from multiarch.manifests.quantities import parse_quantity
 from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind
+from multiarch.nodes.resources import node_resources
 from tests.nodes.builders import GroupOptions, node_group
 from tests.stack.words import plan
 
@@ -16,13 +18,16 @@ from tests.stack.words import plan
 TAINT = "k8s.io/cluster-autoscaler/node-template/taint/arch"
 LABEL = "k8s.io/cluster-autoscaler/node-template/label/example.com/tier"
 CAPACITY = "k8s.io/cluster-autoscaler/node-template/label/eks.amazonaws.com/capacityType"
+CPU = "k8s.io/cluster-autoscaler/node-template/resources/cpu"
+MEMORY = "k8s.io/cluster-autoscaler/node-template/resources/memory"
+PODS = "k8s.io/cluster-autoscaler/node-template/resources/pods"
 STORAGE = "k8s.io/cluster-autoscaler/node-template/resources/ephemeral-storage"
 GPU = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"
 NEURON = "k8s.io/cluster-autoscaler/node-template/resources/aws.amazon.com/neuron"
 OPTIONS = GroupOptions(labels=(("example.com/tier", "batch"),), taints=("arch=arm64:NoSchedule", "empty:NoExecute"))
 
 
-def test_a_managed_group_tells_labels_taints_disk_and_capacity_type() -> None:
+def test_a_managed_group_tells_labels_taints_capacity_type_and_what_an_empty_node_gives() -> None:
     group = node_group(AmiFamily.AL2023, BootstrapCase.EKS, Architecture.ARM64, OPTIONS)
     assert dict(autoscaler_tags(replace(group, capacity_type=CapacityType.SPOT), "shop-dev")) == {
         "k8s.io/cluster-autoscaler/enabled": "true",
@@ -31,7 +36,10 @@ def test_a_managed_group_tells_labels_taints_disk_and_capacity_type() -> None:
         CAPACITY: "SPOT",
         TAINT: "arm64:NoSchedule",
         "k8s.io/cluster-autoscaler/node-template/taint/empty": ":NoExecute",
-        STORAGE: "44Gi",
+        CPU: "2030m",
+        MEMORY: "6844Mi",
+        PODS: "30",
+        STORAGE: "45056Mi",
     }
 
 
@@ -56,3 +64,20 @@ def test_tags_are_sorted_and_every_group_of_a_plan_has_them() -> None:
     assert [name for name, _ in made.tags] == ["web", "web-arm"]
     assert all(list(tags) == sorted(tags) for _, tags in made.tags)
     assert (TAINT, "arm64:NoSchedule") in dict(made.tags)["web-arm"]
+
+
+def test_resources_are_allocatable_and_what_the_autoscaler_takes_for_its_own_kube_proxy() -> None:
+    # m7g.large: 1930m, 29 pods. The autoscaler adds a static kube-proxy with 100m to a node that it knows by tags.
+    group = replace(node_group(), instance_types=(instance_type("m7g.large"),), max_pods=29)
+    given = node_resources(group)
+    tags = dict(autoscaler_tags(group, "c"))
+    assert (tags[CPU], tags[PODS]) == (f"{given['cpu'] + 100}m", str(given["pods"] + 1))
+    assert parse_quantity(tags[MEMORY]) == given["memory"]
+    assert parse_quantity(tags[STORAGE]) == given["ephemeral-storage"]
+
+
+def test_a_group_of_several_types_tells_what_each_of_them_gives() -> None:
+    types = tuple(map(instance_type, ("c7g.2xlarge", "r7g.xlarge", "m7g.xlarge")))
+    tags = dict(autoscaler_tags(replace(node_group(), instance_types=types), "c"))
+    small = dict(autoscaler_tags(replace(node_group(), instance_types=types[2:]), "c"))
+    assert (tags[CPU], tags[MEMORY]) == (small[CPU], small[MEMORY])

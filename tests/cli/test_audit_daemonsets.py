@@ -229,9 +229,9 @@ def test_a_wide_matrix_is_cut_into_several_that_fit(run: type_of_run, manifest: 
     assert max(map(len, matrix)) <= 120
     shown = [name for head in heads for part in head[1:] if (name := part.strip())]
     assert shown == [
-        "arm64-batch",
         "arm64-services",
         "base (amd64)",
+        "jobs-arm64-spot",
         "general-arm64-spot",
         "general-arm64-on-demand",
         "general-amd64-spot",

@@ -36,7 +36,7 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     assert api == {"general-arm64-spot": "12", "arm64-services": "6", "base": "6"}
     ledger = lines[lines.index("payments Deployment/ledger: 12 pods") :]
     assert "does not tolerate arch=arm64:NoSchedule" in ledger[3]
-    assert "weight 30 below general-amd64-spot's 50" in ledger[6]
+    assert "weight 30 below general-amd64-spot's 50" in ledger[7]
     assert "Not modelled, or assumed" in lines
     # Of a group without nodes there is nothing to say.
     used = lines[lines.index("CPU and memory") + 3 : lines.index("Not modelled, or assumed") - 1]

@@ -37,7 +37,7 @@ def test_a_refused_stack_shows_file_line_key_and_hint_on_stderr(clone: Path, run
     assert ran.code == 2
     assert ran.out == "invalid config/stacks/Pulumi.checkout-dev.yaml\n"
     assert (
-        "error: config/stacks/Pulumi.checkout-dev.yaml:37 nodeGroups.graviton.instanceTypes: m7g.large is arm64 and "
+        "error: config/stacks/Pulumi.checkout-dev.yaml:38 nodeGroups.graviton.instanceTypes: m7g.large is arm64 and "
         "m7i.large is amd64; a node group has one architecture. Split it into two groups. [mixed-architectures]"
     ) in ran.err
     assert "1 stack: 1 error, " in ran.err
@@ -52,10 +52,10 @@ def test_code_scanning_gets_the_line_of_each_problem(clone: Path, run: type_of_r
     assert (ran.code, error["ruleId"]) == (2, "mixed-architectures")
     assert location["physicalLocation"] == {
         "artifactLocation": {"uri": "config/stacks/Pulumi.checkout-dev.yaml"},
-        "region": {"startLine": 37},
+        "region": {"startLine": 38},
     }
     rows = list(csv.DictReader(io.StringIO(run("stack", "check", "checkout-dev", "--output", "csv").out)))
-    assert ("37", "mixed-architectures") in {(row["line"], row["rule"]) for row in rows}
+    assert ("38", "mixed-architectures") in {(row["line"], row["rule"]) for row in rows}
 
 
 def test_every_file_is_checked_though_one_is_refused(clone: Path, run: type_of_run) -> None:

@@ -86,6 +86,13 @@ def test_a_service_monitor_is_declared_where_the_plan_wants_one(with_karpenter: 
     assert values(found)["serviceMonitor"] == {"enabled": True}
 
 
+def test_spot_nodes_are_replaced_by_cheaper_ones_where_the_plan_says_so(with_karpenter: World) -> None:
+    assert values(with_karpenter)["settings"]["featureGates"] == {"spotToSpotConsolidation": False}
+    wanted = replace(autoscaled.KARPENTER, spot_to_spot=True)
+    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
+    assert values(found)["settings"]["featureGates"] == {"spotToSpotConsolidation": True}
+
+
 def test_six_policies_are_kept_apart_and_each_fits_iams_limit(with_karpenter: World) -> None:
     policies = {policy.name: str(policy.inputs["policy"]) for policy in with_karpenter.all(autoscaled.POLICY)}
     assert len(policies) == 6

@@ -1,4 +1,4 @@
-"""Regions and partitions are what botocore knows of them."""
+"""Regions and partitions are what botocore knows of them; any other region is refused with the nearest known one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.facts.partitions import PARTITIONS, is_region, partition_of
+from multiarch.facts.partitions import PARTITIONS, known_regions, partition_of, why_not_region
 
 DATA = Path(botocore.__file__).parent / "data"
 
@@ -22,10 +22,12 @@ def rows(file: str) -> list[dict[str, Any]]:
 
 
 def regions() -> list[tuple[str, str, str]]:
+    """Each region that has EKS, with its partition and the DNS suffix."""
     return [
         (region, row["partition"], row["dnsSuffix"])
         for row in rows("endpoints.json")
-        for region in sorted(row["regions"])
+        for region in sorted(row["services"]["eks"]["endpoints"])
+        if not region.startswith("fips-")
     ]
 
 
@@ -34,6 +36,14 @@ def test_every_region_of_botocore_is_in_its_partition(region: str, partition: st
     found = partition_of(region)
     assert found is not None
     assert (found.name, found.dns_suffix) == (partition, suffix)
+    assert why_not_region(region) is None
+
+
+def test_the_known_regions_are_sorted_and_those_of_botocore_and_newer_ones() -> None:
+    known = known_regions()
+    assert list(known) == sorted(set(known))
+    assert set(known) >= {region for region, _, _ in regions()}
+    assert all(partition_of(region) for region in known)
 
 
 def geographies(pattern: str) -> list[str]:
@@ -50,31 +60,6 @@ def test_the_table_has_botocores_partitions_and_no_other() -> None:
     assert [(row.name, row.dns_suffix, list(row.geographies)) for row in PARTITIONS] == known
 
 
-@given(st.sampled_from([pattern["regionRegex"] for pattern in rows("partitions.json")]), st.data())
-def test_what_botocore_takes_for_a_region_of_todays_alphabet_is_one(pattern: str, data: st.DataObject) -> None:
-    # botocore's \w and \d take more than regions' names are made of.
-    narrow = pattern.replace(r"\w", "[a-z]").replace(r"\d", "[0-9]")
-    assert is_region(data.draw(st.from_regex(narrow, fullmatch=True)))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "eu-west",
-        "eu-west-1a",
-        "EU-WEST-1",
-        "ue-west-1",
-        "eusc-fr-east-1",
-        "us-isoz-east-1",
-        "eu-west-1\n",
-        "x" * 99,
-    ],
-)
-def test_what_is_written_otherwise_is_not_a_region(text: str) -> None:
-    assert not is_region(text)
-
-
 def test_the_reverse_prefix_is_the_suffix_from_the_back() -> None:
     assert {partition.name: partition.reverse_dns_prefix for partition in PARTITIONS} == {
         "aws": "com.amazonaws",
@@ -86,3 +71,40 @@ def test_the_reverse_prefix_is_the_suffix_from_the_back() -> None:
         "aws-iso-f": "gov.ic.hci.csp",
         "aws-us-gov": "com.amazonaws",
     }
+
+
+@given(st.sampled_from(known_regions()), st.data())
+def test_a_letter_left_out_or_two_swapped_is_refused_with_the_region_that_was_meant(
+    region: str, data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(0, len(region) - 2))
+    left_out = region[:at] + region[at + 1 :]
+    swapped = region[:at] + region[at + 1] + region[at] + region[at + 2 :]
+    for written in {left_out, swapped} - set(known_regions()):
+        hint = why_not_region(written)
+        assert hint is not None
+        assert hint.startswith("Did you mean ")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (
+            "us-esat-1",
+            "Did you mean us-east-1? If AWS has just added us-esat-1, run `multiarch facts refresh`.",
+        ),
+        ("eu-west-1a", "Did you mean eu-west-1?"),
+        ("EU-WEST-1", "Did you mean eu-west-1?"),
+        ("eu-west-1\n", "Did you mean eu-west-1?"),
+        ("", "Write a region such as eu-west-1."),
+        ("europe", "Write a region such as eu-west-1."),
+        ("x" * 99, "Write a region such as eu-west-1."),
+    ],
+)
+def test_what_is_not_a_region_is_refused_with_the_nearest(text: str, hint: str) -> None:
+    assert why_not_region(text) == hint
+
+
+@pytest.mark.parametrize("text", ["ue-west-1", "eusc-fr-east-1", "us-isoz-east-1", "eu-west-1\n", "eu-west-1a"])
+def test_what_has_another_form_has_no_partition(text: str) -> None:
+    assert partition_of(text) is None

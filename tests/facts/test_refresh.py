@@ -10,9 +10,26 @@ from moto import mock_aws
 
 from multiarch.errors import OutsideError, UnknownFactError
 from multiarch.facts.instance_types import DATA_FILE, Accelerator, InstanceType, instance_type, instance_types, read_csv
+from multiarch.facts.partitions import REGIONS_FILE, read_regions
 from multiarch.facts.refresh import RefreshReport, from_description, refresh, refresh_file, write_csv
 
 Description = dict[str, Any]
+# Offered in other regions, or to few accounts; the VPC CNI's list and EC2's guide have them.
+NOT_OFFERED = (
+    "dl1.24xlarge",
+    "f1.16xlarge",
+    "f1.2xlarge",
+    "f1.4xlarge",
+    "g4ad.16xlarge",
+    "g4ad.2xlarge",
+    "g4ad.4xlarge",
+    "g4ad.8xlarge",
+    "g4ad.xlarge",
+    "p3.16xlarge",
+    "p3.2xlarge",
+    "p3.8xlarge",
+    "p6e-gb200.36xlarge",
+)
 
 
 class StandInPaginator:
@@ -26,12 +43,16 @@ class StandInPaginator:
 class StandInRegion:
     """Stands in for an EC2 client whose region offers only the given types."""
 
-    def __init__(self, *pages: list[Description]) -> None:
-        self.pages = list(pages)
+    def __init__(self, *pages: list[Description], regions: Iterable[str] = ()) -> None:
+        self.pages, self.regions = list(pages), regions
 
     def get_paginator(self, operation_name: str, /) -> StandInPaginator:
         assert operation_name == "describe_instance_types"
         return StandInPaginator(self.pages)
+
+    def describe_regions(self, *, AllRegions: bool) -> Mapping[str, Any]:  # noqa: N803
+        assert AllRegions
+        return {"Regions": [{"RegionName": name} for name in self.regions]}
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +69,10 @@ def descriptions() -> Iterator[dict[str, Description]]:
         yield {found["InstanceType"]: found for page in pages for found in page["InstanceTypes"]}
 
 
-def test_the_committed_table_is_byte_for_byte_what_a_refresh_writes(tmp_path: Path) -> None:
-    path = tmp_path / "instance_types.csv"
+def test_the_committed_tables_are_byte_for_byte_what_a_refresh_writes(tmp_path: Path) -> None:
+    path = tmp_path / DATA_FILE.name
+    for file in (DATA_FILE, REGIONS_FILE):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
     with mock_aws():
         client = boto3.client(
             "ec2",
@@ -59,7 +82,25 @@ def test_the_committed_table_is_byte_for_byte_what_a_refresh_writes(tmp_path: Pa
         )
         report = refresh_file(client, path)
     assert path.read_bytes() == DATA_FILE.read_bytes()
-    assert report == RefreshReport(added=tuple(instance_types()), removed=(), changed=(), kept=())
+    assert (tmp_path / REGIONS_FILE.name).read_bytes() == REGIONS_FILE.read_bytes()
+    assert report == RefreshReport(added=(), removed=(), changed=(), kept=NOT_OFFERED)
+
+
+@pytest.mark.parametrize("name", NOT_OFFERED)
+def test_types_that_this_ec2_does_not_offer_are_known_too(name: str) -> None:
+    assert instance_type(name).accelerator is not Accelerator.NONE
+
+
+def test_new_regions_are_added_in_order_and_one_of_an_unknown_geography_is_not(
+    tmp_path: Path, descriptions: dict[str, Description]
+) -> None:
+    path = tmp_path / "types.csv"
+    region = StandInRegion([descriptions["m7g.large"]], regions=["eu-west-9", "eu-west-1", "mars-north-1"])
+    assert refresh_file(region, path).regions == ("eu-west-1", "eu-west-9")
+    assert (tmp_path / "regions.csv").read_text() == "region\neu-west-1\neu-west-9\n"
+    region.regions = ["af-south-9", "eu-west-9"]
+    assert refresh_file(region, path).regions == ("af-south-9",)
+    assert read_regions(tmp_path / "regions.csv") == ("af-south-9", "eu-west-1", "eu-west-9")
 
 
 def test_all_pages_are_read_and_sorted(descriptions: dict[str, Description]) -> None:

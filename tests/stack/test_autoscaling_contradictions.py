@@ -121,7 +121,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("no-instance-type", pool(families=["mac1"]), f"{POOL}.families", "Name other families", ERROR),
     ("no-instance-type", pool(categories=["g"]), f"{POOL}.minGeneration",
      "Lower it, name other categories, or remove arm64 from architectures.", ERROR),
-    ("no-instance-type", pool(categories=["p"], cpuLimit=512), f"{POOL}.categories",
+    ("no-instance-type", pool(categories=["z"], minGeneration=1, cpuLimit=512), f"{POOL}.categories",
      "Add categories of arm64, or remove arm64 from architectures.", ERROR),
     ("instance-type-unused", pool(instanceTypes=["m7g.large", "m7i.large", "a1.large"]), f"{POOL}.instanceTypes[2]",
      "Graviton2", WARNING),
@@ -214,6 +214,26 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      merged(KARPENTER, {"network": {"vpcId": "vpc-0123456789abcdef0",
                                     "privateSubnetIds": [f"subnet-{n:017x}" for n in range(31)]}}),
      "network.privateSubnetIds", "at most 30", ERROR),
+    ("zone", pool(zones=["eu-west-1-"]), f"{POOL}.zones[0]", "eu-west-1a", ERROR),
+    ("zone", pool(zones=["anywhere"]), f"{POOL}.zones[0]", "of eu-west-1", ERROR),
+    ("zone", pool(zones=["eu-west-\N{ARABIC-INDIC DIGIT ONE}a"]), f"{POOL}.zones[0]", "availability zone", ERROR),
+    ("schedule", pool(quietHours={"schedule": "*/\N{ARABIC-INDIC DIGIT TWO} * * * *", "duration": "1h"}),
+     f"{POOL}.quietHours.schedule", "not a cron schedule", ERROR),
+    ("schedule", pool(quietHours={"schedule": f"*/{'1' * 5000} * * * *", "duration": "1h"}),
+     f"{POOL}.quietHours.schedule", "not a cron schedule", ERROR),
+    ("duration", pool(quietHours={"schedule": "0 8 * * *", "duration": f"{'1' * 5000}h"}),
+     f"{POOL}.quietHours.duration", "not a duration", ERROR),
+    ("duration", pool(expireAfter=f"{'1' * 5000}h"), f"{POOL}.expireAfter", "720h", ERROR),
+    ("duration", pool(consolidateAfter="2562048h"), f"{POOL}.consolidateAfter", "neither a duration", ERROR),
+    ("karpenter-version", karpenter(version=f"1.{'1' * 5000}.1"), f"{ROOT}.karpenter.version", "1.14.1", ERROR),
+    ("imds-hop-limit", karpenter(imdsHopLimit=2), f"{ROOT}.karpenter.imdsHopLimit", "role of their node", WARNING),
+    ("driver-too-old", pool(families=["g6", "g7"]), f"{ROOT}.karpenter.amiAlias", "not in v20260715", ERROR),
+    ("group-stays-empty", KARPENTER, "nodeGroups.web-arm.minSize", "web-arm starts without nodes", WARNING),
+    ("group-stays-empty", {"nodeGroups": {"web-arm": {"minSize": 0}}}, "nodeGroups.web-arm.minSize",
+     "autoscaling.use none never adds one", WARNING),
+    ("group-of-several-zones", groups(), "nodeGroups.web", "web, web-arm", WARNING),
+    ("group-of-several-zones", merged(groups(), {"nodeGroups": {"web": {"onePerZone": False}}}), "nodeGroups.web-arm",
+     "several zones: web-arm.", WARNING),
     ("karpenter-tag", merged(KARPENTER, {"tags": {"karpenter.sh/nodepool": "x"}}), "tags.karpenter.sh/nodepool",
      "sets the tag", ERROR),
 ]  # fmt: skip
@@ -252,7 +272,8 @@ def test_a_sound_stack_of_either_autoscaler_has_nothing_but_unpinned_images() ->
     ids = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
     reachable = {"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ids}}
     assert {p.rule for p in plan(groups() | reachable).warnings} == {"ami-not-pinned"}
-    assert {p.rule for p in plan({**KARPENTER, **reachable}).warnings} == {"ami-not-pinned"}
+    alone = {**KARPENTER, "nodeGroups": {"web": {"minSize": 2}, "web-arm": None}}
+    assert {p.rule for p in plan({**alone, **reachable}).warnings} == {"ami-not-pinned"}
 
 
 def test_an_autoscaler_behind_a_private_endpoint_in_a_new_vpc_warns_that_the_first_run_cannot_install_it() -> None:
@@ -318,3 +339,35 @@ def test_every_fault_of_a_pool_is_found_at_once() -> None:
         plan(pool(replicas=1, budget="x", expireAfter="x", families=["m7i", "nope"]))
     rules = {p.rule for p in refused.value.problems if p.severity is ERROR}
     assert {"static-replicas", "budget", "duration", "unknown-selection", "no-instance-type"} <= rules
+
+
+@pytest.mark.parametrize(
+    "words", [{"use": "cluster-autoscaler"}, {"use": "karpenter", "migrateFrom": "cluster-autoscaler"}]
+)
+def test_a_group_that_starts_without_nodes_is_fine_where_the_cluster_autoscaler_runs(words: dict[str, Any]) -> None:
+    change = merged(KARPENTER, {"autoscaling": {**words, "karpenter": {"controllerGroup": "web"}}})
+    assert "group-stays-empty" not in {p.rule for p in problems(change)}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"nodeGroups": {"web": {"onePerZone": False}, "web-arm": {"onePerZone": False}}},
+        {"nodeGroups": {"web": {"onePerZone": True}, "web-arm": {"zones": ["eu-west-1a"]}}},
+        {"nodeGroups": {"web": {"minSize": 3}, "web-arm": {"onePerZone": True}}},
+        {"autoscaling": {"use": "none"}},
+    ],
+)
+def test_a_decision_about_zones_ends_the_warning_about_them(change: dict[str, Any]) -> None:
+    named = merged(groups(), {"network": {"zones": ["eu-west-1a", "eu-west-1b"]}})
+    assert "group-of-several-zones" not in {p.rule for p in problems(merged(named, change))}
+
+
+@pytest.mark.parametrize("zone", ["eu-west-1c", "eu-west-1-lhr-1a", "eu-west-1-wl1-lhr-wlz-1"])
+def test_a_pool_takes_zones_of_the_region_local_ones_too(zone: str) -> None:
+    assert "zone" not in {p.rule for p in problems(pool(zones=[zone]))}
+
+
+def test_a_later_release_has_the_driver_of_g7() -> None:
+    words = {"autoscaling": {"karpenter": {"amiAlias": "al2023@v20260917"}}}
+    assert "driver-too-old" not in {p.rule for p in problems(merged(pool(families=["g7"]), words))}

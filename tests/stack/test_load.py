@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -232,6 +233,28 @@ def test_a_file_of_another_kind_is_refused(project: Project, text: str, message:
 def test_an_impossible_region_is_refused(project: Project, region: str) -> None:
     (line,) = project.lines(CONFIG.replace("eu-west-1", region))
     assert line.startswith(f"Pulumi.shop-dev.yaml:2 aws:region: '{region}' is not an AWS region.")
+
+
+def test_a_misspelt_region_is_blamed_itself_and_not_the_zones_of_the_region_that_was_meant(project: Project) -> None:
+    text = CONFIG.replace("eu-west-1", "us-esat-1") + "  multiarch-eks:network: {zones: [us-east-1a, us-east-1b]}\n"
+    (problem,) = project.problems(text)
+    assert (problem.rule, problem.key, problem.line) == ("region", "aws:region", 2)
+    assert problem.hint.startswith("Did you mean us-east-1?")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "".join(f"      unknown{number}: x\n" for number in range(8000)),
+        "".join(f"  multiarch-eks:unknown{number}:\n" for number in range(8000)),
+        "".join(f"      unknown{number}: 2026-01-01\n" for number in range(8000)),
+    ],
+    ids=["unknown", "empty", "dates"],
+)
+def test_thousands_of_faults_are_told_in_a_moment(project: Project, lines: str) -> None:
+    began = time.process_time()
+    assert len(project.problems(CONFIG + lines)) >= 8000
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("region", ["cn-north-1", "eusc-de-east-1", "us-gov-east-1", "us-isob-east-1"])

@@ -55,15 +55,16 @@ def new(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a stack file, as :data:`HELP` says."""
+    from multiarch.facts.partitions import why_not_region
     from multiarch.files import write_atomically
-    from multiarch.stack.load import STACKS_FOLDER, name_fault, region_fault
+    from multiarch.stack.load import STACKS_FOLDER, name_fault
     from multiarch.stack.yaml_source import shown
 
     owner, cost_center = team if owner is None else owner, team if cost_center is None else cost_center
     for option, value, fault in (
         ("--team", team, name_fault(team)),
         ("--env", env, name_fault(env)),
-        ("--region", region, region_fault(region)),
+        ("--region", region, why_not_region(region)),
         ("--owner", json.dumps(owner), _text_fault(owner)),
         ("--cost-center", json.dumps(cost_center), _text_fault(cost_center)),
         *(("--public-cidr", json.dumps(each), _text_fault(each)) for each in public_cidr or ()),

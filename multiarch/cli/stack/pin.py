@@ -82,7 +82,7 @@ def _find(path: Path, region: str | None, *, upgrade: bool) -> Pins:
     from multiarch.today import today
 
     stack = load_file(path)
-    plan = make_plan(without_releases(stack) if upgrade else stack, today=today())
+    plan = make_plan(without_releases(stack) if upgrade else stack, today=today(), pinning=True)
     where = region or plan.region
     ssm, eks, ec2 = (client(name, where, region_key="aws:region in the stack file") for name in ("ssm", "eks", "ec2"))
     clients = Clients(ssm, eks, ec2)

@@ -25,9 +25,9 @@ from multiarch.facts.ami_families import NODE_FAMILIES
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data.errors import UserDataError
-from multiarch.nodes.user_data.kubelet_flags import PLANNED_FLAGS, kubelet_flag_fault
+from multiarch.nodes.user_data.kubelet_flags import PLANNED_FLAGS, insecure_kubelet_flag, kubelet_flag_fault
 
-__all__ = ["PLANNED_FLAGS", "UserDataError", "kubelet_flag_fault", "render"]
+__all__ = ["PLANNED_FLAGS", "UserDataError", "insecure_kubelet_flag", "kubelet_flag_fault", "render"]
 
 
 def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
@@ -43,14 +43,15 @@ def render(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
         raise UserDataError(
             group, f"has family {group.family}, for which user data is not supported.", hint=f"Use {known}."
         )
+    own = len(group.pre_bootstrap.encode())
     # The family's module has its name; it is imported when a group has user data.
-    text: str = import_module(f"{__name__}.{group.family.lower()}").render(group, cluster)
-    size = len(text.encode())
+    module = import_module(f"{__name__}.{group.family.lower()}")
+    text: str = module.render(group, cluster) if own <= MAX_USER_DATA_BYTES else ""
+    size = max(own, len(text.encode()))
     if size > MAX_USER_DATA_BYTES:
         raise UserDataError(
             group,
-            f"has {size} bytes of user data (preBootstrap: {len(group.pre_bootstrap.encode())}); "
-            f"EC2 accepts at most {MAX_USER_DATA_BYTES}.",
+            f"has {size} bytes of user data (preBootstrap: {own}); EC2 accepts at most {MAX_USER_DATA_BYTES}.",
             hint="Let preBootstrap download long parts, or put them into the image.",
         )
     return text

@@ -11,6 +11,8 @@ from multiarch.nodes.user_data.errors import UserDataError
 _FLAG = re.compile(r"--[a-z][a-z0-9-]*(=.*)?", re.DOTALL)
 # systemd splits the line at white space and interprets quotes and backslashes.
 _UNSAFE = re.compile(r"[^\x21-\x7e]|[\"'\\]")
+_TRUE = ("1", "t", "T", "true", "TRUE", "True")
+_FALSE = ("0", "f", "F", "false", "FALSE", "False")
 PLANNED_FLAGS = {"--node-labels": "labels", "--register-with-taints": "taints", "--max-pods": "maxPods"}
 """Flags that the plan sets, each with its key in the stack file."""
 _DNS_OFFSET = 10
@@ -29,6 +31,24 @@ def kubelet_flag_fault(flag: str) -> str | None:
     name = flag.partition("=")[0]
     if name in PLANNED_FLAGS:
         return f"{name} is set by the plan: use the key {PLANNED_FLAGS[name]}"
+    return None
+
+
+def insecure_kubelet_flag(flag: str) -> str | None:
+    """Say what ``flag`` opens, in a clause, or None. Values are read as Go's flag package does.
+
+    Source: Kubernetes, "Kubelet authentication/authorization".
+    """
+    name, _, value = flag.partition("=")
+    on, off = value in {"", *_TRUE}, value in _FALSE
+    if name == "--anonymous-auth" and on:
+        return "anyone who reaches a node may call its kubelet"
+    if name == "--authentication-token-webhook" and off:
+        return "the kubelet does not verify bearer tokens"
+    if name == "--authorization-mode" and value != "Webhook":
+        return "the kubelet allows every request: commands in pods among them"
+    if name == "--read-only-port" and value.lstrip("+0"):
+        return f"port {value} of each node shows its pods to anyone"
     return None
 
 

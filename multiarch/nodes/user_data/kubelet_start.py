@@ -17,7 +17,7 @@ _CALL = re.compile(
     # kubelet as a command: first in the line or behind an operator, a keyword, another command or an assignment.
     | (?: ^ | [;&({`!] | \b(?:do|else|then)\s | \s-\w*c\s*['"]
         | \b(?:command|env|exec|ionice|nice|nohup|setsid|stdbuf|sudo|systemd-run|time|timeout)\s+
-          (?: (?:-n\s+-?\d+ | -[acgku]\s+\S+ | -\S+ | \d\S*) \s+ )*
+          (?: (?:-n\s+-?\d+ | -[acgku]\s+\S+ | -\S+ | \d\S*) \s+ ){0,9}
       ) \s* (?:\w+=\S*\s+)*
       (?:/\S*/)?kubelet (?= \s*$ | \s+-(?!-version|-help|h\b) | \s*[;&)`'"] )
     """,
@@ -26,7 +26,9 @@ _CALL = re.compile(
 _IN_EKS_FOLDER = re.compile(r"(?<!\S)(?:\./)?bootstrap\.sh\b")
 # Teams that stay on AL2 patch the script in its place.
 _EDITED = re.compile(r"^\s*(?:sudo\s+)?sed\s.*?\s/etc/eks/bootstrap\.sh(?=\s*(?:$|[;&|]))")
-_SYSTEMCTL = re.compile(r"\bsystemctl\b.*\b(?:(?:re)?start\b|(?:re)?enable\b.*--now\b|(?<=--now).*(?:re)?enable\b)")
+_SYSTEMCTL = re.compile(r"\bsystemctl\b")
+_START = re.compile(r"\b(?:re)?start\b")
+_ENABLE, _NOW = re.compile(r"\b(?:re)?enable\b"), re.compile(r"--now\b")
 _COMMAND_END = re.compile(r"[;|&]+")
 _UNIT = re.compile(r"(?<![\w-])kubelet(?![\w-])|\bkube\S*\*|nodeadm")
 _VARIABLE = re.compile(r"\$|\bxargs\b")
@@ -52,7 +54,12 @@ def starts_kubelet(script: str) -> str | None:
 
 
 def _starts_unit(command: str, *, mentioned: bool) -> bool:
-    if not _SYSTEMCTL.search(command):
+    called = _SYSTEMCTL.search(command)
+    if called is None:
+        return False
+    # One pattern for all would try every pair of words, which takes long on a long line.
+    rest = command[called.end() :]
+    if not _START.search(rest) and not (_ENABLE.search(rest) and _NOW.search(rest)):
         return False
     return bool(_UNIT.search(command) or (mentioned and _VARIABLE.search(command)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from ipaddress import IPv4Network
+from ipaddress import IPv4Network, collapse_addresses
 
 from multiarch.errors import KeyPath
 from multiarch.nodes.report import ProblemReport
@@ -13,6 +13,8 @@ from multiarch.stack.network import range_hint
 
 _PRINCIPAL = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
 _MAX_PUBLIC_CIDRS = 40
+_MANY_ADDRESSES = 2**31
+"""Half of all addresses: 0.0.0.0/1 and 128.0.0.0/1 together are 0.0.0.0/0."""
 # RFC 5737. Examples are written with them, and such a stack still goes into the sandbox.
 _DOCUMENTATION = tuple(IPv4Network(cidr) for cidr in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24"))
 
@@ -80,6 +82,12 @@ def check_api_endpoint(spec: ApiEndpoint, report: ProblemReport) -> None:
             f"{len(spec.public_cidrs)} ranges; EKS takes {_MAX_PUBLIC_CIDRS}.",
             value=len(spec.public_cidrs),
         )
+    _check_ranges(spec, report)
+
+
+def _check_ranges(spec: ApiEndpoint, report: ProblemReport) -> None:
+    path: KeyPath = ("apiEndpoint",)
+    ranges: list[IPv4Network] = []
     for index, cidr in enumerate(spec.public_cidrs):
         try:
             network = IPv4Network(cidr)
@@ -92,6 +100,7 @@ def check_api_endpoint(spec: ApiEndpoint, report: ProblemReport) -> None:
                 value=cidr,
             )
             continue
+        ranges.append(network)
         if network.prefixlen == 0:
             report(
                 "open-to-all",
@@ -113,3 +122,11 @@ def check_api_endpoint(spec: ApiEndpoint, report: ProblemReport) -> None:
                 f"{cidr} is a private range; the public endpoint never sees such an address.",
                 value=cidr,
             )
+    covered = sum(each.num_addresses for each in collapse_addresses(ranges))
+    if covered >= _MANY_ADDRESSES and all(each.prefixlen for each in ranges):
+        report(
+            "open-to-all",
+            (*path, "publicCidrs"),
+            f"these ranges open the API server to {100 * covered // 2**32} per cent of the internet.",
+            value=spec.public_cidrs,
+        )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.checks.reach import reachable
+from multiarch.stack.model import NewNetwork
 
-# Neither registry, nor IAM or the price list, has an endpoint in a VPC.
+# Neither registry has an endpoint in a VPC, nor has the price list; IAM has one in us-east-1 alone.
 _NEEDS_A_WAY_OUT: Mapping[str, str] = MappingProxyType(
     {
         "cluster-autoscaler": "its image comes from registry.k8s.io",
@@ -58,6 +60,56 @@ def check_autoscaler_has_a_role(spec: StackSpec, report: ProblemReport) -> None:
             ("addons", "podIdentityAgent", "enabled"),
             f"{' and '.join(installed)} would get no IAM role: the Pod Identity agent is turned off.",
             value=False,
+        )
+
+
+def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
+    """A group that starts without nodes gets some from the cluster autoscaler alone; Karpenter adds its own."""
+    if "cluster-autoscaler" in _installed(spec):
+        return
+    for group in groups:
+        if group.sizes.desired == 0:
+            report(
+                "group-stays-empty",
+                (*group.path, "minSize"),
+                f"{group.name} starts without nodes, and autoscaling.use {spec.use} never adds one to it.",
+                value=group.sizes.minimum,
+            )
+
+
+def check_one_group_per_zone(
+    spec: StackSpec, network: NewNetwork, groups: Sequence[NodeGroupPlan], report: ProblemReport
+) -> None:
+    """The cluster autoscaler judges all nodes of a group by one zone: the group's first, or that of one of its nodes.
+
+    ``onePerZone``, true or false, says that the team has decided. Source: the autoscaler's README for AWS, "Common
+    Notes and Gotchas"; ``cluster-autoscaler/cloudprovider/aws/aws_manager.go``.
+    """
+    if spec.autoscaling.use != "cluster-autoscaler":
+        return
+    undecided = {
+        (section, name)
+        for section, written in (
+            ("nodeGroups", spec.node_groups),
+            ("multiArchitectureGroups", spec.multi_architecture_groups),
+        )
+        for name, group in written.items()
+        if group.one_per_zone is None
+    }
+    several = [
+        group
+        for group in groups
+        if group.path in undecided
+        and group.sizes.maximum > group.sizes.minimum
+        and len(group.zones or range(network.zone_count)) > 1
+    ]
+    names = ", ".join(each.name for each in several)
+    if several:
+        report(
+            "group-of-several-zones",
+            several[0].path,
+            "the cluster autoscaler judges all nodes of a group by one zone; a pod that needs another zone, for a "
+            f"volume or by affinity, may stay pending. Groups over several zones: {names}.",
         )
 
 

@@ -14,7 +14,7 @@ from multiarch.schema.stack import StackSpec
 
 _SOON = timedelta(days=60)
 _KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re.ASCII)
-_ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
+_ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+", re.ASCII)
 
 
 def check_kubernetes(spec: StackSpec, today: date, report: ProblemReport) -> bool:

@@ -34,6 +34,12 @@ def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], re
             f"{name} is also a name of multiArchitectureGroups.{whose}.",
             value=name,
         )
+    # Groups of one zone each have names of their own.
+    first: dict[str, NodeGroupPlan] = {}
+    for group in groups:
+        other = first.setdefault(group.name, group)
+        if other.path != group.path and group.name not in halves:
+            report("duplicate-group", group.path, f"{other.key} also makes a group {group.name}.", value=group.name)
 
 
 def _check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.user_data.kubelet_start import starts_kubelet
 
 STARTING = [
@@ -226,3 +228,26 @@ def test_deep_nesting_is_not_trouble(depth: int, opening: str) -> None:
 @given(st.lists(st.sampled_from(NOT_STARTING), max_size=5), st.sampled_from(STARTING))
 def test_a_start_is_found_behind_anything_harmless(before: list[str], start: str) -> None:
     assert starts_kubelet("\n".join([*before, start])) is not None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "eval ",
+        "systemctl ",
+        "systemctl enable ",
+        "--now enable ",
+        "nice -a ",
+        "-a ",
+        ";a=b ",
+        ";/a",
+        "nodeadm ",
+        "# ",
+        "\\\n",
+    ],
+)
+def test_a_script_of_the_longest_length_is_read_in_a_moment(part: str) -> None:
+    script = f"nice {part * (MAX_USER_DATA_BYTES // len(part))}"
+    began = time.process_time()
+    starts_kubelet(script)
+    assert time.process_time() - began < 3
