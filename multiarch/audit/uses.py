@@ -23,6 +23,8 @@ from multiarch.manifests.kinds import own_pod_spec
 from multiarch.manifests.values import ManifestError, ObjectReference, Value, yaml_type
 
 _NAMES = ("name", "generateName", "namespace")
+_VARIABLES = ("$(", "{{")
+"""Tekton's and Argo's, in fields outside of pod specs."""
 
 
 class ContainerRole(StrEnum):
@@ -227,6 +229,8 @@ def _uses_of(content: Mapping[str, object], workload: WorkloadKey) -> Iterator[I
         yield from uses_of_pod_spec(spec, workload, labels)
     for path, written in images_outside(content):
         image, fault = _image(written)
+        if any(mark in image for mark in _VARIABLES):
+            fault = "has a variable, which a controller fills in"
         name, role = _path_text(content, path), ContainerRole.CONTAINER
         yield ImageUse(image, name, role, workload, "default", labels=_texts(own), fault=fault)
 

@@ -53,6 +53,8 @@ KARPENTER_INITIALIZED = "karpenter.sh/initialized"
 KARPENTER_NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
 INSTANCE_FAMILIES = ("karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family")
 """``m7g`` of ``m7g.large``, as Karpenter and EKS Auto Mode write it."""
+CPU_MANUFACTURERS = ("karpenter.k8s.aws/instance-cpu-manufacturer", "eks.amazonaws.com/instance-cpu-manufacturer")
+"""``aws``, ``intel`` or ``amd``, likewise."""
 KARPENTER_CPU = "karpenter.k8s.aws/instance-cpu"
 """vCPUs."""
 KARPENTER_MEMORY = "karpenter.k8s.aws/instance-memory"

@@ -2,7 +2,7 @@
 
 What counts are rules on labels that follow from the architecture, and rules that no node ever meets. A kubelet sets the
 architecture's labels to the same value (https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-arch).
-Instance types and their families have an architecture each; EKS has Windows nodes for amd64 only
+Instance types, their families and processor makers are of one architecture each; EKS has Windows nodes for amd64 only
 (https://docs.aws.amazon.com/eks/latest/userguide/windows-support.html).
 """
 
@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_types
-from multiarch.facts.labels import INSTANCE_FAMILIES, INSTANCE_TYPE, OPERATING_SYSTEM, REPLACED_BY
+from multiarch.facts.labels import CPU_MANUFACTURERS, INSTANCE_FAMILIES, INSTANCE_TYPE, OPERATING_SYSTEM, REPLACED_BY
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.manifests.values import ObjectReference, Value
 from multiarch.scheduling.affinity import NodeAffinity, Term, node_affinity_from, required_by
@@ -25,6 +25,9 @@ __all__ = ["Exclusion", "allowed_architectures", "exclusions"]
 _LINUX = "linux"
 _SYSTEMS: Mapping[Architecture, tuple[str, ...]] = MappingProxyType(
     {Architecture.AMD64: (_LINUX, "windows"), Architecture.ARM64: (_LINUX,)}
+)
+_MANUFACTURERS: Mapping[str, Collection[Architecture]] = MappingProxyType(
+    {"amd": (Architecture.AMD64,), "aws": (Architecture.ARM64,), "intel": (Architecture.AMD64,)}
 )
 _SYSTEM_LABELS = (OPERATING_SYSTEM, *(old for old, new in REPLACED_BY.items() if new == OPERATING_SYSTEM))
 _TYPE_LABELS = (INSTANCE_TYPE, *(old for old, new in REPLACED_BY.items() if new == INSTANCE_TYPE))
@@ -105,8 +108,7 @@ def _unmet(expression: Expression, architecture: Architecture) -> str | None:
         return None if expression.matches({key: str(architecture)}) else ""
     if key in _SYSTEM_LABELS:
         met_by = [each for each in Architecture if any(expression.matches({key: name}) for name in _SYSTEMS[each])]
-    elif expression.operator is Operator.IN and key in (*_TYPE_LABELS, *INSTANCE_FAMILIES):
-        known = _by_type() if key in _TYPE_LABELS else _by_family()
+    elif expression.operator is Operator.IN and (known := _known_values(key)) is not None:
         # A name that is not in the table may be of either architecture.
         met_by = sorted({each for value in expression.values for each in known.get(value, Architecture)})
     else:
@@ -118,6 +120,15 @@ def _only(architectures: Iterable[Architecture]) -> str:
     """`` (amd64 only)``."""
     names = ", ".join(architectures)
     return f" ({names} only)" if names else ""
+
+
+def _known_values(key: str) -> Mapping[str, Collection[Architecture]] | None:
+    """A label's values with the architectures that they are of; ``None`` for a label that says nothing about it."""
+    if key in _TYPE_LABELS:
+        return _by_type()
+    if key in INSTANCE_FAMILIES:
+        return _by_family()
+    return _MANUFACTURERS if key in CPU_MANUFACTURERS else None
 
 
 @cache

@@ -233,6 +233,13 @@ def test_the_images_of_known_kinds_have_their_path_in_place_of_a_container() -> 
     assert (str(use.workload), use.image, use.container) == ("Task/build", "x", "spec.steps[0].image")
 
 
+@pytest.mark.parametrize("image", ["$(params.image)", "builder:{{inputs.parameters.version}}"])
+def test_an_image_that_a_controller_completes_is_unknown_for_that_reason(image: str) -> None:
+    task = {**of("Task", "build", spec={"steps": [{"image": image}]}), "apiVersion": "tekton.dev/v1"}
+    (use,) = uses(task)
+    assert (use.image, use.fault) == (image, "has a variable, which a controller fills in")
+
+
 def test_what_is_passed_over_is_counted_and_named() -> None:
     not_read = NotRead()
     objects = [

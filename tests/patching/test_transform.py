@@ -298,6 +298,10 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
         "karpenter.k8s.aws/instance-family=m5 required by affinity term 1 (amd64 only)",
     ),
     (
+        {"affinity": required([expression("karpenter.k8s.aws/instance-cpu-manufacturer", "In", "intel", "amd")])},
+        "karpenter.k8s.aws/instance-cpu-manufacturer in [intel, amd] required by affinity term 1 (amd64 only)",
+    ),
+    (
         {"affinity": required([expression("kubernetes.io/os", "NotIn", "linux")])},
         "kubernetes.io/os!=linux required by affinity term 1 (amd64 only)",
     ),
