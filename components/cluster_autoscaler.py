@@ -12,6 +12,7 @@ from components import kubernetes_api, pod_identity
 from components.account import Account
 from components.component import Component, Naming
 from components.kubernetes_api import NAMESPACE, Chart, Manifest
+from multiarch.autoscaling.balancing import IGNORED_BY_FLAG
 from multiarch.autoscaling.expander import priorities_text
 from multiarch.autoscaling.iam import cluster_autoscaler_policy, text
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
@@ -20,8 +21,6 @@ from multiarch.facts.taints import Taint
 
 NAME = "cluster-autoscaler"
 REPOSITORY = "https://kubernetes.github.io/autoscaler"
-UNLIKE_LABELS = (labels.EKS_IMAGE, labels.EKS_LAUNCH_TEMPLATE_ID, labels.EKS_LAUNCH_TEMPLATE_VERSION)
-"""Labels that EKS sets on nodes of managed groups, and that differ between similar groups."""
 # The unprivileged user of the image.
 _NOBODY = 65532
 
@@ -97,7 +96,7 @@ def values(
             "expander": "priority,least-waste",
             "balance-similar-node-groups": str(plan.balance_similar).lower(),
             # The chart cuts a key at its first underscore, so that one argument can be given several times.
-            **{f"balancing-ignore-label_{number}": label for number, label in enumerate(UNLIKE_LABELS, 1)},
+            **{f"balancing-ignore-label_{number}": label for number, label in enumerate(IGNORED_BY_FLAG, 1)},
             "scale-down-unneeded-time": f"{down.unneeded_minutes}m",
             "scale-down-delay-after-add": f"{down.delay_after_add_minutes}m",
             "scale-down-utilization-threshold": f"{down.utilization_percent / 100:.2f}",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 
+from multiarch.autoscaling.balancing import joined_priorities
 from multiarch.autoscaling.expander import plan_priorities
 from multiarch.autoscaling.model import Capacity, ClusterAutoscalerPlan, ScaleDown
-from multiarch.autoscaling.node_labels import group_labels
 from multiarch.autoscaling.spec import ROOT, AutoscalingContext
 from multiarch.autoscaling.tags import autoscaler_tags, check_tags
 from multiarch.errors import KeyPath
@@ -67,27 +66,8 @@ def plan_cluster_autoscaler(
         service_monitor=settings.service_monitor,
         cordoned=leaving,
         scale_up_delay_seconds=SCALE_UP_DELAY if cordoned else 0,
-        balance_similar=_may_balance(groups, {row.group: row.priority for row in priorities}),
+        not_balanced=joined_priorities(groups, {row.group: row.priority for row in priorities}),
     )
-
-
-def _may_balance(groups: Sequence[NodeGroupPlan], priorities: Mapping[str, int]) -> bool:
-    """Whether all groups that the autoscaler considers similar have the same priority.
-
-    It spreads new nodes over similar groups in spite of the expander: self-managed spot and on-demand groups would
-    share them, although spot comes first.
-    """
-    return all(priorities[a.name] == priorities[b.name] for a, b in combinations(groups, 2) if _alike(a, b))
-
-
-def _alike(first: NodeGroupPlan, second: NodeGroupPlan) -> bool:
-    """Whether nodes of two groups can have the same resources and labels; taints are not compared.
-
-    Source: autoscaler,
-    ``cluster-autoscaler/processors/nodegroupset/compare_nodegroups.go``.
-    """
-    types = [{each.name for each in group.instance_types} for group in (first, second)]
-    return group_labels(first) == group_labels(second) and bool(types[0] & types[1])
 
 
 def _check_priorities(settings: ClusterAutoscaler, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:

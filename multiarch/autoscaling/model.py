@@ -62,7 +62,8 @@ class ClusterAutoscalerPlan:
     ``priorities`` are sorted, highest first; ``tags`` are those of each group's Auto Scaling Group, by group name.
     While a stack migrates away from this autoscaler, ``cordoned`` names the groups that the migration removes (lowest
     priority), and the autoscaler ignores new pods for ``scale_up_delay_seconds`` (``--new-pod-scale-up-delay``), so
-    that the new one comes first; 0 otherwise. ``balance_similar``: similar groups may share new nodes.
+    that the new one comes first; 0 otherwise. ``not_balanced``: pairs of similar groups with different priorities,
+    which balancing would join.
     """
 
     chart_version: str
@@ -73,7 +74,12 @@ class ClusterAutoscalerPlan:
     service_monitor: bool
     cordoned: tuple[str, ...] = ()
     scale_up_delay_seconds: int = 0
-    balance_similar: bool = True
+    not_balanced: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def balance_similar(self) -> bool:
+        """Whether similar groups share new nodes (``--balance-similar-node-groups``)."""
+        return not self.not_balanced
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,10 @@ def _explained(
             else:
                 rule = _place(capacities[row.group], order)
             yield Derived(f"priority of {row.group}", str(row.priority), rule)
+        for first, second in autoscaler.not_balanced[:1]:
+            yield Derived(
+                "balancing of similar groups", "off", f"{first} and {second} are similar and have different priorities"
+            )
     if karpenter:
         yield from _explained_pools(settings, order, karpenter)
 

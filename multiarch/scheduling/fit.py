@@ -70,9 +70,14 @@ def daemon_overhead(daemons: Iterable[Pod], shape: NodeShape) -> Resources:
     """
     total = Resources()
     for daemon in daemons:
-        if daemon.per_node and _tainted(daemon.spec, shape) is None and allowed_zones(daemon.spec, shape):
+        if daemon.per_node and runs_on(daemon, shape):
             total += daemon.requests
     return total
+
+
+def runs_on(daemon: Pod, shape: NodeShape) -> bool:
+    """Whether a DaemonSet has a pod on each node of this shape; free resources do not matter."""
+    return _tainted(daemon.spec, shape) is None and bool(allowed_zones(daemon.spec, shape))
 
 
 def unmodelled(pod: Pod) -> tuple[str, ...]:

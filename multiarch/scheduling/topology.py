@@ -57,6 +57,27 @@ class Placements:
         self._repelled: dict[BoundTerm, Counter[str]] = {}
         self._repelling: dict[Peers, list[BoundTerm]] = {}
 
+    def copy(self) -> Placements:
+        """The same nodes and pods, to be changed apart. Takes far less time than adding them again."""
+        made = Placements(self._prospects)
+        made._nodes = self._nodes.copy()
+        made._peers = {peers: nodes.copy() for peers, nodes in self._peers.items()}
+        made._spreads = {rule: spread.copy() for rule, spread in self._spreads.items()}
+        made._matches = {terms: matches.copy() for terms, matches in self._matches.items()}
+        made._repelled = {term: values.copy() for term, values in self._repelled.items()}
+        made._repelling = self._repelling.copy()
+        made._rules = {
+            asker: _Rules(
+                spread=tuple((number, made._spreads[each.rule], selects) for number, each, selects in rules.spread),
+                affinity=rules.affinity and made._matches[rules.affinity.terms],
+                selects_itself=rules.selects_itself,
+                anti_affinity=tuple(made._matches[each.terms] for each in rules.anti_affinity),
+                bound_anti_affinity=rules.bound_anti_affinity,
+            )
+            for asker, rules in self._rules.items()
+        }
+        return made
+
     def add(self, node: Node) -> None:
         """A node without pods comes up. Raises ValueError if another node has its name."""
         known = self._nodes.get(node.name)

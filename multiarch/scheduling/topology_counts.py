@@ -101,6 +101,15 @@ class Spread:
                 if rule.counts(node, prospect=True):
                     self._open(node.labels[rule.topology_key])
 
+    def copy(self) -> Spread:
+        """The same counts, to be changed apart."""
+        made = Spread(self.rule, ())
+        made._counted = self._counted.copy()
+        made._selected = self._selected
+        made._domains = self._domains.copy()
+        made._having = self._having.copy()
+        return made
+
     def add(self, node: Node) -> None:
         """A node comes up; a node that is known already changes nothing."""
         if node.name not in self._counted:
@@ -163,6 +172,13 @@ class Matches:
         self.terms = terms
         self._selected: dict[Peers, bool] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
+
+    def copy(self) -> Matches:
+        """The same counts, to be changed apart."""
+        made = Matches(self.terms)
+        made._selected = self._selected
+        made._counts = self._counts.copy()
+        return made
 
     @property
     def none_at_all(self) -> bool:

@@ -40,10 +40,21 @@ def mentioned(spec: PodSpec) -> Iterator[str]:
     yield from domains_of(spec)
 
 
-def domains_of(spec: PodSpec) -> Iterator[str]:
-    """Yield the topology keys, except zone and host name, of a spec's spread constraints and pod (anti-)affinity."""
-    keys = (*(rule.topology_key for rule in spec.spread), *(term.topology_key for term in _terms(spec)))
+def domains_of(spec: PodSpec, *, hard: bool = False) -> Iterator[str]:
+    """Yield the topology keys, except zone and host name, of a spec's spread constraints and pod (anti-)affinity.
+
+    ``hard``: without those of preferences.
+    """
+    terms = (*spec.pod_affinity, *spec.pod_anti_affinity) if hard else _terms(spec)
+    spread = (rule.topology_key for rule in spec.spread if rule.hard or not hard)
+    keys = (*spread, *(term.topology_key for term in terms))
     yield from (key for key in keys if key not in (ZONE, HOSTNAME))
+
+
+def has_host_rule(spec: PodSpec) -> bool:
+    """Whether a spread constraint or pod (anti-)affinity of a spec is about hosts."""
+    keys = (*(rule.topology_key for rule in spec.spread), *(term.topology_key for term in _terms(spec)))
+    return HOSTNAME in keys
 
 
 def asked_values(spec: PodSpec, key: str) -> Iterator[str]:

@@ -1,59 +1,72 @@
-"""The cluster autoscaler, simulated: node groups grow, one at a time, for pods without a node.
+"""The cluster autoscaler, simulated: node groups grow, one scale-up at a time, for pods without a node.
 
-Its rules: for each group below its maximum, pack the pending pods onto new nodes of it, largest first; of the groups
-that help any pod, the priority expander keeps those of the highest priority, and least-waste chooses among them; grow
-that group, and start again with the remaining pods. Preferred affinity and ``PreferNoSchedule`` are ignored.
-Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
+Its rules: each group below its maximum is judged by one template node; of the groups whose template some pod fits, the
+priority expander keeps those of the highest priority, and least-waste chooses among them; that group grows by the nodes
+that its pods need, similar groups share them; then all starts again with the remaining pods. Preferred affinity and
+``PreferNoSchedule`` are ignored.
+
+The template is in one zone: the group's first zone while it has no nodes, then that of one of its nodes, and the real
+autoscaler may take any of them. Here it is the newest node's; the others' zones are tried where no group would help.
+Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md and
+``cluster-autoscaler/core/scaleup/orchestrator/orchestrator.go``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from multiarch.autoscaling.balancing import compared
 from multiarch.autoscaling.expander import choose, priorities_text
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
-from multiarch.scheduling.nodes import Node, NodeShape
+from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.reasons import Cause
 from multiarch.scheduling.resources import Resources
-from multiarch.scheduling.topology import Placements
+from multiarch.simulate.estimate import PlannedNode, estimate
 from multiarch.simulate.model import Batch, Reasons, Waiting
-from multiarch.simulate.nodes import Nodes
+from multiarch.simulate.nodes import Nodes, SimNode
+
+EXPENDABLE_BELOW = -10
+"""Pods of a lower priority get no new nodes (``--expendable-pods-priority-cutoff``)."""
+_MEMORY_TOLERANCE = 0.015
+_TOLERANCE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class ScalableGroup:
-    """A node group that may grow to ``max_size`` nodes. ``asg`` is a possible name of its Auto Scaling Group."""
+    """A node group that may grow to ``max_size`` nodes.
+
+    ``asg`` is a possible name of its Auto Scaling Group; ``capacity`` is what a node has before the kubelet's
+    reservations.
+    """
 
     name: str
     asg: str
     shape: NodeShape
+    capacity: Resources
     max_size: int
 
 
-@dataclass(slots=True)
-class _NewNode:
-    node: Node
-    zone: str | None
-    free: Resources
-    pods: list[tuple[Batch, Pod]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Estimate:
-    """New nodes of one group, as the autoscaler estimates them."""
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """A group that helps: pods of ``batches`` fit its template node in ``zone``."""
 
     group: ScalableGroup
-    new_nodes: list[_NewNode]
+    zone: str | None
+    batches: tuple[Batch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    option: _Option
+    planned: list[PlannedNode]
 
     def waste(self) -> float:
-        """The least-waste expander's score: the unrequested shares of CPU and memory, added up."""
-        cpu = sum(pod.requests.cpu for each in self.new_nodes for _, pod in each.pods)
-        memory = sum(pod.requests.memory for each in self.new_nodes for _, pod in each.pods)
-        whole = self.group.shape.allocatable
-        count = len(self.new_nodes)
+        """The least-waste expander's score: the unrequested shares of the nodes' CPU and memory, added up."""
+        cpu = sum(pod.requests.cpu for each in self.planned for _, pod in each.pods)
+        memory = sum(pod.requests.memory for each in self.planned for _, pod in each.pods)
+        whole, count = self.option.group.capacity, len(self.planned)
         return 2 - cpu / max(whole.cpu * count, 1) - memory / max(whole.memory * count, 1)
 
 
@@ -61,164 +74,179 @@ def grow(
     plan: ClusterAutoscalerPlan, groups: Sequence[ScalableGroup], nodes: Nodes, waiting: Waiting, reasons: Reasons
 ) -> None:
     """Add nodes for ``waiting`` pods until no group helps; remove placed pods from ``waiting`` and record reasons."""
-    text = priorities_text(plan.priorities)
-    by_asg = {group.asg: group for group in groups}
-    while waiting:
-        able = [group.asg for group in groups if _helps(group, nodes, waiting, reasons)]
-        if not able:
-            return
-        estimates = [_pack(by_asg[asg], nodes, waiting) for asg in choose(text, able)]
-        best = min((each for each in estimates if each.new_nodes), key=_Estimate.waste, default=None)
-        if best is None:
-            return
+    autoscaler = _ClusterAutoscaler(plan, groups, nodes, reasons)
+    everything = dict(waiting)
+    served = {batch: pods for batch, pods in everything.items() if not _expendable(batch)}
+    while served and autoscaler.scale_up(served):
+        pass
+    waiting.clear()
+    for batch, pods in everything.items():
+        left = served.get(batch, [])
+        if _expendable(batch):
+            left = autoscaler.refuse(batch, pods)
+        if left:
+            waiting[batch] = left
+
+
+def _expendable(batch: Batch) -> bool:
+    return (batch.sample.spec.priority or 0) < EXPENDABLE_BELOW
+
+
+class _ClusterAutoscaler:
+    def __init__(
+        self, plan: ClusterAutoscalerPlan, groups: Sequence[ScalableGroup], nodes: Nodes, reasons: Reasons
+    ) -> None:
+        self._balance = plan.balance_similar
+        self._priorities = priorities_text(plan.priorities)
+        self._groups = groups
+        self._nodes = nodes
+        self._reasons = reasons
+
+    def refuse(self, batch: Batch, pods: Sequence[Pod]) -> list[Pod]:
+        """Give expendable pods the room that is left, and return the others."""
+        priority = batch.sample.spec.priority
+        for group in self._groups:
+            self._reasons.refused[batch.number, group.name] = (
+                f"priority {priority} is below {EXPENDABLE_BELOW}: the cluster autoscaler adds no nodes for such pods"
+            )
+        return self._nodes.bind_all(batch, pods)
+
+    def scale_up(self, waiting: Waiting) -> bool:
+        """Add the nodes of one scale-up and place pods on them; False where no group helps."""
+        options = list(self._options(waiting, newest=True)) or list(self._options(waiting, newest=False))
+        if not options:
+            return False
+        by_asg = {option.group.asg: option for option in options}
+        kept = [by_asg[asg] for asg in choose(self._priorities, list(by_asg))]
+        estimates = [self._estimate(option, options, waiting) for option in kept]
+        best = min(estimates, key=_Estimate.waste)
         for other in estimates:
             if other is not best:
-                _record_waste(other, best, reasons)
-        _settle(best, nodes, waiting)
+                self._record_waste(other, best)
+        self._settle(best, self._similar(best.option, options), waiting)
+        return True
 
+    def _options(self, waiting: Waiting, *, newest: bool) -> Iterator[_Option]:
+        """Yield the groups that help some pod; record for the other pods why a group does not."""
+        for group in self._groups:
+            full = self._nodes.count(group.name) >= group.max_size
+            zones = self._zones(group)
+            for zone in zones[:1] if newest else zones[1:]:
+                able = []
+                for batch in waiting:
+                    if self._nodes.fit.why_never(batch.sample, group.shape) is not None:
+                        continue
+                    why = f"at its maxSize {group.max_size}" if full else self._why(batch, group, zone)
+                    if why is None:
+                        able.append(batch)
+                    elif newest:
+                        self._reasons.refused[batch.number, group.name] = why
+                if able:
+                    yield _Option(group, zone, tuple(able))
+                    break
 
-def _helps(group: ScalableGroup, nodes: Nodes, waiting: Waiting, reasons: Reasons) -> bool:
-    """Whether a new node of the group would take any pod; records the reason for each batch that it would not take."""
-    full = nodes.count(group.name) >= group.max_size
-    estimator = _Estimator(group, nodes, None)
-    any_pod = False
-    for batch in waiting:
-        key = (batch.number, group.name)
-        if nodes.fit.why_never(batch.sample, group.shape) is not None:
-            continue
-        if full:
-            reasons[key] = f"{group.name} is at its maxSize {group.max_size}"
-        elif (why := estimator.why_not_new(batch, nodes)) is not None:
-            reasons[key] = why
-        else:
-            any_pod = True
-    return any_pod
+    def _zones(self, group: ScalableGroup) -> list[str | None]:
+        """The zones that the template can be in: of the group's nodes, the newest first, or else its first zone."""
+        return self._nodes.zones(group.name) or list((group.shape.zones or (None,))[:1])
 
+    def _why(self, batch: Batch, group: ScalableGroup, zone: str | None) -> str | None:
+        """Why an empty node in ``zone`` does not take a pod, or None."""
+        sample, shape = batch.sample, group.shape
+        empty = shape.allocatable - self._nodes.overhead(shape)
+        if not empty.covers(sample.requests):
+            short = "; ".join(str(each) for each in empty.shortages(sample.requests)) or "max pods reached"
+            return f"too large for an empty node, DaemonSets included: {short}"
+        node = shape.node(f"{group.name} new", zone)
+        if not sample.spec.affinity.allows(node.labels):
+            there = "where it has a node" if self._nodes.count(group.name) else "its first zone"
+            unmet = sample.spec.affinity.unmet_selector(node.labels) or sample.spec.affinity.unmet_terms(node.labels)
+            return f"the autoscaler expects new nodes of {group.name} in {zone}, {there}: {unmet}"
+        reason = self._nodes.why_not(batch, node)
+        return None if reason is None else reason.text
 
-def _pack(group: ScalableGroup, nodes: Nodes, waiting: Waiting) -> _Estimate:
-    """Estimate the new nodes: largest pods first, each on the first new node with room."""
-    whole = group.shape.allocatable
-    placements = _copy(nodes, waiting) if nodes.pod_rules else None
-    estimate = _Estimate(group, [])
+    def _estimate(self, option: _Option, options: Sequence[_Option], waiting: Waiting) -> _Estimate:
+        groups = [option.group, *self._similar(option, options)]
+        most = sum(group.max_size - self._nodes.count(group.name) for group in groups)
+        pods = {batch: waiting[batch] for batch in option.batches}
+        return _Estimate(option, estimate(option.group.shape, option.zone, self._nodes, pods, most=most))
 
-    def size(batch: Batch) -> float:
-        wanted = batch.sample.requests
-        return wanted.cpu / max(whole.cpu, 1) + wanted.memory / max(whole.memory, 1)
+    def _similar(self, option: _Option, options: Sequence[_Option]) -> list[ScalableGroup]:
+        """The groups that share new nodes with an option's: similar ones that all its pods fit."""
+        if not self._balance:
+            return []
+        batches = set(option.batches)
+        return [
+            other.group
+            for other in options
+            if other is not option and batches <= set(other.batches) and self._alike(option.group, other.group)
+        ]
 
-    fitting = [batch for batch in waiting if nodes.fit.why_never(batch.sample, group.shape) is None]
-    estimator = _Estimator(group, nodes, placements)
-    for batch in sorted(fitting, key=lambda each: (-size(each), each.number)):
-        estimator.fill(estimate.new_nodes, batch, waiting[batch])
-    return estimate
-
-
-class _Estimator:
-    """Fills new nodes of one group, and adds more up to its maximum."""
-
-    def __init__(self, group: ScalableGroup, nodes: Nodes, placements: Placements | None) -> None:
-        self._group = group
-        self._placements = placements
-        self._there = nodes.count(group.name)
-        self._empty = group.shape.allocatable - nodes.overhead(group.shape)
-        zones = group.shape.zones or (None,)
-        self._zones: dict[str | None, int] = {zone: nodes.in_zone(group.name, zone) for zone in zones}
-
-    def fill(self, new_nodes: list[_NewNode], batch: Batch, pods: Sequence[Pod]) -> None:
-        """Place as many of ``pods`` as fit."""
-        able = [each for each in new_nodes if batch.sample.spec.affinity.allows(each.node.labels)]
-        for pod in pods:
-            taken = self._first(able, batch, pod) or self._another(new_nodes, able, batch, pod)
-            if taken is None:
-                return
-            taken.free -= pod.requests
-            taken.pods.append((batch, pod))
-            if self._placements is not None and batch.counted:
-                self._placements.place(pod, taken.node)
-
-    def _first(self, able: list[_NewNode], batch: Batch, pod: Pod) -> _NewNode | None:
-        while able and not able[0].free.covers(pod.requests):
-            del able[0]
-        for each in able:
-            if each.free.covers(pod.requests) and self._why_not(batch, each.node) is None:
-                return each
-        return None
-
-    def _another(self, new_nodes: list[_NewNode], able: list[_NewNode], batch: Batch, pod: Pod) -> _NewNode | None:
-        if self._there + len(new_nodes) >= self._group.max_size or not self._empty.covers(pod.requests):
-            return None
-        allows = batch.sample.spec.affinity.allows
-        good = (
-            _NewNode(node, zone, self._empty)
-            for zone, node in self._candidates(len(new_nodes))
-            if allows(node.labels) and self._why_not(batch, node) is None
+    def _alike(self, first: ScalableGroup, second: ScalableGroup) -> bool:
+        return (
+            compared(dict(first.shape.labels)) == compared(dict(second.shape.labels))
+            and _near(first.capacity, second.capacity, 0, memory=_MEMORY_TOLERANCE)
+            and _near(first.shape.allocatable, second.shape.allocatable, _TOLERANCE)
+            and _near(self._free(first), self._free(second), _TOLERANCE)
         )
-        made = next(good, None)
-        if made is None:
-            return None
-        self._zones[made.zone] += 1
-        new_nodes.append(made)
-        able.append(made)
-        if self._placements is not None:
-            self._placements.add(made.node)
+
+    def _free(self, group: ScalableGroup) -> Resources:
+        return group.shape.allocatable - self._nodes.overhead(group.shape)
+
+    def _record_waste(self, other: _Estimate, best: _Estimate) -> None:
+        text = f"same priority, but its nodes would waste more than those of {best.option.group.name}"
+        for each in other.planned:
+            for batch, _ in each.pods:
+                self._reasons.outranked[batch.number, other.option.group.name] = text
+
+    def _settle(self, best: _Estimate, similar: Sequence[ScalableGroup], waiting: Waiting) -> None:
+        """Add the nodes, each in its group's next zone, and place the pods that they are for, as far as they fit."""
+        made = self._make(len(best.planned), [best.option.group, *similar])
+        placed: set[int] = set()
+        touched: Counter[Batch] = Counter()
+        for planned, node in zip(best.planned, made, strict=True):
+            for batch, pod in planned.pods:
+                touched[batch] += 1
+                if self._takes(batch, pod, node):
+                    self._nodes.put(batch, pod, node)
+                    placed.add(id(pod))
+        for batch in touched:
+            waiting[batch] = [pod for pod in waiting[batch] if id(pod) not in placed]
+        for batch in [each for each in waiting if each.depends_on_pods or touched[each] or self._asks_for_zone(each)]:
+            # The nodes can be in other zones than the template, and the first pods of an affinity make room for others.
+            waiting[batch] = self._nodes.bind_all(batch, waiting[batch])
+        for batch in [each for each, pods in waiting.items() if not pods]:
+            del waiting[batch]
+
+    def _make(self, count: int, groups: Sequence[ScalableGroup]) -> list[SimNode]:
+        """Add ``count`` nodes, each to the smallest of ``groups`` that is not full."""
+        made = []
+        for _ in range(count):
+            open_groups = [group for group in groups if self._nodes.count(group.name) < group.max_size]
+            group = min(open_groups, key=lambda each: self._nodes.count(each.name))
+            made.append(self._nodes.make(group.name, group.shape, new=True))
         return made
 
-    def _candidates(self, more: int) -> Iterator[tuple[str | None, Node]]:
-        """The next node, in each of the zones with the fewest nodes: an Auto Scaling Group keeps its zones balanced."""
-        fewest = min(self._zones.values())
-        for zone in [each for each, count in self._zones.items() if count == fewest]:
-            yield zone, self._group.shape.node(f"{self._group.name}-{self._there + more + 1}", zone)
+    def _takes(self, batch: Batch, pod: Pod, node: SimNode) -> bool:
+        return (
+            node.free.covers(pod.requests)
+            and pod.spec.affinity.allows(node.node.labels)
+            and self._nodes.why_not(batch, node.node) is None
+        )
 
-    def why_not_new(self, batch: Batch, nodes: Nodes) -> str | None:
-        """Why the next new node of the group, while empty, does not take a pod, or None."""
-        sample = batch.sample
-        if not self._empty.covers(sample.requests):
-            short = "; ".join(str(each) for each in self._empty.shortages(sample.requests)) or "max pods reached"
-            return f"too large for an empty node of {self._group.name}, DaemonSets included: {short}"
-        text = ""
-        for _, node in self._candidates(0):
-            if not sample.spec.affinity.allows(node.labels):
-                text = text or f"the next node of {self._group.name} starts in another zone, to keep zones balanced"
-                continue
-            reason = nodes.why_not(batch, node)
-            if reason is None:
-                return None
-            text = reason.text
-        return text
-
-    def _why_not(self, batch: Batch, node: Node) -> Cause | None:
-        reason = None if self._placements is None else self._placements.why_not(batch.sample, node)
-        return None if reason is None else reason.cause
+    def _asks_for_zone(self, batch: Batch) -> bool:
+        return any(
+            len(self._nodes.fit.zones(batch.sample, group.shape)) < len(group.shape.zones) for group in self._groups
+        )
 
 
-def _copy(nodes: Nodes, waiting: Waiting) -> Placements | None:
-    """Copy the placements, so that an estimate can be dropped; None where no waiting pod depends on other pods."""
-    if not any(batch.depends_on_pods for batch in waiting) and not nodes.pod_anti_affinity:
-        return None
-    placements = Placements()
-    nodes.replay(placements)
-    return placements
-
-
-def _record_waste(other: _Estimate, best: _Estimate, reasons: Reasons) -> None:
-    text = f"same priority, but its nodes would waste more than those of {best.group.name}"
-    for each in other.new_nodes:
-        for batch, _ in each.pods:
-            reasons[batch.number, other.group.name] = text
-
-
-def _settle(estimate: _Estimate, nodes: Nodes, waiting: Waiting) -> None:
-    """Add the nodes, and place the pods on them."""
-    placed: Counter[Batch] = Counter()
-    for each in estimate.new_nodes:
-        made = nodes.make(estimate.group.name, estimate.group.shape, new=True, zone=each.zone)
-        for batch, pod in each.pods:
-            nodes.put(batch, pod, made)
-            placed[batch] += 1
-    for batch, count in placed.items():
-        # Pods of one batch are placed in their order.
-        waiting[batch] = waiting[batch][count:]
-    for batch in [each for each in waiting if each.depends_on_pods]:
-        # The first pods of an affinity may have made room for others on existing nodes.
-        waiting[batch] = [pod for pod in waiting[batch] if nodes.bind(batch, pod) is None]
-    for batch in [each for each, pods in waiting.items() if not pods]:
-        del waiting[batch]
+def _near(first: Resources, second: Resources, tolerance: float, *, memory: float | None = None) -> bool:
+    """Whether two amounts of each resource differ by at most this part of the larger one."""
+    amounts = [{**dict(each.items()), "pods": each.pods} for each in (first, second)]
+    if amounts[0].keys() != amounts[1].keys():
+        return False
+    for name, one in amounts[0].items():
+        other = amounts[1][name]
+        allowed = memory if memory is not None and name == "memory" else tolerance
+        if abs(one - other) > max(one, other) * allowed:
+            return False
+    return True

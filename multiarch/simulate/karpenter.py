@@ -137,7 +137,7 @@ class Karpenter:
             self._launch()
             for batch in list(waiting):
                 left = [pod for pod in waiting[batch] if id(pod) not in placed]
-                waiting[batch] = [pod for pod in left if self._nodes.bind(batch, pod) is None]
+                waiting[batch] = self._nodes.bind_all(batch, left)
                 if not waiting[batch]:
                     del waiting[batch]
 
@@ -335,16 +335,16 @@ class Karpenter:
         fitting_types = offer.types & pool.with_room_for(wanted)
         key = (batch.number, pool.plan.name)
         if not fitting_types:
-            self._reasons[key] = "too large for its instance types, DaemonSets included"
+            self._reasons.refused[key] = "too large for its instance types, DaemonSets included"
         elif not fitting_types & claim.types:
             planned = self._counted[pool.plan.name] != self._capacity[pool.plan.name]
             text = pool.why_limited(wanted)
-            self._reasons[key] = f"{text}{_COUNTED}" if planned and text.endswith(" reached") else text
+            self._reasons.refused[key] = f"{text}{_COUNTED}" if planned and text.endswith(" reached") else text
         elif self._placements is not None:
             zone = next(iter(offer.zones))
             reason = self._placements.why_not(relaxation.pod, claim.node(fitting_types & claim.types, zone))
             if reason is not None:
-                self._reasons[key] = reason.text
+                self._reasons.refused[key] = reason.text
 
     def _launch(self) -> None:
         """Add the planned nodes, each of the smallest type that holds its pods."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.facts.architectures import Architecture
@@ -29,7 +29,7 @@ class Answer:
 
     ``rank`` is its position among those that the autoscaler tries for the workload, from 1; None where the workload
     can't use it or no autoscaler adds nodes to it. ``pods`` is the number of pods on its nodes. ``reason`` says why it
-    got no pods, or no more of them; it is empty where it got all the remaining pods.
+    got no pods; for a group that got some, why it took no more, or empty.
     """
 
     group: str
@@ -43,7 +43,8 @@ class Answer:
 class WorkloadOutcome:
     """Pods with the same spec: the node of each, and one answer for each node group and NodePool.
 
-    ``unplaced`` are names of pods without a node; ``notes`` say what of their spec is not modelled.
+    ``unplaced`` are names of pods without a node; ``notes`` say what of their spec is not modelled. ``on_amd64`` is
+    the number of pods on amd64 nodes that some arm64 node would take, if it had room.
     """
 
     name: str
@@ -53,6 +54,18 @@ class WorkloadOutcome:
     places: tuple[PodPlacement, ...]
     unplaced: tuple[str, ...]
     notes: tuple[str, ...]
+    on_amd64: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonSetOutcome:
+    """A DaemonSet: what it requests on each node that it runs on, CPU in millicores and memory in bytes."""
+
+    name: str
+    namespace: str
+    nodes: int
+    cpu: int
+    memory: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +104,19 @@ class GroupOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """The result. ``left_out`` counts pods that were not simulated, by reason; ``notes`` say what is not modelled."""
+    """The result.
+
+    ``left_out`` counts pods that were not simulated, by reason; ``notes`` say what is assumed or left out for these
+    pods, ``limits`` what is never simulated, and where the real autoscaler differs.
+    """
 
     autoscaler: Autoscaler
     groups: tuple[GroupOutcome, ...]
     workloads: tuple[WorkloadOutcome, ...]
+    daemon_sets: tuple[DaemonSetOutcome, ...]
     left_out: tuple[tuple[str, int], ...]
     notes: tuple[str, ...]
+    limits: tuple[str, ...]
 
     @property
     def unplaced(self) -> int:
@@ -127,5 +146,18 @@ class Batch:
 
 Waiting = dict[Batch, list[Pod]]
 """Pods without a node, by batch, in their order."""
-Reasons = dict[tuple[int, str], str]
-"""Why a group took no pod of a batch when it was tried, by the batch's number and the group's name."""
+
+
+@dataclass(slots=True)
+class Reasons:
+    """Why a group took no pod of a batch when it was tried, by the batch's number and the group's name.
+
+    ``refused``: the group can't take it; ``outranked``: the expander chose another group.
+    """
+
+    refused: dict[tuple[int, str], str] = field(default_factory=dict)
+    outranked: dict[tuple[int, str], str] = field(default_factory=dict)
+
+    def get(self, batch: Batch, group: str) -> str:
+        """The reason, or an empty text."""
+        return self.refused.get((batch.number, group)) or self.outranked.get((batch.number, group), "")

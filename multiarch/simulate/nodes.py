@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +16,7 @@ from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause, Reason
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology import Placements
+from multiarch.simulate.batches import has_host_rule
 from multiarch.simulate.model import Batch
 
 Key = tuple[float, ...]
@@ -69,9 +70,11 @@ class Nodes:
         self._batches = {batch.number: batch for batch in batches}
         self.pod_rules = any(batch.depends_on_pods for batch in batches)
         self.pod_anti_affinity = any(batch.sample.spec.pod_anti_affinity for batch in batches)
+        self.host_rules = any(has_host_rule(batch.sample.spec) for batch in batches)
         self._queues: dict[int, _Queue] = {batch.number: _Queue() for batch in batches}
         self._by_group: Counter[str] = Counter()
         self._zones: Counter[tuple[str, str | None]] = Counter()
+        self._in_order: defaultdict[str, list[str | None]] = defaultdict(list)
 
     def overhead(self, shape: NodeShape) -> Resources:
         """What DaemonSets request on a node."""
@@ -90,6 +93,7 @@ class Nodes:
         zone = self.next_zone(group, shape) if zone is None else zone
         self._by_group[group] += 1
         self._zones[group, zone] += 1
+        self._in_order[group].append(zone)
         node = shape.node(f"{group}-{self._by_group[group]}", zone)
         free = shape.allocatable - self.overhead(shape)
         made = SimNode(len(self.all), group, shape, node, free, new, (shape.architecture,), instance_type)
@@ -101,6 +105,10 @@ class Nodes:
     def count(self, group: str) -> int:
         """The number of nodes of a group."""
         return self._by_group[group]
+
+    def zones(self, group: str) -> list[str | None]:
+        """The zones of a group's nodes, each once, that of the newest node first."""
+        return list(dict.fromkeys(reversed(self._in_order[group])))
 
     def in_zone(self, group: str, zone: str | None) -> int:
         """The number of nodes of a group in a zone."""
@@ -126,6 +134,14 @@ class Nodes:
     def why_not(self, batch: Batch, node: Node) -> Reason | None:
         """Why other pods keep a batch's pods off a node, or None."""
         return self.placements.why_not(batch.sample, node) if self.pod_rules else None
+
+    def bind_all(self, batch: Batch, pods: Sequence[Pod]) -> list[Pod]:
+        """Place pods of one batch like :meth:`bind`, and return those that no node has room for."""
+        for done, pod in enumerate(pods):
+            # The pods ask for the same: where one finds no node, the next one does not either.
+            if self.bind(batch, pod) is None:
+                return list(pods[done:])
+        return []
 
     def bind(self, batch: Batch, pod: Pod) -> SimNode | None:
         """Place a pod on the node that kube-scheduler prefers among those with room, or return None.

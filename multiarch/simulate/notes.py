@@ -35,8 +35,18 @@ def notes_on(
         *_about_zones(batches, keys, assumed=zones_assumed),
         *_about_labels(_labels(plan, groups, region), keys),
         *_about_resources(batches),
-        *_about_cluster_autoscaler(plan),
-        *_about_karpenter(plan, batches),
+        *_about_balancing(plan),
+        *_about_pools(plan, batches),
+    )
+
+
+def limits_of(plan: AutoscalingPlan) -> tuple[str, ...]:
+    """Return what is never simulated, and where the autoscalers can decide otherwise, a sentence or more for each."""
+    return (
+        "Node memory is a low estimate: 7.5 % less than EC2 states, as Karpenter assumes.",
+        *_limits_of_cluster_autoscaler(plan),
+        *_limits_of_karpenter(plan),
+        *_limits_of_both(plan),
     )
 
 
@@ -72,7 +82,6 @@ def _about_live_nodes(plan: AutoscalingPlan, live: Live) -> Iterator[str]:
 
 
 def _about_sizes(groups: Sequence[NodeGroupPlan]) -> Iterator[str]:
-    yield "Node memory is a low estimate: 7.5 % less than EC2 states, as Karpenter assumes."
     mixed = sorted(group.name for group in groups if len({(t.vcpus, t.memory_mib) for t in group.instance_types}) > 1)
     if mixed:
         yield f"Instance types of {', '.join(mixed)} differ in size; every node counts as one of the first type."
@@ -111,34 +120,19 @@ def _about_resources(batches: Sequence[Batch]) -> Iterator[str]:
         yield f"The tables do not say which instance types have {', '.join(uncounted)}; all count as having none."
 
 
-def _about_cluster_autoscaler(plan: AutoscalingPlan) -> Iterator[str]:
+def _about_balancing(plan: AutoscalingPlan) -> Iterator[str]:
     if plan.cluster_autoscaler is None:
         return
-    yield (
-        "Cluster autoscaler: balancing of similar groups (--balance-similar-node-groups) is not simulated. Among "
-        "groups with the same priority and waste the real one takes any, here the first by name; among zones with as "
-        "many nodes, here one that helps. For a group without nodes the real one assumes "
-        "the group's first zone."
-    )
-    yield "Scale-down, unfulfilled spot requests and EC2 capacity shortages are not simulated."
+    for first, second in plan.cluster_autoscaler.not_balanced[:1]:
+        yield (
+            f"Similar groups do not share new nodes: {first} and {second} are similar and have different priorities, "
+            "so balancing is off for the whole stack. A label that differs between the two turns it on."
+        )
 
 
-def _about_karpenter(plan: AutoscalingPlan, batches: Sequence[Batch]) -> Iterator[str]:
+def _about_pools(plan: AutoscalingPlan, batches: Sequence[Batch]) -> Iterator[str]:
     if plan.karpenter is None:
         return
-    yield (
-        "Karpenter: NodePool, capacity type and architecture follow from its rules. The instance type depends on "
-        "prices, which are not known here: the smallest type that holds a node's pods is named, and counted against "
-        "limits."
-    )
-    yield (
-        "Karpenter takes pods of one size by age, here in the order of the files. Among equally empty zones, or both "
-        "architectures of a NodePool, it takes any; so it does among more than 12 planned nodes with as many pods."
-    )
-    yield (
-        "Karpenter gives a planned node any label that its pods narrow to one value, such as with NotIn and In; here a "
-        "node has only the labels of its NodePool and its instance type."
-    )
     losing = sorted(batch.name for batch in batches if _loses_count(plan.karpenter, batch.sample))
     if losing:
         yield (
@@ -154,9 +148,49 @@ def _about_karpenter(plan: AutoscalingPlan, batches: Sequence[Batch]) -> Iterato
             f"{', '.join(both)}: NodePool of two architectures. Where neither the pods nor their size decide, prices "
             "do; here a type of the preferred architecture is named."
         )
-    yield "kube-scheduler may bind a pod to any node with room, not only the one that was planned for it."
-    if plan.use is Autoscaler.KARPENTER:
-        yield "Consolidation, interruptions and EC2 capacity shortages are not simulated."
+
+
+def _limits_of_cluster_autoscaler(plan: AutoscalingPlan) -> Iterator[str]:
+    if plan.cluster_autoscaler is None:
+        return
+    yield (
+        "Cluster autoscaler: among groups with the same priority and waste the real one takes any, here the first by "
+        "name. It expects a group's next node in the zone of any of its nodes, here in that of the newest; Auto "
+        "Scaling is taken to fill the zones of a group evenly, in their order."
+    )
+    yield (
+        "Cluster autoscaler: for a group without nodes the real one has only its tags. It keeps 100m of CPU and a pod "
+        "slot for kube-proxy, also where the DaemonSets given here include kube-proxy."
+    )
+
+
+def _limits_of_karpenter(plan: AutoscalingPlan) -> Iterator[str]:
+    if plan.karpenter is None:
+        return
+    yield (
+        "Karpenter: NodePool, capacity type and architecture follow from its rules. The instance type depends on "
+        "prices, which are not known here: the smallest type that holds a node's pods is named, and counted against "
+        "limits."
+    )
+    yield (
+        "Karpenter takes pods of one size by age, here in the order of the files. Among equally empty zones, or both "
+        "architectures of a NodePool, it takes any; so it does among more than 12 planned nodes with as many pods."
+    )
+    yield (
+        "Karpenter gives a planned node any label that its pods narrow to one value, such as with NotIn and In; here a "
+        "node has only the labels of its NodePool and its instance type."
+    )
+
+
+def _limits_of_both(plan: AutoscalingPlan) -> Iterator[str]:
+    if plan.cluster_autoscaler is None and plan.karpenter is None:
+        return
+    yield (
+        "Pods get the node that was planned for them. kube-scheduler may bind a pod to any node with room; the "
+        "autoscaler then adds another node for the pod that the room was meant for."
+    )
+    removed = "Consolidation" if plan.use is Autoscaler.KARPENTER else "Scale-down"
+    yield f"{removed}, spot interruptions and EC2 capacity shortages are not simulated."
 
 
 def _loses_count(karpenter: KarpenterPlan, pod: Pod) -> bool:

@@ -14,7 +14,15 @@ from typing import TypeVar
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
-from multiarch.facts.labels import HOSTNAME, REPLACED_BY, ZONE
+from multiarch.facts.labels import (
+    ARCHITECTURE,
+    HOSTNAME,
+    KARPENTER_CAPACITY_TYPE,
+    OPERATING_SYSTEM,
+    REGION,
+    REPLACED_BY,
+    ZONE,
+)
 from multiarch.facts.node_resources import usable_memory
 from multiarch.facts.taints import Effect
 from multiarch.manifests.quantities import bytes_in_words, cpu_in_words, parse_quantity, round_up
@@ -25,8 +33,11 @@ from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology_rules import PreferredPodTerm, SpreadConstraint
+from multiarch.simulate.batches import domains_of
 from multiarch.simulate.shapes import pool_shape
 
+_CONSTANT = (ARCHITECTURE, OPERATING_SYSTEM, REGION, KARPENTER_CAPACITY_TYPE)
+"""Labels that have one value, or that every NodePool lists."""
 _Weighted = TypeVar("_Weighted", PreferredPodTerm, PreferredTerm)
 
 
@@ -87,6 +98,8 @@ class Pool:
         }
         self.type_sets = tuple(type_sets.values())
         """Sets of types that have the same labels for all pods; they differ in size."""
+        listed = (each.key for each in plan.requirements if each.operator == "In")
+        self._topology_keys = frozenset((*_CONSTANT, *listed, *(key for key, _ in plan.labels)))
         self._room: dict[str, _Levels] = {}
         self._overhead: tuple[Resources, ...] = ()
         self._capacity_cpu = _Levels([each.vcpus * 1000 for each in self.types])
@@ -170,6 +183,8 @@ class Pool:
 
     def offer(self, spec: PodSpec, *, soft_taints: bool) -> Offer | None:
         """What a pod of any size can use, or None. ``soft_taints``: ``PreferNoSchedule`` excludes it too."""
+        if self.unknown_topology_key(spec):
+            return None
         for taint in self.plan.taints:
             excludes = soft_taints or taint.effect is not Effect.PREFER_NO_SCHEDULE
             if excludes and not any(each.tolerates(taint) for each in spec.tolerations):
@@ -181,6 +196,15 @@ class Pool:
                 types |= type_set
                 zones |= dict.fromkeys(allowed, True)
         return Offer(types, tuple(zone for zone, there in zones.items() if there)) if types else None
+
+    def unknown_topology_key(self, spec: PodSpec) -> str | None:
+        """The first topology key in a rule of ``spec`` whose values Karpenter does not know for this pool, or None.
+
+        It knows zones and hosts, and what the pool itself sets: labels, and requirements with ``In``. Of the labels of
+        instance types it takes any value, most often one that the pool can't buy.
+        Source: karpenter, ``pkg/controllers/provisioning/scheduling/topology.go`` (``buildDomainGroups``).
+        """
+        return next((key for key in domains_of(spec, hard=True) if key not in self._topology_keys), None)
 
 
 def _size(instance: InstanceType, order: Sequence[Architecture]) -> tuple[int, int, int, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
+from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.simulate.model import Answer, Batch, PodPlacement, Reasons
@@ -74,6 +75,18 @@ def places(batch: Batch, state: FinalState) -> tuple[PodPlacement, ...]:
     return tuple(PodPlacement(name, node.group, node.node.name, node.new, node.architectures) for name, node in found)
 
 
+def may_use(batch: Batch, architecture: Architecture, state: FinalState) -> bool:
+    """Whether some node of an architecture would take a pod of the batch if it had room."""
+    groups = [group for group in state.groups if group.architecture is architecture]
+    if any(state.nodes.fit.why_never(batch.sample, state.shapes[group.name]) is None for group in groups):
+        return True
+    room = batch.sample.requests
+    offers = [(pool, pool.offer(batch.sample.spec, soft_taints=False)) for pool in state.pools if not pool.closed]
+    return any(
+        offer and architecture in pool.architectures(offer.types & pool.with_room_for(room)) for pool, offer in offers
+    )
+
+
 def answers(batch: Batch, unplaced: bool, state: FinalState) -> tuple[Answer, ...]:  # noqa: FBT001
     """One answer for each group, in the order in which they are tried for a batch."""
     counts = Counter(place.group for place in places(batch, state))
@@ -85,10 +98,13 @@ def answers(batch: Batch, unplaced: bool, state: FinalState) -> tuple[Answer, ..
         never = _why_never(batch, view, state)
         tried = never is None and view.scaled_by is not None
         rank += tried
-        reason = never or ""
-        if never is None and view.name in fresh:
-            reason = state.reasons.get((batch.number, view.name), "") if len(used) + unplaced > 1 else ""
-        elif never is None and (used or unplaced or not counts[view.name]):
+        if never is not None:
+            reason = never
+        elif counts[view.name]:
+            # It took pods: why it was not the first choice says nothing any more.
+            others = unplaced or len(counts) > 1
+            reason = _why_no_more(batch, view, state, unplaced=unplaced) if others else ""
+        else:
             reason = _why_unused(batch, view, used, state, unplaced=unplaced)
         rows.append(Answer(view.name, rank if tried else None, never is None, counts[view.name], reason))
     return tuple(rows)
@@ -103,6 +119,8 @@ def _why_never(batch: Batch, view: GroupView, state: FinalState) -> str | None:
     offer = pool.offer(batch.sample.spec, soft_taints=False)
     if offer is not None and offer.types & pool.with_room_for(batch.sample.requests):
         return None
+    if key := pool.unknown_topology_key(batch.sample.spec):
+        return f"Karpenter knows no values of the topology key {key}"
     texts = []
     for type_set in pool.type_sets:
         reason = state.nodes.fit.why_never(batch.sample, pool.shapes[max(bits(type_set))])
@@ -111,13 +129,21 @@ def _why_never(batch: Batch, view: GroupView, state: FinalState) -> str | None:
     return "; ".join(texts) or "too large for its instance types, DaemonSets included"
 
 
+def _why_no_more(batch: Batch, view: GroupView, state: FinalState, *, unplaced: bool) -> str:
+    """Why a group that got pods of a batch got no more of them, where that is a limit and not a preference."""
+    if view.scaled_by is None:
+        more = unplaced or any(place.new for place in places(batch, state))
+        return f"{_why_not_there(batch, view, state)}, and no autoscaler adds nodes" if more else ""
+    return state.reasons.refused.get((batch.number, view.name), "")
+
+
 def _why_unused(batch: Batch, view: GroupView, used: list[GroupView], state: FinalState, *, unplaced: bool) -> str:
     """Why a group that fits the pods got no new node for them."""
-    recorded = state.reasons.get((batch.number, view.name))
+    recorded = state.reasons.get(batch, view.name)
     if view.scaled_by is None:
         if not used and not unplaced:
             return "existing nodes of other groups had room"
-        return f"{_why_no_more(batch, view, state)}, and no autoscaler adds nodes"
+        return f"{_why_not_there(batch, view, state)}, and no autoscaler adds nodes"
     if view.pool is not None and view.pool.closed:
         return view.pool.why_limited(batch.sample.requests)
     better = [each for each in used if each.scaled_by is view.scaled_by]
@@ -128,7 +154,7 @@ def _why_unused(batch: Batch, view: GroupView, used: list[GroupView], state: Fin
     return recorded or "existing nodes had room"
 
 
-def _why_no_more(batch: Batch, view: GroupView, state: FinalState) -> str:
+def _why_not_there(batch: Batch, view: GroupView, state: FinalState) -> str:
     """Why the nodes of a group without an autoscaler take no more pods."""
     # All existing nodes come before the first new one, and such a group has no new ones.
     there = [n for n in takewhile(lambda node: not node.new, state.nodes.all) if n.group == view.name]
@@ -153,7 +179,7 @@ def _why_no_more(batch: Batch, view: GroupView, state: FinalState) -> str:
     )
 
 
-def _why_not_before(batch: Batch, view: GroupView, best: GroupView, recorded: str | None) -> str:
+def _why_not_before(batch: Batch, view: GroupView, best: GroupView, recorded: str) -> str:
     """Why the same autoscaler chose another group."""
     word = "weight" if view.pool else "priority"
     if (view.preference or 0) < (best.preference or 0):

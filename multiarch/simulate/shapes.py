@@ -10,7 +10,7 @@ from multiarch.autoscaling.node_labels import node_labels, region_of
 from multiarch.facts.ami_families import AmiFamily, family_facts
 from multiarch.facts.instance_types import InstanceType, max_pods
 from multiarch.facts.labels import EKS_NODE_GROUP
-from multiarch.facts.node_resources import allocatable
+from multiarch.facts.node_resources import GIB, MIB, allocatable
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.resources import node_resources
 from multiarch.scheduling.nodes import NodeShape
@@ -32,6 +32,19 @@ def group_shape(
     asked = sorted(name for name in names if group.made_name.fullmatch(name))
     more = {EKS_NODE_GROUP: asked[0] if asked else _made_name(group)} if group.kind is NodeGroupKind.MANAGED else {}
     return _shape(group, instance, given, zones=group.zones or zones, region=region, more=more)
+
+
+def group_capacity(group: NodeGroupPlan) -> Resources:
+    """What a node of a group has before the kubelet's reservations; by this the least-waste expander counts."""
+    instance = group.instance_types[0]
+    devices = {name: amount for name, amount in allocatable(instance, pods=0, disk_gib=0).items() if "/" in name}
+    return Resources(
+        cpu=instance.vcpus * 1000,
+        memory=instance.memory_mib * MIB,
+        ephemeral_storage=group.disk_size * GIB,
+        pods=group.max_pods,
+        extended=tuple(sorted(devices.items())),
+    )
 
 
 def pool_shape(

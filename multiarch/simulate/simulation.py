@@ -12,21 +12,30 @@ from dataclasses import dataclass
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.autoscaling.node_labels import region_of
+from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.scheduling.fit import Fit, unmodelled
+from multiarch.scheduling.fit import Fit, runs_on, unmodelled
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import asked_values, batches_of, mentioned
 from multiarch.simulate.cluster_autoscaler import ScalableGroup, grow
 from multiarch.simulate.karpenter import Karpenter
 from multiarch.simulate.live import Live, start_full
-from multiarch.simulate.model import Batch, GroupOutcome, Reasons, Simulation, Waiting, WorkloadOutcome
+from multiarch.simulate.model import (
+    Batch,
+    DaemonSetOutcome,
+    GroupOutcome,
+    Reasons,
+    Simulation,
+    Waiting,
+    WorkloadOutcome,
+)
 from multiarch.simulate.nodes import Nodes
-from multiarch.simulate.notes import notes_on
+from multiarch.simulate.notes import limits_of, notes_on
 from multiarch.simulate.pools import Pool
-from multiarch.simulate.reasons import FinalState, answers, places
-from multiarch.simulate.shapes import asg_name, group_shape
+from multiarch.simulate.reasons import FinalState, answers, may_use, places
+from multiarch.simulate.shapes import asg_name, group_capacity, group_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,8 @@ def simulate(
             Karpenter(pools, nodes, reasons).run(waiting)
         elif plan.cluster_autoscaler is not None:
             growing = [
-                ScalableGroup(each.name, asg_name(each), shapes[each.name], each.sizes.maximum) for each in groups
+                ScalableGroup(each.name, asg_name(each), shapes[each.name], group_capacity(each), each.sizes.maximum)
+                for each in groups
             ]
             grow(plan.cluster_autoscaler, growing, nodes, waiting, reasons)
     state = FinalState(plan, tuple(groups), shapes, tuple(pools), nodes, reasons)
@@ -81,6 +91,7 @@ def simulate(
         autoscaler=plan.use,
         groups=_outcomes(state),
         workloads=tuple(_workload(batch, left[batch.number], state) for batch in batches),
+        daemon_sets=_daemon_sets(daemons, nodes),
         left_out=_left_out(everything),
         notes=notes_on(
             plan,
@@ -91,6 +102,7 @@ def simulate(
             live=context.live,
             region=context.region or region_of(context.zones),
         ),
+        limits=limits_of(plan),
     )
 
 
@@ -123,8 +135,7 @@ def _bind(nodes: Nodes, batches: Sequence[Batch]) -> Waiting:
     """Fill the existing nodes as kube-scheduler would, pods of higher priority first; return the remaining pods."""
     waiting: Waiting = {}
     for batch in sorted(batches, key=lambda each: -(each.sample.spec.priority or 0)):
-        left = [pod for pod in batch.pods if nodes.bind(batch, pod) is None]
-        if left:
+        if left := nodes.bind_all(batch, batch.pods):
             waiting[batch] = left
     return dict(sorted(waiting.items(), key=lambda pair: pair[0].number))
 
@@ -142,14 +153,32 @@ def _left_out(pods: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
 
 
 def _workload(batch: Batch, left: Sequence[str], state: FinalState) -> WorkloadOutcome:
+    placed = places(batch, state)
     return WorkloadOutcome(
         name=batch.name,
         namespace=batch.sample.namespace,
         pods=len(batch.pods),
         answers=answers(batch, bool(left), state),
-        places=places(batch, state),
+        places=placed,
         unplaced=tuple(left),
         notes=unmodelled(batch.sample),
+        on_amd64=sum(each.architectures == (Architecture.AMD64,) for each in placed)
+        if may_use(batch, Architecture.ARM64, state)
+        else 0,
+    )
+
+
+def _daemon_sets(daemons: Sequence[Pod], nodes: Nodes) -> tuple[DaemonSetOutcome, ...]:
+    counts = Counter(node.shape for node in nodes.all)
+    return tuple(
+        DaemonSetOutcome(
+            name=daemon.name,
+            namespace=daemon.namespace,
+            nodes=sum(count for shape, count in counts.items() if runs_on(daemon, shape)),
+            cpu=daemon.requests.cpu,
+            memory=daemon.requests.memory,
+        )
+        for daemon in daemons
     )
 
 

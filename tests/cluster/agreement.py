@@ -82,7 +82,9 @@ def simulated(scenario: Scenario) -> Simulated:
             found.setdefault(_workload(pod), Counter())[NOWHERE] += 1
             if not any(answer.usable for answer in outcome.answers):
                 hopeless.add(_workload(pod))
-    notes = frozenset((*result.notes, *(note for outcome in result.workloads for note in outcome.notes)))
+    notes = frozenset(
+        (*result.notes, *result.limits, *(note for outcome in result.workloads for note in outcome.notes))
+    )
     return Simulated({name: dict(found[name]) for name in sorted(found)}, frozenset(hopeless), notes)
 
 

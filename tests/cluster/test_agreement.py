@@ -47,7 +47,7 @@ COUNTED_ANEW = (
     "its topology spread no longer counts the pods that were planned before; kube-scheduler leaves the surplus pods "
     "pending until Karpenter's next round. Here the spread holds at once."
 )
-# Each is an entry of docs/explanation/simulation.md, "Where Karpenter decides otherwise".
+# Each is an entry of docs/explanation/simulation.md, "Karpenter".
 DISAGREEMENTS = [
     pytest.param(
         XLARGE,

@@ -54,12 +54,14 @@ def test_scale_down_follows_the_plan_and_every_argument_is_text(with_cluster_aut
     assert arguments["balance-similar-node-groups"] == "true"
     ignored = [value for key, value in arguments.items() if key.partition("_")[0] == "balancing-ignore-label"]
     assert "eks.amazonaws.com/sourceLaunchTemplateId" in ignored
+    # The label of the tag eks:nodegroup-name, which is all that differs between similar groups without nodes.
+    assert "nodegroup-name" in ignored
     assert "eks.amazonaws.com/capacityType" not in ignored
     assert {type(value) for value in arguments.values()} == {str}
 
 
 def test_groups_that_would_share_what_another_is_preferred_for_are_not_balanced() -> None:
-    plan = replace(autoscaled.CLUSTER_AUTOSCALER, balance_similar=False)
+    plan = replace(autoscaled.CLUSTER_AUTOSCALER, not_balanced=(("a", "b"),))
     wanted = autoscaled.autoscaling(cluster_autoscaler=True)
     found = autoscaled.world(replace(wanted, cluster_autoscaler=plan))
     assert values(found)["extraArgs"]["balance-similar-node-groups"] == "false"

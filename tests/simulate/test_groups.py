@@ -15,6 +15,8 @@ LARGE: dict[str, Any] = {
     "amd-spot": {"instanceTypes": ["m7i.large"], "capacityType": "spot"},
     "amd": {"instanceTypes": ["m7i.large"]},
 }
+PER_ZONE: dict[str, Any] = {f"amd-{zone[-1]}": {"instanceTypes": ["m7i.xlarge"], "zones": [zone]} for zone in ZONES}
+NAMED: dict[str, Any] = {"network": {"zones": list(ZONES)}}
 ARCHITECTURE = "kubernetes.io/arch"
 
 
@@ -42,7 +44,7 @@ def test_a_group_at_its_maximum_is_out_and_the_next_priority_takes_over() -> Non
     words = grown(LARGE | {"arm-spot": {**LARGE["arm-spot"], "maxSize": 2}})
     result = run(words, pods(count=5, **TOLERANT))
     assert got(result) == {"arm-spot": 2, "arm": 3}
-    assert answer(result, "arm-spot").reason == "arm-spot is at its maxSize 2"
+    assert answer(result, "arm-spot").reason == "at its maxSize 2"
     assert (group(result, "arm-spot").new, group(result, "arm").new) == (2, 3)
 
 
@@ -118,20 +120,97 @@ def test_a_node_takes_no_more_pods_than_its_max_pods() -> None:
 def test_spread_over_zones_counts_only_zones_that_have_a_node_unless_a_number_is_asked_for() -> None:
     words = grown({"amd": {"instanceTypes": ["m7i.xlarge"]}})
     assert group(run(words, pods(count=6, topologySpreadConstraints=spread())), "amd").new == 2
+    # All new nodes are expected in one zone, which is not three domains.
     result = run(words, pods(count=6, topologySpreadConstraints=spread(minDomains=3)))
-    assert group(result, "amd").new == 3
-    per_node = [place.node for place in of(result).places]
-    assert sorted(per_node.count(node) for node in set(per_node)) == [2, 2, 2]
+    assert (group(result, "amd").new, result.unplaced) == (1, 5)
+    result = run(grown(PER_ZONE) | NAMED, pods(count=6, topologySpreadConstraints=spread(minDomains=3)))
+    assert (got(result), result.unplaced) == ({"amd-a": 2, "amd-b": 2, "amd-c": 2}, 0)
 
 
-def test_anti_affinity_by_zone_stops_where_zones_end() -> None:
+@pytest.mark.parametrize(("groups", "new"), [({"amd": {"instanceTypes": ["m7i.xlarge"]}}, 1), (PER_ZONE, 3)])
+def test_anti_affinity_by_zone_needs_one_group_per_zone(groups: dict[str, Any], new: int) -> None:
     term = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"app": "api"}}}
     apart: dict[str, Any] = {
         "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     }
-    result = run(grown({"amd": {"instanceTypes": ["m7i.xlarge"]}}), pods(count=5, cpu="100m", **apart))
-    assert (group(result, "amd").new, result.unplaced) == (3, 2)
-    assert answer(result, "amd").reason.startswith("pod anti-affinity term 1: a pod with app=api is in")
+    result = run(grown(groups) | NAMED, pods(count=5, cpu="100m", **apart))
+    assert (sum(each.new for each in result.groups), result.unplaced) == (new, 5 - new)
+    for each in of(result).answers:
+        assert each.reason.startswith("pod anti-affinity term 1: a pod with app=api is in")
+
+
+@pytest.mark.parametrize(("zone", "new"), [(ZONES[0], 1), (ZONES[1], 0)])
+def test_an_empty_group_of_several_zones_grows_for_its_first_zone_alone(zone: str, new: int) -> None:
+    result = run(grown({"amd": LARGE["amd"]}), pods(nodeSelector={"topology.kubernetes.io/zone": zone}))
+    assert (group(result, "amd").new, result.unplaced) == (new, 1 - new)
+    if not new:
+        assert answer(result, "amd").reason == (
+            f"the autoscaler expects new nodes of amd in {ZONES[0]}, its first zone: "
+            f"nodeSelector requires topology.kubernetes.io/zone={ZONES[1]}"
+        )
+
+
+def test_a_group_with_nodes_is_expected_to_grow_where_one_of_them_is() -> None:
+    words = grown({"amd": {**LARGE["amd"], "minSize": 2}})
+    result = run(words, pods("full", 2), pods(count=2, nodeSelector={"topology.kubernetes.io/zone": ZONES[1]}))
+    # The nodes come up in all zones in turn: the third is in the third zone, the fifth in the second again.
+    assert (group(result, "amd").new, result.unplaced) == (6, 0)
+    result = run(words, pods("full", 2), pods(nodeSelector={"topology.kubernetes.io/zone": ZONES[2]}))
+    assert (group(result, "amd").new, result.unplaced) == (0, 1)
+
+
+def test_least_waste_counts_the_capacity_of_instances() -> None:
+    groups = {"many": {"instanceTypes": ["c7i.large"]}, "one": {"instanceTypes": ["m7i.xlarge"]}}
+    assert got(run(grown(groups), pods(count=4, cpu="100m", memory="3Gi"))) == {"one": 4}
+
+
+@pytest.mark.parametrize(("priority", "new"), [(-10, 2), (-11, 0)])
+def test_pods_below_the_cutoff_get_no_new_nodes(priority: int, new: int) -> None:
+    result = run(grown({"amd": LARGE["amd"]}), pods(count=2, cpu="1500m", priority=priority))
+    assert (group(result, "amd").new, result.unplaced) == (new, 2 - new)
+    if not new:
+        why = "priority -11 is below -10: the cluster autoscaler adds no nodes for such pods"
+        assert answer(result, "amd").reason == why
+        others = pods("others", 1, cpu="100m")
+        small = pods(count=2, cpu="100m", priority=priority)
+        assert (
+            group(run(grown({"amd": LARGE["amd"]}), others, small), "amd").new,
+            got(run(grown({"amd": LARGE["amd"]}), others, small)),
+        ) == (1, {"amd": 2})
+
+
+def test_with_room_for_some_the_pods_of_higher_priority_get_it() -> None:
+    words = grown({"amd": {**LARGE["amd"], "maxSize": 2}})
+    result = run(words, pods("low", 2, cpu="1500m"), pods("high", 2, cpu="1500m", priority=1000))
+    assert (got(result, "high"), got(result, "low")) == ({"amd": 2}, {})
+
+
+def test_similar_groups_share_new_nodes() -> None:
+    result = run(grown({"one": LARGE["amd"], "two": LARGE["amd"]}), pods(count=7, cpu="1500m"))
+    assert got(result) == {"one": 4, "two": 3}
+    # Two nodes of the same type that differ in max pods are not similar.
+    result = run(grown({"one": LARGE["amd"], "two": {**LARGE["amd"], "maxPods": 20}}), pods(count=7, cpu="1500m"))
+    assert sorted(got(result).values()) == [7]
+
+
+def test_no_new_nodes_are_shared_over_two_priorities() -> None:
+    own: dict[str, Any] = {"instanceTypes": ["m7i.large"], "kind": "self-managed"}
+    groups = {
+        "on-demand": {**own, "labels": {"lifecycle": "normal"}},
+        "spot": {**own, "capacityType": "spot", "labels": {"lifecycle": "spot"}},
+    }
+    result = run(grown(groups), pods(count=8, cpu="1500m"))
+    assert got(result) == {"spot": 8}
+    assert any("on-demand and spot are similar and have different priorities" in note for note in result.notes)
+    groups["spot"]["labels"] = {"tier": "spot"}
+    assert not any("are similar" in note for note in run(grown(groups), pods()).notes)
+
+
+def test_a_group_that_got_pods_says_nothing_of_a_lower_priority() -> None:
+    there = grown({"arm": LARGE["arm"], "amd": {**LARGE["amd"], "minSize": 1}})
+    result = run(there, pods(count=5, **TOLERANT))
+    assert got(result) == {"amd": 1, "arm": 4}
+    assert answer(result, "amd").reason == ""
 
 
 def test_pods_that_are_placed_keep_others_out_by_their_own_anti_affinity() -> None:
@@ -162,9 +241,9 @@ def test_groups_that_took_some_pods_say_why_they_took_no_more() -> None:
     assert (answer(run(alone, pods(count=5)), "amd").pods, answer(run(alone, pods(count=5)), "amd").reason) == (2, full)
     assert answer(run(alone, pods(count=2)), "amd").reason == ""
     capped = run(grown(there), pods(count=5))
-    assert (got(capped), answer(capped, "amd").reason) == ({"amd": 2}, "amd is at its maxSize 2")
+    assert (got(capped), answer(capped, "amd").reason) == ({"amd": 2}, "at its maxSize 2")
     more = run(grown(there | {"more": {"instanceTypes": ["m7i.large"]}}), pods(count=5))
-    assert (got(more), answer(more, "amd").reason) == ({"amd": 2, "more": 3}, "amd is at its maxSize 2")
+    assert (got(more), answer(more, "amd").reason) == ({"amd": 2, "more": 3}, "at its maxSize 2")
 
 
 def test_without_an_autoscaler_room_that_other_pods_forbid_is_not_called_full() -> None:
@@ -188,7 +267,7 @@ def test_waste_is_what_nobody_asked_for(count: int) -> None:
 
 def test_a_pod_that_names_a_zone_gets_a_node_of_a_group_in_that_zone() -> None:
     groups = {f"amd-{zone[-1]}": {"instanceTypes": ["m7i.large"], "zones": [zone]} for zone in ZONES}
-    words = grown(groups) | {"network": {"zones": list(ZONES)}}
+    words = grown(groups) | NAMED
     result = run(words, pods(nodeSelector={"topology.kubernetes.io/zone": ZONES[2]}))
     assert got(result) == {"amd-c": 1}
     assert answer(result, "amd-a").reason == f"nodeSelector requires topology.kubernetes.io/zone={ZONES[2]}"

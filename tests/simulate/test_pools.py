@@ -203,8 +203,8 @@ def test_where_karpenter_decides_otherwise_is_said_where_the_documentation_says_
         "no longer counts the pods",
     )
     plain = run(pooled({"any": {"cpuLimit": 64}}), pods())
-    text = "\n".join(plain.notes)
-    assert [each for each in always if each not in text] == []
+    assert [each for each in always if each not in "\n".join(plain.limits)] == []
+    text = "\n".join((*plain.notes, *plain.limits))
     assert [each for each in (both, unknown, recounted) if each in text] == []
     assert of(plain).notes == ()
 

@@ -10,7 +10,7 @@ import pytest
 from multiarch.scheduling.pods import pods_from
 from multiarch.simulate.pools import relaxations
 from tests.scheduling.manifests import expression, required
-from tests.simulate.simulated import TOLERANT, got, group, of, pods, pooled, run
+from tests.simulate.simulated import TOLERANT, answer, got, group, of, pods, pooled, run
 
 XLARGE: dict[str, Any] = {"sizes": ["xlarge"]}
 LIMITED: dict[str, Any] = {**XLARGE, "cpuLimit": 4}
@@ -188,12 +188,35 @@ def test_old_names_exclude_as_the_new_ones_do(label: str, value: str, expected: 
     [
         (ARCHITECTURE, 3, {SPOT: 2, AMD64_SPOT: 1}),
         (CAPACITY, 3, {SPOT: 2, ON_DEMAND: 1}),
-        ("karpenter.sh/nodepool", 5, {SPOT: 2, ON_DEMAND: 1, AMD64_SPOT: 1, "general-amd64-on-demand": 1}),
+        ("kubernetes.io/os", 3, {SPOT: 3}),
+        ("example.com/tier", 2, {SPOT: 2}),
     ],
 )
-def test_pods_are_spread_over_the_values_of_any_label(key: str, count: int, expected: Mapping[str, int]) -> None:
-    result = run(pooled({"general": XLARGE}), pods(count=count, **BIG, **spread(key), **TOLERANT))
+def test_pods_are_spread_over_the_values_of_labels_that_pools_set(
+    key: str, count: int, expected: Mapping[str, int]
+) -> None:
+    pool = {**XLARGE, "labels": {"example.com/tier": "web"}}
+    result = run(pooled({"general": pool}), pods(count=count, **BIG, **spread(key), **TOLERANT))
     assert (got(result), result.unplaced) == (expected, 0)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "karpenter.sh/nodepool",
+        "karpenter.k8s.aws/ec2nodeclass",
+        "node.kubernetes.io/instance-type",
+        "karpenter.k8s.aws/instance-family",
+    ],
+)
+@pytest.mark.parametrize("kind", ["spread", "podAffinity", "podAntiAffinity"])
+def test_karpenter_refuses_topology_keys_that_it_does_not_know(key: str, kind: str) -> None:
+    rules = spread(key) if kind == "spread" else {"affinity": rule(kind, key)}
+    result = run(pooled({"general": XLARGE}), pods(**BIG, **rules, **TOLERANT))
+    assert result.unplaced == 1
+    assert answer(result, SPOT).reason == f"Karpenter knows no values of the topology key {key}"
+    soft = spread(key, "ScheduleAnyway") if kind == "spread" else {"affinity": preferred(kind, key)}
+    assert run(pooled({"general": XLARGE}), pods(**BIG, **soft, **TOLERANT)).unplaced == 0
 
 
 @pytest.mark.parametrize("rules", [spread(CAPACITY), {"affinity": rule("podAffinity", CAPACITY)}])

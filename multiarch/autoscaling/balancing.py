@@ -1,0 +1,68 @@
+"""Which node groups the cluster autoscaler considers similar.
+
+With ``--balance-similar-node-groups`` these share new nodes. It compares a node of each group: instance type, resources
+and labels, but not taints, and not the labels below.
+Source: autoscaler, ``cluster-autoscaler/processors/nodegroupset/aws_nodegroups.go`` and ``compare_nodegroups.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from multiarch.autoscaling.node_labels import group_labels
+from multiarch.facts import labels as keys
+from multiarch.nodes.model import NodeGroupPlan
+
+IGNORED_ON_AWS = frozenset(
+    (
+        keys.HOSTNAME,
+        keys.ZONE,
+        keys.REGION,
+        "failure-domain.beta.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+        keys.EKS_NODE_GROUP,
+        "alpha.eksctl.io/instance-id",
+        "alpha.eksctl.io/nodegroup-name",
+        "beta.kubernetes.io/fluentd-ds-ready",
+        "k8s.amazonaws.com/eniConfig",
+        "kops.k8s.io/instancegroup",
+        "lifecycle",
+        "topology.ebs.csi.aws.com/zone",
+    )
+)
+"""Labels that its comparison for AWS leaves out."""
+IGNORED_BY_FLAG = (
+    keys.EKS_IMAGE,
+    keys.EKS_LAUNCH_TEMPLATE_ID,
+    keys.EKS_LAUNCH_TEMPLATE_VERSION,
+    "nodegroup-name",
+)
+"""Labels that differ between similar managed groups, for ``--balancing-ignore-label``.
+
+EKS sets the first three on nodes. The last is what the autoscaler makes of EKS's tag ``eks:nodegroup-name`` for a group
+without nodes; without the flag, empty managed groups would never be similar.
+"""
+
+
+def compared(labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels that are compared."""
+    return {key: value for key, value in labels.items() if key not in IGNORED_ON_AWS and key not in IGNORED_BY_FLAG}
+
+
+def joined_priorities(groups: Sequence[NodeGroupPlan], priorities: Mapping[str, int]) -> tuple[tuple[str, str], ...]:
+    """Pairs of groups that can be similar though their priorities differ.
+
+    Balancing would give nodes to both, although the expander chose one of them.
+    """
+    return tuple(
+        (first.name, second.name)
+        for first, second in combinations(groups, 2)
+        if priorities[first.name] != priorities[second.name] and _can_be_similar(first, second)
+    )
+
+
+def _can_be_similar(first: NodeGroupPlan, second: NodeGroupPlan) -> bool:
+    """Whether nodes of two groups can have the same instance type and the same labels; sizes may differ a little."""
+    types = [{each.name for each in group.instance_types} for group in (first, second)]
+    return compared(group_labels(first)) == compared(group_labels(second)) and bool(types[0] & types[1])

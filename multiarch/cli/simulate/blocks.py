@@ -1,0 +1,184 @@
+"""What a person reads of a simulation: one line per workload, then what got no node, then the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from multiarch.cli.formats.report import Block, Details, Items, Table
+from multiarch.cli.simulate.source import describe_without_pods
+from multiarch.cli.terminal import counted
+from multiarch.facts.architectures import Architecture
+
+if TYPE_CHECKING:
+    from multiarch.facts.taints import Taint
+    from multiarch.simulate.model import Answer, DaemonSetOutcome, GroupOutcome, Simulation, WorkloadOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A simulation of ``stack``, and what of it is shown.
+
+    ``explain``: for every workload, why each group got its pods or not; ``only_unplaced``: only workloads with a pod
+    without a node. ``prefer`` is the architecture that pods were made to prefer.
+    """
+
+    stack: str
+    result: Simulation
+    arm64_taint: Taint | None
+    without_pods: Sequence[tuple[str, int]] = ()
+    explain: bool = False
+    only_unplaced: bool = False
+    prefer: Architecture | None = None
+
+    @property
+    def workloads(self) -> list[WorkloadOutcome]:
+        """The workloads that are shown."""
+        return [each for each in self.result.workloads if each.unplaced or not self.only_unplaced]
+
+
+def blocks(shown: Shown) -> Iterator[Block]:
+    """Yield all blocks, the most important ones first."""
+    result = shown.result
+    yield from _head(shown)
+    if shown.workloads:
+        yield _workloads(shown)
+    for workload in shown.workloads:
+        if workload.unplaced and not shown.explain:
+            yield _explanation(workload, shown)
+    if moved := [each for each in result.workloads if each.on_amd64]:
+        yield _on_amd64(moved, shown.prefer)
+    if shown.explain:
+        yield from (_explanation(workload, shown) for workload in shown.workloads)
+    if result.daemon_sets:
+        yield Items("DaemonSets, on top of these pods", [_daemon_set(each) for each in result.daemon_sets])
+    yield _nodes(result.groups)
+    if shown.explain:
+        yield from _use(result.groups)
+    notes = [*result.notes, *_unchecked(shown.workloads)]
+    if notes:
+        yield Items("Assumed, or not checked", notes)
+    if shown.explain:
+        yield Items("Not simulated, and where the real autoscaler can differ", result.limits)
+    else:
+        yield "--explain adds the reason for each group, CPU and memory, and what is not simulated."
+
+
+def _head(shown: Shown) -> Iterator[str]:
+    result = shown.result
+    total = sum(workload.pods for workload in result.workloads)
+    new = sum(group.new for group in result.groups)
+    there = sum(group.existing for group in result.groups)
+    autoscaler = "no autoscaler" if result.autoscaler == "none" else result.autoscaler
+    yield (
+        f"{shown.stack}, {autoscaler}: {counted(total, 'pod')}, {total - result.unplaced} placed; "
+        f"{counted(new, 'new node')}, {there} existing"
+    )
+    if shown.prefer:
+        yield f"what if: every pod that may run on {shown.prefer} prefers it"
+    for which, count in result.left_out:
+        yield f"left out: {counted(count, 'pod')} {which}"
+    if shown.without_pods:
+        yield describe_without_pods(shown.without_pods)
+    if shown.only_unplaced and not result.unplaced:
+        yield "Every pod got a node."
+
+
+def _workloads(shown: Shown) -> Table:
+    rows = []
+    for each in shown.workloads:
+        got = sorted((answer for answer in each.answers if answer.pods), key=lambda answer: -answer.pods)
+        on = ", ".join(f"{answer.pods} {answer.group}" for answer in got)
+        rows.append((f"{each.namespace} {each.name}", str(each.pods), str(len(each.unplaced) or ""), on))
+    if shown.result.unplaced:
+        return Table(("workload", "pods", "no node", "pods by group"), rows)
+    return Table(("workload", "pods", "pods by group"), [(name, pods, on) for name, pods, _, on in rows])
+
+
+def _explanation(workload: WorkloadOutcome, shown: Shown) -> Details:
+    title = f"{workload.namespace} {workload.name}: {counted(workload.pods, 'pod')}"
+    if workload.unplaced:
+        title += f", {len(workload.unplaced)} without a node"
+    statements: list[tuple[str, Sequence[str]]] = [(line, ()) for line in _lines(workload.answers)]
+    if workload.unplaced and shown.arm64_taint is not None:
+        # Said once, not as a reason of each arm64 group.
+        fault = f"does not tolerate {shown.arm64_taint}"
+        if any(answer.reason.startswith(fault) for answer in workload.answers):
+            statements.append(("If its images run on arm64: multiarch workload patch FILE --tolerate arm64", ()))
+    return Details(title, statements)
+
+
+def _lines(answers: Sequence[Answer]) -> Iterator[str]:
+    """One line per group with pods, and one per reason of those without, in the order in which they are tried."""
+    by_reason: dict[str, list[str]] = {}
+    for answer in answers:
+        if not answer.pods:
+            by_reason.setdefault(answer.reason, []).append(answer.group)
+    for answer in answers:
+        if answer.pods:
+            yield f"{answer.group}: {counted(answer.pods, 'pod')}" + (f"; {answer.reason}" if answer.reason else "")
+        elif (groups := by_reason[answer.reason])[0] == answer.group:
+            yield f"{', '.join(groups)}: {answer.reason}"
+
+
+def _on_amd64(moved: Sequence[WorkloadOutcome], prefer: Architecture | None) -> str:
+    count = sum(each.on_amd64 for each in moved)
+    which = ", ".join(f"{each.namespace} {each.name} ({each.on_amd64})" for each in moved)
+    text = f"{counted(count, 'pod')} that could run on arm64 got amd64 nodes: {which}."
+    if prefer is Architecture.ARM64:
+        return (
+            f"{text} They prefer arm64, and found room on amd64 nodes alone before new nodes were added. Only "
+            "`multiarch workload patch --require arm64` keeps them off."
+        )
+    return (
+        f"{text} kube-scheduler takes any node with room. `multiarch workload patch --prefer arm64` makes it take "
+        "arm64 nodes first; simulate with --prefer arm64 to see the result."
+    )
+
+
+def _daemon_set(each: DaemonSetOutcome) -> str:
+    from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
+
+    taken = f"{cpu_in_words(each.cpu)} CPU, {bytes_in_words(each.memory)} memory"
+    return f"{each.namespace} {each.name}: {taken} on each of {counted(each.nodes, 'node')}"
+
+
+def _nodes(groups: Sequence[GroupOutcome]) -> Table:
+    rows = []
+    for group in groups:
+        types = ", ".join(f"{count} {name}" for name, count in group.instance_types)
+        rows.append((group.name, group.kind, str(group.existing), str(group.new), str(group.pods), types))
+    return Table(("group", "kind", "existing", "new", "pods", "new nodes"), rows, "Nodes")
+
+
+def _use(groups: Sequence[GroupOutcome]) -> Iterator[Table]:
+    from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
+
+    # In a table of its own: together they would be wider than most terminals.
+    used = [
+        (
+            group.name,
+            f"{cpu_in_words(group.cpu_requested)}/{cpu_in_words(group.cpu_allocatable)}",
+            _part(group.cpu_waste, group.cpu_allocatable),
+            f"{bytes_in_words(group.memory_requested)}/{bytes_in_words(group.memory_allocatable)}",
+            _part(group.memory_waste, group.memory_allocatable),
+        )
+        for group in groups
+        if group.cpu_allocatable
+    ]
+    if used:
+        yield Table(("group", "CPU used/total", "waste", "memory used/total", "waste"), used, "CPU and memory")
+
+
+def _part(waste: int, whole: int) -> str:
+    return f"{100 * waste / whole:.0f}%" if whole else ""
+
+
+def _unchecked(workloads: Sequence[WorkloadOutcome]) -> Iterator[str]:
+    """What workloads ask for and is not checked, each once with all workloads that ask for it."""
+    by_note: dict[str, list[str]] = {}
+    for workload in workloads:
+        for note in workload.notes:
+            by_note.setdefault(note, []).append(f"{workload.namespace} {workload.name}")
+    yield from (f"{', '.join(names)}: not checked: {note}" for note, names in by_note.items())
