@@ -42,6 +42,7 @@ def csv_cell(text: str) -> str:
 
 def markdown(text: str) -> str:
     """Text that Markdown, GitHub's and GitLab's too, shows as it is: no markup, no HTML, no block of its own."""
-    shown = _MARKDOWN.sub(r"\\\g<0>", escaped(text))
+    # Four blanks in front would begin a block of code.
+    shown = _MARKDOWN.sub(r"\\\g<0>", escaped(text).lstrip(" "))
     block = _BEGINS_A_BLOCK.match(shown)
     return f"{block[1]}\\{shown[block.end() :]}" if block else shown

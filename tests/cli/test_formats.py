@@ -7,9 +7,12 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from multiarch.cli import formats
-from multiarch.cli.escaping import csv_cell, markdown
+from multiarch.cli.escaping import csv_cell, escaped, json_text, markdown
 from multiarch.cli.formats import Format
 from multiarch.cli.formats.report import (
     Details,
@@ -214,3 +217,36 @@ def test_a_spreadsheet_computes_no_cell(cell: str) -> None:
 )
 def test_markdown_shows_markup_of_others_as_text(text: str, shown: str) -> None:
     assert markdown(text) == shown
+
+
+MARKUP = st.text(st.sampled_from("ab 1.-+=*_`~#|<>[]()!&;$\\\n\t\x1b\u202e\u2028\"'/:")) | st.text()
+
+
+@given(MARKUP)
+@example("    code")
+@example("1) a")
+@example("- - -")
+@example("<!-- a -->")
+def test_a_reader_of_markdown_sees_the_text_of_others_as_text(text: str) -> None:
+    shown = markdown(text)
+    assert shown.isprintable()
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(f"{shown}\n")
+    inline = [child for token in tokens for child in token.children or ()]
+    assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
+    assert {child.type for child in inline} <= {"text", "text_special"}
+    assert "".join(child.content for child in inline).strip() == escaped(text).strip()
+    row = MarkdownIt("commonmark").enable("table").parse(f"| a | b |\n| --- | --- |\n| {shown} | c |\n")
+    assert [token.content for token in row if token.type == "inline"][3:] == ["c"]
+
+
+@given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8))
+def test_json_is_printable_and_is_read_back(value: object) -> None:
+    text = json_text(value)
+    assert text.replace("\n", "").isprintable()
+    assert json.loads(text) == value
+
+
+@given(st.text())
+def test_a_cell_is_printable_and_no_formula(text: str) -> None:
+    assert csv_cell(text).isprintable()
+    assert not csv_cell(text).startswith(("=", "+", "-", "@"))
