@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 import sys
 from pathlib import Path
@@ -103,4 +102,4 @@ def write_atomically(path: Path, text: str) -> None:
 
 def beside(path: Path) -> Path:
     """A new hidden name beside ``path``, for what takes its place when it is complete."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    return path.with_name(f".{path.name}.{os.urandom(8).hex()}")

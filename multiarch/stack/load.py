@@ -148,6 +148,11 @@ def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, proj
     files = _Files.read(file, project_file)
     prefix = f"{NAMESPACE}:"
     values = {key.removeprefix(prefix): _from_text(key, text) for key, text in config.items() if key.startswith(prefix)}
+    for key, value in values.items():
+        if _is_not_text(value):
+            message = f"{key} contains half of a character (a lone surrogate)."
+            problem = Origin(files.file, files.places).problem("not-utf-8", (key,), message, hint="Write it in UTF-8.")
+            files.problems.append(problem)
     return _validated(name, values, config.get(REGION), files)
 
 
@@ -156,12 +161,19 @@ def _from_text(key: str, text: str) -> Any:  # noqa: ANN401  (a mapping, a list 
     if is_structured(key.removeprefix(f"{NAMESPACE}:")) or text.startswith(("{", "[")):
         try:
             value = json.loads(text)
-            # JSON can name half a character; what is made of it could not be written.
-            json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             return text
         return value if isinstance(value, dict | list) else text
     return text
+
+
+def _is_not_text(value: Any) -> bool:  # noqa: ANN401
+    """Whether a value can't be written as UTF-8: JSON can name half of a character, such as ``"\\ud800"``."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 @dataclass(slots=True)

@@ -295,6 +295,27 @@ def test_an_engine_value_that_no_file_holds_is_refused_without_a_place(project: 
     assert lines == {"environment": 1, "owner": 1, "costCenter": 1, "nodeGroup": 1}
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("nodeGroups", '{"web": {"instanceTypes": ["m7i.large"], "bootstrap": {"preBootstrap": "echo \\ud800"}}}'),
+        ("nodeGroups", '{"w\\udfff": {"instanceTypes": ["m7i.large"]}}'),
+        ("tags", '{"a": "\\ud83d"}'),
+    ],
+)
+def test_half_a_character_from_the_engine_is_refused(key: str, value: str) -> None:
+    config = {f"multiarch-eks:{key}": value}
+    with pytest.raises(StackError) as refused:
+        from_engine("shop-dev", config, file=None, project_file=None)
+    assert [(problem.rule, problem.key) for problem in refused.value.problems] == [("not-utf-8", key)]
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, '{"a":' * 100_000])
+def test_values_from_the_engine_that_are_nested_too_deeply_are_refused(project: Project, value: str) -> None:
+    with pytest.raises(StackError):
+        from_engine("shop-dev", {"multiarch-eks:nodeGroups": value}, file=project.file, project_file=None)
+
+
 def test_the_engine_alone_is_enough() -> None:
     config = {
         "multiarch-eks:team": "shop",
