@@ -168,7 +168,7 @@ def _from_text(key: str, text: str) -> Any:  # noqa: ANN401  (a mapping, a list 
 
 
 def _is_not_text(value: Any) -> bool:  # noqa: ANN401
-    """Whether a value can't be written as UTF-8: JSON can name half of a character, such as ``"\\ud800"``."""
+    r"""Whether a value can't be written as UTF-8: JSON can name half of a character, such as ``"\ud800"``."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

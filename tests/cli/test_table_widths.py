@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.cli.formats import Format, show
-from multiarch.cli.formats.report import Items, Report
+from multiarch.cli.formats.report import Items, Report, Table
 from tests.cli.running import print_table
 
 NAME = "general-arm64-on-demand"
@@ -66,7 +66,7 @@ def test_nothing_is_lost_at_any_width(columns: int, words: list[str]) -> None:
         print_table(("A", "B"), [("", " ".join(words))])
     lines = "".join(printed).splitlines()[2:]
     assert "".join("".join(lines).split()).removeprefix("B:") == "".join(words)
-    assert all(len(line) <= columns for line in lines)  # the head is in bold
+    assert all(len(line) <= columns or len(line.split()) == 1 for line in lines)  # the head is in bold
 
 
 @given(
@@ -82,6 +82,31 @@ def test_no_word_is_broken_at_80_columns(columns: int, rows: list[tuple[str, ...
     out = "".join(printed)
     assert all(len(line) <= columns for line in out.splitlines()[2:])
     assert {word for row in rows for cell in row for word in cell.split()} <= set(out.split())
+
+
+def test_a_word_that_is_longer_than_a_line_is_whole_so_that_it_can_be_copied(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    image = f"111122223333.dkr.ecr.eu-west-1.amazonaws.com/payments/settlement-worker@sha256:{'0123456789abcdef' * 4}"
+    out = printed_at(capsys, 80, (image, f"no linux/arm64 in {image}"))
+    lines = [line for line in out.splitlines() if "GROUP" not in line]
+    assert [len(line) > 80 for line in lines] == [False, True, False, True]
+    assert out.split().count(image) == 2
+
+
+def test_columns_of_a_matrix_that_have_no_room_are_below_their_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    name, group = "platform-security-operations/node-local-vulnerability-scanner-agent", "general-amd64-on-demand"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "80")
+        patch.setattr("sys.stdout.isatty", lambda: True)
+        matrix = Table(("DaemonSet", "web", group, f"{group}-2"), [(name, "runs", "runs", "unknown")], matrix=True)
+        show(Report("test", data=dict, blocks=lambda: [matrix]), Format.TABLE)
+    lines = [
+        line.replace("\x1b[32m", "").replace("\x1b[33m", "").replace("\x1b[0m", "")
+        for line in capsys.readouterr().out.splitlines()
+    ]
+    assert lines[2] == f" {name}   runs"
+    assert lines[-3:] == [f" {name}", f"  {group}: runs", f"  {group}-2: unknown"]
 
 
 def test_lines_of_text_break_between_words_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

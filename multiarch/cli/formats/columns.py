@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 GAP = 3
 """Characters between two columns."""
-DIGEST = re.compile(r"sha(256|384|512):[0-9a-f]+")
 _TALLEST = 4
 """Lines of a cell: a longer text is easier to read below its row."""
 _LONGEST = (sys.maxsize, 200, 120, 80, 60, 40, 24, 0)
@@ -65,19 +63,19 @@ def _moved(count: int, rows: Sequence[Sequence[str]], longest: int) -> tuple[set
 def _widths(columns: Sequence[Sequence[str]], room: int, is_whole: Callable[[str], bool]) -> list[int] | None:
     """Share ``room`` among columns, or return None if a word would be broken, or a cell were too tall.
 
-    A column alone gets what there is.
+    The first column alone gets what its words need.
     """
     from rich.cells import cell_len
 
     room -= GAP * len(columns) - 1
     parts = [[part for cell in each for part in ([cell] if is_whole(cell) else cell.split())] for each in columns]
     widths = [max(map(cell_len, each), default=1) for each in parts]
-    if len(columns) == 1:
-        return [max([min(widths[0], room), *(cell_len(cell) for cell in columns[0] if is_whole(cell))])]
     most = [max(map(cell_len, each)) for each in columns]
     while sum(widths) < min(room, sum(most)):
         _, narrowest = min((width, at) for at, width in enumerate(widths) if width < most[at])
         widths[narrowest] += 1
+    if len(columns) == 1:
+        return widths
     if sum(widths) > room:
         return None
     for cells, width in zip(columns[1:], widths[1:], strict=True):
@@ -89,20 +87,15 @@ def _widths(columns: Sequence[Sequence[str]], room: int, is_whole: Callable[[str
 def wrapped(text: str, room: int, *, first: str = "", others: str = "") -> Iterator[str]:
     """Break a text between words into lines of at most ``room`` characters, indented by ``first`` and ``others``.
 
-    A word that is longer than a line is broken, unless it is a digest, which is to be copied.
+    A word that is longer than a line is not broken, so that it can be copied: the terminal breaks its line.
     """
     from rich.cells import cell_len
 
     line, used = first, False
     for word in text.split():
-        rest = word
-        if used and cell_len(line) + 1 + cell_len(rest) > room:
+        if used and cell_len(line) + 1 + cell_len(word) > room:
             yield line
             line, used = others, False
-        while cell_len(line) + used + cell_len(rest) > room and not DIGEST.fullmatch(word):
-            fits = max(room - cell_len(line), 1)
-            yield line + rest[:fits]
-            line, rest = others, rest[fits:]
-        line, used = f"{line}{' ' * used}{rest}", True
+        line, used = f"{line}{' ' * used}{word}", True
     if used:
         yield line

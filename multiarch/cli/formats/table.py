@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from multiarch.cli.escaping import escaped
-from multiarch.cli.formats.columns import DIGEST, GAP, arrange, wrapped
+from multiarch.cli.formats.columns import GAP, arrange, wrapped
 from multiarch.cli.formats.report import Block, Details, Report, Table
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ _PIPE_WIDTH, _PIPE_MATRIX = 240, 120
 _MARGIN, _HEIGHT = 2, 25
 _BELOW = "\ue000"
 """In a grid: the line at whose place the cells below a row are printed. Text that others wrote never has it."""
+_FILLING = re.compile(r"(?:\s|\x1b\[[0-9;]*m)+$")
+_RULE = frozenset(" ─")
 _STYLES = (
     ("green", re.compile(r"supported|runs|ready|already there(, [a-z0-9 ]+)?")),
     ("red", re.compile(r"unsupported|FAILS|blocked( by [a-z ]+)?")),
@@ -59,17 +61,24 @@ def _parts(block: Block) -> Iterator[Block]:
 
 
 def _slices(columns: Sequence[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
-    """The columns in as many slices as needed, each with the first column and narrow enough if that is possible."""
+    """The columns in as many slices as needed, each with the first column and narrow enough.
+
+    Those that are too wide beside the first column are together in the last slice.
+    """
     first, *others = columns
     limit = _room(_PIPE_MATRIX) - _MARGIN
     part, width = [first], _width(first)
-    for column in others:
+    wide = [column for column in others if width + GAP + _width(column) > limit]
+    for column in (each for each in others if each not in wide):
         if len(part) > 1 and width + GAP + _width(column) > limit:
             yield part
             part, width = [first], _width(first)
         part.append(column)
         width += GAP + _width(column)
-    yield part
+    if len(part) > 1 or not wide:
+        yield part
+    if wide:
+        yield [first, *wide]
 
 
 def _width(column: Sequence[str]) -> int:
@@ -107,7 +116,8 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     """Lines of a table: without colours in a pipe, and wide enough that no line breaks early.
 
     A cell for which the line has no room is printed below its row, with the name of its column. On a terminal verdicts
-    have a colour (unless ``NO_COLOR`` is set).
+    have a colour (unless ``NO_COLOR`` is set), and words are not broken, so that they can be copied: where one does not
+    fit, the terminal breaks its line.
     """
     from rich import box
     from rich.console import Console
@@ -138,10 +148,11 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     )
     for line in captured.get().splitlines():
         # Rich fills lines up with spaces, and frames the table with empty lines.
-        if line.strip() == _BELOW:
+        filled = _FILLING.sub("", line)
+        if filled.strip() == _BELOW:
             yield from next(rows_below)
-        elif line.strip():
-            yield line.rstrip()
+        elif filled:
+            yield filled[:room] if set(filled) <= _RULE else f"{filled}\x1b[0m" if "\x1b" in filled else filled
 
 
 def _below(name: str, cell: str, room: int, console: Console) -> Iterator[str]:
@@ -172,5 +183,5 @@ def _style(cell: str) -> str:
 
 
 def _is_whole(cell: str) -> bool:
-    """Whether a cell means nothing when it is broken: a digest, a verdict."""
-    return bool(DIGEST.fullmatch(cell) or _style(cell))
+    """Whether a cell means nothing when it is broken: a verdict."""
+    return bool(_style(cell))
