@@ -70,9 +70,9 @@ def at_80(run: type_of_run, *arguments: str) -> Ran:
             ("audit", "daemonsets", "long.yaml", "--stack", "payments-prod"),
             ("platform-security-operations/node-local-vulnerability-scanner-agent", "general-amd64-on-demand:"),
         ),
-        (("simulate", "payments-prod", "--pods", "long.yaml"), (f"Deployment/{WORKLOAD}:", "general-arm64-on-demand")),
+        (("simulate", "payments-prod", "--pods", "long.yaml"), (f"Deployment/{WORKLOAD}", "general-arm64-on-demand")),
         (("stack", "list"), ("payments-prod", "eu-central-1", "either-amd64")),
-        (("stack", "explain", "payments-prod"), ("payments.example.com/workload=batch:NoSchedule", "eks-auth,")),
+        (("stack", "explain", "payments-prod"), ("owner=payments-sre@example.com,", "eks-auth,")),
     ],
 )
 def test_no_word_is_broken(run: type_of_run, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
