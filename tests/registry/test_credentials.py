@@ -139,6 +139,14 @@ def test_a_helper_that_fails_is_said_in_one_line(helper: Path, name: str, image:
     assert "\n" not in str(caught.value)
 
 
+def test_a_helper_that_prints_too_much_is_ended(tmp_path: Path) -> None:
+    script = tmp_path / "docker-credential-floods"
+    script.write_text("#!/bin/sh\nexec yes\n")
+    script.chmod(0o755)
+    with pytest.raises(RegistryError, match="docker-credential-floods printed more than 1 MiB"):
+        users(config({"credsStore": "floods"}, with_helper(tmp_path)), "any.io/app")
+
+
 def test_a_helper_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "docker-credential-hangs"
     script.write_text("#!/bin/sh\nexec sleep 60\n")

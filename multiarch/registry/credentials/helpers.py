@@ -6,6 +6,7 @@ Source: https://docs.docker.com/reference/cli/docker/login/#credential-helper-pr
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import shutil
@@ -13,10 +14,13 @@ from collections.abc import Mapping
 
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import one_line
+from multiarch.registry.settings import MIB
 
 TIMEOUT = 30.0
 """Seconds that a helper may take: it may prompt the user."""
 
+_OUTPUT_LIMIT = MIB
+_CHUNK = 64 * 1024
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NOT_FOUND = ("credentials not found", "no credentials")
 _TOKEN_USER = "<token>"  # noqa: S105 (means: the secret is an identity token)
@@ -57,14 +61,44 @@ async def _run(program: str, found: str, server: str, environ: Mapping[str, str]
         raise HelperError(f"can't start {program} ({error.strerror})") from error
     try:
         async with asyncio.timeout(TIMEOUT):
-            output, errors = await process.communicate(f"{server}\n".encode())
+            _, output, errors = await asyncio.gather(
+                _write(process, f"{server}\n".encode()),
+                _read_all(process, process.stdout),
+                _read_all(process, process.stderr),
+            )
+            await process.wait()
     except TimeoutError as error:
         raise HelperError(f"{program} did not finish within {TIMEOUT:.0f} s") from error
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+            # Another process may hold its output.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    await process.communicate()
+    if max(len(output), len(errors)) > _OUTPUT_LIMIT:
+        raise HelperError(f"{program} printed more than {_OUTPUT_LIMIT // MIB} MiB")
     return process.returncode or 0, output.decode(errors="replace"), errors.decode(errors="replace")
+
+
+async def _write(process: asyncio.subprocess.Process, question: bytes) -> None:
+    if process.stdin is not None:
+        # A helper may end without reading the question.
+        with contextlib.suppress(ConnectionError):
+            process.stdin.write(question)
+            await process.stdin.drain()
+        process.stdin.close()
+
+
+async def _read_all(process: asyncio.subprocess.Process, pipe: asyncio.StreamReader | None) -> bytes:
+    """All of a pipe; of more than ``_OUTPUT_LIMIT`` bytes the start, and the process is ended."""
+    taken = bytearray()
+    while pipe is not None and (chunk := await pipe.read(_CHUNK)):
+        if len(taken) <= _OUTPUT_LIMIT:
+            taken += chunk
+        elif process.returncode is None:
+            process.kill()
+    return bytes(taken)
 
 
 def _read(program: str, output: str) -> Credential | None:
