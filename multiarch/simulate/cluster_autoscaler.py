@@ -24,7 +24,7 @@ from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.simulate.estimate import PlannedNode, estimate
-from multiarch.simulate.model import Batch, Reasons, Waiting
+from multiarch.simulate.model import EXPECTED_ZONE, Batch, Reasons, Waiting
 from multiarch.simulate.nodes import Nodes, SimNode
 
 EXPENDABLE_BELOW = -10
@@ -160,7 +160,7 @@ class _ClusterAutoscaler:
         if not sample.spec.affinity.allows(node.labels):
             there = "where it has a node" if self._nodes.count(group.name) else "its first zone"
             unmet = sample.spec.affinity.unmet_selector(node.labels) or sample.spec.affinity.unmet_terms(node.labels)
-            return f"the autoscaler expects new nodes of {group.name} in {zone}, {there}: {unmet}"
+            return f"{EXPECTED_ZONE} {zone}, {there}: {unmet}"
         reason = self._nodes.why_not(batch, node)
         return None if reason is None else reason.text
 

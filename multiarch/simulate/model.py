@@ -8,6 +8,9 @@ from multiarch.autoscaling.model import Autoscaler
 from multiarch.facts.architectures import Architecture
 from multiarch.scheduling.pods import Pod
 
+EXPECTED_ZONE = "the autoscaler expects new nodes in"
+"""How the reason begins where a group would help in another of its zones."""
+
 
 @dataclass(frozen=True, slots=True)
 class PodPlacement:

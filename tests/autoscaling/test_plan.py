@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from multiarch.autoscaling.expander import CORDONED_PRIORITY
 from multiarch.autoscaling.groups import SCALE_UP_DELAY
 from multiarch.autoscaling.iam import ArnScope, karpenter_policies
@@ -131,6 +133,22 @@ def test_groups_that_are_alike_share_what_is_added_unless_one_of_them_is_preferr
     # Spot comes first, and nothing on a self-managed node says that it is spot.
     assert not balanced({"capacityType": "spot"})
     assert not balanced({}, clusterAutoscaler={"priorities": {"one": 80}})
+
+
+@pytest.mark.parametrize("label", ["lifecycle", "k8s.amazonaws.com/eniConfig", "alpha.eksctl.io/nodegroup-name"])
+def test_labels_that_the_autoscaler_ignores_make_no_difference(label: str) -> None:
+    assert not balanced({"capacityType": "spot", "labels": {label: "spot"}})
+    assert balanced({"labels": {label: "other"}})
+
+
+def test_stack_explain_says_which_groups_turn_balancing_off() -> None:
+    own = {"kind": "self-managed", "instanceTypes": ["m7g.large"]}
+    words = {
+        "nodeGroups": {"one": own, "two": {**own, "capacityType": "spot"}},
+        "autoscaling": {"use": "cluster-autoscaler"},
+    }
+    rows = {row.key: (row.value, row.rule) for row in plan(words).autoscaling.derived}
+    assert rows["balancing of similar groups"] == ("off", "one and two are similar and have different priorities")
 
 
 def test_groups_of_different_priorities_that_are_not_alike_keep_nobody_from_sharing() -> None:

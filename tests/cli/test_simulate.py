@@ -13,6 +13,7 @@ from tests.cli.conftest import CLONE
 from tests.cli.running import type_of_run
 
 PODS = str(CLONE / "examples" / "pods.yaml")
+ZONE = "topology.kubernetes.io/zone"
 FEW = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -90,6 +91,20 @@ def test_workloads_without_a_node_come_with_reasons_and_the_way_out(run: type_of
     assert "Every pod got a node." in ran.out.splitlines()
     assert "Deployment/ledger" not in ran.out
     assert run("simulate", "payments-prod", "--pods", PODS, "--only-unplaced", "-o", "json").json["workloads"] == []
+
+
+def test_pods_that_ask_for_a_zone_are_led_to_one_group_per_zone(run: type_of_run, clone: Path) -> None:
+    asking = {**FEW, "spec": {**FEW["spec"], "nodeSelector": {ZONE: "zone-2"}}}  # type: ignore[dict-item]
+    (clone / "zone.json").write_text(json.dumps(asking), encoding="utf-8")
+    lines = run("simulate", "checkout-dev", "--pods", "zone.json").out.splitlines()
+    start = lines.index("default Pod/one: 1 pod, 1 without a node")
+    expected = "the autoscaler expects new nodes in zone-1, where it has a node"
+    assert lines[start + 1 : start + 4] == [
+        "  graviton: does not tolerate arch=arm64:NoSchedule",
+        f"  general: {expected}: nodeSelector requires {ZONE}=zone-2",
+        "  If its images run on arm64: multiarch workload patch FILE --tolerate arm64",
+    ]
+    assert lines[start + 4] == "  One group per zone (onePerZone: true) lets the autoscaler choose the zone."
 
 
 def test_what_a_preference_would_change_can_be_asked(run: type_of_run, clone: Path) -> None:

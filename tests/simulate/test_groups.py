@@ -145,7 +145,7 @@ def test_an_empty_group_of_several_zones_grows_for_its_first_zone_alone(zone: st
     assert (group(result, "amd").new, result.unplaced) == (new, 1 - new)
     if not new:
         assert answer(result, "amd").reason == (
-            f"the autoscaler expects new nodes of amd in {ZONES[0]}, its first zone: "
+            f"the autoscaler expects new nodes in {ZONES[0]}, its first zone: "
             f"nodeSelector requires topology.kubernetes.io/zone={ZONES[1]}"
         )
 

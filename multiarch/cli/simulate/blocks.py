@@ -10,6 +10,7 @@ from multiarch.cli.formats.report import Block, Details, Items, Table
 from multiarch.cli.simulate.source import describe_without_pods
 from multiarch.cli.terminal import counted
 from multiarch.facts.architectures import Architecture
+from multiarch.simulate.model import EXPECTED_ZONE
 
 if TYPE_CHECKING:
     from multiarch.facts.taints import Taint
@@ -100,13 +101,16 @@ def _explanation(workload: WorkloadOutcome, shown: Shown) -> Details:
     title = f"{workload.namespace} {workload.name}: {counted(workload.pods, 'pod')}"
     if workload.unplaced:
         title += f", {len(workload.unplaced)} without a node"
-    statements: list[tuple[str, Sequence[str]]] = [(line, ()) for line in _lines(workload.answers)]
-    if workload.unplaced and shown.arm64_taint is not None:
-        # Said once, not as a reason of each arm64 group.
-        fault = f"does not tolerate {shown.arm64_taint}"
-        if any(answer.reason.startswith(fault) for answer in workload.answers):
-            statements.append(("If its images run on arm64: multiarch workload patch FILE --tolerate arm64", ()))
-    return Details(title, statements)
+    lines = [*_lines(workload.answers), *(_ways_out(workload, shown.arm64_taint) if workload.unplaced else ())]
+    return Details(title, [(line, ()) for line in lines])
+
+
+def _ways_out(workload: WorkloadOutcome, arm64_taint: Taint | None) -> Iterator[str]:
+    reasons = [answer.reason for answer in workload.answers]
+    if arm64_taint and any(reason.startswith(f"does not tolerate {arm64_taint}") for reason in reasons):
+        yield "If its images run on arm64: multiarch workload patch FILE --tolerate arm64"
+    if any(reason.startswith(EXPECTED_ZONE) for reason in reasons):
+        yield "One group per zone (onePerZone: true) lets the autoscaler choose the zone."
 
 
 def _lines(answers: Sequence[Answer]) -> Iterator[str]:
