@@ -3,6 +3,7 @@
 #   STACK=NAME    the stack to work on (config/stacks/Pulumi.NAME.yaml)
 #   WORKERS=…     how many processes run tests side by side (2)
 #   PYTHON=…      the Python to make .venv with: 3.11 or later
+#   LOCK=…        options of `make lock`: "--upgrade-package NAME" or "--upgrade" for newer versions
 
 STACK ?= checkout-dev
 PYTHON ?= python3
@@ -10,24 +11,25 @@ WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests that share a cluster or a sandbox run in one worker (tests/lanes.py); the longest of these begin first.
 SIDE_BY_SIDE := -n $(WORKERS) --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status render check test test-fast lint format bench schema docs docs-serve
+.PHONY: help venv tools up preview down status render check test test-fast lint format bench schema lock docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo "STACK=$(STACK) unless you say otherwise."
 
-$(STAMP): requirements.txt requirements-dev.txt constraints.txt pyproject.toml
+$(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "$(PYTHON) is $$($(PYTHON) --version 2>&1 || echo missing); Python 3.11 or later is needed: make PYTHON=python3.12 …" >&2; exit 2; }
 	@echo "making $(VENV): about 800 MB of Python packages, a few minutes (once, and when the requirements change)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  -c constraints.txt -r requirements.txt -r requirements-dev.txt -e .
+	@$(PIP) --require-hashes --only-binary :all: -r requirements.lock
+	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 venv: $(STAMP) ## make .venv with the command line, .venv/bin/multiarch
@@ -74,6 +76,10 @@ bench: $(STAMP) ## measure, and print ratios
 
 schema: $(STAMP) ## regenerate config/stack.schema.json
 	@$(BIN)/multiarch stack schema --write
+
+lock: $(STAMP) ## renew requirements.lock after a change in requirements.txt or requirements-dev.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate \
+	  --custom-compile-command "make lock" --output-file requirements.lock requirements-dev.txt $(LOCK)
 
 docs: $(STAMP) ## build the documentation into build/site, and check its links
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -24,7 +24,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
 
 
 def test_a_python_that_is_too_old_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    for name in ("Makefile", "requirements.txt", "requirements-dev.txt", "constraints.txt", "pyproject.toml"):
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path / name)
     old = tmp_path / "python3.9"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 || exit 1\n')
