@@ -7,6 +7,7 @@ from pathlib import Path
 import pulumi
 from pulumi.runtime.config import CONFIG
 
+from components.creator import refuse_creator_in_access
 from components.platform import Platform, PlatformArgs
 from multiarch.errors import MultiarchError, StackError
 from multiarch.rules import Severity
@@ -24,6 +25,7 @@ def main() -> None:
             stack, CONFIG.get(), file=file if file.is_file() else None, project_file=root / "Pulumi.yaml"
         )
         plan = make_plan(words, today=today())
+        refuse_creator_in_access(words, plan.cluster.name)
     except StackError as refused:
         for problem in sorted(refused.problems, key=lambda each: each.severity is Severity.ERROR):
             tell = pulumi.log.error if problem.severity is Severity.ERROR else pulumi.log.warn

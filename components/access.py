@@ -7,18 +7,24 @@ import shlex
 
 from components.node_group import CLUSTER_TAG, GROUP_TAG
 from multiarch.nodes.model import ClusterFacts
+from multiarch.stack.identity import AwsIdentity
 
 
-def kubeconfig(cluster: ClusterFacts, region: str) -> str:
+def kubeconfig(cluster: ClusterFacts, region: str, identity: AwsIdentity) -> str:
     """A kubeconfig as JSON (which is YAML) whose credential plugin requests a token from the AWS CLI.
 
-    Source: EKS user guide, "Connect kubectl to an EKS cluster by creating a kubeconfig file".
+    The token is ``identity``'s, the same that the AWS provider uses: as an option a profile goes before credentials in
+    the environment, as it does there. Source: EKS user guide, "Connect kubectl to an EKS cluster by creating a
+    kubeconfig file"; AWS CLI reference, eks get-token.
     """
     name = cluster.name
+    profile = ["--profile", identity.profile] if identity.profile else []
+    role = ["--role-arn", identity.role_arn] if identity.role_arn else []
+    get_token = ["eks", "get-token", "--cluster-name", name, *role, "--output", "json"]
     command = {
         "apiVersion": "client.authentication.k8s.io/v1beta1",
         "command": "aws",
-        "args": ["--region", region, "eks", "get-token", "--cluster-name", name, "--output", "json"],
+        "args": ["--region", region, *profile, *get_token],
         "interactiveMode": "IfAvailable",
     }
     config = {

@@ -67,6 +67,7 @@ class Addons(Component):
         role = pod_identity.declare_role(
             self,
             plan.name,
+            account=args.account,
             service_account=plan.service_account,
             description=f"Add-on {plan.name} of {self.naming.cluster}",
         )

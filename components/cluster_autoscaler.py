@@ -56,10 +56,11 @@ class ClusterAutoscaler(Component):
         self.register_outputs({"chartVersion": args.plan.chart_version})
 
     def _identity(self, args: ClusterAutoscalerArgs) -> list[pulumi.Resource]:
-        """Declare the role of the pods, which must exist before they start."""
+        """Declare the role of the pods and the guard, which must exist before they start."""
         role = pod_identity.declare_role(
             self,
             NAME,
+            account=args.account,
             service_account=NAME,
             description=f"Cluster autoscaler of {self.naming.cluster}",
         )
@@ -70,10 +71,11 @@ class ClusterAutoscaler(Component):
             policy=text(cluster_autoscaler_policy(self.naming.cluster)),
             opts=self.child(NAME),
         )
+        guard = pod_identity.guard(self, NAME, service_account=NAME, provider=args.provider, ready=args.ready)
         association = pod_identity.associate(
-            self, NAME, role, cluster_name=args.cluster_name, service_account=NAME, rights=[policy]
+            self, NAME, role, cluster_name=args.cluster_name, service_account=NAME, after=[policy, *guard]
         )
-        return [policy, association]
+        return [policy, *guard, association]
 
 
 def values(

@@ -25,7 +25,10 @@ class InterruptionQueueArgs:
 
 
 class InterruptionQueue(Component):
-    """An encrypted SQS queue to which only EventBridge and SQS may send. ``resources`` are all its resources."""
+    """An encrypted SQS queue to which only EventBridge may send, for these rules.
+
+    ``resources`` are all its resources.
+    """
 
     name: pulumi.Output[str]
     arn: pulumi.Output[str]
@@ -45,21 +48,29 @@ class InterruptionQueue(Component):
         # Known before the queue exists, so that a preview shows its policy.
         self.arn = args.account.arn("sqs", args.queue)
         self.name = queue.name
+        # With the rules' prefixes, for the same reason.
+        senders = [args.account.arn("events", f"rule/{self._prefix(event)}*") for event in INTERRUPTION_EVENTS]
         policy = sqs.QueuePolicy(
             "interruption",
             queue_url=queue.url,
-            policy=self.arn.apply(lambda arn: text(interruption_queue_policy(arn))),
+            policy=pulumi.Output.all(self.arn, *senders).apply(
+                lambda arns: text(interruption_queue_policy(arns[0], arns[1:]))
+            ),
             opts=self.child("interruption"),
         )
         rules = [self._rule(event, queue) for event in INTERRUPTION_EVENTS]
         self.resources = (queue, policy, *(resource for pair in rules for resource in pair))
         self.register_outputs({"name": self.name, "arn": self.arn})
 
+    def _prefix(self, event: str) -> str:
+        """The prefix of a rule's name."""
+        return self.prefix(event, 38)
+
     def _rule(self, name: str, queue: sqs.Queue) -> tuple[cloudwatch.EventRule, cloudwatch.EventTarget]:
         _, detail_type = INTERRUPTION_EVENTS[name]
         rule = cloudwatch.EventRule(
             name,
-            name_prefix=self.prefix(name, 38),
+            name_prefix=self._prefix(name),
             description=f"{detail_type}, for Karpenter in {self.naming.cluster}",
             event_pattern=text(event_pattern(name)),
             tags=self.tags(name),

@@ -44,6 +44,7 @@ class KarpenterArgs:
     security_group_id: pulumi.Input[str]
     discovery: Tags
     session_log_group: str | None
+    session_key_arn: pulumi.Input[str] | None
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
     successor: pulumi.Resource | None
@@ -67,6 +68,7 @@ class Karpenter(Component):
                 account=args.account,
                 kind=None,
                 session_log_group=args.session_log_group,
+                session_key_arn=args.session_key_arn,
             ),
             opts=self.child("karpenter-nodes"),
         )
@@ -83,6 +85,8 @@ class Karpenter(Component):
                 account=args.account,
                 node_role_arn=nodes.role_arn,
                 queue_arn=queue.arn,
+                provider=args.provider,
+                cluster_ready=args.ready,
             ),
             opts=self.child(NAME),
         )

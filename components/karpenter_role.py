@@ -19,13 +19,18 @@ SERVICE_ACCOUNT = "karpenter"
 
 @dataclass(frozen=True, slots=True)
 class KarpenterRoleArgs:
-    """``node_role_arn`` is the role that nodes run under, ``queue_arn`` the interruption queue."""
+    """``node_role_arn`` is the role that nodes run under, ``queue_arn`` the interruption queue.
+
+    ``provider`` reaches the Kubernetes API; ``cluster_ready`` is what objects in the cluster are declared after.
+    """
 
     cluster_name: pulumi.Input[str]
     naming: Naming
     account: Account
     node_role_arn: pulumi.Input[str]
     queue_arn: pulumi.Input[str]
+    provider: pulumi.ProviderResource
+    cluster_ready: Sequence[pulumi.Resource]
 
 
 class KarpenterRole(Component):
@@ -34,11 +39,12 @@ class KarpenterRole(Component):
     ready: tuple[pulumi.Resource, ...]
 
     def __init__(self, name: str, args: KarpenterRoleArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Declare the role, its policies and the Pod Identity association."""
+        """Declare the role, its policies, the Pod Identity association and its guard."""
         super().__init__("KarpenterRole", name, args.naming, opts)
         role = pod_identity.declare_role(
             self,
             name,
+            account=args.account,
             service_account=SERVICE_ACCOUNT,
             description=f"Karpenter's controller in {self.naming.cluster}",
         )
@@ -46,15 +52,18 @@ class KarpenterRole(Component):
         attachments = [
             self._policy(policy, documents.apply(itemgetter(policy)), role) for policy in KARPENTER_POLICY_NAMES
         ]
+        guard = pod_identity.guard(
+            self, name, service_account=SERVICE_ACCOUNT, provider=args.provider, ready=args.cluster_ready
+        )
         association = pod_identity.associate(
             self,
             name,
             role,
             cluster_name=args.cluster_name,
             service_account=SERVICE_ACCOUNT,
-            rights=attachments,
+            after=[*attachments, *guard],
         )
-        self.ready = (*attachments, association)
+        self.ready = (*attachments, *guard, association)
         self.register_outputs({"roleArn": role.arn})
 
     def _policy(self, name: str, document: pulumi.Output[str], role: iam.Role) -> iam.RolePolicyAttachment:

@@ -15,7 +15,7 @@ from components.node_role import NodeRole
 from multiarch.errors import OutsideError
 from multiarch.nodes.model import BootstrapCase, CapacityType, ClusterFacts, NodeGroupKind, NodeGroupPlan, Tags
 
-__all__ = ["NodeGroup", "NodeGroupArgs"]
+__all__ = ["NodeGroup", "NodeGroupArgs", "required"]
 
 CLUSTER_TAG = "multiarch-eks/cluster"
 GROUP_TAG = "multiarch-eks/node-group"
@@ -134,7 +134,6 @@ class NodeGroup(Component):
         self, args: NodeGroupArgs, template: ec2.LaunchTemplate, marks: dict[str, str]
     ) -> autoscaling.Group:
         plan = args.plan
-        spot = plan.capacity_type is CapacityType.SPOT
         return autoscaling.Group(
             plan.name,
             name_prefix=plan.name_prefix,
@@ -143,8 +142,10 @@ class NodeGroup(Component):
             max_size=plan.sizes.maximum,
             vpc_zone_identifiers=list(args.subnet_ids),
             health_check_type="EC2",
-            # Replaces a spot instance when EC2 recommends it, not only after the interruption.
-            capacity_rebalance=spot,
+            # Both would end running nodes at any time. New nodes are spread over the zones in any case.
+            # Source: cluster autoscaler, AWS README, "Common Notes and Gotchas".
+            capacity_rebalance=False,
+            suspended_processes=["AZRebalance"],
             mixed_instances_policy=_instances(plan, template),
             instance_refresh=autoscaling.GroupInstanceRefreshArgs(
                 # A new version of the launch template starts it; no other trigger is needed.
@@ -170,7 +171,7 @@ class NodeGroup(Component):
 
         Source: EKS user guide, "Simplify node lifecycle with managed node groups".
         """
-        name = self.auto_scaling_group.apply(_required)
+        name = self.auto_scaling_group.apply(required)
         return [
             autoscaling.Tag(
                 f"{args.plan.name}-{key}",
@@ -224,7 +225,7 @@ def _first_auto_scaling_group(resources: object) -> str | None:
     return None
 
 
-def _required(auto_scaling_group: str | None) -> str:
+def required(auto_scaling_group: str | None) -> str:
     """Refuse a missing name: without its tags the autoscaler would not find the group."""
     if not auto_scaling_group:
         raise OutsideError(

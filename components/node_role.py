@@ -25,7 +25,7 @@ MANAGED_POLICIES = (
 class NodeRoleArgs:
     """``kind`` is that of the groups, or None for nodes that Karpenter launches.
 
-    ``session_log_group`` is the log group of SSM sessions, or None.
+    ``session_log_group`` is the log group of SSM sessions, ``session_key_arn`` the key that encrypts them; or None.
     """
 
     cluster_name: pulumi.Input[str]
@@ -33,6 +33,7 @@ class NodeRoleArgs:
     account: Account
     kind: NodeGroupKind | None
     session_log_group: str | None
+    session_key_arn: pulumi.Input[str] | None
 
 
 class NodeRole(Component):
@@ -71,13 +72,14 @@ class NodeRole(Component):
             )
             for policy in MANAGED_POLICIES
         ]
-        if args.session_log_group:
+        sessions = policies.node_sessions(args.account, args.session_log_group, args.session_key_arn)
+        if sessions:
             ready.append(
                 iam.RolePolicy(
                     f"{name}-session-logs",
                     name="session-logs",
                     role=role.name,
-                    policy=policies.session_logs(args.account, args.session_log_group),
+                    policy=sessions,
                     opts=self.child(f"{name}-session-logs"),
                 )
             )

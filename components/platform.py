@@ -1,9 +1,9 @@
 """The platform of one stack, in the order of its creation; it is deleted in the reverse order.
 
 network, key, log groups → cluster → vpc-cni, kube-proxy, Pod Identity agent → node groups → coredns, EBS CSI driver
-→ StorageClass, cluster autoscaler, Karpenter (CRDs → controller → EC2NodeClass → NodePools)
+→ StorageClass, termination handler, cluster autoscaler, Karpenter (CRDs → controller → EC2NodeClass → NodePools)
 
-Add-ons whose pods run on nodes, the StorageClass and the autoscalers are deleted before the nodes, so that no deletion
+Add-ons whose pods run on nodes, and everything in the cluster, are deleted before the nodes, so that no deletion
 waits for a pod without a node; Karpenter's nodes are deleted while its controller can terminate them and remove the
 finalizers that its CRDs would wait for; node groups while their roles, routes and pod network still exist, so that
 nodes can drain; the log group after the cluster, which would create it again.
@@ -19,23 +19,25 @@ from typing import TypedDict
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from components import access
+from components import access, policies
 from components.account import Account, look_up
 from components.addons import Addons, AddonsArgs
 from components.cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerArgs
 from components.component import Component, Naming
 from components.control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
 from components.encryption import Encryption, EncryptionArgs
+from components.flow_logs import FlowLogs, FlowLogsArgs, flow_log_group
 from components.karpenter import Karpenter, KarpenterArgs
 from components.network import Network, NetworkArgs
-from components.node_group import NodeGroup, NodeGroupArgs
+from components.node_group import CLUSTER_TAG, NodeGroup, NodeGroupArgs, required
 from components.node_role import NodeRole, NodeRoleArgs
 from components.session import Session, SessionArgs
 from components.storage_class import DefaultStorageClass, DefaultStorageClassArgs
+from components.termination_handler import TerminationHandler, TerminationHandlerArgs
 from multiarch.autoscaling.karpenter import discovery_tags
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
 from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan, Tags
-from multiarch.stack.model import Plan
+from multiarch.stack.model import FlowLogsPlan, NewNetwork, Plan
 
 __all__ = ["Platform", "PlatformArgs"]
 
@@ -66,6 +68,7 @@ class Platform(Component):
     kubeconfig: pulumi.Output[str]
     node_groups: dict[str, NodeGroupOutput]
     sessions: dict[str, pulumi.Output[str]]
+    session_policy: pulumi.Output[str]
 
     def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare everything."""
@@ -84,6 +87,8 @@ class Platform(Component):
             opts=self.child("network"),
         )
         encryption = self._encryption(account)
+        self._session_key = encryption.key_arn if plan.session.encrypt else None
+        self._flow_logs(account, network, encryption)
         session = Session(
             "session",
             SessionArgs(naming=self.naming, plan=plan.session, key_arn=encryption.key_arn),
@@ -102,7 +107,7 @@ class Platform(Component):
             opts=self.child("control-plane"),
         )
         self.kubeconfig = pulumi.Output.all(self.control_plane.facts, account.region).apply(
-            lambda known: access.kubeconfig(known[0], known[1])
+            lambda known: access.kubeconfig(known[0], known[1], plan.identity)
         )
         early = self._addons("addons-before-nodes", account, before_nodes=True, ready=())
         roles = self._roles(account)
@@ -116,6 +121,13 @@ class Platform(Component):
         self.sessions = {
             group.name: known.apply(partial(_session, plan.cluster.name, group.name)) for group in plan.node_groups
         }
+        self.session_policy = policies.people_sessions(
+            account,
+            cluster=plan.cluster.name,
+            tag=CLUSTER_TAG,
+            document_name=plan.session.document_name,
+            key_arn=self._session_key,
+        )
         self.register_outputs({"kubeconfig": self.kubeconfig})
 
     def exports(self) -> dict[str, pulumi.Input[object]]:
@@ -124,14 +136,36 @@ class Platform(Component):
             "cluster": {"name": self.control_plane.name, "version": self.control_plane.version},
             "kubeconfig": self.kubeconfig,
             "nodeGroups": self.node_groups,
+            "sessionPolicy": self.session_policy,
             "sessions": self.sessions,
             # Without file and line, which change with every comment in the file.
             "warnings": [str(replace(warning, file=None, line=None)) for warning in self._plan.warnings],
         }
 
+    def _flow_logs(self, account: Account, network: Network, encryption: Encryption) -> None:
+        if not (flow_logs := self._flow_logs_plan):
+            return
+        FlowLogs(
+            "flow-logs",
+            FlowLogsArgs(
+                naming=self.naming,
+                account=account,
+                plan=flow_logs,
+                vpc_id=network.vpc_id,
+                key_arn=encryption.key_arn,
+            ),
+            opts=self.child("flow-logs"),
+        )
+
+    @property
+    def _flow_logs_plan(self) -> FlowLogsPlan | None:
+        network = self._plan.network
+        return network.flow_logs if isinstance(network, NewNetwork) else None
+
     def _encryption(self, account: Account) -> Encryption:
         plan = self._plan
         groups = [
+            *([flow_log_group(plan.cluster.name)] if self._flow_logs_plan else []),
             *([control_plane_log_group(plan.cluster.name)] if plan.cluster.log_types else []),
             *([plan.session.log_group_name] if plan.session.log_group_name else []),
         ]
@@ -175,6 +209,7 @@ class Platform(Component):
                     account=account,
                     kind=kind,
                     session_log_group=plan.session.log_group_name,
+                    session_key_arn=self._session_key,
                 ),
                 opts=self.child(f"{kind}-nodes"),
             )
@@ -208,7 +243,7 @@ class Platform(Component):
         """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons."""
         plan = self._plan
         autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
-        if not (plan.storage_class or autoscaler or karpenter):
+        if not (plan.storage_class or plan.termination_handler or autoscaler or karpenter):
             return
         provider = kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=self.child("cluster"))
         if plan.storage_class:
@@ -216,6 +251,18 @@ class Platform(Component):
                 "storage-class",
                 DefaultStorageClassArgs(naming=self.naming, provider=provider, ready=ready),
                 opts=self.child("storage-class"),
+            )
+        if plan.termination_handler:
+            own = [group.name for group in plan.node_groups if group.kind is NodeGroupKind.SELF_MANAGED]
+            TerminationHandler(
+                "termination-handler",
+                TerminationHandlerArgs(
+                    groups={name: groups[name].auto_scaling_group.apply(required) for name in own},
+                    naming=self.naming,
+                    provider=provider,
+                    ready=ready,
+                ),
+                opts=self.child("termination-handler"),
             )
         release = self._cluster_autoscaler(autoscaler, account, provider, ready) if autoscaler else None
         if karpenter:
@@ -275,6 +322,7 @@ class Platform(Component):
                 security_group_id=self.control_plane.security_group_id,
                 discovery=self._discovery(),
                 session_log_group=plan.session.log_group_name,
+                session_key_arn=self._session_key,
                 provider=provider,
                 ready=ready,
                 successor=successor,

@@ -23,12 +23,13 @@ def assumed_by_service(service: pulumi.Input[str], sid: str) -> pulumi.Output[st
     return document([{"Sid": sid, "Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}])
 
 
-def assumed_by_pods(*, cluster: str, namespace: str, service_account: str) -> pulumi.Output[str]:
-    """Trust policy for EKS Pod Identity, for one service account of one cluster.
+def assumed_by_pods(*, account: Account, cluster: str, namespace: str, service_account: str) -> pulumi.Output[str]:
+    """Trust policy for EKS Pod Identity, for one service account of one cluster of one account and region.
 
     Pod Identity adds cluster, namespace and service account to the request as session tags, which needs
-    ``sts:TagSession``. Source: EKS user guide, "Create IAM role with trust policy required by EKS Pod
-    Identity".
+    ``sts:TagSession``; other accounts' clusters may have the same name, so that the source is compared too.
+    Source: EKS user guide, "Create IAM role with trust policy required by EKS Pod Identity"; EKS best practices guide,
+    "Identity and Access Management".
     """
     wanted = {
         "aws:RequestTag/eks-cluster-name": cluster,
@@ -42,7 +43,10 @@ def assumed_by_pods(*, cluster: str, namespace: str, service_account: str) -> pu
                 "Effect": "Allow",
                 "Principal": {"Service": "pods.eks.amazonaws.com"},
                 "Action": ["sts:AssumeRole", "sts:TagSession"],
-                "Condition": {"StringEquals": wanted},
+                "Condition": {
+                    "StringEquals": {**wanted, "aws:SourceAccount": account.id},
+                    "ArnEquals": {"aws:SourceArn": account.arn("eks", f"cluster/{cluster}")},
+                },
             }
         ]
     )
@@ -74,15 +78,17 @@ def key_policy(account: Account, log_groups: Sequence[pulumi.Input[str]]) -> pul
     return document(statements)
 
 
-def session_logs(account: Account, log_group: str) -> pulumi.Output[str]:
-    """What the SSM agent on a node needs to log sessions to one log group.
+def node_sessions(
+    account: Account, log_group: str | None, key_arn: pulumi.Input[str] | None
+) -> pulumi.Output[str] | None:
+    """What the SSM agent on a node needs to log sessions to one log group, and to use the key that encrypts them.
 
-    ``DescribeLogGroups`` can't be limited to one group: the agent lists to see whether the group is encrypted.
-    Source: Systems Manager user guide, "Create a custom IAM role for Session Manager".
+    None where both are. ``DescribeLogGroups`` can't be limited to one group: the agent lists to see whether the group
+    is encrypted. Source: Systems Manager user guide, "Create a custom IAM role for Session Manager".
     """
-    streams = account.arn("logs", f"log-group:{log_group}:*")
-    return document(
-        [
+    statements: list[Statement] = []
+    if log_group:
+        statements += [
             {
                 "Sid": "ListLogGroups",
                 "Effect": "Allow",
@@ -93,7 +99,88 @@ def session_logs(account: Account, log_group: str) -> pulumi.Output[str]:
                 "Sid": "WriteSessions",
                 "Effect": "Allow",
                 "Action": ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
-                "Resource": streams,
+                "Resource": account.arn("logs", f"log-group:{log_group}:*"),
+            },
+        ]
+    if key_arn:
+        statements.append({"Sid": "DecryptSessions", "Effect": "Allow", "Action": "kms:Decrypt", "Resource": key_arn})
+    return document(statements) if statements else None
+
+
+def assumed_by_flow_logs(account: Account) -> pulumi.Output[str]:
+    """Trust policy for VPC flow logs of this account and region.
+
+    Source: VPC user guide, "IAM role for publishing flow logs to CloudWatch Logs".
+    """
+    return document(
+        [
+            {
+                "Sid": "FlowLogs",
+                "Effect": "Allow",
+                "Principal": {"Service": "vpc-flow-logs.amazonaws.com"},
+                "Action": "sts:AssumeRole",
+                "Condition": {
+                    "StringEquals": {"aws:SourceAccount": account.id},
+                    "ArnLike": {"aws:SourceArn": account.arn("ec2", "vpc-flow-log/*")},
+                },
+            }
+        ]
+    )
+
+
+def write_flow_logs(account: Account, log_group: str) -> pulumi.Output[str]:
+    """What VPC flow logs need to write to one log group. Source: as of :func:`assumed_by_flow_logs`."""
+    actions = ["CreateLogStream", "DescribeLogGroups", "DescribeLogStreams", "PutLogEvents"]
+    return document(
+        [
+            {
+                "Sid": "WriteFlowLogs",
+                "Effect": "Allow",
+                "Action": [f"logs:{action}" for action in actions],
+                "Resource": account.arn("logs", f"log-group:{log_group}:*"),
+            }
+        ]
+    )
+
+
+def people_sessions(
+    account: Account, *, cluster: str, tag: str, document_name: str, key_arn: pulumi.Input[str] | None
+) -> pulumi.Output[str]:
+    """What people need to open sessions on a cluster's nodes, with its session document and no other.
+
+    ``tag`` is the key of the tag that has the cluster's name on nodes; ``key_arn`` encrypts sessions. Without
+    ``ssm:SessionDocumentAccessCheck`` a session that names no document would be allowed with the account's default one:
+    not logged, without time limits.
+    Source: Systems Manager user guide, "Enforce a session document permission check for the AWS CLI", "Sample IAM
+    policies for Session Manager".
+    """
+    checked = {"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}}
+    key: list[Statement] = []
+    if key_arn:
+        key.append({"Sid": "EncryptSessions", "Effect": "Allow", "Action": "kms:GenerateDataKey", "Resource": key_arn})
+    return document(
+        [
+            *key,
+            {"Sid": "FindNodes", "Effect": "Allow", "Action": "ec2:DescribeInstances", "Resource": "*"},
+            {
+                "Sid": "OnNodes",
+                "Effect": "Allow",
+                "Action": "ssm:StartSession",
+                "Resource": account.arn("ec2", "instance/*"),
+                "Condition": {**checked, "StringEquals": {f"ssm:resourceTag/{tag}": cluster}},
+            },
+            {
+                "Sid": "WithDocument",
+                "Effect": "Allow",
+                "Action": "ssm:StartSession",
+                "Resource": account.arn("ssm", f"document/{document_name}"),
+                "Condition": checked,
+            },
+            {
+                "Sid": "EndOwnSessions",
+                "Effect": "Allow",
+                "Action": ["ssm:ResumeSession", "ssm:TerminateSession"],
+                "Resource": account.arn("ssm", "session/${aws:userid}-*"),
             },
         ]
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pulumi
 from pulumi_aws import cloudwatch, ssm
@@ -15,7 +16,7 @@ from multiarch.stack.model import SessionPlan
 
 @dataclass(frozen=True, slots=True)
 class SessionArgs:
-    """``key_arn`` encrypts the log group."""
+    """``key_arn`` encrypts the log group, and sessions where the plan says so."""
 
     naming: Naming
     plan: SessionPlan
@@ -52,7 +53,9 @@ class Session(Component):
             name=plan.document_name,
             document_type="Session",
             document_format="JSON",
-            content=preferences(plan, self.naming.cluster),
+            content=pulumi.Output.from_input(args.key_arn).apply(partial(preferences, plan, self.naming.cluster))
+            if plan.encrypt
+            else preferences(plan, self.naming.cluster, ""),
             tags=self.tags("sessions"),
             opts=self.child("preferences", depends_on=ready),
         )
@@ -61,8 +64,8 @@ class Session(Component):
         self.register_outputs({"documentName": self.document_name})
 
 
-def preferences(plan: SessionPlan, cluster: str) -> str:
-    """The session document's content as JSON with sorted keys; an empty string means "not set".
+def preferences(plan: SessionPlan, cluster: str, key_arn: str) -> str:
+    """The session document's content as JSON with sorted keys; an empty string means "not set", also as ``key_arn``.
 
     Source: Systems Manager user guide, "Session document schema".
     """
@@ -71,7 +74,7 @@ def preferences(plan: SessionPlan, cluster: str) -> str:
         "cloudWatchLogGroupName": plan.log_group_name or "",
         "cloudWatchStreamingEnabled": plan.log_group_name is not None,
         "idleSessionTimeout": str(plan.idle_timeout_minutes),
-        "kmsKeyId": "",
+        "kmsKeyId": key_arn,
         "maxSessionDuration": "" if plan.max_duration_minutes is None else str(plan.max_duration_minutes),
         "runAsDefaultUser": plan.run_as_user or "",
         "runAsEnabled": plan.run_as_user is not None,

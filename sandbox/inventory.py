@@ -51,6 +51,7 @@ KINDS = (
     Listing("NAT gateways", "ec2", "describe_nat_gateways", "NatGateways[?State!='deleted'].NatGatewayId"),
     Listing("elastic IPs", "ec2", "describe_addresses", "Addresses[].AllocationId"),
     Listing("VPC endpoints", "ec2", "describe_vpc_endpoints", "VpcEndpoints[?State!='deleted'].VpcEndpointId"),
+    Listing("flow logs", "ec2", "describe_flow_logs", "FlowLogs[].FlowLogId"),
     Listing("IAM roles", "iam", "list_roles", "Roles[].RoleName"),
     Listing("IAM policies", "iam", "list_policies", "Policies[].Arn", (("Scope", "Local"),)),
     Listing("instance profiles", "iam", "list_instance_profiles", "InstanceProfiles[].InstanceProfileName"),

@@ -62,6 +62,8 @@ def contents(resources: Sequence[Recorded], outputs: Mapping[str, Json]) -> dict
         "outputs.json": _json({name: value for name, value in outputs.items() if name != "kubeconfig"}),
         "kubeconfig": f"{outputs['kubeconfig']}\n",
     }
+    if policy := outputs.get("sessionPolicy"):
+        files["sessions/policy-for-people.json"] = _json(json.loads(str(policy)))
     for resource in resources:
         files |= _files_of(resource)
     return files | _role_policies(resources)

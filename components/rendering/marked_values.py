@@ -110,7 +110,11 @@ _EXTRA: Mapping[str, Callable[[str, Properties], dict[str, Json]]] = MappingProx
 
 _CALLS: Mapping[str, Callable[[Properties, Where], dict[str, Json]]] = MappingProxyType(
     {
-        "aws:index/getCallerIdentity:getCallerIdentity": lambda _, _where: {"accountId": ACCOUNT},
+        "aws:eks/getClusters:getClusters": lambda _, _where: {"names": []},
+        "aws:index/getCallerIdentity:getCallerIdentity": lambda _, where: {
+            "accountId": ACCOUNT,
+            "arn": f"arn:{where.partition.name}:sts::{ACCOUNT}:assumed-role/RENDERED/RENDERED",
+        },
         "aws:index/getPartition:getPartition": lambda _, where: {
             "partition": where.partition.name,
             "dnsSuffix": where.partition.dns_suffix,

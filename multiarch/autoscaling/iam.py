@@ -130,15 +130,21 @@ def karpenter_policies(scope: ArnScope, *, node_role_arn: str, queue_arn: str) -
     return {name: policies[name] for name in KARPENTER_POLICY_NAMES}
 
 
-def interruption_queue_policy(queue_arn: str) -> PolicyDocument:
-    """The interruption queue's policy: EventBridge and SQS may send to it, and only over TLS."""
+def interruption_queue_policy(queue_arn: str, rule_arns: Sequence[str]) -> PolicyDocument:
+    """The interruption queue's policy: EventBridge may send to it for these rules, and everything needs TLS.
+
+    ``rule_arns`` are ARNs of the stack's own rules, with ``*`` for the end of a name. Karpenter's reference allows
+    every rule of every account, and SQS itself, which sends nothing here. Source: EventBridge user guide, "Using
+    resource-based policies for Amazon EventBridge".
+    """
     return _document(
         {
             "Sid": "AllowEvents",
             "Effect": "Allow",
-            "Principal": {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]},
+            "Principal": {"Service": "events.amazonaws.com"},
             "Action": "sqs:SendMessage",
             "Resource": queue_arn,
+            "Condition": {"ArnLike": {"aws:SourceArn": sorted(rule_arns)}},
         },
         {
             "Sid": "DenyHTTP",

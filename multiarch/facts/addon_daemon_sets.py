@@ -73,7 +73,7 @@ _DAEMONS: Mapping[str, tuple[AddOnDaemon, ...]] = MappingProxyType(
                 },
                 source="aws/amazon-vpc-cni-k8s, charts/aws-vpc-cni/values.yaml (1.15)",
                 images_source=_AWS_TABLE,
-                harmless=frozenset({"env"}),
+                harmless=frozenset({"enableNetworkPolicy", "env"}),
             ),
         ),
         "kube-proxy": (

@@ -6,6 +6,7 @@ them into the stack file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +31,8 @@ class AddOn:
     have to be repeated in it.
 
     ``managed_policy`` is the AWS managed policy, path included, of the role that ``service_account`` gets through Pod
-    Identity; both are None for an add-on that gets no role.
+    Identity; both are None for an add-on that gets no role. Where versions before a release need another policy,
+    ``earlier_policy`` has that release and the policy.
     """
 
     name: str
@@ -43,6 +45,15 @@ class AddOn:
     default_tolerations: tuple[Toleration, ...] = ()
     service_account: str | None = None
     managed_policy: str | None = None
+    earlier_policy: tuple[tuple[int, int, int], str] | None = None
+
+    def policy_of(self, version: str | None) -> str | None:
+        """The managed policy for a version such as ``v1.52.1-eksbuild.1``; None is EKS's default, a current one."""
+        if self.earlier_policy is None or version is None:
+            return self.managed_policy
+        first, earlier = self.earlier_policy
+        numbers = tuple(int(number) for number in re.findall("[0-9]+", version.partition("-")[0]))
+        return earlier if numbers < first else self.managed_policy
 
     def configuration(self, *tolerations: Toleration) -> dict[str, object]:
         """Return configuration values that add ``tolerations`` to the defaults; empty when there is nothing to set."""
@@ -91,11 +102,14 @@ _ADD_ONS = (
         "EBS volumes (aws-ebs-csi-driver) with an encrypted gp3 StorageClass as the default; its controller tolerates "
         "the arm64 taint.",
         "storage",
-        "v1.52.1",
+        "v1.63.1",
         toleration_path=("controller", "tolerations"),
         default_tolerations=(CRITICAL_ADDONS, _FIVE_MINUTES),
         service_account="ebs-csi-controller-sa",
-        managed_policy="service-role/AmazonEBSCSIDriverPolicy",
+        # It compares the cluster's name, a session tag of Pod Identity, with a tag that volumes have since v1.58.0.
+        # Source: https://github.com/kubernetes-sigs/aws-ebs-csi-driver/issues/2918
+        managed_policy="AmazonEBSCSIDriverEKSClusterScopedPolicy",
+        earlier_policy=((1, 58, 0), "AmazonEBSCSIDriverPolicyV2"),
     ),
 )
 

@@ -15,6 +15,8 @@ from multiarch.errors import UnknownFactError
 CLUSTER_AUTOSCALER_CHART = "9.59.0"
 KARPENTER_CHART = "1.14.1"
 """Controller and CRDs have charts of the same version."""
+NODE_TERMINATION_HANDLER_CHART = "0.27.6"
+"""Its image is v1.25.6."""
 
 # The newest patch that was seen as a published image; each minor of the autoscaler is built for one of Kubernetes.
 _CLUSTER_AUTOSCALER_IMAGES: Mapping[str, str] = MappingProxyType(

@@ -25,6 +25,8 @@ class Addon(Section):
 class VpcCniAddon(Addon):
     """The VPC CNI add-on."""
 
+    network_policy: bool = True
+    """Enforce NetworkPolicies. Without it, and without another network policy engine, they have no effect."""
     prefix_delegation: bool = False
     """Give nodes /28 prefixes instead of single addresses: more pods per node, more addresses per subnet."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.schema.base import Section
+from multiarch.schema.base import RetentionDays, Section
 
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 
@@ -25,9 +25,7 @@ class Logging(Section):
 
     types: list[LogType] = ["api", "audit", "authenticator"]
     """Which logs are sent."""
-    retention_days: Literal[
-        1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653
-    ] = 90
+    retention_days: RetentionDays = 90
     """How long CloudWatch keeps them."""
 
 
@@ -52,9 +50,11 @@ class Session(Section):
     """End a session after this time at the latest. Default: no limit."""
     log_to_cloud_watch: bool = True
     """Keep what sessions print in an encrypted CloudWatch log group."""
-    log_retention_days: Literal[
-        1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653
-    ] = 90
+    log_retention_days: RetentionDays = 90
     """How long CloudWatch keeps them."""
+    encrypt: bool = False
+    """Encrypt what a session carries with the stack's KMS key, in addition to TLS. Then people need
+    ``kms:GenerateDataKey`` on that key, which the output ``sessionPolicy`` allows.
+    """
     run_as_user: str | None = None
     """The Linux user of a session. Default: ssm-user."""

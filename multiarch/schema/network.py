@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.schema.base import Section
+from multiarch.schema.base import RetentionDays, Section
 
 Endpoint = Literal[
     "autoscaling",
@@ -26,8 +26,17 @@ Endpoint = Literal[
 ]
 
 
+class FlowLogs(Section):
+    """Flow logs of a new VPC, in an encrypted CloudWatch log group."""
+
+    traffic: Literal["ACCEPT", "REJECT", "ALL"] = "ALL"
+    """Which traffic is logged. Logs of all traffic cost the most."""
+    retention_days: RetentionDays = 90
+    """How long CloudWatch keeps them."""
+
+
 class Network(Section):
-    """A new VPC (``cidr``, ``zones``, ``nat``, ``endpoints``) or an existing one (``vpcId`` with its subnets)."""
+    """A new VPC (``cidr``, ``zones``, ``nat``, ``endpoints``, ``flowLogs``) or an existing one (``vpcId``)."""
 
     cidr: str | None = None
     """IPv4 range of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
@@ -41,8 +50,12 @@ class Network(Section):
     """VPC endpoints. With ``nat: none`` nodes need ec2, ecr, eks, s3, ssm, ssmmessages, ec2messages and sts, and with
     the defaults also eks-auth (Pod Identity) and logs (session logs).
     """
+    flow_logs: FlowLogs | None = None
+    """Log the traffic of the new VPC, for example ``{traffic: REJECT}``. Default: no flow logs."""
     vpc_id: str | None = None
-    """An existing VPC. Then ``privateSubnetIds`` is needed too, and cidr, zones, nat and endpoints are not allowed."""
+    """An existing VPC. Then ``privateSubnetIds`` is needed too, and cidr, zones, nat, endpoints and flowLogs are not
+    allowed.
+    """
     private_subnet_ids: list[str] | None = None
     """The existing subnets that nodes and the control plane's network interfaces use; two zones at least."""
     service_cidr: str | None = None

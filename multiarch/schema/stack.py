@@ -65,3 +65,8 @@ class StackSpec(Section):
     """Declare an encrypted gp3 StorageClass as the default; needs a way to the Kubernetes API when Pulumi runs.
     Default: on where addons.ebsCsi is on and Pulumi can reach that API (a public endpoint, or an existing VPC).
     """
+    node_termination_handler: TopLevelFlag | None = None
+    """Drain nodes of self-managed groups before they end, with the AWS Node Termination Handler; needs a way to the
+    Kubernetes API when Pulumi runs. Default: on where there are such groups, Pulumi can reach that API, and nodes have
+    a way out for its image.
+    """

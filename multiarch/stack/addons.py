@@ -11,7 +11,7 @@ from multiarch.facts.tolerations import Toleration, toleration_for
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.scheduling.tolerations import first_untolerated
-from multiarch.schema.addons import Addons
+from multiarch.schema.addons import Addons, VpcCniAddon
 from multiarch.stack.model import AddonPlan
 
 
@@ -39,7 +39,7 @@ def plan_addons(spec: Addons, arm64_taint: Taint | None, report: ProblemReport) 
             configuration=_configuration(row, spec, added),
             before_nodes=row.before_nodes,
             service_account=row.service_account,
-            managed_policy=row.managed_policy,
+            managed_policy=row.policy_of(spec[row.name].version),
         )
         for row in add_ons().values()
         if spec[row.name].enabled
@@ -85,7 +85,11 @@ def _repelling(group: NodeGroupPlan, own: Iterable[Toleration]) -> Taint | None:
 
 def _configuration(row: AddOn, spec: Addons, added: Sequence[Toleration]) -> str:
     values = row.configuration(*added)
-    if row.name == "vpc-cni" and spec.prefix_delegation:
-        # Source: EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes".
-        values["env"] = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
+    cni = spec[row.name]
+    if isinstance(cni, VpcCniAddon):
+        if cni.prefix_delegation:
+            # Source: EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes".
+            values["env"] = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
+        # The add-on takes a text. Source: EKS user guide, "Limit Pod traffic with Kubernetes network policies".
+        values["enableNetworkPolicy"] = "true" if cni.network_policy else "false"
     return json.dumps(values, sort_keys=True) if values else ""

@@ -21,7 +21,9 @@ from multiarch.stack.yaml_source import YamlFile
 NAMESPACE = "multiarch-eks"
 DEFAULTS = "defaults"
 """The key of ``Pulumi.yaml`` that holds organisation-wide defaults; see :mod:`multiarch.stack.load`."""
-REGION = "aws:region"
+AWS = "aws"
+"""The namespace of the AWS provider's settings."""
+REGION = f"{AWS}:region"
 
 # https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-reference/
 _STACK_FILE_KEYS = ("config", "encryptedkey", "encryptionsalt", "environment", "secretsprovider")
@@ -37,15 +39,16 @@ _NEARLY = 0.75
 class ConfigLayer:
     """What one file says: values by key of our namespace, as the engine hands them over, and what was ``written``.
 
-    ``places`` counts from the stack's top; ``region`` is the AWS provider's; ``top`` is the place of ``config``.
-    ``meant`` are the keys that misspelled ones stand for; ``misplaced`` says that there are keys, but no ``config``.
+    ``places`` counts from the stack's top; ``aws`` are the AWS provider's settings, without the namespace; ``top`` is
+    the place of ``config``; ``meant`` are the keys that misspelled ones stand for; ``misplaced`` says that there are
+    keys, but no ``config``.
     """
 
     file: str
     values: dict[str, Any] = field(default_factory=dict)
     written: dict[str, Any] = field(default_factory=dict)
     places: dict[KeyPath, Place] = field(default_factory=dict)
-    region: str | None = None
+    aws: dict[str, Any] = field(default_factory=dict)
     top: Place | None = None
     meant: set[str] = field(default_factory=set)
     misplaced: bool = False
@@ -158,10 +161,10 @@ def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[_Entr
         written = ("config", entry.key)
         namespace, name = _split(entry.key)
         if namespace != NAMESPACE:
-            if f"{namespace}:{name}" == REGION:
-                layer.region = str(as_text(entry.value))
-                layer.places[REGION,] = Place(document.file, document.lines[written])
-            elif meant := _meant(namespace, name):
+            if namespace == AWS:
+                layer.aws[name] = entry.value
+                _take_places(document, layer, f"{AWS}:{name}", (*written, *entry.inner), lines[written])
+            if f"{namespace}:{name}" != REGION and (meant := _meant(namespace, name)):
                 layer.meant.add(meant.removeprefix(f"{NAMESPACE}:"))
                 message = f"{entry.key} is read by nothing."
                 layer.problems.append(_at(document, written, "misspelled-key", message, f"Did you mean {meant}?"))
@@ -172,11 +175,7 @@ def _take_config(document: YamlFile, layer: ConfigLayer, entries: Iterator[_Entr
             continue
         layer.values[name] = as_text(entry.value)
         layer.written[name] = entry.value
-        start = (*written, *entry.inner)
-        layer.places[name,] = Place(document.file, document.lines[written])
-        for path, line in lines[written]:
-            if path[: len(start)] == start and len(path) > len(start):
-                layer.places[(name, *path[len(start) :])] = Place(document.file, line)
+        _take_places(document, layer, name, (*written, *entry.inner), lines[written])
         _refuse_secrets(document, layer, entry.value, written)
 
 
@@ -186,6 +185,16 @@ def _lines_by_key(document: YamlFile) -> Mapping[KeyPath, list[tuple[KeyPath, in
     for path, line in document.lines.items():
         found.setdefault(path[:2], []).append((path, line))
     return found
+
+
+def _take_places(
+    document: YamlFile, layer: ConfigLayer, key: str, start: KeyPath, lines: list[tuple[KeyPath, int]]
+) -> None:
+    """Keep the places of ``key`` and of everything in its value, which begins at ``start``; ``lines`` has them all."""
+    layer.places[key,] = Place(document.file, document.lines[start[:2]])
+    for path, line in lines:
+        if path[: len(start)] == start and len(path) > len(start):
+            layer.places[(key, *path[len(start) :])] = Place(document.file, line)
 
 
 def _meant(namespace: str, name: str) -> str | None:
@@ -198,7 +207,7 @@ def _meant(namespace: str, name: str) -> str | None:
     if get_close_matches(namespace.lower().replace("_", "-"), [NAMESPACE], cutoff=_NEARLY):
         known = [*fields(StackSpec), DEFAULTS]
         return f"{NAMESPACE}:{name if name in known else nearest(name, known) or name}"
-    if namespace.lower() == "aws" and get_close_matches(name.lower(), ["region"], cutoff=_NEARLY):
+    if namespace.lower() == AWS and get_close_matches(name.lower(), ["region"], cutoff=_NEARLY):
         return REGION
     return None
 

@@ -31,6 +31,7 @@ from multiarch.rules import Severity
 from multiarch.schema.stack import StackSpec
 from multiarch.stack import wording, yaml_source
 from multiarch.stack.engine_config import (
+    AWS,
     DEFAULTS,
     NAMESPACE,
     REGION,
@@ -39,6 +40,7 @@ from multiarch.stack.engine_config import (
     project_layer,
     stack_layer,
 )
+from multiarch.stack.identity import OF_THE_ENVIRONMENT, AwsIdentity, identity_of
 from multiarch.stack.origin import Origin, Place
 from multiarch.stack.schema_paths import is_structured
 
@@ -63,7 +65,7 @@ class Stack:
     """One stack as its team wrote it, validated, with the defaults merged in.
 
     ``name`` is ``TEAM-ENV``; ``region`` is ``aws:region``, or None where neither file says it (then it is the
-    environment's business); ``warnings`` did not refuse the stack.
+    environment's business); ``identity`` is whose Pulumi uses for AWS; ``warnings`` did not refuse the stack.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Stack:
     region: str | None
     origin: Origin
     warnings: tuple[Problem, ...] = ()
+    identity: AwsIdentity = OF_THE_ENVIRONMENT
 
 
 def name_fault(value: str) -> str | None:
@@ -136,7 +139,7 @@ def _loaded(path: Path, project_file: Path | None, text: str | None) -> Stack:
         files.problems.append(
             Problem("file-name", message, "They are called Pulumi.TEAM-ENV.yaml.", file=yaml_source.shown(path))
         )
-    return _validated(named["stack"] if named else path.stem, files.values, files.region, files)
+    return _validated(named["stack"] if named else path.stem, files.values, files.aws, files)
 
 
 def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, project_file: Path | None) -> Stack:
@@ -146,19 +149,25 @@ def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, proj
     neither has no place. Raises StackError as :func:`load_file` does.
     """
     files = _Files.read(file, project_file)
-    prefix = f"{NAMESPACE}:"
-    values = {key.removeprefix(prefix): _from_text(key, text) for key, text in config.items() if key.startswith(prefix)}
+    values = {key: _from_text(key, text) for key, text in _of_namespace(NAMESPACE, config)}
     for key, value in values.items():
         if _is_not_text(value):
             message = f"{key} contains half of a character (a lone surrogate)."
             problem = Origin(files.file, files.places).problem("not-utf-8", (key,), message, hint="Write it in UTF-8.")
             files.problems.append(problem)
-    return _validated(name, values, config.get(REGION), files)
+    return _validated(name, values, dict(_of_namespace(AWS, config)), files)
+
+
+def _of_namespace(namespace: str, config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The texts of one namespace, by key without it."""
+    for key, text in config.items():
+        if key.startswith(f"{namespace}:"):
+            yield key.removeprefix(f"{namespace}:"), text
 
 
 def _from_text(key: str, text: str) -> Any:  # noqa: ANN401  (a mapping, a list or a text)
     """Undo the engine's encoding: mappings and lists are JSON, everything else is text."""
-    if is_structured(key.removeprefix(f"{NAMESPACE}:")) or text.startswith(("{", "[")):
+    if is_structured(key) or text.startswith(("{", "[")):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
@@ -184,7 +193,7 @@ class _Files:
     values: dict[str, Any]
     written: dict[str, Any]
     places: dict[KeyPath, Place]
-    region: str | None
+    aws: dict[str, Any]
     top: Place | None
     meant: frozenset[str]
     misplaced: bool
@@ -208,7 +217,7 @@ class _Files:
             values=project.values | stack.values,
             written=project.written | stack.written,
             places=places | stack.places,
-            region=stack.region or project.region,
+            aws=project.aws | {key: value for key, value in stack.aws.items() if value not in (None, "")},
             top=stack.top,
             meant=frozenset(project.meant | stack.meant),
             misplaced=stack.misplaced,
@@ -229,7 +238,7 @@ def _layer(file: Path | None, make: Any, problems: list[Problem], text: str | No
     return layer
 
 
-def _validated(name: str, values: Mapping[str, Any], region: str | None, files: _Files) -> Stack:
+def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], files: _Files) -> Stack:
     top = {key: value for key, value in values.items() if key != DEFAULTS}
     defaults = values.get(DEFAULTS, {})
     problems = list(files.problems)
@@ -239,7 +248,10 @@ def _validated(name: str, values: Mapping[str, Any], region: str | None, files: 
         problems.append(Origin(files.file, files.places).problem("wrong-type", (DEFAULTS,), message, hint=hint))
         defaults = {}
     merged = _merge(defaults, top)
-    origin = Origin(files.file, dict(_places(merged, (), files.places)) | _region_place(files))
+    of_aws = {path: place for path, place in files.places.items() if str(path[0]).startswith(f"{AWS}:")}
+    origin = Origin(files.file, dict(_places(merged, (), files.places)) | of_aws)
+    region = str(as_text(aws["region"])) if "region" in aws else None
+    identity = identity_of(aws, origin, problems)
     if region is not None and (fault := why_not_region(region)):
         message = f"{region!r} is not an AWS region."
         problems.append(origin.problem("region", (REGION,), message, hint=fault, value=region))
@@ -250,7 +262,7 @@ def _validated(name: str, values: Mapping[str, Any], region: str | None, files: 
         problems.extend(_name_problems(name, spec, origin))
     if spec is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(_in_order(problems))
-    return Stack(name, spec, region, origin, tuple(_in_order(problems)))
+    return Stack(name, spec, region, origin, tuple(_in_order(problems)), identity)
 
 
 _UNREAD = ("endless-alias", "not-utf-8", "not-yaml", "several-documents", "too-many-values", "unreadable-file")
@@ -316,11 +328,6 @@ def _places(value: Any, path: KeyPath, places: Mapping[KeyPath, Place]) -> Itera
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for part, inner in pairs:
         yield from _places(inner, (*path, part), places)
-
-
-def _region_place(files: _Files) -> dict[KeyPath, Place]:
-    place = files.places.get((REGION,))
-    return {(REGION,): place} if place else {}
 
 
 def _name_problems(name: str, spec: StackSpec, origin: Origin) -> Iterator[Problem]:

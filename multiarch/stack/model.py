@@ -9,8 +9,19 @@ from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
+from multiarch.stack.identity import AwsIdentity
 
-__all__ = ["AddonPlan", "ClusterPlan", "ExistingNetwork", "Nat", "NewNetwork", "Plan", "SessionPlan", "SubnetPlan"]
+__all__ = [
+    "AddonPlan",
+    "ClusterPlan",
+    "ExistingNetwork",
+    "FlowLogsPlan",
+    "Nat",
+    "NewNetwork",
+    "Plan",
+    "SessionPlan",
+    "SubnetPlan",
+]
 
 
 class Nat(StrEnum):
@@ -32,6 +43,14 @@ class SubnetPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class FlowLogsPlan:
+    """Flow logs of a new VPC. ``traffic`` is ``ACCEPT``, ``REJECT`` or ``ALL``."""
+
+    traffic: str
+    retention_days: int
+
+
+@dataclass(frozen=True, slots=True)
 class NewNetwork:
     """A VPC that the stack makes. ``zones`` holds names, or is empty: then the region's first ``zone_count`` are taken.
 
@@ -44,6 +63,7 @@ class NewNetwork:
     subnets: tuple[SubnetPlan, ...]
     nat: Nat
     endpoints: tuple[str, ...]
+    flow_logs: FlowLogsPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +112,17 @@ class AddonPlan:
 
 @dataclass(frozen=True, slots=True)
 class SessionPlan:
-    """SSM Session Manager preferences; the document's own name, times in minutes."""
+    """SSM Session Manager preferences; the document's own name, times in minutes.
+
+    ``encrypt``: with the stack's own key, in addition to TLS.
+    """
 
     document_name: str
     idle_timeout_minutes: int
     max_duration_minutes: int | None
     log_group_name: str | None
     log_retention_days: int
+    encrypt: bool
     run_as_user: str | None
 
 
@@ -106,14 +130,16 @@ class SessionPlan:
 class Plan:
     """Everything that one stack's components declare.
 
-    ``stack`` is ``TEAM-ENV``; ``region`` may be None where neither file nor engine says it; ``tags`` go onto every
-    taggable resource; ``arm64_taint`` is None when there is none; ``warnings`` did not refuse the stack.
+    ``stack`` is ``TEAM-ENV``; ``region`` may be None where neither file nor engine says it; ``identity`` is that which
+    Pulumi uses for AWS; ``tags`` go onto every taggable resource; ``arm64_taint`` is None when there is none;
+    ``warnings`` did not refuse the stack.
     """
 
     stack: str
     team: str
     environment: str
     region: str | None
+    identity: AwsIdentity
     tags: Tags
     cluster: ClusterPlan
     network: NewNetwork | ExistingNetwork
@@ -123,4 +149,5 @@ class Plan:
     session: SessionPlan
     autoscaling: AutoscalingPlan
     storage_class: bool
+    termination_handler: bool
     warnings: tuple[Problem, ...]

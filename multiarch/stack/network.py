@@ -16,7 +16,7 @@ from multiarch.facts.partitions import region_of_zone
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.network import Network
-from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
+from multiarch.stack.model import ExistingNetwork, FlowLogsPlan, Nat, NewNetwork, SubnetPlan
 
 DEFAULT_CIDR = "10.0.0.0/16"
 DEFAULT_SERVICE_CIDR = "172.20.0.0/16"
@@ -80,7 +80,9 @@ def plan_network(
             hint=f"Add {'it' if len(missing) == 1 else 'them'} to network.endpoints, or use nat: single.",
             value=list(endpoints),
         )
-    return NewNetwork(str(cidr), count, zones, cut(cidr, count), nat, endpoints)
+    wanted = spec.flow_logs
+    flow_logs = FlowLogsPlan(wanted.traffic, wanted.retention_days) if wanted else None
+    return NewNetwork(str(cidr), count, zones, cut(cidr, count), nat, endpoints, flow_logs)
 
 
 def cut(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:
@@ -232,6 +234,7 @@ def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork | None:
         ("zones", spec.zones),
         ("nat", spec.nat),
         ("endpoints", spec.endpoints),
+        ("flowLogs", spec.flow_logs),
     ):
         if value is not None:
             report(

@@ -19,7 +19,7 @@ from multiarch.rules import Severity
 from multiarch.schema.cluster import Session
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
-from multiarch.stack.checks import access, autoscalers, cluster, names, nodes, production, reach
+from multiarch.stack.checks import access, autoscalers, cluster, draining, names, nodes, production, reach
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
@@ -74,6 +74,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     _check_stack(stack, groups, network, report)
     addons = plan_addons(spec.addons, taint, report)
     protected, storage_class = production.deletion_protection(spec, report), reach.storage_class(spec, report)
+    termination_handler = draining.termination_handler(spec, specs, report)
     problems = (*stack.warnings, *report.sorted())
     if network is None or autoscaling is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(problems)
@@ -82,6 +83,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         team=spec.team,
         environment=spec.environment,
         region=stack.region,
+        identity=stack.identity,
         tags=_tags(spec),
         cluster=_cluster(context.name, service_cidr, spec, deletion_protection=protected),
         network=network,
@@ -91,6 +93,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         session=_session(context.name, spec.session),
         autoscaling=autoscaling,
         storage_class=storage_class,
+        termination_handler=termination_handler,
         warnings=problems,
     )
 
@@ -198,5 +201,6 @@ def _session(cluster: str, spec: Session) -> SessionPlan:
         max_duration_minutes=spec.max_duration_minutes,
         log_group_name=f"/multiarch-eks/{cluster}/sessions" if spec.log_to_cloud_watch else None,
         log_retention_days=spec.log_retention_days,
+        encrypt=spec.encrypt,
         run_as_user=spec.run_as_user,
     )

@@ -82,7 +82,7 @@ def _met(operator: str, actual: str | Sequence[str] | None, wanted: list[str]) -
 def _value_met(operator: str, value: str, wanted: list[str]) -> bool:
     if operator == "StringEquals":
         return value in wanted
-    if operator == "StringLike":
+    if operator in ("StringLike", "ArnLike"):
         return any(matches(pattern, value) for pattern in wanted)
     if operator == "Bool":
         return value.lower() in [one.lower() for one in wanted]

@@ -170,36 +170,45 @@ def test_the_cluster_autoscaler_has_the_documented_statements() -> None:
     assert tuple(as_fact("cluster-autoscaler", each) for each in document["Statement"]) == AUTOSCALER_FACTS
 
 
+RULES = ["arn:aws:events:eu-west-1:111122223333:rule/shop-dev-health-*"]
+
+
 def test_the_queue_policy_has_the_documented_statements() -> None:
-    document: Any = interruption_queue_policy(QUEUE)
+    document: Any = interruption_queue_policy(QUEUE, RULES)
     allow, deny = document["Statement"]
-    assert allow["Principal"] == {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]}
+    # Narrower than documented: EventBridge alone, and the stack's own rules.
+    assert allow["Principal"] == {"Service": "events.amazonaws.com"}
+    assert allow["Condition"] == {"ArnLike": {"aws:SourceArn": RULES}}
     assert (allow["Action"], deny["Action"], deny["Effect"]) == ("sqs:SendMessage", "sqs:*", "Deny")
     assert deny["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
 EVENTS = "events.amazonaws.com"
+OWN = {"aws:SourceArn": "arn:aws:events:eu-west-1:111122223333:rule/shop-dev-health-20261121"}
+OTHER = {"aws:SourceArn": "arn:aws:events:eu-west-1:999999999999:rule/shop-dev-health-20261121"}
 SAFE, PLAIN = {"aws:SecureTransport": "true"}, {"aws:SecureTransport": "false"}
 
 
 @pytest.mark.parametrize(
     ("may", "call"),
     [
-        (True, Call("sqs:SendMessage", QUEUE, SAFE, EVENTS)),
-        (True, Call("sqs:SendMessage", QUEUE, SAFE, "sqs.amazonaws.com")),
-        (False, Call("sqs:SendMessage", QUEUE, PLAIN, EVENTS)),
-        (False, Call("sqs:SendMessage", QUEUE, SAFE, "sns.amazonaws.com")),
-        (False, Call("sqs:SendMessage", QUEUE, SAFE)),
-        (False, Call("sqs:ReceiveMessage", QUEUE, SAFE, EVENTS)),
-        (False, Call("sqs:SendMessage", QUEUE.replace("dev", "prod"), SAFE, EVENTS)),
+        (True, Call("sqs:SendMessage", QUEUE, SAFE | OWN, EVENTS)),
+        (False, Call("sqs:SendMessage", QUEUE, SAFE | OTHER, EVENTS)),
+        (False, Call("sqs:SendMessage", QUEUE, SAFE, EVENTS)),
+        (False, Call("sqs:SendMessage", QUEUE, SAFE | OWN, "sqs.amazonaws.com")),
+        (False, Call("sqs:SendMessage", QUEUE, PLAIN | OWN, EVENTS)),
+        (False, Call("sqs:SendMessage", QUEUE, SAFE | OWN, "sns.amazonaws.com")),
+        (False, Call("sqs:SendMessage", QUEUE, SAFE | OWN)),
+        (False, Call("sqs:ReceiveMessage", QUEUE, SAFE | OWN, EVENTS)),
+        (False, Call("sqs:SendMessage", QUEUE.replace("dev", "prod"), SAFE | OWN, EVENTS)),
     ],
 )
-def test_only_aws_itself_fills_the_queue_and_only_over_tls(may: bool, call: Call) -> None:  # noqa: FBT001
-    assert allowed([interruption_queue_policy(QUEUE)], call) is may
+def test_only_the_stacks_own_rules_fill_the_queue_and_only_over_tls(may: bool, call: Call) -> None:  # noqa: FBT001
+    assert allowed([interruption_queue_policy(QUEUE, RULES)], call) is may
 
 
 def test_not_even_the_controller_reads_the_queue_without_tls() -> None:
-    both = [KARPENTER["interruption"], interruption_queue_policy(QUEUE)]
+    both = [KARPENTER["interruption"], interruption_queue_policy(QUEUE, RULES)]
     assert allowed(both, Call("sqs:ReceiveMessage", QUEUE, SAFE))
     assert not allowed(both, Call("sqs:ReceiveMessage", QUEUE, PLAIN))
 

@@ -45,6 +45,8 @@ def policy(**statement: object) -> dict[str, Any]:
         ("StringLike", "*", "", True),
         ("StringLike", "*", None, False),
         ("StringLike", "[a-z]", "b", False),
+        ("ArnLike", "arn:aws:x:r:1:y/z*", "arn:aws:x:r:1:y/za", True),
+        ("ArnLike", "arn:aws:x:r:1:y/z*", "arn:aws:x:r:2:y/za", False),
         ("StringEqualsIfExists", "x", None, True),
         ("StringEqualsIfExists", "x", "y", False),
         ("ForAllValues:StringEquals", ["x", "y"], ["y"], True),
@@ -54,6 +56,8 @@ def policy(**statement: object) -> dict[str, Any]:
         ("Bool", "false", "false", True),
         ("Bool", "false", "true", False),
         ("Bool", "false", None, False),
+        ("BoolIfExists", "true", None, True),
+        ("BoolIfExists", "true", "false", False),
     ],
 )
 def test_operators_do_as_the_guide_says(operator: str, wanted: object, actual: Any, met: bool) -> None:  # noqa: ANN401, FBT001

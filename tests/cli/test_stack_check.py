@@ -65,7 +65,7 @@ def test_every_file_is_checked_though_one_is_refused(clone: Path, run: type_of_r
     assert ran.code == 2
     assert [line.split()[0] for line in ran.out.splitlines()] == ["invalid", "ok", "ok", "invalid"]
     assert "Pulumi.checkout-dev.yaml:16 network.nat: " in ran.err
-    assert "Pulumi.payments-prod.yaml:50 nodeGroups.base.minSize: " in ran.err
+    assert "Pulumi.payments-prod.yaml:53 nodeGroups.base.minSize: " in ran.err
 
 
 @pytest.mark.usefixtures("clone")

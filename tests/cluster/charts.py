@@ -1,4 +1,4 @@
-"""Karpenter's charts as the pinned release has them, rendered by the real Helm."""
+"""Charts of Karpenter and the node termination handler, as the pinned releases have them, rendered by the real Helm."""
 
 from __future__ import annotations
 
@@ -12,13 +12,25 @@ from ruamel.yaml import YAML
 from tests.cluster.kube import Object
 from tools import build
 
-MODULE = ("karpenter", "github.com/aws/karpenter-provider-aws")
 NAMESPACE = "kube-system"
+_KARPENTER = ("karpenter", "github.com/aws/karpenter-provider-aws", "charts")
+_FOLDERS = {
+    "aws-node-termination-handler": (
+        "node-termination-handler",
+        "github.com/aws/aws-node-termination-handler",
+        "config/helm",
+    ),
+    "karpenter": _KARPENTER,
+    "karpenter-crd": _KARPENTER,
+}
+KNOWN = frozenset(_FOLDERS)
+"""The charts that can be rendered."""
 
 
-def folder() -> Path:
-    """The folder of the charts ``karpenter`` and ``karpenter-crd``, in Go's module cache (read-only)."""
-    return build.module_dir(*MODULE) / "charts"
+def folder(chart: str = "karpenter") -> Path:
+    """The folder that holds a chart, in Go's module cache (read-only)."""
+    pinned_in, module, path = _FOLDERS[chart]
+    return build.module_dir(pinned_in, module) / path
 
 
 def template(chart: str, values: str, scratch: Path) -> list[Object]:
@@ -32,7 +44,7 @@ def template(chart: str, values: str, scratch: Path) -> list[Object]:
     file.write_text(values, encoding="utf-8")
     # A home of its own: no repository or plugin of whoever runs the test has a say.
     homes = {f"HELM_{name}_HOME": str(scratch / name) for name in ("CACHE", "CONFIG", "DATA")}
-    command = [str(build.ensure("helm")), "template", chart, str(folder() / chart), "--namespace", NAMESPACE]
+    command = [str(build.ensure("helm")), "template", chart, str(folder(chart) / chart), "--namespace", NAMESPACE]
     command += ["--values", str(file)]
     printed = subprocess.run(command, env=os.environ | homes, capture_output=True, text=True, check=True).stdout
     return [each for each in YAML(typ="safe", pure=True).load_all(io.StringIO(printed)) if each]

@@ -51,7 +51,7 @@ def _released(release: Recorded) -> list[Object]:
     chart = str(release.inputs["chart"]).rpartition("/")[2]
     if chart == CLUSTER_AUTOSCALER:
         return stand_in(_values(release))
-    if chart not in ("karpenter", "karpenter-crd"):
+    if chart not in charts.KNOWN:
         raise NotCollectedError(release.urn)
     with tempfile.TemporaryDirectory() as scratch:
         text = contents([release], {"kubeconfig": ""})[f"helm/{release.name}.yaml"]

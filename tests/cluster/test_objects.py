@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manif
 from multiarch.errors import StackError
 from multiarch.stack.load import load_file, stack_files
 from multiarch.stack.plan import make_plan
-from tests.cluster import karpenter
+from tests.cluster import karpenter, pod_identity
 from tests.cluster.collected import RELEASE, NotCollectedError, applied, collected
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kube import Kube, KubeError, Object, condition
@@ -66,6 +66,10 @@ BOTTLEROCKET: Mapping[str, Any] = {
 }
 WORDS: Mapping[str, Mapping[str, Any]] = {
     "storage-class": {"storageClass": True},
+    "termination-handler": {
+        "apiEndpoint": {"public": True, "publicCidrs": ["198.51.100.7/32"]},
+        "nodeGroups": {"own": {"instanceTypes": ["m7g.large"], "kind": "self-managed"}},
+    },
     "cluster-autoscaler": CLUSTER_AUTOSCALER,
     "karpenter": KARPENTER,
     "karpenter-on-bottlerocket": merged(KARPENTER, BOTTLEROCKET),
@@ -84,9 +88,10 @@ def resources(name: str) -> tuple[Recorded, ...]:
 
 
 @pytest.fixture(scope="module")
-def kube(control_plane: ControlPlane) -> Kube:
+def kube(control_plane: ControlPlane) -> Iterator[Kube]:
     karpenter.install_crds(control_plane.kube)
-    return control_plane.kube
+    with pod_identity.in_effect(control_plane.kube, "cluster-autoscaler", "karpenter"):
+        yield control_plane.kube
 
 
 @pytest.mark.parametrize("name", [*sorted(FILES), *WORDS])
@@ -114,6 +119,8 @@ def test_the_stacks_here_come_to_every_kind_that_components_declare() -> None:
     found = {resource.type for name in [*FILES, *WORDS] for resource in resources(name)}
     assert {each for each in found if each.startswith("kubernetes:")} == {
         RELEASE,
+        "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy",
+        "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicyBinding",
         "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass",
         "kubernetes:karpenter.sh/v1:NodePool",
         "kubernetes:storage.k8s.io/v1:StorageClass",
@@ -136,7 +143,7 @@ def test_the_stacks_here_pass_every_line_that_declares_something_in_a_cluster(
 
     for name in ("declare_object", "declare_release"):
         monkeypatch.setattr(kubernetes_api, name, watched(getattr(kubernetes_api, name)))
-    for name in ("storage-class", "to-karpenter"):
+    for name in ("storage-class", "termination-handler", "to-karpenter"):
         declare(plan(merged(BASE, WORDS[name])))
     assert passed == _declaring()
 

@@ -37,6 +37,8 @@ QUEUE_POLICY = "aws:sqs/queuePolicy:QueuePolicy"
 RULE = "aws:cloudwatch/eventRule:EventRule"
 TARGET = "aws:cloudwatch/eventTarget:EventTarget"
 POLICY = "aws:iam/policy:Policy"
+GUARD = "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy"
+GUARD_BINDING = f"{GUARD}Binding"
 ASSOCIATION = "aws:eks/podIdentityAssociation:PodIdentityAssociation"
 
 # One group of our own among the managed ones: its Auto Scaling Group is tagged in another way.

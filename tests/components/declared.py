@@ -31,6 +31,7 @@ PROFILE = "aws:iam/instanceProfile:InstanceProfile"
 KEY = "aws:kms/key:Key"
 LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 DOCUMENT = "aws:ssm/document:Document"
+HOOK = "aws:autoscaling/lifecycleHook:LifecycleHook"
 STORAGE_CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
 
 BOTTLEROCKET = {"amiFamily": "Bottlerocket"}

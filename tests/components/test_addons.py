@@ -42,10 +42,35 @@ def test_the_ebs_drivers_role_is_for_its_service_account_in_this_cluster_alone(s
         "aws:RequestTag/eks-cluster-name": "shop-dev",
         "aws:RequestTag/kubernetes-namespace": "kube-system",
         "aws:RequestTag/kubernetes-service-account": "ebs-csi-controller-sa",
+        "aws:SourceAccount": "111122223333",
     }
-    attachment = small.one(declared.ATTACHMENT, "aws-ebs-csi-driver")
-    assert attachment.inputs["policyArn"] == "arn:aws:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicy"
-    assert attachment.urn in addon.dependencies
+    assert statement["Condition"]["ArnEquals"] == {
+        "aws:SourceArn": "arn:aws:eks:eu-west-1:111122223333:cluster/shop-dev"
+    }
+    assert small.one(declared.ATTACHMENT, "aws-ebs-csi-driver").urn in addon.dependencies
+
+
+def test_the_ebs_driver_reaches_volumes_of_its_own_cluster_if_it_tags_them_so() -> None:
+    def policy(version: str | None) -> object:
+        found = world({"addons": {"ebsCsi": {"version": version}}} if version else None)
+        return found.inputs(declared.ATTACHMENT, "aws-ebs-csi-driver")["policyArn"]
+
+    of_the_cluster = "arn:aws:iam::aws:policy/AmazonEBSCSIDriverEKSClusterScopedPolicy"
+    of_every_driver = "arn:aws:iam::aws:policy/AmazonEBSCSIDriverPolicyV2"
+    assert policy(None) == policy("v1.58.0-eksbuild.1") == policy("v1.100.0-eksbuild.1") == of_the_cluster
+    assert policy("v1.57.9-eksbuild.2") == policy("v1.9.0-eksbuild.1") == of_every_driver
+
+
+def test_network_policies_are_enforced_unless_turned_off(small: World) -> None:
+    def configured(found: World) -> object:
+        return json.loads(found.inputs(declared.ADDON, "vpc-cni")["configurationValues"])
+
+    assert configured(small) == {"enableNetworkPolicy": "true"}
+    dense = world({"addons": {"vpcCni": {"networkPolicy": False, "prefixDelegation": True}}})
+    assert configured(dense) == {
+        "enableNetworkPolicy": "false",
+        "env": {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"},
+    }
 
 
 def test_an_add_on_that_is_turned_off_leaves_nothing() -> None:

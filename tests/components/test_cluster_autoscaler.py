@@ -153,9 +153,25 @@ def test_it_comes_after_nodes_coredns_its_rights_and_the_groups_tags_and_goes_be
         with_cluster_autoscaler.one(declared.ADDON, "coredns"),
         with_cluster_autoscaler.one(declared.ADDON, "eks-pod-identity-agent"),
         with_cluster_autoscaler.one(autoscaled.ASSOCIATION),
+        with_cluster_autoscaler.one(autoscaled.GUARD),
+        with_cluster_autoscaler.one(autoscaled.GUARD_BINDING),
         with_cluster_autoscaler.one(declared.ROLE_POLICY, NAME),
     ]
-    assert len(needed) == 2 + 1 + 5 + 4
+    assert len(needed) == 2 + 1 + 5 + 6
     for thing in needed:
         assert goes_before(with_cluster_autoscaler, release, thing), thing.urn
         assert not goes_before(with_cluster_autoscaler, thing, release), thing.urn
+
+
+def test_its_pods_are_refused_until_they_get_credentials(with_cluster_autoscaler: World) -> None:
+    policy, binding = (
+        with_cluster_autoscaler.one(each, "cluster-autoscaler-credentials")
+        for each in (autoscaled.GUARD, autoscaled.GUARD_BINDING)
+    )
+    association = with_cluster_autoscaler.one(autoscaled.ASSOCIATION)
+    assert goes_before(with_cluster_autoscaler, association, binding)
+    assert goes_before(with_cluster_autoscaler, binding, policy)
+    spec: Any = policy.inputs["spec"]
+    (condition,) = spec["matchConditions"]
+    assert condition["expression"].endswith("object.spec.serviceAccountName == 'cluster-autoscaler'")
+    assert values(with_cluster_autoscaler)["rbac"]["serviceAccount"]["name"] == NAME

@@ -117,7 +117,9 @@ def test_the_controllers_role_is_for_its_service_account_alone(with_karpenter: W
         "aws:RequestTag/eks-cluster-name": "shop-dev",
         "aws:RequestTag/kubernetes-namespace": "kube-system",
         "aws:RequestTag/kubernetes-service-account": "karpenter",
+        "aws:SourceAccount": "111122223333",
     }
+    assert trust["Condition"]["ArnEquals"] == {"aws:SourceArn": "arn:aws:eks:eu-west-1:111122223333:cluster/shop-dev"}
     association = with_karpenter.inputs(autoscaled.ASSOCIATION, CONTROLLER)
     assert (association["namespace"], association["serviceAccount"]) == ("kube-system", "karpenter")
     assert values(with_karpenter)["serviceAccount"] == {"create": True, "name": "karpenter"}
@@ -128,8 +130,9 @@ def test_pods_get_the_role_once_it_has_its_rights_and_keep_it_as_long(with_karpe
     role = f"{with_karpenter.inputs(declared.ROLE, CONTROLLER)['namePrefix']}RENDERED"
     rights = [a for a in with_karpenter.all(declared.ATTACHMENT) if a.inputs["role"] == role]
     assert len(rights) == 6
-    for right in rights:
-        assert goes_before(with_karpenter, association, right), right.urn
+    guard = [with_karpenter.one(each) for each in (autoscaled.GUARD, autoscaled.GUARD_BINDING)]
+    for needed in (*rights, *guard):
+        assert goes_before(with_karpenter, association, needed), needed.urn
 
 
 def test_nodes_join_pull_images_answer_ssm_and_write_session_logs(with_karpenter: World) -> None:
@@ -158,11 +161,14 @@ def test_the_queue_is_encrypted_and_keeps_messages_for_five_minutes(with_karpent
     assert queue["sqsManagedSseEnabled"] is True
 
 
-def test_only_eventbridge_and_sqs_may_send_and_nobody_without_tls(with_karpenter: World) -> None:
+def test_only_the_stacks_rules_may_send_and_nobody_without_tls(with_karpenter: World) -> None:
     policy = json.loads(with_karpenter.inputs(autoscaled.QUEUE_POLICY)["policy"])
     allow, deny = policy["Statement"]
     assert (allow["Effect"], allow["Action"]) == ("Allow", "sqs:SendMessage")
-    assert allow["Principal"] == {"Service": ["events.amazonaws.com", "sqs.amazonaws.com"]}
+    assert allow["Principal"] == {"Service": "events.amazonaws.com"}
+    senders = allow["Condition"]["ArnLike"]["aws:SourceArn"]
+    prefixes = [str(rule.inputs["namePrefix"]) for rule in with_karpenter.all(autoscaled.RULE)]
+    assert senders == sorted(f"arn:aws:events:eu-west-1:111122223333:rule/{prefix}*" for prefix in prefixes)
     assert (deny["Effect"], deny["Principal"], deny["Action"]) == ("Deny", "*", "sqs:*")
     assert deny["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
     arn = "arn:aws:sqs:eu-west-1:111122223333:shop-dev-karpenter"
@@ -275,6 +281,8 @@ def test_destroy_leaves_the_controller_what_it_ends_nodes_with(with_karpenter: W
         *with_karpenter.all(autoscaled.POLICY),
         *events,
         with_karpenter.one(autoscaled.ASSOCIATION, CONTROLLER),
+        with_karpenter.one(autoscaled.GUARD),
+        with_karpenter.one(autoscaled.GUARD_BINDING),
         with_karpenter.one(autoscaled.QUEUE),
         with_karpenter.one(autoscaled.QUEUE_POLICY),
         with_karpenter.one(declared.ADDON, "coredns"),
@@ -337,6 +345,8 @@ def test_the_old_autoscaler_goes_without_touching_the_new_ones_resources(
         autoscaled.RELEASE,
         autoscaled.ASSOCIATION,
         autoscaled.GROUP_TAG,
+        autoscaled.GUARD,
+        autoscaled.GUARD_BINDING,
         declared.ROLE,
         declared.ROLE_POLICY,
     }

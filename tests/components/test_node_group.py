@@ -154,8 +154,12 @@ def test_spot_groups_buy_spot_alone_and_on_demand_groups_none(full: World) -> No
     assert bought("own-arm")["spotAllocationStrategy"] == "price-capacity-optimized"
     assert bought("own")["onDemandPercentageAboveBaseCapacity"] == 100
     assert bought("own")["onDemandAllocationStrategy"] == "prioritized"
-    assert full.inputs(declared.SCALING_GROUP, "own-arm")["capacityRebalance"] is True
-    assert full.inputs(declared.SCALING_GROUP, "own")["capacityRebalance"] is False
+
+
+def test_nothing_ends_nodes_of_a_self_managed_group_to_move_them(full: World) -> None:
+    groups = full.all(declared.SCALING_GROUP)
+    assert [group.inputs["capacityRebalance"] for group in groups] == [False, False]
+    assert [group.inputs["suspendedProcesses"] for group in groups] == [["AZRebalance"], ["AZRebalance"]]
 
 
 def test_instance_types_keep_the_teams_order(full: World) -> None:

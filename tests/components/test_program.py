@@ -15,7 +15,8 @@ from pulumi.runtime import config
 from pulumi.runtime.settings import Settings
 from pulumi.runtime.stack import run_in_stack
 
-from components.rendering.marked_values import Where
+from components.rendering import marked_values
+from components.rendering.marked_values import Properties, Where
 from components.rendering.recording import Recorder
 
 PROGRAM = Path(__file__).parents[2] / "__main__.py"
@@ -48,7 +49,14 @@ def run(words: Mapping[str, str]) -> Recorder:
 
 def test_the_program_exports_what_people_need(capsys: pytest.CaptureFixture[str]) -> None:
     recorder = run(WORDS)
-    assert set(recorder.outputs) == {"cluster", "kubeconfig", "nodeGroups", "sessions", "warnings"}
+    assert set(recorder.outputs) == {
+        "cluster",
+        "kubeconfig",
+        "nodeGroups",
+        "sessionPolicy",
+        "sessions",
+        "warnings",
+    }
     assert "warning: " in capsys.readouterr().err
 
 
@@ -59,6 +67,41 @@ def test_a_refused_stack_ends_with_every_problem_and_nothing_declared(capsys: py
     said = capsys.readouterr().err
     assert "nodeGroups.web.instanceTypes" in said
     assert "m7i.lrage" in said
+
+
+CREATOR = "arn:aws:iam::111122223333:role/RENDERED"
+
+
+def test_a_creator_in_access_is_refused_before_anything_is_declared(capsys: pytest.CaptureFixture[str]) -> None:
+    access = {"admins": ["arn:aws:iam::111122223333:role/other"], "readers": [CREATOR]}
+    with pytest.raises(pulumi.RunError, match="shop-dev is refused"):
+        run({**WORDS, "multiarch-eks:access": json.dumps(access)})
+    assert f"access.readers[0]: {CREATOR} is creating the cluster" in capsys.readouterr().err
+
+
+def test_once_the_cluster_exists_anybody_in_access_may_run_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = marked_values.call
+
+    def with_the_cluster(token: str, args: Properties, where: Where) -> dict[str, object]:
+        return {"names": ["shop-dev"]} if token.endswith("getClusters") else answer(token, args, where)
+
+    monkeypatch.setattr(marked_values, "call", with_the_cluster)
+    recorder = run({**WORDS, "multiarch-eks:access": json.dumps({"admins": [CREATOR]})})
+    assert "kubeconfig" in recorder.outputs
+
+
+def test_the_kubeconfig_names_pulumis_identity() -> None:
+    role = "arn:aws:iam::111122223333:role/deployer"
+    identity = {"aws:profile": "deploy", "aws:assumeRoles": json.dumps([{"roleArn": role}])}
+    recorder = run({**WORDS, **identity, "multiarch-eks:storageClass": "true"})
+    (provider,) = (each for each in recorder.recorded() if each.type == "pulumi:providers:kubernetes")
+    assert provider.inputs["kubeconfig"] == recorder.outputs["kubeconfig"]
+    (user,) = json.loads(str(recorder.outputs["kubeconfig"]))["users"]
+    arguments = user["user"]["exec"]["args"]
+    assert arguments[arguments.index("--profile") + 1] == "deploy"
+    assert arguments[arguments.index("--role-arn") + 1] == role
+    # --profile is an option of aws, --role-arn one of get-token.
+    assert arguments.index("--profile") < arguments.index("get-token") < arguments.index("--role-arn")
 
 
 @pytest.mark.parametrize("epoch", ["soon", "9" * 30])

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
+from tests.autoscaling.evaluation import Call, allowed
 from tests.components import declared
 from tests.components.declared import World, world
 
@@ -53,3 +54,59 @@ def test_the_session_line_asks_for_a_running_node_of_the_group_and_opens_a_sessi
 
 def test_there_is_a_line_for_every_group(full: World) -> None:
     assert set(full.outputs["sessions"]) == {group.name for group in full.plan.node_groups}
+
+
+NODE = "arn:aws:ec2:eu-west-1:111122223333:instance/i-0123456789abcdef0"
+DOCUMENT = "arn:aws:ssm:eu-west-1:111122223333:document/shop-dev-session"
+OWN = {"ssm:resourceTag/multiarch-eks/cluster": "shop-dev"}
+# What AWS adds to a request that names no document, where the policy does not ask for the check.
+CHECKED, UNCHECKED = ({"ssm:SessionDocumentAccessCheck": value} for value in ("true", "false"))
+
+
+def test_people_open_sessions_on_this_clusters_nodes_with_its_document_alone(full: World) -> None:
+    policy = json.loads(full.outputs["sessionPolicy"])
+    starts = {"Statement": [each for each in policy["Statement"] if each["Action"] == "ssm:StartSession"]}
+
+    def may(resource: str, context: dict[str, str]) -> bool:
+        return allowed([starts], Call("ssm:StartSession", resource, context))
+
+    assert full.inputs(declared.DOCUMENT)["name"] == "shop-dev-session"
+    assert may(NODE, OWN | CHECKED)
+    assert may(DOCUMENT, CHECKED)
+    assert not may(NODE, {"ssm:resourceTag/multiarch-eks/cluster": "shop-prod", **CHECKED})
+    assert not may(NODE, CHECKED)
+    assert not may(DOCUMENT.replace("shop-dev-session", "SSM-SessionManagerRunShell"), CHECKED)
+
+
+def test_a_session_without_a_document_is_not_allowed(full: World) -> None:
+    policy = json.loads(full.outputs["sessionPolicy"])
+    starts = [each for each in policy["Statement"] if each["Action"] == "ssm:StartSession"]
+    assert len(starts) == 2
+    # Each of them asks for the check: one that did not would allow the default document.
+    assert {json.dumps(each["Condition"]["BoolIfExists"]) for each in starts} == {json.dumps(CHECKED)}
+    assert not allowed([{"Statement": starts}], Call("ssm:StartSession", NODE, OWN | UNCHECKED))
+
+
+def test_people_end_their_own_sessions_alone(full: World) -> None:
+    (end,) = (
+        each for each in json.loads(full.outputs["sessionPolicy"])["Statement"] if each["Sid"] == "EndOwnSessions"
+    )
+    assert end["Resource"] == "arn:aws:ssm:eu-west-1:111122223333:session/${aws:userid}-*"
+    assert end["Action"] == ["ssm:ResumeSession", "ssm:TerminateSession"]
+
+
+def test_sessions_can_be_encrypted_and_then_nodes_and_people_may_use_the_key(full: World) -> None:
+    def rights(found: World, sid: str) -> list[object]:
+        policies = [str(each.inputs["policy"]) for each in found.all(declared.ROLE_POLICY)]
+        statements = [s for text in (*policies, found.outputs["sessionPolicy"]) for s in json.loads(text)["Statement"]]
+        return [(each["Action"], each["Resource"]) for each in statements if each.get("Sid") == sid]
+
+    def key(found: World) -> str:
+        return str(json.loads(found.inputs(declared.DOCUMENT)["content"])["inputs"]["kmsKeyId"])
+
+    assert (key(full), rights(full, "DecryptSessions"), rights(full, "EncryptSessions")) == ("", [], [])
+    found = world({"session": {"encrypt": True, "logToCloudWatch": False}})
+    arn = key(found)
+    assert arn.endswith("<Key:key>")
+    assert rights(found, "DecryptSessions") == [("kms:Decrypt", arn)]
+    assert rights(found, "EncryptSessions") == [("kms:GenerateDataKey", arn)]

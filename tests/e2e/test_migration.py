@@ -156,6 +156,8 @@ def test_a_stack_goes_to_karpenter_in_the_documented_steps(world: World) -> None
         ROLE,
         "aws:iam/rolePolicy:RolePolicy",
         "aws:eks/podIdentityAssociation:PodIdentityAssociation",
+        "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy",
+        "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicyBinding",
         "aws:autoscaling/tag:Tag",
         GROUP,
         TEMPLATE,

@@ -69,3 +69,14 @@ def test_a_fault_in_the_organisations_defaults_is_told_with_the_file_of_the_defa
     assert f"Pulumi.yaml:{line} " in told
     assert "session.idleTimeoutMinutes" in told
     assert "Traceback" not in told
+
+
+def test_a_creator_in_access_is_refused_with_file_and_line_before_the_cluster_is_made(refused: World) -> None:
+    creator: str = refused.aws(STACK).client("sts").get_caller_identity()["Arn"]
+    listed = creator.replace(":sts:", ":iam:")
+    good = WORDS.replace(", m7i.large", "").replace("maxsize", "maxSize")
+    refused.stack_file(STACK).write_text(f"{good}  multiarch-eks:access:\n    admins: [{listed}]\n")
+    told = refused.pulumi(STACK, "preview", expect=1).stdout
+    assert f"{FILE}:12 access.admins[0]: {listed} is creating the cluster" in told
+    assert "Traceback" not in told
+    assert refused.held(STACK) == {}

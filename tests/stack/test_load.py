@@ -40,7 +40,7 @@ def test_duplicate_group_names_are_refused_with_both_lines(project: Project) -> 
 
 
 def test_other_namespaces_pass(project: Project) -> None:
-    stack = project.load(f"{CONFIG}  kubernetes:renderYamlToDirectory: out\n  aws:profile: [1, {{a: b}}]\n")
+    stack = project.load(f"{CONFIG}  kubernetes:renderYamlToDirectory: out\n  aws:defaultTags: [1, {{a: b}}]\n")
     assert stack.name == "shop-dev"
 
 

@@ -21,6 +21,7 @@ FILES: list[tuple[str, str | bytes]] = [
     ("stack-name", CONFIG.replace("team: shop", "team: other")),
     ("name", CONFIG.replace("team: shop", "team: Shop")),
     ("region", CONFIG.replace("eu-west-1", "europe")),
+    ("aws-identity", f"{CONFIG}  aws:assumeRoles: [{{roleArn: a}}, {{roleArn: b}}]\n"),
     ("unknown-key", f"{CONFIG}{IN_GROUP}colour: red\n"),
     ("missing-key", CONFIG.replace("  multiarch-eks:owner: shop@example.com\n", "")),
     ("empty-value", f"{CONFIG}{KEY}clusterName:\n"),
@@ -63,6 +64,7 @@ PROJECTS = [
 ]
 """The same for ``Pulumi.yaml``."""
 TESTED_BESIDE_THEIR_CODE = {
+    "creator-in-access": "tests/stack/test_creator.py",
     "file-name": "tests/stack/test_load.py",
     "refused": "tests/cli/test_stack_check.py",
     "too-few-zones": "tests/components/test_network.py",

@@ -97,6 +97,11 @@ def _cluster(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
         "on" if plan.storage_class else "off",
         _origin(stack, ("storageClass",), "addons.ebsCsi is on and the API is reachable"),
     )
+    yield (
+        "nodeTerminationHandler",
+        "on" if plan.termination_handler else "off",
+        _origin(stack, ("nodeTerminationHandler",), "self-managed groups, and the API is reachable"),
+    )
     yield "autoscaling.use", plan.autoscaling.use, _origin(stack, ("autoscaling", "use"))
     yield "session", f"closed after {session.idle_timeout_minutes} idle minutes", _origin(stack, ("session",))
     yield (
@@ -122,6 +127,9 @@ def _network(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
     yield "subnets", subnets, "network.cidr divided by the number of zones"
     yield "network.nat", network.nat, _origin(stack, ("network", "nat"))
     yield "network.endpoints", ", ".join(network.endpoints) or "none", _origin(stack, ("network", "endpoints"))
+    logs = network.flow_logs
+    flow_logs = f"{logs.traffic} for {logs.retention_days} days" if logs else "off"
+    yield "network.flowLogs", flow_logs, _origin(stack, ("network", "flowLogs"))
 
 
 def _origin(stack: Stack, path: tuple[str, ...], default: str = "the default") -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from ipaddress import IPv4Network, collapse_addresses
 
-from multiarch.errors import KeyPath
+from multiarch.errors import KeyPath, Problem
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.cluster import Access
 from multiarch.schema.network import ApiEndpoint
 from multiarch.stack.network import range_hint
+from multiarch.stack.origin import Origin
 
 _PRINCIPAL = re.compile(r"arn:(aws[a-z-]*):iam::\d{12}:(role|user)/[\w+=,.@/-]+", re.ASCII)
 _MAX_PUBLIC_CIDRS = 40
@@ -49,6 +50,33 @@ def check_access(spec: Access, report: ProblemReport) -> None:
                     hint="Remove it here or there.",
                     value=arn,
                 )
+
+
+def creator_problem(spec: Access, creator: str, origin: Origin) -> Problem | None:
+    """Report the entry of ``access`` that is ``creator``, the ARN of who is about to create the cluster, or None.
+
+    EKS makes the creator an admin with an access entry of its own, and refuses a second one for the same principal.
+    """
+    wanted = _principal(creator)
+    for key, principals in (("admins", spec.admins), ("readers", spec.readers)):
+        for index, arn in enumerate(principals):
+            if _principal(arn) == wanted:
+                message = f"{arn} is creating the cluster, which makes it an admin; EKS refuses a second access entry."
+                return origin.problem("creator-in-access", ("access", key, index), message, value=arn)
+    return None
+
+
+def _principal(arn: str) -> tuple[str, str, str]:
+    """Account, kind and name of a role or user, also of a role's session, whose ARN lacks the role's path.
+
+    Within an account, names are unique whatever their path.
+    Source: IAM user guide, "IAM identifiers"; AWS STS API reference, AssumedRoleUser.
+    """
+    account, resource = arn.split(":", 5)[4:]
+    kind, _, path = resource.partition("/")
+    if kind == "assumed-role":
+        return account, "role", path.partition("/")[0]
+    return account, kind, path.rpartition("/")[2]
 
 
 def check_api_endpoint(spec: ApiEndpoint, report: ProblemReport) -> None:

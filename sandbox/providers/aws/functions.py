@@ -71,6 +71,13 @@ def availability_zones(aws: Aws, arguments: Record) -> Record:
     }
 
 
+def eks_clusters(aws: Aws, arguments: Record) -> Record:
+    """ListClusters."""
+    _only(arguments)
+    pages = aws.client("eks").get_paginator("list_clusters").paginate()
+    return {"id": aws.region, "names": [name for page in pages for name in page["clusters"]], "region": aws.region}
+
+
 def ssm_parameter(aws: Aws, arguments: Record) -> Record:
     """GetParameter of Systems Manager."""
     _only(arguments, "name", "withDecryption")
@@ -99,5 +106,6 @@ FUNCTIONS: Final[Mapping[str, Callable[[Aws, Record], Record]]] = {
     "aws:index/getRegion:getRegion": region,
     "aws:index/getPartition:getPartition": partition,
     "aws:index/getAvailabilityZones:getAvailabilityZones": availability_zones,
+    "aws:eks/getClusters:getClusters": eks_clusters,
     "aws:ssm/getParameter:getParameter": ssm_parameter,
 }

@@ -133,7 +133,42 @@ def _create_group(call: Call) -> str:
     there = _group(call, call["name"])
     if there is None or unpairs(there["Tags"]).get(IDENTITY_TAG) != call.identity:
         call.do("autoscaling", "create_auto_scaling_group", values)
+    _set_processes(call)
     return str(call["name"])
+
+
+def _set_processes(call: Call) -> None:
+    """SuspendProcesses and ResumeProcesses, for what changed."""
+    name = call.id or call["name"]
+    wanted = set(call["suspendedProcesses"] or [])
+    there = {row["ProcessName"] for row in (_group(call, name) or {}).get("SuspendedProcesses", [])}
+    for action, processes in (("suspend_processes", wanted - there), ("resume_processes", there - wanted)):
+        if processes:
+            call.do("autoscaling", action, {"AutoScalingGroupName": name, "ScalingProcesses": sorted(processes)})
+
+
+def _put_hook(call: Call) -> str:
+    names = ("lifecycleTransition", "heartbeatTimeout", "defaultResult")
+    values = {"LifecycleHookName": call["name"], "AutoScalingGroupName": call["autoscalingGroupName"]}
+    call.do("autoscaling", "put_lifecycle_hook", {**values, **call.pick(*names)})
+    return str(call["name"])
+
+
+def _read_hook(call: Call) -> Record | None:
+    by = {"AutoScalingGroupName": call["autoscalingGroupName"], "LifecycleHookNames": [call["name"]]}
+    row = call.find("autoscaling", "describe_lifecycle_hooks", "LifecycleHooks", by)
+    return row and {
+        "name": row["LifecycleHookName"],
+        "heartbeatTimeout": row["HeartbeatTimeout"],
+        "defaultResult": row["DefaultResult"],
+    }
+
+
+def _delete_hook(call: Call) -> Value:
+    if _group(call, call["autoscalingGroupName"]) is None or _read_hook(call) is None:
+        return None
+    values = {"LifecycleHookName": call["name"], "AutoScalingGroupName": call["autoscalingGroupName"]}
+    return call.do("autoscaling", "delete_lifecycle_hook", values)
 
 
 def _read_group(call: Call) -> Record | None:
@@ -236,14 +271,32 @@ ROWS: Final = (
         _create_group,
         _read_group,
         _delete_group,
-        inputs=(*_GROUP, "vpcZoneIdentifiers", "mixedInstancesPolicy", "tags", "instanceRefresh"),
+        inputs=(
+            *_GROUP,
+            "vpcZoneIdentifiers",
+            "mixedInstancesPolicy",
+            "tags",
+            "instanceRefresh",
+            "suspendedProcesses",
+        ),
         outputs=("arn", "availabilityZones", "defaultCooldown", "desiredCapacity", "healthCheckType"),
         updates=(
             Update((*_GROUP, "mixedInstancesPolicy", "vpcZoneIdentifiers"), _update_group),
             Update(("tags",), _update_group_tags),
+            Update(("suspendedProcesses",), _set_processes),
             Update(("instanceRefresh",), nothing),
         ),
         name=Name(255),
+    ),
+    Row(
+        "aws:autoscaling/lifecycleHook:LifecycleHook",
+        _put_hook,
+        _read_hook,
+        _delete_hook,
+        inputs=("autoscalingGroupName", "lifecycleTransition", "heartbeatTimeout", "defaultResult"),
+        outputs=("heartbeatTimeout", "defaultResult"),
+        updates=(Update(("lifecycleTransition", "heartbeatTimeout", "defaultResult"), _put_hook),),
+        name=Name(255, prefix=""),
     ),
     Row(
         "aws:autoscaling/tag:Tag",

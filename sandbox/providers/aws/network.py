@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sandbox.providers.aws.ec2_common import TAGS, attribute, deleter, described, maker
+from sandbox.providers.aws.ec2_common import TAGS, adopted, attribute, deleter, described, maker, specification
 from sandbox.providers.aws.rows import Call, Row, Update
 from sandbox.providers.values import Record, Value
 
@@ -89,6 +89,27 @@ def _read_subnet(call: Call) -> Record | None:
         "ownerId": call.aws.account,
         "vpcId": row["VpcId"],
     }
+
+
+def _create_flow_log(call: Call) -> str:
+    found = adopted(call, "describe_flow_logs", "FlowLogs", "FlowLogId", filters="Filter")
+    if found is not None:
+        return found
+    values = {
+        "ResourceType": "VPC",
+        "ResourceIds": [call["vpcId"]],
+        "TrafficType": call["trafficType"],
+        "LogDestinationType": "cloud-watch-logs",
+        "LogDestination": call["logDestination"],
+        "DeliverLogsPermissionArn": call["iamRoleArn"],
+        **specification(call, "vpc-flow-log"),
+    }
+    return str(call.do("ec2", "create_flow_logs", values)["FlowLogIds"][0])
+
+
+def _read_flow_log(call: Call) -> Record | None:
+    row = described(call, "describe_flow_logs", "FlowLogIds", "FlowLogs")
+    return row and {"arn": call.aws.arn("ec2", f"vpc-flow-log/{call.id}")}
 
 
 def _create_gateway(call: Call) -> str:
@@ -197,6 +218,15 @@ ROWS: Final = (
                 tuple(_VPC_ATTRIBUTES), lambda call: attribute(call, "modify_vpc_attribute", "VpcId", _VPC_ATTRIBUTES)
             ),
         ),
+        tags=TAGS,
+    ),
+    Row(
+        "aws:ec2/flowLog:FlowLog",
+        _create_flow_log,
+        _read_flow_log,
+        lambda call: call.quietly("ec2", "delete_flow_logs", {"FlowLogIds": [call.id]}),
+        inputs=("vpcId", "trafficType", "logDestination", "iamRoleArn"),
+        outputs=("arn",),
         tags=TAGS,
     ),
     Row(

@@ -36,6 +36,8 @@ _SETTINGS: Final = frozenset({"region", "endpoints", "defaultTags", "allowedAcco
 _WITHOUT_EFFECT: Final = frozenset(
     {
         "accessKey",
+        "assumeRoles",
+        "profile",
         "secretKey",
         "token",
         "maxRetries",

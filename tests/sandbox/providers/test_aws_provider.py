@@ -198,6 +198,60 @@ def test_drift_of_a_size_is_seen(driven: Driven, aws: Served) -> None:
     assert aws.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"] == []
 
 
+def test_processes_are_suspended_and_resumed_and_a_hook_lives_on_its_group(driven: Driven, aws: Served) -> None:
+    net = vpc(driven)
+    subnet = driven.create(SUBNET, "s", vpcId=net.id, cidrBlock="10.0.0.0/24")
+    template = driven.create(TEMPLATE, "t", imageId=aws.image(), instanceType="m7i.large")
+    specification = {"launchTemplateId": template.id, "version": "1"}
+    group = driven.create(
+        "aws:autoscaling/group:Group",
+        "g",
+        minSize=0,
+        maxSize=2,
+        vpcZoneIdentifiers=[subnet.id],
+        mixedInstancesPolicy={"launchTemplate": {"launchTemplateSpecification": specification}},
+        suspendedProcesses=["AZRebalance"],
+    )
+    scaling = aws.client("autoscaling")
+
+    def suspended() -> list[str]:
+        (row,) = scaling.describe_auto_scaling_groups()["AutoScalingGroups"]
+        return [process["ProcessName"] for process in row["SuspendedProcesses"]]
+
+    assert suspended() == ["AZRebalance"]
+    group = driven.update(group, suspendedProcesses=[])
+    assert suspended() == []
+    hook = driven.create(
+        "aws:autoscaling/lifecycleHook:LifecycleHook",
+        "h",
+        autoscalingGroupName=group.id,
+        lifecycleTransition="autoscaling:EC2_INSTANCE_TERMINATING",
+        heartbeatTimeout=180,
+        defaultResult="CONTINUE",
+    )
+    assert driven.diff(hook).changes is False
+    hook = driven.update(hook, heartbeatTimeout=240)
+    (row,) = scaling.describe_lifecycle_hooks(AutoScalingGroupName=group.id)["LifecycleHooks"]
+    assert (row["LifecycleHookName"], row["HeartbeatTimeout"], row["DefaultResult"]) == (hook.id, 240, "CONTINUE")
+    driven.delete(hook)
+    assert driven.read(hook).resource_id == ""
+    driven.delete(hook)
+
+
+def test_a_flow_log_lives(driven: Driven, aws: Served) -> None:
+    net = vpc(driven)
+    role = driven.create(ROLE, "flow-logs", assumeRolePolicy=TRUST)
+    group = driven.create("aws:cloudwatch/logGroup:LogGroup", "flow-logs")
+    inputs = {"vpcId": net.id, "logDestination": group.state["arn"], "iamRoleArn": role.state["arn"]}
+    made = driven.create("aws:ec2/flowLog:FlowLog", "f", trafficType="ALL", **inputs)
+    (row,) = aws.client("ec2").describe_flow_logs(FlowLogIds=[made.id])["FlowLogs"]
+    assert (row["ResourceId"], row["TrafficType"]) == (net.id, "ALL")
+    assert driven.diff(made, trafficType="REJECT").replaces == ["trafficType"]
+    assert Driven(driven.settings).create("aws:ec2/flowLog:FlowLog", "f", trafficType="ALL", **inputs).id == made.id
+    driven.delete(made)
+    assert driven.read(made).resource_id == ""
+
+
 def test_inputs_are_kept_in_the_state(driven: Driven) -> None:
     made = vpc(driven)
     assert made.state[INPUTS] == made.inputs

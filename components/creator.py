@@ -1,0 +1,23 @@
+"""Who creates the cluster, which is known before it is created."""
+
+from __future__ import annotations
+
+import pulumi_aws as aws
+
+from multiarch.errors import StackError
+from multiarch.stack.checks.access import creator_problem
+from multiarch.stack.load import Stack
+
+
+def refuse_creator_in_access(stack: Stack, cluster: str) -> None:
+    """Refuse a stack that gives an access entry to whoever creates ``cluster`` in this run.
+
+    EKS would refuse the entry once the cluster is built. A cluster that exists was created by somebody else, or the
+    entry is there already. Raises StackError.
+    """
+    if not (stack.spec.access.admins or stack.spec.access.readers):
+        return
+    problem = creator_problem(stack.spec.access, aws.get_caller_identity().arn, stack.origin)
+    # Asked only then: the other runs need no eks:ListClusters.
+    if problem and cluster not in aws.eks.get_clusters().names:
+        raise StackError([problem])

@@ -1,0 +1,89 @@
+"""Draining of self-managed nodes: the AWS Node Termination Handler, and the time that Auto Scaling leaves it for that.
+
+EKS drains nodes of managed groups, Karpenter drains its own. Source:
+https://github.com/aws/aws-node-termination-handler, "Instance Metadata Service Processor".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_aws import autoscaling
+
+from components import kubernetes_api
+from components.component import Component, Naming
+from components.kubernetes_api import Chart, Manifest
+from multiarch.facts import labels
+from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
+
+NAME = "aws-node-termination-handler"
+CHART = "oci://public.ecr.aws/aws-ec2/helm/aws-node-termination-handler"
+# Seconds: EC2 ends a spot instance two minutes after its warning.
+_DRAIN = 120
+# The handler asks the instance's metadata every few seconds, and can't say that it is done: the hook always waits so
+# long, also for an empty node.
+_HEARTBEAT = _DRAIN + 60
+
+
+@dataclass(frozen=True, slots=True)
+class TerminationHandlerArgs:
+    """``groups`` are the names of the self-managed Auto Scaling Groups by node group.
+
+    ``provider`` reaches the Kubernetes API; ``ready`` is what the handler's pods run on.
+    """
+
+    groups: Mapping[str, pulumi.Input[str]]
+    naming: Naming
+    provider: pulumi.ProviderResource
+    ready: Sequence[pulumi.Resource]
+
+
+class TerminationHandler(Component):
+    """The handler's release, and a lifecycle hook for each group.
+
+    A hook without the handler would only make terminations slow, so the hooks come last and go first.
+    """
+
+    def __init__(self, name: str, args: TerminationHandlerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Declare release and hooks."""
+        super().__init__("TerminationHandler", name, args.naming, opts)
+        release = kubernetes_api.declare_release(
+            NAME,
+            Chart(CHART, NODE_TERMINATION_HANDLER_CHART),
+            values(),
+            self.child(NAME, depends_on=args.ready, provider=args.provider),
+        )
+        for group, scaling_group in args.groups.items():
+            autoscaling.LifecycleHook(
+                group,
+                name="drain",
+                autoscaling_group_name=scaling_group,
+                lifecycle_transition="autoscaling:EC2_INSTANCE_TERMINATING",
+                heartbeat_timeout=_HEARTBEAT,
+                default_result="CONTINUE",
+                opts=self.child(group, depends_on=[release]),
+            )
+        self.register_outputs({"chartVersion": NODE_TERMINATION_HANDLER_CHART})
+
+
+def values() -> Manifest:
+    """Return the chart's values where they differ from its defaults.
+
+    The chart's DaemonSet tolerates all taints, its image has both architectures, and it uses the host's network, from
+    which the instance's metadata can be reached with a hop limit of 1. Source: the chart's values.yaml.
+    """
+    elsewhere = [labels.EKS_NODE_GROUP, labels.KARPENTER_NODE_POOL, labels.EKS_COMPUTE_TYPE]
+    terms = [{"matchExpressions": [{"key": key, "operator": "DoesNotExist"} for key in elsewhere]}]
+    return {
+        "fullnameOverride": NAME,
+        "enableSpotInterruptionDraining": True,
+        "enableScheduledEventDraining": True,
+        # What the lifecycle hook keeps waiting: scale-in, instance refresh, unhealthy instances.
+        "enableASGLifecycleDraining": True,
+        "nodeTerminationGracePeriod": _DRAIN,
+        "daemonsetAffinity": {
+            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        },
+    }

@@ -1,0 +1,110 @@
+"""On a real API server: a pod of an autoscaler that EKS gave no credentials is refused, and comes back with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from components import pod_identity as component
+from tests.cluster import pod_identity
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.kube import Kube, KubeError, Object
+from tests.cluster.programs import wait_for
+
+ACCOUNT = "karpenter"
+NAMESPACE = "kube-system"
+CREDENTIALS = [{"name": component.CREDENTIALS, "value": "http://169.254.170.23/v1/credentials"}]
+SAID = "EKS Pod Identity gave this pod of service account kube-system/karpenter no credentials"
+
+
+def pod(name: str, *, namespace: str = NAMESPACE, account: str = ACCOUNT, containers: int = 1, **last: Any) -> Object:
+    """A pod whose last container has ``last`` in addition."""
+    images: list[Object] = [{"name": f"c{number}", "image": "app"} for number in range(containers)]
+    images[-1].update(last)
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"containers": images, "serviceAccountName": account},
+    }
+
+
+@pytest.fixture(scope="module")
+def kube(control_plane: ControlPlane) -> Iterator[Kube]:
+    kube = control_plane.kube
+    accounts = [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}}
+        for name, namespace in ((ACCOUNT, NAMESPACE), ("other", NAMESPACE), (ACCOUNT, "default"))
+    ]
+    made = [*component.guard_manifests(ACCOUNT), *accounts]
+    for each in made:
+        kube.apply(dict(each))
+    try:
+        wait_for(lambda: SAID in refused(kube, pod("early")), "the policy to be in effect", timeout=30)
+        yield kube
+    finally:
+        for each in reversed(made):
+            kube.delete(each)
+
+
+def refused(kube: Kube, item: Object) -> str:
+    """What the API server says against a pod, in a dry run; empty if it would take it."""
+    try:
+        path = kube.path("v1", "Pod", item["metadata"]["namespace"])
+        kube.request("POST", path, body=item, query={"dryRun": "All"})
+    except KubeError as error:
+        return f"{error.reason}: {error.message}"
+    return ""
+
+
+def test_a_pod_without_credentials_is_refused_with_the_reason(kube: Kube) -> None:
+    assert SAID in refused(kube, pod("bare"))
+    assert refused(kube, pod("bare")).startswith("Forbidden: ")
+    assert SAID in refused(kube, pod("other-variables", env=[{"name": "AWS_REGION", "value": "eu-west-1"}]))
+    assert SAID in refused(kube, pod("two", containers=2))
+
+
+def test_a_pod_with_credentials_is_taken_also_beside_a_container_that_came_later(kube: Kube) -> None:
+    assert refused(kube, pod("ready", env=CREDENTIALS)) == ""
+    assert refused(kube, pod("with-sidecar", containers=2, env=CREDENTIALS)) == ""
+
+
+def test_pods_of_other_service_accounts_and_namespaces_are_not_looked_at(kube: Kube) -> None:
+    assert refused(kube, pod("other", account="other")) == ""
+    assert refused(kube, pod("elsewhere", namespace="default")) == ""
+
+
+def test_a_deployment_gets_its_pods_once_the_association_is_in_effect(kube: Kube) -> None:
+    labels = {"app": "controller"}
+    deployment: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "controller", "namespace": NAMESPACE},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod("controller")["spec"]},
+        },
+    }
+
+    def status() -> Object:
+        found = kube.get("apps/v1", "Deployment", "controller", NAMESPACE) or {}
+        return dict(found.get("status", {}))
+
+    def failure() -> str:
+        said = [each for each in status().get("conditions", ()) if each["type"] == "ReplicaFailure"]
+        return str(said[0]["message"]) if said else ""
+
+    kube.apply(deployment)
+    try:
+        wait_for(lambda: SAID in failure(), "the pods to be refused", timeout=30)
+        assert not status().get("replicas")
+        with pod_identity.in_effect(kube, ACCOUNT):
+            wait_for(lambda: status().get("replicas") == 2, "the pods", timeout=120)
+        pods = kube.list("v1", "Pod", NAMESPACE, selector="app=controller")
+        assert [each["spec"]["containers"][0]["env"] for each in pods] == [CREDENTIALS] * 2
+    finally:
+        kube.delete(deployment, grace=0)
+        wait_for(lambda: not kube.list("v1", "Pod", NAMESPACE, selector="app=controller"), "no pods", timeout=60)
