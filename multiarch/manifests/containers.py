@@ -13,6 +13,7 @@ CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 _READ_OF_POD_SPECS = frozenset((*CONTAINER_LISTS, "volumes"))
 _NOT_SEARCHED = frozenset(("metadata", "status"))
 """Keys that describe an object: nothing below them is run."""
+_SEARCHED = (dict, list, Mapping)
 _DEEPEST = 200
 """Levels of nesting, as many as YAML may have here. In a CronJob the pod spec is at the fifth."""
 
@@ -49,7 +50,11 @@ def mappings_below(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Map
             continue
         if isinstance(value, list):
             seen.add(id(value))
-            waiting += [((*path, index), value[index]) for index in range(len(value) - 1, -1, -1)]
+            waiting += [
+                ((*path, index), value[index])
+                for index in range(len(value) - 1, -1, -1)
+                if isinstance(value[index], _SEARCHED)
+            ]
         elif isinstance(value, dict | Mapping):
             seen.add(id(value))
             yield path, value
@@ -57,15 +62,22 @@ def mappings_below(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Map
             waiting += [
                 ((*path, key), inner)
                 for key, inner in reversed(list(value.items()))
-                if isinstance(key, str) and key not in _NOT_SEARCHED and key not in read
+                if isinstance(inner, _SEARCHED)
+                and isinstance(key, str)
+                and key not in _NOT_SEARCHED
+                and key not in read
             ]
 
 
 def is_pod_spec(value: Mapping[str, object]) -> bool:
     """Whether any list of containers has one."""
-    return any(
-        isinstance(each, Mapping) and ("name" in each or "image" in each)
-        for key in CONTAINER_LISTS
-        if isinstance(found := value.get(key), list)
-        for each in found
-    )
+    # Asked of every mapping: most have none of the keys.
+    for key in CONTAINER_LISTS:
+        found = value.get(key)
+        if isinstance(found, list) and any(_is_container(each) for each in found):
+            return True
+    return False
+
+
+def _is_container(value: object) -> bool:
+    return isinstance(value, dict | Mapping) and ("name" in value or "image" in value)

@@ -92,9 +92,10 @@ def possible_images(content: Mapping[str, object]) -> Iterator[KeyPath]:
     known = {path for path, _ in images_outside(content)}
     for path, value in mappings_below(content):
         for key, inner in value.items():
-            there = (*path, key)
-            if isinstance(key, str) and there not in known and _NAMES_AN_IMAGE.fullmatch(key) and _may_name_one(inner):
-                yield there
+            if not isinstance(key, str) or "image" not in key.lower() or not _NAMES_AN_IMAGE.fullmatch(key):
+                continue
+            if (*path, key) not in known and _may_name_one(inner):
+                yield (*path, key)
 
 
 def _at(value: object, path: tuple[str, ...], above: KeyPath) -> Iterator[tuple[KeyPath, object]]:
