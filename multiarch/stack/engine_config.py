@@ -66,6 +66,11 @@ def stack_layer(document: YamlFile) -> ConfigLayer:
         return layer
     unknown = [key for key in document.value if key not in _STACK_FILE_KEYS]
     layer.misplaced = bool(unknown) and "config" not in document.value
+    if layer.misplaced and len(unknown) > 1 and not any(nearest(key, _STACK_FILE_KEYS) for key in unknown):
+        message = f"{unknown[0]} and {len(unknown) - 1} more are not keys of a stack file."
+        hint = "Write `config:` above them, and indent them below it."
+        layer.problems.append(_at(document, (unknown[0],), "unknown-key", message, hint))
+        unknown = []
     for key in unknown:
         near = nearest(key, _STACK_FILE_KEYS)
         hint = f"Did you mean {near}?" if near else "Put it below `config:`."

@@ -186,7 +186,8 @@ def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
         case "int_type", _:
             return "Write a number, such as 4."
         case "list_type", str():
-            return f"Write it as a list: [{written}]."
+            dashed = written.startswith("-")
+            return "Write a space after each dash." if dashed else f"Write it as a list: [{written}]."
         case "string_type", dict():
             return _taint_hint(written)
     return ""
@@ -205,8 +206,8 @@ def _taint_hint(written: dict[str, Any]) -> str:
 
 def _unknown_key(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     key = str(path[-1])
-    if path == ("region",):
-        return "unknown-key", "region is a key of the AWS provider.", "Did you mean aws:region?"
+    if path in {("region",), ("awsRegion",), ("AWS_REGION",)}:
+        return "unknown-key", f"{key} is unknown here: the region is a key of the AWS provider.", "Write aws:region."
     if key in {"arch", "architecture"}:
         return "unknown-key", f"{key} is unknown here.", "It follows from instanceTypes; leave the line out."
     model = model_at(path[:-1])

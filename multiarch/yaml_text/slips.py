@@ -14,6 +14,7 @@ _TYPOGRAPHIC = re.compile(f"[{TYPOGRAPHIC_QUOTES}][^{TYPOGRAPHIC_QUOTES}]*[{TYPO
 _KEY = r"(?:(?:multiarch-eks|aws):)?[\w.-]+"
 _NO_COLON = re.compile(rf"(?P<key>{_KEY})[ \t]+(?P<value>[^\s:#].*)")
 _NO_SPACE = re.compile(rf"(?P<key>{_KEY}):(?P<value>[^\s:].*)")
+_AT_START = re.compile(_KEY)
 _NO_VALUE = re.compile(rf"(?P<key>{_KEY})")
 _UNCLOSED_QUOTE = re.compile(r"""(?:^|:\s+|-\s+|[\[{,]\s*)(["'])(?:(?!\1).)*$""")
 _TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|(?:^|\s)#[^\n]*|[\[\]{}]', re.MULTILINE)
@@ -91,6 +92,8 @@ def _typographic(lines: list[str], line: int, _stop: Stop) -> Iterator[Slip]:
 
 
 def _bracket(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    if (closing := lines[line][stop.column : stop.column + 1]) and closing in "]}":
+        yield Slip(line, f"{closing} closes nothing", "Remove it, or add what opens it.")
     if "flow" not in stop.context:
         return
     opened: list[tuple[int, str]] = []
@@ -131,12 +134,25 @@ def _colon(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
             continue
         if found := _NO_COLON.fullmatch(written):
             message = f"a colon is missing after {found['key']}"
-            yield Slip(number, message, f"Write `{found['key']}: {found['value']}`.")
+            yield Slip(number, message, f"Write `{found['key']}: {found['value'].removeprefix('= ')}`.")
         elif found := _NO_SPACE.fullmatch(written):
             message = f"a space is missing after the colon of {found['key']}"
             yield Slip(number, message, f"Write `{found['key']}: {found['value']}`.")
         elif _NO_VALUE.fullmatch(written):
             yield Slip(number, f"a colon is missing after {written}", f"Write `{written}:`.")
+
+
+def _others(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    if "alphabetic or numeric" in stop.problem:
+        yield Slip(line, f"a name is missing after {lines[line][stop.column - 1]}", "Put the value in quotes.")
+    elif "escape character" in stop.problem and "Unicode" not in stop.problem:
+        yield Slip(
+            line, "unknown escape sequence in double quotes", "Write \\\\ for a backslash, or use single quotes."
+        )
+    elif "'-' indicator" in stop.problem and _indent(lines[line]) >= 0 and not lines[line].lstrip().startswith("-"):
+        yield Slip(
+            line, "a key among the entries of a list", "Begin it in the column of the list's key, or with a dash."
+        )
 
 
 def _second_colon(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
@@ -152,20 +168,33 @@ def _indentation(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
         return
     here, above = _indent(lines[line]), _indent(lines[before])
     if "mapping values" in stop.problem and here > above:
-        key = lines[before].strip().partition(":")[0]
-        yield Slip(line, f"indented more than {key} above, which has a value", _COLUMN_HINT)
+        key = _AT_START.match(lines[before].strip())
+        yield Slip(line, f"indented more than {key[0] if key else 'the line'} above, which has a value", _COLUMN_HINT)
         return
     if not ("expected key" in stop.problem or "<block" in stop.problem or "'-' indicator" in stop.problem):
         return
+    columns = [_indent(each) for each in lines if each.strip() and not each.lstrip().startswith("#")]
     open_columns: list[int] = []
     for number in range(before, -1, -1):
         if lines[number].strip() and not lines[number].lstrip().startswith("#"):
             column = _indent(lines[number])
             if not open_columns or column < open_columns[-1]:
                 open_columns.append(column)
-    if here not in open_columns:
-        nearest = min(open_columns, key=lambda column: abs(column - here))
-        yield Slip(line, f"indented by {here} spaces, where {nearest} are expected", _COLUMN_HINT)
+    if here in open_columns or here != stop.column:
+        return
+    if columns.count(above) == 1 < columns.count(here):
+        # The only line of the file in its column, and first in its mapping.
+        yield Slip(before, _indented(above, [here]), _COLUMN_HINT)
+        return
+    nearest = min(abs(column - here) for column in open_columns)
+    yield Slip(
+        line, _indented(here, sorted(each for each in open_columns if abs(each - here) == nearest)), _COLUMN_HINT
+    )
+
+
+def _indented(by: int, expected: list[int]) -> str:
+    spaces = "1 space" if by == 1 else f"{by} spaces"
+    return f"indented by {spaces}, where {' or '.join(map(str, expected))} are expected"
 
 
 def _near(lines: list[str], line: int, stop: Stop) -> Iterator[int]:
@@ -202,5 +231,6 @@ _FINDERS: tuple[Callable[[list[str], int, Stop], Iterator[Slip]], ...] = (
     _typographic,
     _second_colon,
     _indentation,
+    _others,
 )
 """In this order: those that are certain first."""

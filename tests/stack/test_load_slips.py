@@ -41,7 +41,9 @@ config:
             "      taints: [dedicated=batch: NoSchedule]\n      instanceTypes",
             'Write "dedicated=batch:NoSchedule", in quotes',
         ),
-        ("aws:region", "region", "Did you mean aws:region?"),
+        ("aws:region", "region", "Write aws:region."),
+        ("aws:region", "AWS_REGION", "Write aws:region."),
+        ("[m7i.large]", "\n        -m7i.large\n        -m6i.large", "Write a space after each dash."),
         ("multiarch-eks:owner", "multiarch:version", "Did you mean multiarch-eks:kubernetesVersion?"),
         ("shop@example.com", "{{ owner }}", "{{ owner }} is a placeholder of a template"),
         ("[m7i.large]", "[{{ types }}]", "{{ types }} is a placeholder of a template"),
@@ -76,6 +78,7 @@ def test_a_slip_is_an_error_that_says_what_was_meant(tmp_path: Path, written: st
     ("written", "instead"),
     [
         ("config:", "confg:"),
+        ("config:\n", ""),
         ("multiarch-eks:team", "multiarch-ek:team"),
         ("shop@example.com", "{{ owner }}"),
         ("shop@example.com", "“shop@example.com”"),
