@@ -22,8 +22,8 @@ from multiarch.registry.settings import MIB
 
 _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
-_SECONDS = 60.0
-_OUTPUT_LIMIT = MIB
+SECONDS = 60.0
+OUTPUT_LIMIT = MIB
 _BEFORE_EXPIRY = timedelta(seconds=30)
 _CLUSTER_KEYS = ("server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority-data", "proxy-url")
 
@@ -141,12 +141,12 @@ def run(plugin: ExecPlugin) -> ExecCredential:
     environment = {**os.environ, **dict(plugin.environment), "KUBERNETES_EXEC_INFO": json.dumps(info)}
     try:
         done = run_program(
-            [program, *plugin.arguments], environment, seconds=None if terminal else _SECONDS, limit=_OUTPUT_LIMIT
+            [program, *plugin.arguments], environment, seconds=None if terminal else SECONDS, limit=OUTPUT_LIMIT
         )
     except TimeLimitError as error:
-        raise ClusterError(f"{plugin.title}, took more than {_SECONDS:.0f} s.") from error
+        raise ClusterError(f"{plugin.title}, took more than {SECONDS:.0f} s.") from error
     except OutputLimitError as error:
-        raise ClusterError(f"{plugin.title}, printed more than {_OUTPUT_LIMIT // MIB} MiB.") from error
+        raise ClusterError(f"{plugin.title}, printed more than {OUTPUT_LIMIT // MIB} MiB.") from error
     except OSError as error:
         raise ClusterError(f"{program} can't be run: {error.strerror or error}.") from error
     except ValueError:

@@ -15,13 +15,30 @@ from collections.abc import Iterator
 import pytest
 
 from multiarch.kubernetes import cluster as cluster_module
-from multiarch.kubernetes import transport
+from multiarch.kubernetes import exec_plugin, transport
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.errors import ClusterError
 from multiarch.kubernetes.kubeconfig import Connection, User
 from multiarch.kubernetes.resources import Kind
+from multiarch.registry.credentials import helpers
+from multiarch.registry.errors import DETAIL_LENGTH
 from multiarch.registry.settings import MIB
 from tests.kubernetes.api_server import Answer, Request, listed, serving
+from tests.quotations import ROOT
+
+
+def test_the_page_about_failures_has_these_bounds() -> None:
+    text = (ROOT / "docs" / "reference" / "failures.md").read_text(encoding="utf-8")
+    for row in (
+        f"| one answer, with all attempts and waits | {transport.ANSWER_SECONDS:.0f} s |",
+        f"| one answer, decompressed | {transport.ANSWER_LIMIT // MIB} MiB;",
+        f"| one list | {cluster_module.LIST_OBJECTS:,} objects, {cluster_module.LIST_SECONDS:,.0f} s, ",
+        f"| an error message | {DETAIL_LENGTH} characters |",
+        f"`Retry-After` is followed up to {transport.LONGEST_WAIT:.0f} s",
+        f"without a terminal has {exec_plugin.SECONDS:.0f} s, and {exec_plugin.OUTPUT_LIMIT // MIB} MiB of output",
+        f"A docker credential helper has {helpers.TIMEOUT:.0f} s and {helpers.OUTPUT_LIMIT // MIB} MiB.",
+    ):
+        assert row in text, row
 
 
 @pytest.fixture(autouse=True)

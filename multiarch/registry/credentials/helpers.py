@@ -19,7 +19,7 @@ from multiarch.registry.settings import MIB
 TIMEOUT = 30.0
 """Seconds that a helper may take: it may prompt the user."""
 
-_OUTPUT_LIMIT = MIB
+OUTPUT_LIMIT = MIB
 _CHUNK = 64 * 1024
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NOT_FOUND = ("credentials not found", "no credentials")
@@ -76,8 +76,8 @@ async def _run(program: str, found: str, server: str, environ: Mapping[str, str]
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(1):
                     await process.communicate()
-    if max(len(output), len(errors)) > _OUTPUT_LIMIT:
-        raise HelperError(f"{program} printed more than {_OUTPUT_LIMIT // MIB} MiB")
+    if max(len(output), len(errors)) > OUTPUT_LIMIT:
+        raise HelperError(f"{program} printed more than {OUTPUT_LIMIT // MIB} MiB")
     return process.returncode or 0, output.decode(errors="replace"), errors.decode(errors="replace")
 
 
@@ -91,10 +91,10 @@ async def _write(process: asyncio.subprocess.Process, question: bytes) -> None:
 
 
 async def _read_all(process: asyncio.subprocess.Process, pipe: asyncio.StreamReader | None) -> bytes:
-    """All of a pipe; of more than ``_OUTPUT_LIMIT`` bytes the start, and the process is ended."""
+    """All of a pipe; of more than ``OUTPUT_LIMIT`` bytes the start, and the process is ended."""
     taken = bytearray()
     while pipe is not None and (chunk := await pipe.read(_CHUNK)):
-        if len(taken) <= _OUTPUT_LIMIT:
+        if len(taken) <= OUTPUT_LIMIT:
             taken += chunk
         elif process.returncode is None:
             process.kill()
