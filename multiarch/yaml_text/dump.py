@@ -29,6 +29,7 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc] # PyYAML has no types
 
 _Dumper.add_representer(str, _Dumper.represent_str)
 _Dumper.add_multi_representer(float, _Dumper.represent_float)
+_Dumper.add_multi_representer(int, _Dumper.represent_int)
 
 
 def dump(value: object, *, sort_keys: bool = False) -> str:

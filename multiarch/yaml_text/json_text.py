@@ -31,11 +31,18 @@ class WrittenNumber(float):
         return number
 
 
+class NegativeZero(int):
+    """``-0``, which Go reads as the integer 0."""
+
+    text = "-0"
+
+
 def json_documents(text: str, *, keep_numbers: bool = False) -> Iterator[object]:
     """Yield the documents of a text, one after the other.
 
-    With ``keep_numbers``, those that Python would write in another way are of the class :class:`WrittenNumber`. Raises
-    ValueError for what is not JSON, DuplicateKeyError for a duplicate key, RecursionError for deep nesting.
+    With ``keep_numbers``, those that Python would write in another way are of the classes :class:`WrittenNumber` and
+    :class:`NegativeZero`. Raises ValueError for what is not JSON, DuplicateKeyError for a duplicate key, RecursionError
+    for deep nesting.
     """
     decoder = json.JSONDecoder(
         object_pairs_hook=_unique,
@@ -68,7 +75,7 @@ class _Writer:
 
     def parts(self, value: object, line: str) -> Iterator[str]:
         """The text in parts; ``line`` is what begins a line here, empty where all is on one line."""
-        if isinstance(value, WrittenNumber):
+        if isinstance(value, WrittenNumber | NegativeZero):
             yield value.text
         elif not isinstance(value, dict | list) or not value:
             yield json.dumps(value, ensure_ascii=self._ascii)
@@ -87,7 +94,9 @@ class _Writer:
 
 
 def _written_integer(text: str) -> int | WrittenNumber:
-    return WrittenNumber(text) if text == "-0" or len(text) > _MOST_DIGITS else int(text)
+    if text == "-0":
+        return NegativeZero()
+    return WrittenNumber(text) if len(text) > _MOST_DIGITS else int(text)
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

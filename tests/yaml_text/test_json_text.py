@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from multiarch.yaml_text.dump import dump
 from multiarch.yaml_text.json_text import WrittenNumber, json_documents, json_like
 
 VALUES = st.recursive(
@@ -38,11 +39,13 @@ def test_a_number_is_written_as_it_was(number: str, form: str) -> None:
 
 
 def test_a_number_that_is_kept_is_still_a_number() -> None:
-    (read,) = json_documents("[1.50, 3]", keep_numbers=True)
-    assert read == [1.5, 3]
+    (read,) = json_documents("[1.50, 3, -0]", keep_numbers=True)
+    assert read == [1.5, 3, 0]
     assert isinstance(read, list)
     assert isinstance(read[0], WrittenNumber)
     assert type(read[1]) is int
+    assert isinstance(read[2], int)
+    assert dump(read) == "- 1.5\n- 3\n- 0\n"
 
 
 def test_without_being_asked_numbers_are_python_s() -> None:
