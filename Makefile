@@ -17,10 +17,10 @@ SIDE_BY_SIDE := -n $(WORKERS) --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status render check test test-fast lint format bench schema lock docs docs-serve
+.PHONY: help venv tools up preview down status registry-demo render check test test-fast lint format bench schema lock docs docs-serve
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo "STACK=$(STACK) unless you say otherwise."
 
 $(STAMP): requirements.lock pyproject.toml
@@ -48,6 +48,9 @@ status: $(STAMP) ## say what runs in the sandbox
 
 down: $(STAMP) ## destroy every stack in the sandbox and stop what it started
 	@$(BIN)/python -m sandbox down
+
+registry-demo: $(STAMP) ## start a registry with made-up images for the image commands; `make down` stops it
+	@$(BIN)/python -m sandbox registry
 
 render: $(STAMP) ## show the resources of STACK, write its files to build/STACK (no engine, no credentials)
 	@$(BIN)/multiarch stack render $(STACK)

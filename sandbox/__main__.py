@@ -6,6 +6,8 @@ Exit codes: 0 fine, 1 something is left or would change, 2 wrong usage, 3 someth
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 import sys
 from enum import StrEnum
@@ -16,8 +18,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from multiarch.errors import MultiarchError
-from sandbox import lifecycle, state, summary
+from multiarch.errors import MultiarchError, StackError
+from sandbox import environment, lifecycle, state, summary
 from sandbox.layout import CLONE, Layout
 
 app = typer.Typer(
@@ -28,6 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 _WIDTH_OF_FILES = 140
+_CLEAR = "\r\x1b[K"  # the line that `_tick` has written
 
 
 class Output(StrEnum):
@@ -45,7 +48,13 @@ def _out() -> Console:
 
 
 def _say(text: str) -> None:
-    print(f"sandbox: {text}", file=sys.stderr, flush=True)
+    print(f"{_CLEAR if sys.stderr.isatty() else ''}sandbox: {text}", file=sys.stderr, flush=True)
+
+
+def _tick(text: str) -> None:
+    """Write over the last line of the terminal."""
+    width = shutil.get_terminal_size().columns - 1
+    print(f"{_CLEAR}{text[:width]}", end="", file=sys.stderr, flush=True)
 
 
 def _show(line: str) -> None:
@@ -57,8 +66,16 @@ def _project(
     context: typer.Context,
     project: Annotated[Path, typer.Option(help="The folder with Pulumi.yaml.", file_okay=False)] = CLONE,
 ) -> None:
-    terminal = sys.stdout.isatty()
-    context.obj = lifecycle.Sandbox(Layout(project.resolve()), _say, _show, verbose=terminal, colour=terminal)
+    users = dict(os.environ)
+    environment.forget_aws(os.environ)
+    context.obj = lifecycle.Sandbox(
+        Layout(project.resolve()),
+        _say,
+        _show,
+        tick=_tick if sys.stderr.isatty() else None,
+        colour=sys.stdout.isatty(),
+        environ=users,
+    )
 
 
 def _sandbox(context: typer.Context) -> lifecycle.Sandbox:
@@ -73,11 +90,13 @@ def up(context: typer.Context, stack: Stack = "checkout-dev") -> None:
     """Start the sandbox if it is not up, and create or update a stack in it."""
     sandbox = _sandbox(context)
     done = sandbox.up(stack)
+    for warning in done.warnings:
+        _say(f"warning: {warning}")
     _say(f"{stack} is up: {', '.join(done.changes) or 'nothing to do'} in {done.duration or 'no time'}")
     running = state.load(sandbox.layout).server
     if running:
         console = _out()
-        summary.print_world(console, sandbox.layout, running.url, stack)
+        summary.print_world(console, sandbox.layout, running.url, [stack])
         summary.print_next(console, stack)
 
 
@@ -104,14 +123,14 @@ def down(
         bool, typer.Option("--force", help="Destroy nothing, just end the world and remove its files.")
     ] = False,
 ) -> None:
-    """Destroy every stack, stop what runs, remove .sandbox."""
+    """Destroy every stack, stop what runs, the demo's registry too, and remove .sandbox."""
     sandbox = _sandbox(context)
     if not sandbox.layout.folder.is_dir():
         _say("nothing is up, nothing is left")
         return
     left = sandbox.down(force=force)
-    for label, names in left.found.items():
-        _say(f"the destroy left {len(names)} {label}: {', '.join(names)}")
+    for what, names in left.found.items():
+        _say(f"the destroy left {what}: {', '.join(names)}")
     if left.found:
         _say("that was lost with the sandbox's AWS; in a real account it would still be there")
         raise typer.Exit(1)
@@ -134,8 +153,7 @@ def status(context: typer.Context, output: Output = Output.TABLE) -> None:
     for name, stack in told["stacks"].items():
         pending = f", {len(stack['pending'])} operations cut off" if stack["pending"] else ""
         print(f"{name}: {stack['resources']} resources{pending}")
-    for name in told["stacks"]:
-        summary.print_world(_out(), sandbox.layout, told["url"], name)
+    summary.print_world(_out(), sandbox.layout, told["url"], list(told["stacks"]))
 
 
 @app.command()
@@ -144,10 +162,24 @@ def env(context: typer.Context, stack: Stack = "checkout-dev") -> None:
     print(_sandbox(context).environment(stack).as_shell(), end="")
 
 
-@app.command(hidden=True)
-def sync(context: typer.Context) -> None:
-    """Bring Pulumi's project folder up to date with the user's files (the sandbox's `pulumi` does this first)."""
-    _sandbox(context).sync()
+@app.command()
+def vpc(context: typer.Context, stack: Stack) -> None:
+    """Create a VPC in a stack's region, to try an existing one; prints the key that names it in the stack's file."""
+    print(_sandbox(context).make_vpc(stack).as_yaml(), end="")
+
+
+@app.command()
+def registry(context: typer.Context) -> None:
+    """Start a registry with made-up images for the commands that ask registries; `down` stops it."""
+    sandbox = _sandbox(context)
+    _say(f"a registry with the images of examples/pods.yaml and one more listens on {sandbox.registry()}")
+    summary.print_registry(sandbox.layout)
+
+
+@app.command(hidden=True, context_settings={"ignore_unknown_options": True})
+def by_hand(context: typer.Context, arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """Prepare `pulumi ARGUMENTS` in a shell; the sandbox's own `pulumi` runs what this prints first."""
+    print(_sandbox(context).settings_by_hand(arguments or ()).as_shell(), end="")
 
 
 def _raise_interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -163,18 +195,27 @@ def main() -> int:
         app()
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else 2
-    except lifecycle.PulumiFailedError as error:
-        _say(str(error))
-        for line in error.lines:
-            print(line, file=sys.stderr)
-        return error.exit_code
     except MultiarchError as error:
-        _say(str(error))
+        _say_error(error)
         return error.exit_code
+    except OSError as error:
+        _say(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.")
+        return 3
     except KeyboardInterrupt:
         _say("stopped")
         return 130
     return 0
+
+
+def _say_error(error: MultiarchError) -> None:
+    if isinstance(error, StackError):
+        for problem in error.problems:
+            _say(f"{problem.severity}: {problem} [{problem.rule}]")
+        return
+    _say(str(error))
+    if isinstance(error, lifecycle.PulumiFailedError):
+        for line in error.lines:
+            print(line, file=sys.stderr)
 
 
 if __name__ == "__main__":

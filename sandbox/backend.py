@@ -14,6 +14,7 @@ from typing import Any
 from multiarch.errors import OutsideError
 from sandbox.layout import Layout
 from sandbox.processes import ProcessId, identify
+from sandbox.state import GIVE_UP
 
 _DEFAULT_PROVIDER = re.compile(r"::pulumi:providers:[\w-]+::default(?:_[\w.+-]+)?$")
 
@@ -52,7 +53,15 @@ def checkpoint(layout: Layout, stack: str) -> Checkpoint:
             for operation in latest.get("pending_operations") or []
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OutsideError(f"{file} cannot be read ({type(error).__name__}: {error}).") from error
+        before = file.with_name(f"{file.name}.bak")
+        hint = (
+            f"Pulumi keeps the state before that in {before}: rename it to {file.name}. Or: "
+            if before.is_file()
+            else ""
+        )
+        raise OutsideError(
+            f"{file} can't be read ({type(error).__name__}: {error}).", hint=f"{hint}{GIVE_UP}"
+        ) from error
     root: Mapping[str, Any] = next((row for row in resources if row.get("type") == "pulumi:pulumi:Stack"), {})
     return Checkpoint(
         resources=sum(not _DEFAULT_PROVIDER.search(str(row.get("urn"))) for row in resources),
@@ -93,7 +102,7 @@ def put_aside(layout: Layout) -> Path | None:
         return None
     place = layout.old / datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     place.mkdir(parents=True)
-    for folder in (layout.backend, layout.folder / "manifests", layout.baselines):
+    for folder in (layout.backend, layout.all_manifests, layout.baselines):
         if folder.exists():
             folder.rename(place / folder.name)
     return place

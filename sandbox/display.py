@@ -1,8 +1,8 @@
-"""Pulumi's output, without its remarks about the sandbox's own programs.
+"""Pulumi's output, each thing said once, and without its remarks about the sandbox's own programs.
 
 The engine warns of every program that it finds on PATH: the sandbox's providers and the language host, several times
-each. They are left out, and the row of the stack, which counts all warnings, is held back until it is known how many
-of them these were.
+each. It writes every message twice, in the row of its resource when it comes and in the diagnostics at the end, and
+counts a message each time that the program says it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ from collections.abc import Callable, Sequence
 from sandbox.runner import plain
 
 _AMBIENT = re.compile(r"warning: using pulumi-(?:resource|language)-\S+ from \$PATH")
-_COUNTED = re.compile(r"(?P<before>; )?(?P<count>\d+) warnings?\b")
+_WARNING = "    warning: "
+_COUNTED = re.compile(r"(?P<before>; )?\d+ warnings?\b")
 _ROW = re.compile(r"^.{0,4}\s*pulumi:pulumi:Stack .*\b\d+ warnings?\s*$")
+_MESSAGE = re.compile(r"^.{4}\s*\S+ \S+ .*?\b(?:warning|error): ")
 # Every command refreshes first (options.refresh in Pulumi.yaml), with two similar lines for each resource.
 _LOOKED_AT = re.compile(r"^ ~  \S+ \S+ refresh(?:ing)?(?: warning: .*)?\s*$")
+_AT_WORK = re.compile(r"@ \S.*\.\.\s*")
+_FINISHED = re.compile(r"^ *[-+~]{1,2} +(?P<what>\S+ \S+) (?:created|updated|deleted|replaced)\b")
 _DIAGNOSTICS = "Diagnostics:"
 _STACK = "pulumi:pulumi:Stack "
 _FOLLOWS = re.compile(r" +error: (?:update|destroy|preview) failed")
@@ -33,61 +37,111 @@ def is_look(line: str) -> bool:
 
 
 class Display:
-    """Passes a command's lines on to ``show`` as they come; ``end`` when the command has ended."""
+    """Passes a preview's lines on to ``show``: rows as they come, the rest when the command has ended."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
         """Start with no lines."""
         self._show = show
         self._held: list[str] = []
-        self._hidden = 0
-        self._in_diagnostics = False
+        self._messages: list[str] = []
 
     def __call__(self, line: str) -> None:
         """Take one line, without its end."""
         text = plain(line)
-        if self._in_diagnostics and text and not text.startswith(" "):
-            self.end()
-        self._in_diagnostics = self._in_diagnostics or text == _DIAGNOSTICS
-        if is_ambient(line):
-            self._hidden += self._in_diagnostics
-        elif is_look(line):
+        if is_ambient(line) or is_look(line) or _AT_WORK.fullmatch(text):
             return
-        elif self._held or self._in_diagnostics or _ROW.search(text):
+        if self._held or text == _DIAGNOSTICS or _ROW.search(text):
             self._held.append(line)
+        elif _MESSAGE.search(text):
+            self._messages.append(line)
         else:
             self._show(line)
 
-    def end(self) -> None:
-        """Show what was held back."""
-        held, self._held = self._held, []
-        for line in _without_empty_diagnostics(held):
-            self._show(self._recounted(line) if _ROW.search(plain(line)) else line)
-        self._hidden, self._in_diagnostics = 0, False
+    def end(self, *, failed: bool = False) -> None:
+        """Show what was held back; of a command that ``failed``, its error says what the diagnostics do."""
+        texts = [plain(line) for line in self._held]
+        if _DIAGNOSTICS not in texts:
+            kept = [*([] if failed else self._messages), *self._held]
+        else:
+            start = texts.index(_DIAGNOSTICS)
+            end = next((at for at in range(start + 1, len(texts)) if texts[at][:1].strip()), len(texts))
+            diagnostics = [] if failed else _once(self._held[start:end])
+            count = sum(plain(line).startswith(_WARNING) for line in diagnostics)
+            rows = [self._recounted(line, count) for line in self._held[:start]]
+            kept = [*rows, *_without_empty_diagnostics(diagnostics), *self._held[end:]]
+        for line in kept:
+            self._show(line)
+        self._held, self._messages = [], []
 
-    def _recounted(self, line: str) -> str:
-        def count(match: re.Match[str]) -> str:
-            left = int(match["count"]) - self._hidden
-            return f"{match['before'] or ''}{left} {'warning' if left == 1 else 'warnings'}" if left > 0 else ""
+    @staticmethod
+    def _recounted(line: str, count: int) -> str:
+        if not _ROW.search(plain(line)):
+            return line
 
-        return _COUNTED.sub(count, line).rstrip()
+        def counted(match: re.Match[str]) -> str:
+            return f"{match['before'] or ''}{count} {'warning' if count == 1 else 'warnings'}" if count else ""
+
+        return _COUNTED.sub(counted, line).rstrip()
+
+
+class Progress:
+    """Says in one line, over and over, how many resources a command has finished: ``tick`` replaces the line."""
+
+    def __init__(self, what: str, tick: Callable[[str], None]) -> None:
+        """``what`` names the command and the stack."""
+        self._what, self._tick = what, tick
+        self._finished = 0
+
+    def __call__(self, line: str) -> None:
+        """Take one line, without its end."""
+        if found := _FINISHED.match(plain(line)):
+            self._finished += 1
+            self._tick(f"{self._what}: {self._finished} done, {found['what']}")
+
+    def end(self, *, failed: bool = False) -> None:  # noqa: ARG002 (as of Display)
+        """Take the line away."""
+        self._tick("")
+
+
+def warnings(diagnostics: Sequence[str]) -> tuple[str, ...]:
+    """Return the program's warnings, each once, without ``warning:`` before them."""
+    found = (line for line in diagnostics if line.startswith(_WARNING) and not is_ambient(line))
+    return tuple(dict.fromkeys(line.removeprefix(_WARNING) for line in found))
 
 
 def failures_last(lines: Sequence[str]) -> list[str]:
     """Sort diagnostics, which are without colours, so that the resource that failed stands below all else.
 
-    That the stack's update failed follows from that, and is left out.
+    A message that is there twice is left out, and so is that the stack's update failed, which follows from the rest.
     """
     sections: list[list[str]] = []
-    for line in lines:
+    for line in _once(lines):
         if not sections or _is_heading(line):
             sections.append([])
         sections[-1].append(line)
+    sections = [section for section in sections if not _is_heading(section[0]) or len(section) > 1]
     failed = [section for section in sections if _has_error(section)]
     if any(_STACK not in section[0] for section in failed):
         sections = [[line for line in section if not _FOLLOWS.fullmatch(line)] for section in sections]
         sections = [section for section in sections if not _is_heading(section[0]) or len(section) > 1]
         sections.sort(key=_has_error)
     return [line for section in sections for line in section]
+
+
+def _once(lines: Sequence[str]) -> list[str]:
+    """Leave out a resource's warning or error that stands above already; other lines may be parts of longer ones."""
+    seen: set[str] = set()
+    kept = []
+    for line in lines:
+        if _is_heading(plain(line)):
+            seen.clear()
+        text = plain(line).strip()
+        if text.startswith(("warning: ", "error: ")):
+            if text in seen:
+                continue
+            seen.add(text)
+        kept.append(line)
+    return kept
 
 
 def _has_error(section: Sequence[str]) -> bool:

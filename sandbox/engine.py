@@ -11,7 +11,7 @@ from pathlib import Path
 
 from multiarch.errors import OutsideError
 from sandbox import installer
-from sandbox.environment import is_shim
+from sandbox.environment import is_shim, users_path
 from sandbox.state import Engine
 from tools import build
 
@@ -19,7 +19,7 @@ MINIMUM = (3, 259, 0)
 """The oldest engine that the tests use."""
 
 _HOST = "pulumi-language-python"
-_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
+_VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:[-+][\w.+-]*)?", re.ASCII)
 
 NONE_FOUND = """\
 No Pulumi engine: {reasons}.
@@ -46,6 +46,7 @@ def find(
         OutsideError: no engine was found; the message names the ways to get one.
     """
     environ = os.environ if environ is None else environ
+    environ = {**environ, "PATH": users_path(environ)}
     reasons = []
     for way in (_on_path, _cached):
         engine, reason = way(say, environ)
@@ -75,19 +76,22 @@ def _on_path(say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[En
             reason = f"{path} does not say its version"
         elif _parsed(version) < MINIMUM:
             reason = f"{path} is {version}, older than {_dotted(MINIMUM)}"
-        elif _has_host(path, environ):
-            return Engine(path, version, None, "PATH"), ""
         else:
-            say(f"{path} has no {_HOST} beside it; building it")
-            return Engine(path, version, _ensure(_HOST).parent, "PATH"), ""
+            return Engine(path, version, _host_dir(path, say, environ), "PATH"), ""
         say(f"passing over a pulumi: {reason}")
         return None, reason
     return None, "there is no `pulumi` on PATH"
 
 
-def _has_host(path: Path, environ: Mapping[str, str]) -> bool:
+def _host_dir(path: Path, say: Callable[[str], None], environ: Mapping[str, str]) -> Path | None:
+    """The folder of the Python language host; None if it is beside the engine, which looks there by itself."""
     beside = [path.parent / _HOST, path.resolve().parent / _HOST]
-    return any(file.is_file() for file in beside) or shutil.which(_HOST, path=environ.get("PATH")) is not None
+    if any(file.is_file() for file in beside):
+        return None
+    if found := shutil.which(_HOST, path=environ["PATH"]):
+        return Path(found).absolute().parent
+    say(f"{path} has no {_HOST} beside it; building it")
+    return _ensure(_HOST).parent
 
 
 def _cached(_say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[Engine | None, str]:
@@ -125,12 +129,11 @@ def _described(path: Path, source: str) -> Engine:
 def _version(path: Path) -> str | None:
     environ = os.environ | {"PULUMI_SKIP_UPDATE_CHECK": "true"}
     try:
-        said = subprocess.run(
-            [path, "version"], env=environ, capture_output=True, text=True, timeout=30, check=False
-        ).stdout.strip()
+        done = subprocess.run([path, "version"], env=environ, capture_output=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return said if _VERSION.match(said) else None
+    said = done.stdout.decode(errors="replace").strip()
+    return said if _VERSION.fullmatch(said) else None
 
 
 def _parsed(version: str) -> tuple[int, ...]:

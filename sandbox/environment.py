@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,10 @@ from sandbox.state import Engine, write_atomically
 PROVIDERS = CLONE / "sandbox" / "providers" / "bin"
 PASSPHRASE = "sandbox"  # noqa: S105 (protects nothing: it encrypts made-up values in a folder that `down` removes)
 _SHIM_MARK = "# The sandbox's own pulumi"
+_OWN_PATH = "MULTIARCH_SANDBOX_PATH"  # the entries of PATH that are the sandbox's, not the user's
+_SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# The user's profiles may name another endpoint, or a role; a file that can't be parsed stops every client.
+_NO_AWS_FILES: Mapping[str, str] = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +27,7 @@ class Environment:
     """Variables to set, and variables to remove because they would point outside the sandbox."""
 
     set: Mapping[str, str]
-    unset: tuple[str, ...]
+    unset: tuple[str, ...] = ()
 
     def applied_to(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return a changed copy of ``environ``."""
@@ -31,9 +36,10 @@ class Environment:
 
     def as_shell(self) -> str:
         """Return lines for ``eval`` in a POSIX shell, in a fixed order."""
-        lines = [f"unset {name}" for name in self.unset]
+        # A name that a shell does not know as a variable's could hold a command.
+        lines = [f"unset {name}" for name in self.unset if _SHELL_NAME.fullmatch(name)]
         lines += [f"export {name}={shlex.quote(value)}" for name, value in sorted(self.set.items())]
-        return "\n".join(lines) + "\n"
+        return "".join(f"{line}\n" for line in lines)
 
 
 def build(
@@ -41,23 +47,23 @@ def build(
 ) -> Environment:
     """Return what a Pulumi command for ``stack`` needs.
 
-    ``url`` is the AWS server's. ``by_hand`` puts the sandbox's own ``pulumi`` first on PATH (see ``write_shim``).
+    ``url`` is the AWS server's. ``by_hand`` is for a shell: it selects the stack, and puts the sandbox's own ``pulumi``
+    first on PATH (see ``write_shim``).
     """
     python = Path(sys.executable)  # not resolved: Python finds its virtual environment by the link's location
-    region = layout.region(stack, copied=not by_hand)  # by hand, the copy is brought up to date afterwards
+    own = os.pathsep.join(_own_path(layout, engine, python, by_hand=by_hand))
     set_ = {
         "AWS_ACCESS_KEY_ID": "sandbox",
-        "AWS_DEFAULT_REGION": region,
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_ENDPOINT_URL": url,
-        "AWS_REGION": region,
         "AWS_SECRET_ACCESS_KEY": "sandbox",
-        # The user's profiles may name another endpoint, or a role.
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        "MULTIARCH_SANDBOX_MANIFESTS": str(layout.manifests(stack)),
+        **_NO_AWS_FILES,
+        # By hand, the copy of the stack's file is brought up to date afterwards.
+        **regional(layout, stack, copied=not by_hand).set,
+        "MULTIARCH_SANDBOX_MANIFESTS": str(layout.all_manifests),
         "MULTIARCH_SANDBOX_PYTHON": str(python),
-        "PATH": _path(layout, engine, python, environ, by_hand=by_hand),
+        _OWN_PATH: own,
+        "PATH": f"{own}{os.pathsep}{users_path(environ)}",
         # Without the files of attributes beside each file: unlike the rest they are not written in one step, and a kill
         # in that moment leaves an empty one, with which no command can load the state any more.
         "PULUMI_BACKEND_URL": f"{layout.backend.as_uri()}?metadata=skip",
@@ -66,10 +72,48 @@ def build(
         "PULUMI_HOME": str(layout.home),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
     }
+    if by_hand:
+        # Not `pulumi stack select`, which would change the stack of every other shell.
+        set_["PULUMI_STACK"] = stack
     for name in ("NO_PROXY", "no_proxy"):
         others = [entry for entry in environ.get(name, "").split(",") if entry and entry != "127.0.0.1"]
         set_[name] = ",".join(["127.0.0.1", *others])
     return Environment(set_, _leading_out(environ, set_))
+
+
+def regional(layout: Layout, stack: str, *, copied: bool) -> Environment:
+    """Return the variables that name a stack's region; ``copied`` as for ``Layout.region``."""
+    return Environment(dict.fromkeys(("AWS_DEFAULT_REGION", "AWS_REGION"), layout.region(stack, copied=copied)))
+
+
+def forget_aws(environ: MutableMapping[str, str]) -> None:
+    """Remove the user's AWS settings from this process, so that boto3 reads nothing of them."""
+    for name in [name for name in environ if name.startswith("AWS_")]:
+        del environ[name]
+    environ.update(_NO_AWS_FILES, AWS_EC2_METADATA_DISABLED="true")
+
+
+def users_path(environ: Mapping[str, str]) -> str:
+    """Return PATH without what ``build`` has put before it, in this shell or in one around it."""
+    entries = environ.get("PATH", os.defpath).split(os.pathsep)
+    for own in environ.get(_OWN_PATH, "").split(os.pathsep):
+        if own and own in entries:
+            entries.remove(own)  # the first one: the user's own PATH may have the same folder
+    return os.pathsep.join(entries)
+
+
+def stack_in_use(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Return the stack that ``pulumi ARGUMENTS`` works on, without its organisation; empty if none is named."""
+    named = [environ.get("PULUMI_STACK", ""), *_named_stacks(arguments)]
+    return named[-1].rpartition("/")[2]
+
+
+def _named_stacks(arguments: Sequence[str]) -> Iterator[str]:
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if word in ("-s", "--stack"):
+            yield following
+        elif word.startswith("--stack="):
+            yield word.removeprefix("--stack=")
 
 
 def _leading_out(environ: Mapping[str, str], set_: Mapping[str, str]) -> tuple[str, ...]:
@@ -85,7 +129,7 @@ def _leading_out(environ: Mapping[str, str], set_: Mapping[str, str]) -> tuple[s
     return tuple(sorted((always | found) - set(set_)))
 
 
-def _path(layout: Layout, engine: Engine, python: Path, environ: Mapping[str, str], *, by_hand: bool) -> str:
+def _own_path(layout: Layout, engine: Engine, python: Path, *, by_hand: bool) -> list[str]:
     own = [
         *([layout.bin] if by_hand else []),
         PROVIDERS,
@@ -94,12 +138,7 @@ def _path(layout: Layout, engine: Engine, python: Path, environ: Mapping[str, st
         python.parent,
         engine.path.parent,
     ]
-    first = [str(folder) for folder in own]
-    # Asked twice (`eval` of `env` in a shell that has it already), the result is the same.
-    rest = [
-        entry for entry in environ.get("PATH", os.defpath).split(os.pathsep) if entry not in {*first, str(layout.bin)}
-    ]
-    return os.pathsep.join([*first, *rest])
+    return [str(folder) for folder in own]
 
 
 def write_shim(layout: Layout, engine: Engine) -> Path:
@@ -110,7 +149,9 @@ def write_shim(layout: Layout, engine: Engine) -> Path:
         shim,
         f"""#!/bin/sh
 {_SHIM_MARK}; written by `python -m sandbox`.
-PYTHONPATH={clone}${{PYTHONPATH:+:$PYTHONPATH}} {python} -m sandbox --project {root} sync || exit $?
+settings=$(PYTHONPATH={clone}${{PYTHONPATH:+:$PYTHONPATH}} \\
+  {python} -m sandbox --project {root} by-hand -- "$@") || exit $?
+eval "$settings"
 cd {shlex.quote(str(layout.project))} || exit 3
 exec {shlex.quote(str(engine.path))} "$@"
 """,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -22,13 +23,17 @@ Names = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """How the resources of one kind are listed, and a JMESPath to the name of each one that still exists."""
+    """How the resources of one kind are listed, and a JMESPath to the name of each one that still exists.
+
+    ``everywhere``: every region has the same ones.
+    """
 
     label: str
     service: str
     operation: str
     path: str
     arguments: tuple[tuple[str, Any], ...] = ()
+    everywhere: bool = False
 
 
 KINDS = (
@@ -52,10 +57,22 @@ KINDS = (
     Listing("elastic IPs", "ec2", "describe_addresses", "Addresses[].AllocationId"),
     Listing("VPC endpoints", "ec2", "describe_vpc_endpoints", "VpcEndpoints[?State!='deleted'].VpcEndpointId"),
     Listing("flow logs", "ec2", "describe_flow_logs", "FlowLogs[].FlowLogId"),
-    Listing("IAM roles", "iam", "list_roles", "Roles[].RoleName"),
-    Listing("IAM policies", "iam", "list_policies", "Policies[].Arn", (("Scope", "Local"),)),
-    Listing("instance profiles", "iam", "list_instance_profiles", "InstanceProfiles[].InstanceProfileName"),
-    Listing("OIDC providers", "iam", "list_open_id_connect_providers", "OpenIDConnectProviderList[].Arn"),
+    Listing("IAM roles", "iam", "list_roles", "Roles[].RoleName", everywhere=True),
+    Listing("IAM policies", "iam", "list_policies", "Policies[].Arn", (("Scope", "Local"),), everywhere=True),
+    Listing(
+        "instance profiles",
+        "iam",
+        "list_instance_profiles",
+        "InstanceProfiles[].InstanceProfileName",
+        everywhere=True,
+    ),
+    Listing(
+        "OIDC providers",
+        "iam",
+        "list_open_id_connect_providers",
+        "OpenIDConnectProviderList[].Arn",
+        everywhere=True,
+    ),
     Listing("KMS keys", "kms", "list_keys", "Keys[].KeyId"),
     Listing("SQS queues", "sqs", "list_queues", "QueueUrls[]"),
     Listing("EventBridge rules", "events", "list_rules", "Rules[].Name"),
@@ -68,6 +85,9 @@ KINDS = (
         (("Filters", [{"Key": "Owner", "Values": ["Self"]}]),),
     ),
 )
+EVERYWHERE = frozenset(kind.label for kind in KINDS if kind.everywhere)
+"""The labels of what is not in a region."""
+
 # AWS makes these itself when a service first needs one, for example for the first encrypted volume.
 _KEYS_OF_AWS = Listing(
     "KMS aliases", "kms", "list_aliases", "Aliases[?starts_with(AliasName, 'alias/aws/')].TargetKeyId"
@@ -228,6 +248,12 @@ def without(found: Names, baseline: Names) -> dict[str, tuple[str, ...]]:
     return {label: names for label, names in more.items() if names}
 
 
+def counted(number: int, plural: str) -> str:
+    """Say ``1 VPC``, ``2 VPCs``, ``1 access entry``: labels are plurals."""
+    singular = f"{plural.removesuffix('ies')}y" if plural.endswith("ies") else plural.removesuffix("s")
+    return f"{number} {singular if number == 1 else plural}"
+
+
 def baseline(layout: Layout, aws: Aws) -> dict[str, tuple[str, ...]]:
     """Return what AWS had before anything was created: every account has a default VPC.
 
@@ -235,7 +261,25 @@ def baseline(layout: Layout, aws: Aws) -> dict[str, tuple[str, ...]]:
     """
     file = layout.baselines / f"{aws.region}.json"
     if file.is_file():
-        return {label: tuple(names) for label, names in json.loads(file.read_text(encoding="utf-8")).items()}
+        return _read(file)
     found = aws.everything()
-    write_atomically(file, json.dumps(found, indent=1, sort_keys=True) + "\n")
+    # Stacks of other regions may be up, and what is everywhere may be theirs.
+    for earlier in sorted(layout.baselines.glob("*.json")):
+        found |= {label: names for label, names in _read(earlier).items() if label in EVERYWHERE}
+    _write(file, found)
     return found
+
+
+def add_to_baseline(layout: Layout, aws: Aws, added: Names) -> None:
+    """Count what was made by hand as there before the stacks, so that `down` does not name it as left."""
+    known = baseline(layout, aws)
+    more = {label: tuple(sorted({*names, *added.get(label, ())})) for label, names in known.items()}
+    _write(layout.baselines / f"{aws.region}.json", more)
+
+
+def _write(file: Path, found: Names) -> None:
+    write_atomically(file, json.dumps(found, indent=1, sort_keys=True) + "\n")
+
+
+def _read(file: Path) -> dict[str, tuple[str, ...]]:
+    return {label: tuple(names) for label, names in json.loads(file.read_text(encoding="utf-8")).items()}

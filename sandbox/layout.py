@@ -32,6 +32,13 @@ class Layout:
         """Everything below is the sandbox's own, and goes away with ``down``."""
         return self.root / ".sandbox"
 
+    def require_folder(self) -> None:
+        """Create ``folder``. Raises SandboxUsageError for a link: what it leads to could hold more than a sandbox."""
+        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
+            kind = "a symbolic link" if self.folder.is_symlink() else "a file"
+            raise SandboxUsageError(f"{self.folder} is {kind}; the sandbox needs a folder.", hint="Remove it.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+
     @property
     def lock(self) -> Path:
         """Held while a command works, so that two do not work at once."""
@@ -46,6 +53,11 @@ class Layout:
     def server(self) -> Path:
         """The AWS server's output and log."""
         return self.folder / "server"
+
+    @property
+    def registry(self) -> Path:
+        """The output of the demo's registry, and the hosts.toml that leads to it."""
+        return self.folder / "registry"
 
     @property
     def backend(self) -> Path:
@@ -82,9 +94,14 @@ class Layout:
         """What AWS had before the first stack, one file per region."""
         return self.folder / "baselines"
 
+    @property
+    def all_manifests(self) -> Path:
+        """Where the Kubernetes stand-in writes what it would apply, a folder per stack."""
+        return self.folder / "manifests"
+
     def manifests(self, stack: str) -> Path:
-        """Where the Kubernetes stand-in writes what it would apply."""
-        return self.folder / "manifests" / stack
+        """What would be applied to the cluster of a stack."""
+        return self.all_manifests / stack
 
     def settings(self) -> dict[str, Any]:
         """Read ``Pulumi.yaml``.
@@ -94,7 +111,7 @@ class Layout:
         """
         file = self.root / "Pulumi.yaml"
         if not file.is_file():
-            raise SandboxUsageError(f"{self.root} is no Pulumi project: it has no Pulumi.yaml.")
+            raise SandboxUsageError(f"{self.root} is not a Pulumi project: it has no Pulumi.yaml.")
         settings = read_yaml(file)
         if not isinstance(settings.get("name"), str):
             raise SandboxUsageError(f"{file} has no name.")

@@ -6,17 +6,24 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from multiarch.errors import MultiarchError, OutsideError
-from sandbox import backend, display, engine, environment, inventory, processes, project, runner, server, state
+from multiarch.stack.engine_config import NAMESPACE
+from multiarch.stack.load import load_file
+from multiarch.stack.plan import make_plan
+from multiarch.today import today
+from sandbox import backend, display, engine, environment, inventory, processes, project, runner, server, state, vpc
 from sandbox.layout import Layout, SandboxUsageError
 
 Say = Callable[[str], None]
+Part = TypeVar("Part")
 
 _NO_CHANGE = re.compile(r"\d+ unchanged|> ?\d+ ")
+_SHOWN_AS_PROGRESS = {"up", "destroy", "refresh"}
 
 
 class PulumiFailedError(OutsideError):
@@ -27,8 +34,7 @@ class PulumiFailedError(OutsideError):
         super().__init__(
             f"pulumi {what} failed (exit code {outcome.returncode}).", hint=f"Its whole output is in {log}."
         )
-        told = outcome.section("Diagnostics") or outcome.lines[-20:]
-        self.lines = tuple(display.failures_last([line for line in told if not display.is_ambient(line)]))
+        self.lines = _failures(outcome.section("Diagnostics")) or _failures(outcome.lines[-20:])
 
 
 class StoppedError(MultiarchError):
@@ -39,15 +45,16 @@ class StoppedError(MultiarchError):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A Pulumi command's ``Resources:`` and ``Duration:`` lines."""
+    """A Pulumi command's ``Resources:`` and ``Duration:`` lines, and the program's warnings, each once."""
 
     changes: tuple[str, ...]
     duration: str
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """What ``down`` found left, per kind of resource, before it stopped the server."""
+    """What ``down`` found left before it stopped the server: names, by ``1 VPC in eu-west-1``."""
 
     found: dict[str, tuple[str, ...]]
 
@@ -55,17 +62,27 @@ class Leftovers:
 class Sandbox:
     """One sandbox.
 
-    ``say`` gets progress messages, ``show`` gets Pulumi's own lines: those of a preview always, those of other commands
-    when ``verbose``. ``colour`` asks Pulumi for colours in them.
+    ``say`` gets progress messages, ``show`` a preview's lines, with colours if ``colour`` is set. ``tick`` gets a line
+    that says how far a command is, each in place of the one before; empty at the end. ``environ`` is the user's.
     """
 
-    def __init__(self, layout: Layout, say: Say, show: Say, *, verbose: bool = False, colour: bool = False) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        say: Say,
+        show: Say,
+        *,
+        tick: Say | None = None,
+        colour: bool = False,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
         """Start and read nothing yet."""
         self.layout = layout
         self._say = say
         self._show = show
-        self._verbose = verbose
+        self._tick = tick
         self._colour = colour
+        self._environ = dict(environ)
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
@@ -74,10 +91,11 @@ class Sandbox:
 
         Raises:
             SandboxUsageError: there is no such stack.
+            StackError: the rules of ``stack check`` refuse it; nothing was started.
             OutsideError: no engine, no server, or Pulumi failed; what runs keeps running, and ``up`` can be repeated.
             StoppedError: told to stop; nothing that this call started is left running.
         """
-        self.layout.require_stack(stack)
+        self._check(stack)
         with state.exclusive(self.layout, f"up {stack}"), self._running(stack) as running:
             self._unlock(stack)
             self._settle(stack)
@@ -90,7 +108,7 @@ class Sandbox:
 
         Starts the AWS server if it does not run: the preview then shows everything as new.
         """
-        self.layout.require_stack(stack)
+        self._check(stack)
         with state.exclusive(self.layout, f"preview {stack}"), self._running(stack):
             self._unlock(stack)
             done = _done(self._pulumi("preview", stack, []))
@@ -106,21 +124,42 @@ class Sandbox:
             return Leftovers({})
         with state.exclusive(self.layout, "down"):
             known = self._known_or_nothing(force=force)
-            if known.run:
-                self._say(f"stopping `{known.run.what}`")
-                processes.interrupt(known.run.process, grace=runner.GRACE)
+            self._end_left_run(known)
             left: dict[str, tuple[str, ...]] = {}
             if known.server and server.answers(known.server) and not force:
                 left = self._destroy_all(known.server)
-            if known.server:
-                server.stop(known.server.process)
-                if processes.session(known.server.process):
-                    raise OutsideError(f"The AWS server (process {known.server.process.pid}) can't be stopped.")
+            for process in (*server.strays(self.layout.server), *server.strays(self.layout.registry)):
+                server.stop(process)
+                if processes.alive(process):
+                    raise OutsideError(f"The server with process number {process.pid} can't be stopped.")
             shutil.rmtree(self.layout.folder)
             return Leftovers(left)
 
-    def sync(self) -> None:
-        """Bring Pulumi's project folder up to date with the user's files."""
+    def make_vpc(self, stack: str) -> vpc.ExistingVpc:
+        """Create a VPC in the region of ``stack``, as if it were there before; ``down`` does not name it as left."""
+        self.layout.require_stack(stack)
+        with state.exclusive(self.layout, "vpc"), self._running(stack) as running:
+            aws = inventory.Aws(_known(running.server).url, self.layout.region(stack))
+            before = aws.everything()
+            made = vpc.create(aws)
+            inventory.add_to_baseline(self.layout, aws, inventory.without(aws.everything(), before))
+            return made
+
+    def registry(self) -> str:
+        """Start the demo's registry unless it runs; return its address. ``down`` stops it."""
+        with state.exclusive(self.layout, "registry"):
+            running = server.strays(self.layout.registry) and server.url_of(self.layout.registry)
+            return running or server.launch("sandbox.registry", self.layout.registry, "registry").url
+
+    def settings_by_hand(self, arguments: Sequence[str]) -> environment.Environment:
+        """Bring Pulumi's project folder up to date; return what the stack needs that ``pulumi ARGUMENTS`` names."""
+        self._sync()
+        stack = environment.stack_in_use(arguments, self._environ)
+        if stack not in {*self.layout.stacks(), *backend.stacks(self.layout)}:
+            return environment.Environment({})
+        return environment.regional(self.layout, stack, copied=True)
+
+    def _sync(self) -> None:
         for remark in project.sync(self.layout):
             self._say(remark)
 
@@ -135,26 +174,20 @@ class Sandbox:
         if known.server is None or known.engine is None or not server.answers(known.server):
             raise SandboxUsageError("The sandbox is not up.", hint="`make up` starts it.")
         environment.write_shim(self.layout, known.engine)
-        return environment.build(self.layout, known.engine, known.server.url, stack, os.environ, by_hand=True)
+        return environment.build(self.layout, known.engine, known.server.url, stack, self._environ, by_hand=True)
 
     # -- the sandbox ------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def _running(self, stack: str) -> Iterator[state.State]:
         """Provide server, engine, project folder and stack; on a stop request, stop what was started here."""
-        known = state.load(self.layout)
-        if known.run and processes.session(known.run.process):
-            pid = known.run.process.pid
-            raise OutsideError(
-                f"`{known.run.what}` of an earlier command is still at work (process {pid}).",
-                hint="Wait for it, or `make down` to end it and everything else.",
-            )
-        found = engine.find(self._say)
+        known = self._end_left_run(state.load(self.layout))
+        found = engine.find(self._say, self._environ)
         if found != known.engine:
             self._say(f"Pulumi {found.version} ({found.source})")
         running = known.server if known.server and server.answers(known.server) else None
         if running is None:
-            self._restart(known)
+            self._restart()
         ours = running is None
         try:
             running = running or server.start(self.layout)
@@ -166,11 +199,12 @@ class Sandbox:
                     "providers aws, eks and kubernetes are stand-ins: sandbox/README.md says what they do not show"
                 )
             inventory.baseline(self.layout, inventory.Aws(running.url, self.layout.region(stack)))
-            self.sync()
+            self._sync()
             self.layout.backend.mkdir(parents=True, exist_ok=True)
-            self._pulumi("stack", stack, ["select", "--create"])
+            if stack not in backend.stacks(self.layout):
+                self._pulumi("stack", stack, ["init", "--no-select"])
             # Creating a stack rewrites its settings without empty lines: errors would name wrong lines.
-            self.sync()
+            self._sync()
             yield known
         except (KeyboardInterrupt, StoppedError):
             self._stopped(running if ours else None)
@@ -181,9 +215,25 @@ class Sandbox:
                 else "The sandbox's AWS was up before, and still is. `make up` goes on from here, `make down` ends it.",
             ) from None
 
-    def _restart(self, known: state.State) -> None:
-        if known.server:
-            server.stop(known.server.process)  # it may hang without listening
+    def _check(self, stack: str) -> None:
+        """Refuse a stack as the program would, before the engine needs half a minute to say so."""
+        self.layout.require_stack(stack)
+        if self.layout.settings()["name"] == NAMESPACE:
+            file = self.layout.stacks_folder() / f"Pulumi.{stack}.yaml"
+            make_plan(load_file(file, project_file=self.layout.root / "Pulumi.yaml"), today=today())
+
+    def _end_left_run(self, known: state.State) -> state.State:
+        """End the command that the state names: the lock was free, so what has started it was killed."""
+        if known.run is None:
+            return known
+        if processes.session(known.run.process):
+            self._say(f"ending `{known.run.what}`, which an earlier command has left")
+            processes.interrupt(known.run.process, grace=runner.GRACE)
+        return replace(known, run=None)
+
+    def _restart(self) -> None:
+        for process in server.strays(self.layout.server):
+            server.stop(process)  # one that hangs without listening, or that a removed state has named
         place = backend.put_aside(self.layout)
         if place:
             self._say(
@@ -212,7 +262,7 @@ class Sandbox:
             self._pulumi("cancel", stack, ["--yes"])
 
     def _settle(self, stack: str) -> bool:
-        """Find out in AWS how the operations of a killed engine ended; return whether there were any.
+        """Find out in AWS how the operations of a killed engine ended; return whether one was to create something.
 
         Refresh does not look for what was being created, and would keep those operations for ever. Forgetting them
         loses nothing here: the stand-ins know by a tag what an earlier `up` has made, and the next one takes it over.
@@ -223,14 +273,15 @@ class Sandbox:
                 f"on {stack}, {len(pending)} cut off: {', '.join(pending)}; pulumi refresh asks what became of that"
             )
             self._pulumi("refresh", stack, ["--yes", "--skip-preview", "--clear-pending-creates"])
-        return bool(pending)
+        return any(operation.startswith("creating ") for operation in pending)
 
     def _known_or_nothing(self, *, force: bool) -> state.State:
         try:
             return state.load(self.layout)
-        except OutsideError:
+        except OutsideError as error:
             if not force:
                 raise
+            self._say(f"{error.message} A Pulumi command that was at work fails when its AWS is gone.")
             return state.State()
 
     # -- destroying -------------------------------------------------------------------------------------------------
@@ -240,25 +291,27 @@ class Sandbox:
         regions = [inventory.Aws(running.url, file.stem) for file in sorted(self.layout.baselines.glob("*.json"))]
         if names:
             known = state.load(self.layout)
-            state.save(self.layout, replace(known, engine=engine.find(self._say), run=None))
+            state.save(self.layout, replace(known, engine=engine.find(self._say, self._environ), run=None))
             for remark in project.sync(self.layout, destroying=True):
                 self._say(remark)
-        for cluster in (name for aws in regions for name in aws.unprotect_clusters()):
-            self._say(f"cluster {cluster} has deletion protection; this is a sandbox: switching it off")
         for stack in names:
             self._unlock(stack)
+            if self._settle(stack):
+                self._take_over(stack)
+            # After the `up`, which protects again.
             if backend.checkpoint(self.layout, stack).protected:
                 self._say(f"{stack} has protected resources; this is a sandbox: taking the protection away")
                 self._pulumi("state", stack, ["unprotect", "--all", "--yes"])
-            if self._settle(stack):
-                self._take_over(stack)
+            for cluster in (name for aws in regions for name in aws.unprotect_clusters()):
+                self._say(f"cluster {cluster} has deletion protection; this is a sandbox: switching it off")
             self._say(f"destroying {stack}")
             self._pulumi("destroy", stack, ["--yes", "--skip-preview"])
             self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
         left: dict[str, tuple[str, ...]] = {}
         for aws in regions:
             for label, found in inventory.without(aws.everything(), inventory.baseline(self.layout, aws)).items():
-                left[f"{label} in {aws.region}"] = found
+                place = "" if label in inventory.EVERYWHERE else f" in {aws.region}"
+                left[f"{inventory.counted(len(found), label)}{place}"] = found
         return left
 
     def _take_over(self, stack: str) -> None:
@@ -274,44 +327,59 @@ class Sandbox:
     def _pulumi(self, verb: str, stack: str, arguments: Sequence[str]) -> runner.CommandResult:
         """Run ``pulumi VERB … --stack STACK``; the words among ``arguments`` come before their options."""
         known = state.load(self.layout)
-        if known.engine is None or known.server is None:
-            raise OutsideError("The sandbox is not up.")
+        found, running = _known(known.engine), _known(known.server)
         words = [verb, *(word for word in arguments if not word.startswith("-"))]
         options = [word for word in arguments if word.startswith("-")]
-        shown = verb == "preview" or (self._verbose and verb in {"up", "destroy", "refresh"})
-        colour = "always" if shown and self._colour else "never"
+        colour = "always" if verb == "preview" and self._colour else "never"
         what, log = " ".join(words), self.layout.logs / f"{'-'.join(words)}-{stack}.log"
 
         def started(process: processes.ProcessId) -> None:
             state.save(self.layout, replace(known, run=state.Run(process, f"{what} {stack}")))
 
-        screen = display.Display(self._show)
+        spoken = environment.build(self.layout, found, running.url, stack, self._environ)
+        screen = self._screen(verb, stack)
         outcome = runner.run(
-            [known.engine.path, *words, "--stack", stack, *options, "--non-interactive", "--color", colour],
-            environ=environment.build(self.layout, known.engine, known.server.url, stack, os.environ).applied_to(
-                os.environ
-            ),
+            [found.path, *words, "--stack", stack, *options, "--non-interactive", "--color", colour],
+            environ=spoken.applied_to(self._environ),
             folder=self.layout.project,
             log=log,
-            echo=screen if shown else None,
+            echo=screen,
             say=self._say,
             started=started,
         )
-        screen.end()
+        if screen:
+            screen.end(failed=bool(outcome.returncode))
         state.save(self.layout, replace(known, run=None))
         if outcome.interrupted:
             raise StoppedError("Stopped.")
+        if outcome.returncode and not server.answers(running):
+            raise OutsideError(
+                f"The sandbox's AWS server ended during `pulumi {what}` of {stack}.",
+                hint=f"`make up` starts again from nothing. What the server said is in {self.layout.server}.",
+            )
         if outcome.returncode:
             raise PulumiFailedError(f"{what} of {stack}", outcome, log)
         return outcome
 
+    def _screen(self, verb: str, stack: str) -> display.Display | display.Progress | None:
+        if verb == "preview":
+            return display.Display(self._show)
+        if verb in _SHOWN_AS_PROGRESS and self._tick:
+            return display.Progress(f"{verb} {stack}", self._tick)
+        return None
+
+
+def _failures(lines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(display.failures_last([line for line in lines if not display.is_ambient(line)]))
+
 
 def _done(outcome: runner.CommandResult) -> Done:
     duration = next((line.partition(":")[2].strip() for line in outcome.lines if line.startswith("Duration:")), "")
-    return Done(tuple(line.strip() for line in outcome.section("Resources")), duration)
+    changes = tuple(line.strip() for line in outcome.section("Resources"))
+    return Done(changes, duration, display.warnings(outcome.section("Diagnostics")))
 
 
-def _known(found: state.Engine | None) -> state.Engine:
+def _known(found: Part | None) -> Part:
     if found is None:
-        raise OutsideError("The sandbox's state names no engine.")
+        raise OutsideError("The sandbox is not up.")
     return found

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +76,23 @@ def _all_pids() -> list[int]:
         return sorted(int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
     listed = subprocess.run(["ps", "-A", "-o", "pid="], capture_output=True, text=True, check=True)
     return sorted(int(line) for line in listed.stdout.split())
+
+
+def with_arguments(arguments: Sequence[str]) -> list[ProcessId]:
+    """List the running processes whose command line ends with ``arguments``."""
+    end = " ".join(arguments)
+    found = (identify(pid) for pid in _all_pids() if _command_line(pid).endswith(end))
+    return [process for process in found if process]
+
+
+def _command_line(pid: int) -> str:
+    if _PROC.joinpath("self", "stat").exists():
+        with contextlib.suppress(OSError):
+            words = (_PROC / str(pid) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+            return os.fsdecode(b" ".join(words))
+        return ""
+    said = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return said.stdout.rstrip("\n")
 
 
 def stop_session(leader: ProcessId, *, grace: float = 10.0) -> bool:

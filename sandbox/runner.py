@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import signal
 import subprocess
@@ -100,7 +101,7 @@ def run(
     log.parent.mkdir(parents=True, exist_ok=True)
     stopper = _Stopper(say)
     lines: list[str] = []
-    with _handling(stopper), log.open("w", encoding="utf-8") as sink:
+    with _handling(stopper), log.open("wb", buffering=0) as sink:
         # A session of its own: Ctrl-C in a terminal reaches only this process, which passes it on once.
         process = subprocess.Popen(
             [str(part) for part in command],
@@ -139,16 +140,20 @@ def plain(line: str) -> str:
     return _COLOUR.sub("", line)
 
 
-def _read(pipe: IO[str], lines: list[str], sink: IO[str], echo: Callable[[str], None] | None) -> None:
+def _read(pipe: IO[str], lines: list[str], log: io.RawIOBase, echo: Callable[[str], None] | None) -> None:
+    """Read to the end, whatever becomes of the copies: the command would die of a pipe that is not read."""
     with pipe:
         for raw in pipe:
             line = raw.rstrip("\n")
             bare = plain(line)
             lines.append(bare)
-            sink.write(f"{bare}\n")
-            sink.flush()
-            if echo:
-                echo(line)
+            with contextlib.suppress(OSError):  # a full disk
+                log.write(f"{bare}\n".encode())
+            try:
+                if echo:
+                    echo(line)
+            except OSError:  # a terminal that is closed, `| head`
+                echo = None
 
 
 @contextlib.contextmanager

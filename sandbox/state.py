@@ -17,6 +17,11 @@ from sandbox.processes import ProcessId
 
 _VERSION = 1
 
+GIVE_UP = (
+    "`.venv/bin/python -m sandbox down --force` ends what runs and removes .sandbox; "
+    "`make up` then starts from nothing."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Engine:
@@ -69,8 +74,7 @@ def load(layout: Layout) -> State:
     except FileNotFoundError:
         return State()
     except (OSError, ValueError, KeyError, TypeError) as error:
-        hint = f"`down --force` ends what it names if it can, and removes {layout.folder}."
-        raise OutsideError(f"{layout.state} cannot be read ({type(error).__name__}: {error}).", hint=hint) from error
+        raise OutsideError(f"{layout.state} can't be read ({type(error).__name__}: {error}).", hint=GIVE_UP) from error
 
 
 def _decode(content: dict[str, Any]) -> State:
@@ -92,12 +96,17 @@ def save(layout: Layout, state: State) -> None:
 
 
 def write_atomically(file: Path, content: str, *, mode: int = 0o644) -> None:
-    """Replace ``file`` by ``content`` atomically."""
+    """Replace ``file`` by ``content`` atomically. Raises OSError, and then ``file`` is as it was."""
     file.parent.mkdir(parents=True, exist_ok=True)
     half = file.with_name(f".{file.name}.{os.getpid()}")
-    half.write_text(content, encoding="utf-8")
-    half.chmod(mode)
-    half.replace(file)
+    try:
+        half.write_text(content, encoding="utf-8")
+        half.chmod(mode)
+        half.replace(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            half.unlink()
+        raise
 
 
 @contextlib.contextmanager
@@ -106,8 +115,9 @@ def exclusive(layout: Layout, what: str) -> Iterator[None]:
 
     Raises:
         OutsideError: another one does; it is named.
+        SandboxUsageError: ``.sandbox`` is not a folder of this clone.
     """
-    layout.folder.mkdir(parents=True, exist_ok=True)
+    layout.require_folder()
     with layout.lock.open("a+", encoding="utf-8") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,34 +18,43 @@ from sandbox import backend, inventory, server, state
 from sandbox.layout import Layout
 
 _SECRET_KEY = "4dabf18193072939515e22adb298388d"  # noqa: S105 (how Pulumi marks special values in a checkpoint)
-_LONGEST = 100
+_WIDE = 1000  # columns: more than any table of node groups needs
+_SAID_ALREADY = "warnings"  # the output of the program with what `up` has printed as warnings
 
 
-def world(layout: Layout, url: str, region: str) -> tuple[dict[str, int], list[inventory.NodeGroup]]:
-    """Count what was added to the sandbox's AWS in a region, and describe its node groups."""
-    aws = inventory.Aws(url, region)
-    found = inventory.without(aws.everything(), inventory.baseline(layout, aws))
-    return {label: len(names) for label, names in found.items()}, aws.node_groups()
-
-
-def print_world(console: Console, layout: Layout, url: str, stack: str) -> None:
-    """Print counts and node groups of the stack's region, and the stack's outputs."""
-    region = layout.region(stack, copied=True)
-    counts, groups = world(layout, url, region)
-    console.print(f"[bold]In the sandbox's AWS now[/bold] ({region}, all stacks)")
+def print_world(console: Console, layout: Layout, url: str, stacks: Sequence[str]) -> None:
+    """Print what AWS has, the node groups of the stacks' regions, and each stack's releases and outputs."""
+    regions = [inventory.Aws(url, region) for region in sorted({layout.region(name, copied=True) for name in stacks})]
+    held = {aws.region: inventory.without(aws.everything(), inventory.baseline(layout, aws)) for aws in regions}
+    console.print("[bold]In the sandbox's AWS now[/bold] (all stacks)")
+    for region, found in held.items():
+        _print_counts(console, region, {label: found[label] for label in found if label not in inventory.EVERYWHERE})
+    # What is everywhere is the same from each region.
+    found = next(iter(held.values()), {})
+    _print_counts(console, "all regions", {label: found[label] for label in found if label in inventory.EVERYWHERE})
     # Where several stacks are up, groups of all of them are listed.
-    console.print("  " + (", ".join(_counted(number, label) for label, number in counts.items()) or "nothing"))
-    if groups:
-        print_groups(console, groups)
+    print_groups(console, [group for aws in regions for group in aws.node_groups()])
+    for name in stacks:
+        _print_stack(console, layout, name)
+
+
+def _print_counts(console: Console, where: str, found: Mapping[str, Sequence[str]]) -> None:
+    counts = ", ".join(inventory.counted(len(names), label) for label, names in found.items())
+    console.print(f"  {where}: {counts or 'nothing'}", highlight=False)
+
+
+def _print_stack(console: Console, layout: Layout, stack: str) -> None:
     if recorded := releases(layout.manifests(stack)):
-        console.print("[bold]Helm releases[/bold], recorded and not installed: the sandbox runs no charts")
+        console.print(f"[bold]Helm releases of {stack}[/bold], recorded and not installed: the sandbox runs no charts")
         for line in recorded:
             console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
     outputs = backend.checkpoint(layout, stack).outputs
     if outputs:
         console.print(f"[bold]Outputs of {stack}[/bold]")
-        for name, value in sorted(outputs.items()):
-            console.print(f"  {escape(name)}: {escape(_short(value))}", highlight=False, soft_wrap=True)
+    for name, value in sorted(outputs.items()):
+        if name != _SAID_ALREADY:
+            room = max(console.width - len(f"  {name}: … (100000 characters)"), 20)
+            console.print(f"  {escape(name)}: {escape(_short(value, room))}", highlight=False, soft_wrap=True)
 
 
 def releases(manifests: Path) -> list[str]:
@@ -57,59 +67,73 @@ def releases(manifests: Path) -> list[str]:
     return lines
 
 
-def _counted(number: int, plural: str) -> str:
-    """Say ``1 VPC``, ``2 VPCs``, ``1 access entry``: labels are plurals."""
-    singular = f"{plural.removesuffix('ies')}y" if plural.endswith("ies") else plural.removesuffix("s")
-    return f"{number} {singular if number == 1 else plural}"
+def print_groups(console: Console, groups: Sequence[inventory.NodeGroup]) -> None:
+    """Print a table of node groups for each cluster, or a paragraph for each group where a table is too wide.
+
+    Names are never cut, so that they can be copied.
+    """
+    for cluster, own in groupby(groups, key=lambda group: group.cluster):
+        console.print(f"[bold]Node groups of {escape(cluster)}[/bold]", soft_wrap=True)
+        rows = [_row(group) for group in own]
+        table = _table(rows)
+        if Measurement.get(console, console.options.update(width=_WIDE), table).minimum <= console.width:
+            console.print(table)
+            continue
+        for name, *rest in rows:
+            console.print(escape(name), highlight=False, soft_wrap=True)
+            console.print(f"  {escape(', '.join(rest))}", highlight=False)
 
 
-def print_groups(console: Console, groups: list[inventory.NodeGroup]) -> None:
-    """Print a table of node groups. Names are never cut, so that they can be copied."""
-    columns = ("node group", "cluster", "kind", "architecture", "instance types", "min/now/max")
-    rows = [
-        (
-            group.name,
-            group.cluster,
-            "managed" if group.managed else "self-managed",
-            group.architecture,
-            ", ".join(group.instance_types),
-            f"{group.minimum}/{group.desired}/{group.maximum}",
-        )
-        for group in groups
-    ]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+def _row(group: inventory.NodeGroup) -> tuple[str, ...]:
+    kind = "managed" if group.managed else "self-managed"
+    sizes = f"{group.minimum}/{group.desired}/{group.maximum}"
+    return (group.name, kind, group.architecture, ", ".join(group.instance_types), sizes)
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Table:
+    columns = ("node group", "kind", "architecture", "instance types", "min/now/max")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 1))
     for column, cells in zip(columns, zip(columns, *rows, strict=True), strict=True):
-        parts = " ".join(cells).split() if column == "instance types" else cells
+        # Instance types and reasons may stand on several lines, each word whole.
+        parts = " ".join(cells).split() if column in ("architecture", "instance types") else cells
         table.add_column(column, min_width=max(map(len, parts)))
     for row in rows:
         table.add_row(*map(escape, row))
-    width = max(console.width, Measurement.get(console, console.options, table).minimum)
-    console.print(table, width=width, crop=False, soft_wrap=True)
+    return table
 
 
-def _short(value: Any) -> str:  # noqa: ANN401 (an output is any JSON)
+def _short(value: Any, room: int) -> str:  # noqa: ANN401 (an output is any JSON)
     if isinstance(value, Mapping) and _SECRET_KEY in value:
         return "[secret]"
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}… ({len(text)} characters)"
+    return line if len(line) <= room else f"{line[:room]}… ({len(text)} characters)"
 
 
 def print_next(console: Console, stack: str) -> None:
     """Print what to try."""
     console.print(f"""[bold]Next[/bold]
-  make preview STACK={stack}    shows that nothing would change
-  edit config/stacks/Pulumi.{stack}.yaml, then `make preview` and `make up` again
-  make up STACK=…    another stack beside this one; `make status` lists them
-  eval "$(.venv/bin/python -m sandbox env {stack})"    then run `pulumi`, boto3 or `aws` by hand
-  make down    destroys everything and stops what runs""", highlight=False, soft_wrap=True)  # fmt: skip
+  nothing would change:  make preview STACK={stack}
+  change the stack:      edit config/stacks/Pulumi.{stack}.yaml, then make preview
+  a stack beside it:     make up STACK=…; make status lists them
+  a shell for pulumi:    eval "$(.venv/bin/python -m sandbox env {stack})"
+  take everything down:  make down""", highlight=False, soft_wrap=True)  # fmt: skip
+
+
+def print_registry(layout: Layout) -> None:
+    """Print what to ask the demo's registry."""
+    hosts = layout.registry.relative_to(layout.root)
+    print(f"""\
+multiarch audit images examples/pods.yaml --hosts-dir {hosts}
+multiarch image inspect registry.example.com/payments/api:2.4.0 --hosts-dir {hosts}
+multiarch image verify registry.example.com/payments/gateway:1.8.0 --platform linux/arm64 --hosts-dir {hosts}""")
 
 
 def status(layout: Layout) -> dict[str, Any]:
     """Return what runs and what exists, as JSON-able values, shape version 1.
 
     ``{"version", "up", "url", "server": {"pid"}, "engine": {"path", "version", "source"}, "run", "stacks": {NAME:
-    {"resources", "pending", "region"}}}``; missing values are null.
+    {"resources", "pending"}}}``; missing values are null.
     """
     known = state.load(layout)
     up = known.server is not None and server.answers(known.server)

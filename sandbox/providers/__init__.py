@@ -7,6 +7,8 @@ import importlib.metadata
 import ipaddress
 import os
 import signal
+import threading
+import time
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -56,9 +58,23 @@ def sdk_version(package: str) -> str:
 
 
 def quiet_end() -> None:
-    """End at once on a signal: the engine prints everything that a plugin writes while it stops."""
+    """End at once on a signal, and when the engine is gone.
+
+    Not by handlers of Python's, which run when the main thread wakes up: one whose signal comes just before the thread
+    waits would run with the next request only. The engine waits for 5 seconds then, and says of the plugins whose turn
+    came too late that they "exited prematurely". It also prints what a plugin writes while it stops.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: os._exit(0))
+        signal.signal(number, signal.SIG_DFL)
+    engine = int(os.environ.get("MULTIARCH_SANDBOX_ENGINE") or os.getppid())
+    threading.Thread(target=_end_with, args=(engine,), daemon=True).start()
+
+
+def _end_with(engine: int) -> None:
+    """An engine that was killed ends no plugin."""
+    while os.getppid() == engine:
+        time.sleep(0.5)
+    os._exit(0)
 
 
 def aws_endpoint() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox import server
+from sandbox import inventory, server
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.e2e
@@ -30,6 +30,7 @@ FILE = f"config/stacks/Pulumi.{STACK}.yaml"
 def refused(platform: World) -> Iterator[World]:
     """The platform with a fifth stack, in a region where nothing is, whose file is broken."""
     platform.stack_file(STACK).write_text(WORDS)
+    platform.pulumi(STACK, "stack", "init", "--no-select")
     settings = platform.settings.read_bytes()
     yield platform
     platform.settings.write_bytes(settings)
@@ -37,12 +38,20 @@ def refused(platform: World) -> Iterator[World]:
     platform.stack_file(STACK).unlink()
 
 
-def test_a_preview_fails_with_file_and_line_and_without_a_traceback(refused: World) -> None:
-    said = refused.sandbox("preview", STACK, expect=3)
-    assert f"{FILE}:10 nodeGroups.api.maxsize: " in said.stdout + said.stderr
-    assert "maxSize" in said.stdout + said.stderr
-    assert "Traceback" not in said.stdout + said.stderr
+def test_a_preview_and_an_up_fail_with_file_and_line_and_nothing_else_and_the_sandbox_stays_up(refused: World) -> None:
+    before = refused.held(STACK)
+    for command in ("preview", "up"):
+        said = refused.sandbox(command, STACK, expect=2)
+        assert said.stdout == ""
+        (line,) = said.stderr.splitlines()
+        assert f"{FILE}:10 nodeGroups.api.maxsize: " in line
+        assert "maxSize" in line
+    assert refused.held(STACK) == before
+    assert set(before) <= inventory.EVERYWHERE
+    assert server.answers(refused.server)
 
+
+def test_pulumi_by_hand_fails_with_file_and_line_and_without_a_traceback(refused: World) -> None:
     refused.stack_file(STACK).write_text(WORDS.replace("maxsize", "maxSize"))
     by_hand = refused.pulumi(STACK, "preview", expect=1)
     told = by_hand.stdout + by_hand.stderr
@@ -51,16 +60,7 @@ def test_a_preview_fails_with_file_and_line_and_without_a_traceback(refused: Wor
     assert "Traceback" not in told
 
 
-def test_an_up_fails_and_creates_nothing_and_the_sandbox_stays_up(refused: World) -> None:
-    said = refused.sandbox("up", STACK, expect=3)
-    assert f"{FILE}:10 nodeGroups.api.maxsize: " in said.stderr
-    assert "Traceback" not in said.stdout + said.stderr
-    assert refused.held(STACK) == {}
-    assert server.answers(refused.server)
-
-
 def test_a_fault_in_the_organisations_defaults_is_told_with_the_file_of_the_defaults(refused: World) -> None:
-    refused.sandbox("preview", STACK, expect=3)
     refused.stack_file(STACK).write_text(WORDS.replace(", m7i.large", "").replace("maxsize", "maxSize"))
     text = refused.settings.read_text()
     refused.settings.write_text(text.replace("idleTimeoutMinutes: 15", "idleTimeoutMinutes: 90"))

@@ -33,3 +33,17 @@ def make_project(root: Path) -> Iterator[Project]:
         if left:
             processes.stop_session(left.process)
     assert made.running() == []
+
+
+@pytest.fixture(scope="module")
+def up_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    for made in make_project(tmp_path_factory.mktemp("shared") / "clone of shop"):
+        made.run("up", "shop-dev")
+        yield made
+
+
+@pytest.fixture
+def shared(up_once: Project) -> Project:
+    """A project whose sandbox is up; the stack's file is as it was at first, the stack as the last test left it."""
+    up_once.set()
+    return up_once

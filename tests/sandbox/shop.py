@@ -30,11 +30,16 @@ class Part(pulumi.ComponentResource):
 
 for name in config.require_object("parts"):
     Part(name)
-if config.get_bool("broken"):
-    raise pulumi.RunError("the program says no")
 if config.get("slow"):
     Path(config.require("slow")).touch()
-    time.sleep(120)
+    for _ in range(1200):
+        if not Path(config.require("slow")).exists():
+            break
+        time.sleep(0.1)
+for _ in range(3 if config.get_bool("warns") else 0):
+    pulumi.log.warn("a part is old")
+if config.get_bool("broken"):
+    raise pulumi.RunError("the program says no")
 pulumi.export("parts", len(config.require_object("parts")))
 pulumi.export("password", pulumi.Output.secret("hidden"))
 """
@@ -71,9 +76,18 @@ class Project:
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "sandbox", "--project", str(self.root), *arguments]
 
-    def run(self, *arguments: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, expect: int = 0, before: Sequence[str] = (), **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command; ``before`` is a program that starts it, keywords are variables of its environment."""
         result = subprocess.run(
-            self.command(*arguments), cwd=CLONE, capture_output=True, text=True, timeout=180, check=False
+            [*before, *self.command(*arguments)],
+            cwd=CLONE,
+            env=os.environ | environ,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
         )
         assert result.returncode == expect, f"{arguments}: {result.returncode}\n{result.stdout}\n{result.stderr}"
         return result

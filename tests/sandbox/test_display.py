@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.display import Display, failures_last
+from sandbox.display import Display, Progress, failures_last, warnings
 
 AMBIENT = "    warning: using pulumi-resource-aws from $PATH at /somewhere/pulumi-resource-aws"
 ROW = "    pulumi:pulumi:Stack shop-shop-dev  "
@@ -56,7 +56,8 @@ def test_without_other_warnings_nothing_is_counted_and_no_heading_stands_alone()
 
 def test_errors_in_the_same_row_stay() -> None:
     assert preview(AMBIENT, count="**failed** 1 error; 1 warning")[1] == f"{ROW}**failed** 1 error"
-    assert preview(AMBIENT, count="**failed** 1 error; 3 warnings")[1] == f"{ROW}**failed** 1 error; 2 warnings"
+    two = ("    warning: one", "    warning: two")
+    assert preview(AMBIENT, *two, count="**failed** 1 error; 12 warnings")[1] == f"{ROW}**failed** 1 error; 2 warnings"
 
 
 def test_headings_of_other_resources_stay() -> None:
@@ -121,3 +122,59 @@ def test_the_resource_that_failed_stands_last() -> None:
     own = [stack, warning, "    error: Program failed with an unhandled exception", follows]
     assert failures_last(own) == own
     assert failures_last(["error: no stack named 'x' found"]) == ["error: no stack named 'x' found"]
+
+
+REFUSED = [
+    f"{ROW}error: config/stacks/x.yaml:3 no [rule]",
+    f" +  {ROW.strip()} create error: config/stacks/x.yaml:3 no [rule]",
+    "@ previewing update....",
+    f" +  {ROW.strip()} create 2 errors; 3 warnings",
+    "Diagnostics:",
+    "  pulumi:pulumi:Stack (shop-shop-dev):",
+    "    warning: old",
+    "    warning: old",
+    "    error: config/stacks/x.yaml:3 no [rule]",
+    "  aws:ec2:Vpc (vpc):",
+    "    warning: old",
+    "",
+    "Resources:",
+    "    1 errored",
+]
+
+
+def test_a_message_is_shown_once_for_each_resource_that_has_it() -> None:
+    assert shown(*REFUSED) == [
+        f" +  {ROW.strip()} create 2 errors; 2 warnings",
+        *REFUSED[4:7],
+        *REFUSED[8:],
+    ]
+
+
+def test_what_failed_is_left_to_the_error_that_says_it() -> None:
+    out: list[str] = []
+    display = Display(out.append)
+    for line in REFUSED:
+        display(line)
+    display.end(failed=True)
+    assert out == [f" +  {ROW.strip()} create 2 errors", *REFUSED[12:]]
+    assert failures_last(REFUSED[5:12]).count("    error: config/stacks/x.yaml:3 no [rule]") == 1
+
+
+def test_messages_without_diagnostics_are_shown_when_pulumi_is_cut_off() -> None:
+    assert shown(REFUSED[0]) == [REFUSED[0]]
+
+
+def test_progress_is_one_line_however_many_resources_there_are() -> None:
+    ticks: list[str] = []
+    progress = Progress("up shop-dev", ticks.append)
+    for number in range(138):
+        progress(f" +  aws:ec2:Vpc vpc-{number} creating (0s) ")
+        progress(f" +  aws:ec2:Vpc vpc-{number} created (1s) ")
+    progress("Resources:")
+    progress.end()
+    assert len(ticks) == 139
+    assert ticks[-2:] == ["up shop-dev: 138 done, aws:ec2:Vpc vpc-137", ""]
+
+
+def test_the_programs_warnings_are_each_there_once() -> None:
+    assert warnings([AMBIENT, "    warning: old", "    error: no", "    warning: old"]) == ("old",)

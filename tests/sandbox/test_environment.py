@@ -78,3 +78,52 @@ def test_the_shell_lines_survive_a_shell(project: Project) -> None:
 def test_the_providers_are_there_and_can_be_run() -> None:
     for name in ("aws", "eks", "kubernetes"):
         assert (environment.PROVIDERS / f"pulumi-resource-{name}").stat().st_mode & 0o111
+
+
+def test_a_shell_selects_its_stack_and_a_command_of_the_sandbox_none(project: Project) -> None:
+    assert made(project, {}, by_hand=True).set["PULUMI_STACK"] == "shop-dev"
+    assert "PULUMI_STACK" in made(project, {"PULUMI_STACK": "shop-prod"}).unset
+
+
+@pytest.mark.parametrize(
+    ("words", "stack"),
+    [
+        ("up", "shop-dev"),
+        ("up --stack shop-prod", "shop-prod"),
+        ("-s shop-prod preview", "shop-prod"),
+        ("stack --stack=organization/fixture/shop-prod ls", "shop-prod"),
+        ("up --stack", ""),
+    ],
+)
+def test_the_stack_in_use_is_the_one_that_pulumi_takes(words: str, stack: str) -> None:
+    assert environment.stack_in_use(words.split(), {"PULUMI_STACK": "shop-dev"}) == stack
+    assert environment.stack_in_use(["up"], {}) == ""
+
+
+def test_the_users_path_is_the_same_inside_the_sandboxs_shell_and_outside(project: Project) -> None:
+    for path in ("/usr/bin:/bin", "/opt/host:/opt/pulumi bin:/bin", "/bin:"):
+        inside = made(project, {"PATH": path}, by_hand=True).applied_to({})
+        assert environment.users_path(inside) == path
+        # What is put before it there, as by `source .venv/bin/activate`, is the user's too.
+        activated = {**inside, "PATH": f"/venv/bin:{inside['PATH']}"}
+        assert environment.users_path(activated) == f"/venv/bin:{path}"
+
+
+def test_a_name_that_is_not_a_variables_is_no_line_for_a_shell(project: Project, tmp_path: Path) -> None:
+    evil = f"AWS_X;touch {tmp_path}/done;"
+    environ = {evil: "1", "AWS_X-Y": "2", "AWS_PROFILE": "real"}
+    lines = made(project, environ, by_hand=True).as_shell()
+    subprocess.run(["/bin/sh", "-eu", "-c", lines], check=True)
+    assert not (tmp_path / "done").exists()
+    assert "unset AWS_PROFILE\n" in lines
+
+
+def test_this_process_forgets_the_users_aws_settings() -> None:
+    environ = {"AWS_PROFILE": "real", "AWS_CONFIG_FILE": "/home/x/config", "HOME": "/home/x"}
+    environment.forget_aws(environ)
+    assert environ == {
+        "AWS_CONFIG_FILE": "/dev/null",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        "HOME": "/home/x",
+    }

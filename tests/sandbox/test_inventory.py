@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from multiarch.errors import OutsideError
-from sandbox import inventory, server
+from sandbox import inventory, server, summary, vpc
 from sandbox.layout import Layout
 from sandbox.state import Server
 
@@ -139,3 +141,39 @@ def test_a_server_that_does_not_start_is_an_error_with_what_it_said(
     monkeypatch.setattr("sys.executable", str(script))
     with pytest.raises(OutsideError, match=r"ended with exit code 4(?s:.*)no module named moto"):
         server.start(Layout(tmp_path))
+
+
+def test_what_is_in_all_regions_is_counted_once_whichever_stack_has_made_it(
+    aws: inventory.Aws, running: Server, layout: Layout
+) -> None:
+    (layout.root / "Pulumi.yaml").write_text("name: shop\nconfig: {'aws:region': eu-central-1}\n")
+    (layout.root / "Pulumi.one.yaml").write_text("")
+    (layout.root / "Pulumi.two.yaml").write_text("config: {'aws:region': eu-west-3}\n")
+    aws.client("iam").create_role(RoleName="nodes", AssumeRolePolicyDocument="{}")
+    other = inventory.Aws(running.url, "eu-west-3")
+    added = inventory.without(other.everything(), inventory.baseline(layout, other))
+    assert added == {"IAM roles": ("nodes",)}
+    console = Console(width=80, file=io.StringIO())
+    for stack in ("one", "two"):
+        file = layout.backend / ".pulumi" / "stacks" / "shop" / f"{stack}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('{"checkpoint": {}}')
+    summary.print_world(console, layout, running.url, ["one", "two"])
+    said = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
+    assert said.count("IAM role") == 1
+    assert "  all regions: 1 IAM role\n" in said
+    assert "  eu-west-3: nothing\n" in said
+
+
+def test_a_vpc_that_is_there_before_the_stacks_is_not_left_by_them(aws: inventory.Aws, layout: Layout) -> None:
+    before = aws.everything()
+    made = vpc.create(aws)
+    subnets = aws.client("ec2").describe_subnets(SubnetIds=list(made.subnet_ids))["Subnets"]
+    assert {row["VpcId"] for row in subnets} == {made.vpc_id}
+    assert len({row["AvailabilityZone"] for row in subnets}) == len(subnets) == 3
+    inventory.add_to_baseline(layout, aws, inventory.without(aws.everything(), before))
+    left = inventory.without(aws.everything(), inventory.baseline(layout, aws))
+    assert not set(left) & {"VPCs", "subnets", "route tables", "security groups"}
+    assert made.as_yaml() == (
+        f"  multiarch-eks:network:\n    vpcId: {made.vpc_id}\n    privateSubnetIds: [{', '.join(made.subnet_ids)}]\n"
+    )

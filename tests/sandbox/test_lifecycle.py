@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -17,6 +18,8 @@ from sandbox.layout import CLONE
 from tests.sandbox.shop import Project
 
 pytestmark = pytest.mark.e2e
+
+PROD = "config: {'fixture:parts': [big], 'aws:region': eu-west-1}\n"
 
 
 def until(condition: Callable[[], bool], seconds: float = 60) -> None:
@@ -32,48 +35,51 @@ def server_of(project: Project) -> state.Server:
     return server
 
 
-def start_slow_up(project: Project, tmp_path: Path) -> subprocess.Popen[str]:
-    """Start an `up` whose program does not end, and return when the program is at work."""
+def start_slow_up(project: Project, tmp_path: Path, **values: str) -> subprocess.Popen[str]:
+    """Start an `up` whose program waits for a file to go, and return when the program is at work."""
     reached = tmp_path / "reached"
-    project.set(slow=str(reached))
+    project.set(slow=str(reached), **values)
     process = project.start("up", "shop-dev")
     until(reached.exists)
     return process
 
 
-def test_up_then_preview_shows_no_change_then_down_leaves_nothing(project: Project) -> None:
+def kill_engine(project: Project) -> None:
+    run = state.load(project.layout).run
+    assert run is not None
+    os.kill(run.process.pid, signal.SIGKILL)
+
+
+def by_hand(project: Project, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell script in the environment that `python -m sandbox env` prints, from some other folder."""
+    prefix = f'set -eu\neval "$({shlex.join(project.command("env", "shop-dev"))})"\ncd /\n'
+    return subprocess.run(
+        ["sh", "-c", prefix + script], cwd=CLONE, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+# -- from nothing, or to nothing: each in a sandbox of its own -------------------------------------------------------
+
+
+def test_up_then_preview_shows_no_change_then_down_leaves_nothing(project: Project, tmp_path: Path) -> None:
     before = project.stack_file().read_bytes()
-    up = project.run("up", "shop-dev")
+    # The user's AWS settings, of which any client that reads them fails.
+    (tmp_path / "config").write_text("[profile\nnot a config file")
+    users = {"AWS_PROFILE": "nonexistent", "AWS_CONFIG_FILE": str(tmp_path / "config"), "AWS_MAX_ATTEMPTS": "many"}
+    up = project.run("up", "shop-dev", **users)
     assert "shop-dev is up: + 3 created" in up.stderr
     assert "  parts: 2\n" in up.stdout
     assert "  password: [secret]\n" in up.stdout
     assert "hidden" not in up.stdout
-    assert "3 unchanged" in project.run("preview", "shop-dev", "--expect-no-changes").stdout
+    assert "3 unchanged" in project.run("preview", "shop-dev", "--expect-no-changes", **users).stdout
     assert project.stack_file().read_bytes() == before
-    down = project.run("down")
+    assert "shop-dev: 3 resources" in project.run("status", **users).stdout
+    down = project.run("down", **users)
     assert "nothing is left: no resource in AWS, no process, no file" in down.stderr
     assert project.stack_file().read_bytes() == before
     assert sorted(entry.name for entry in project.root.iterdir()) == ["Pulumi.yaml", "__main__.py", "config"]
     assert project.running() == []
     assert "nothing is up" in project.run("down").stderr
-
-
-def test_a_change_of_the_users_file_is_picked_up(project: Project) -> None:
-    project.run("up", "shop-dev")
-    project.stack_file().write_text("config:\n  fixture:parts: [one, two, three]\n")
-    assert "+ 1 to create" in project.run("preview", "shop-dev", "--expect-no-changes", expect=1).stdout
-    assert "+ 1 created, 3 unchanged" in project.run("up", "shop-dev").stderr
-
-
-def test_a_second_up_uses_the_server_that_runs(project: Project) -> None:
-    project.run("up", "shop-dev")
-    first = server_of(project)
-    assert "3 unchanged" in project.run("up", "shop-dev").stderr
-    assert server_of(project) == first
-    told = json.loads(project.run("status", "--output", "json").stdout)
-    assert told["up"] is True
-    assert told["url"] == first.url
-    assert told["stacks"] == {"shop-dev": {"resources": 3, "pending": []}}
 
 
 def test_a_preview_needs_no_up_and_shows_everything_as_new(project: Project) -> None:
@@ -136,21 +142,6 @@ def test_stopping_the_first_up_leaves_no_process_and_no_lock(
     assert "+ 3 created" in project.run("up", "shop-dev").stderr
 
 
-def test_stopping_a_later_up_keeps_the_world_and_the_next_one_goes_on(project: Project, tmp_path: Path) -> None:
-    project.run("up", "shop-dev")
-    server = server_of(project)
-    process = start_slow_up(project, tmp_path)
-    process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "`make up` goes on from here" in stderr
-    assert project.locks() == []
-    assert len(project.running()) == 1
-    assert server_of(project) == server
-    project.set()
-    assert "3 unchanged" in project.run("up", "shop-dev").stderr
-
-
 def test_a_second_signal_kills_the_engine_and_still_leaves_nothing(project: Project, tmp_path: Path) -> None:
     process = start_slow_up(project, tmp_path)
     run = state.load(project.layout).run
@@ -165,49 +156,30 @@ def test_a_second_signal_kills_the_engine_and_still_leaves_nothing(project: Proj
     assert project.locks() == []
 
 
-def test_after_the_engine_was_killed_the_next_up_takes_the_lock_away(project: Project, tmp_path: Path) -> None:
-    process = start_slow_up(project, tmp_path)
-    run = state.load(project.layout).run
-    assert run is not None
-    os.kill(run.process.pid, signal.SIGKILL)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 3
-    assert "pulumi up of shop-dev failed" in stderr
-    assert len(project.locks()) == 1
-    assert len(project.running()) == 1  # the AWS server: what exists goes on existing
-    project.set()
-    again = project.run("up", "shop-dev")
-    assert "was left locked by a command that is gone: pulumi cancel" in again.stderr
-    assert "shop-dev is up" in again.stderr
-
-
-def test_when_up_itself_was_killed_its_engine_is_named_and_down_ends_it(project: Project, tmp_path: Path) -> None:
-    process = start_slow_up(project, tmp_path)
-    process.kill()
-    process.communicate()
-    assert "`up shop-dev` of an earlier command is still at work" in project.run("up", "shop-dev", expect=3).stderr
-    down = project.run("down")
-    assert "stopping `up shop-dev`" in down.stderr
-    assert project.running() == []
+def test_when_up_itself_was_killed_the_next_command_ends_its_engine_and_goes_on(
+    project: Project, tmp_path: Path
+) -> None:
+    for command, told in (("up", "shop-dev is up"), ("preview", ""), ("down", "nothing is left")):
+        process = start_slow_up(project, tmp_path)
+        process.kill()
+        process.communicate()
+        project.set()
+        said = project.run(*[command, "shop-dev"][: 1 if command == "down" else 2]).stderr
+        assert "ending `up shop-dev`, which an earlier command has left" in said
+        assert told in said
+        assert len(project.running()) == (0 if command == "down" else 1)
+        (tmp_path / "reached").unlink()
     assert not project.layout.folder.exists()
 
 
-def test_two_commands_at_once_do_not_work_on_one_sandbox(project: Project, tmp_path: Path) -> None:
-    process = start_slow_up(project, tmp_path)
-    for command in ("up", "preview"):
-        assert "`up shop-dev` (process" in project.run(command, "shop-dev", expect=3).stderr
-    assert "is at work on this sandbox" in project.run("down", expect=3).stderr
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
-
-
-def test_a_program_that_fails_shows_its_reason_and_what_runs_goes_on(project: Project) -> None:
-    project.set(broken="true")
-    failed = project.run("up", "shop-dev", expect=3)
-    assert "the program says no" in failed.stderr
-    assert "Traceback" not in failed.stderr
-    project.set()
-    assert "shop-dev is up" in project.run("up", "shop-dev").stderr
+def test_when_the_server_ends_during_an_up_that_is_said_and_nothing_else(project: Project, tmp_path: Path) -> None:
+    process = start_slow_up(project, tmp_path, broken="true")
+    os.kill(server_of(project).process.pid, signal.SIGKILL)
+    (tmp_path / "reached").unlink()
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "The sandbox's AWS server ended during `pulumi up` of shop-dev. `make up` starts again" in stderr
+    assert "the program says no" not in stderr
 
 
 def test_an_unknown_stack_names_those_that_are_there_and_starts_nothing(project: Project) -> None:
@@ -215,102 +187,210 @@ def test_an_unknown_stack_names_those_that_are_there_and_starts_nothing(project:
     assert not project.layout.folder.exists()
 
 
-def test_several_stacks_live_side_by_side_and_go_together(project: Project) -> None:
-    project.stack_file("shop-prod").write_text("config: {'fixture:parts': [big], 'aws:region': eu-west-1}\n")
-    project.run("up", "shop-dev")
-    project.run("up", "shop-prod")
+def test_stacks_of_which_the_file_is_gone_or_broken_are_shown_and_destroyed_all_the_same(project: Project) -> None:
+    for stack in ("shop-prod", "shop-test", "shop-dev"):
+        project.stack_file(stack).write_text(PROD if stack == "shop-prod" else project.stack_file().read_text())
+        project.run("up", stack)
+    project.stack_file("shop-prod").unlink()
+    project.run("preview", "shop-dev")
     status = project.run("status").stdout
     assert "shop-dev: 3 resources" in status
     assert "shop-prod: 2 resources" in status
+    project.stack_file().write_text("config: [")
+    project.stack_file("shop-test").write_text("config:\n  fixture:token:\n    secure: v1:abc\n")
     down = project.run("down").stderr
-    assert "destroying shop-dev" in down
-    assert "destroying shop-prod" in down
+    for stack in ("shop-dev", "shop-prod", "shop-test"):
+        assert f"destroying {stack}" in down
+    assert "nothing is left" in down
 
 
-def test_a_stack_whose_file_is_gone_is_shown_and_destroyed_all_the_same(project: Project) -> None:
-    project.stack_file("shop-prod").write_text("config: {'fixture:parts': [big], 'aws:region': eu-west-1}\n")
-    project.run("up", "shop-prod")
-    project.run("up", "shop-dev")
-    project.stack_file("shop-prod").unlink()
-    project.run("preview", "shop-dev")
-    assert "shop-prod: 2 resources" in project.run("status").stdout
-    down = project.run("down")
-    assert "destroying shop-prod" in down.stderr
-    assert "nothing is left" in down.stderr
-
-
-@pytest.mark.parametrize("text", ["config: [", "config:\n  fixture:token:\n    secure: v1:abc\n"])
-def test_a_file_that_was_broken_meanwhile_does_not_hinder_the_destroy(project: Project, text: str) -> None:
-    project.run("up", "shop-dev")
-    project.stack_file().write_text(text)
-    assert "nothing is left" in project.run("down").stderr
-
-
-def test_a_flag_is_not_a_change_of_the_copy(project: Project) -> None:
-    project.set(protect="false")
-    for command in ("up", "preview", "up"):
-        assert "was changed" not in project.run(command, "shop-dev").stderr
-
-
-def test_down_takes_protection_away_and_says_so(project: Project) -> None:
+def test_down_takes_protection_away_also_of_what_was_being_created_and_names_what_is_left(project: Project) -> None:
     project.set(protect="true")
     project.run("up", "shop-dev")
-    assert "taking the protection away" in project.run("down").stderr
-
-
-def test_down_names_what_a_destroy_left_behind(project: Project) -> None:
-    project.run("up", "shop-dev")
+    # What the state holds after an engine was killed while it created something.
+    file = next(project.layout.backend.rglob("shop-dev.json"))
+    content = json.loads(file.read_text())
+    rows = content["checkpoint"]["latest"]["resources"]
+    part = next(row for row in rows if row["type"] == "fixture:index:Part")
+    rows.remove(part)
+    content["checkpoint"]["latest"]["pending_operations"] = [{"resource": part, "type": "creating"}]
+    file.write_text(json.dumps(content))
+    assert "vpcId: vpc-" in project.run("vpc", "shop-dev").stdout  # there before the stacks, so to say
     ec2 = inventory.Aws(server_of(project).url, "eu-central-1").client("ec2")
     vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     down = project.run("down", expect=1)
-    assert f"the destroy left 1 VPCs in eu-central-1: {vpc}" in down.stderr
+    assert "finishing shop-dev, so that what was being created is known" in down.stderr
+    assert "taking the protection away" in down.stderr
+    assert f"the destroy left 1 VPC in eu-central-1: {vpc}\n" in down.stderr
+    assert down.stderr.count("the destroy left") == 3  # its route table and its security group too
     assert project.running() == []
 
 
-def test_a_state_that_cannot_be_read_is_said_and_force_removes_it(project: Project) -> None:
-    project.layout.folder.mkdir()
+def test_a_state_that_cannot_be_read_is_said_and_force_ends_what_runs_and_removes_it(project: Project) -> None:
+    project.run("preview", "shop-dev")
     project.layout.state.write_text("{")
-    assert "down --force" in project.run("down", expect=3).stderr
+    for command in (("down",), ("up", "shop-dev")):
+        assert "python -m sandbox down --force` ends what runs" in project.run(*command, expect=3).stderr
+    assert len(project.running()) == 1
     project.run("down", "--force")
+    assert project.running() == []
     assert not project.layout.folder.exists()
 
 
-def by_hand(project: Project, script: str) -> subprocess.CompletedProcess[str]:
-    """Run a shell script in the environment that `python -m sandbox env` prints, from some other folder."""
-    prefix = f'set -eu\neval "$({" ".join(map(repr, project.command("env", "shop-dev")))})"\ncd /\n'
-    return subprocess.run(
-        ["sh", "-c", prefix + script], cwd=CLONE, capture_output=True, text=True, timeout=120, check=False
-    )
+def test_a_sandbox_that_is_not_a_folder_is_refused_in_one_line(project: Project, tmp_path: Path) -> None:
+    for kind in ("a symbolic link", "a file"):
+        if kind == "a file":
+            project.layout.folder.write_text("")
+        else:
+            project.layout.folder.symlink_to(tmp_path)
+        said = project.run("up", "shop-dev", expect=2).stderr
+        assert said == f"sandbox: {project.layout.folder} is {kind}; the sandbox needs a folder. Remove it.\n"
+        project.layout.folder.unlink()
 
 
-def test_plain_pulumi_in_the_printed_environment_is_the_sandboxs(project: Project) -> None:
-    before = project.stack_file().read_bytes()
-    project.run("up", "shop-dev")
-    shown = by_hand(project, "pulumi preview --expect-no-changes && pulumi stack output parts")
+# -- in one sandbox: each test begins with whatever is up ------------------------------------------------------------
+
+
+def test_a_change_of_the_users_file_is_picked_up(shared: Project) -> None:
+    shared.run("up", "shop-dev")
+    shared.stack_file().write_text("config:\n  fixture:parts: [one, two, three]\n")
+    assert "+ 1 to create" in shared.run("preview", "shop-dev", "--expect-no-changes", expect=1).stdout
+    assert "+ 1 created, 3 unchanged" in shared.run("up", "shop-dev").stderr
+
+
+def test_a_second_up_uses_the_server_that_runs(shared: Project) -> None:
+    first = server_of(shared)
+    shared.run("up", "shop-dev")
+    assert "3 unchanged" in shared.run("up", "shop-dev").stderr
+    assert server_of(shared) == first
+    told = json.loads(shared.run("status", "--output", "json").stdout)
+    assert told["up"] is True
+    assert told["url"] == first.url
+    assert told["stacks"] == {"shop-dev": {"resources": 3, "pending": []}}
+
+
+def test_stopping_a_later_up_keeps_the_world_and_the_next_one_goes_on(shared: Project, tmp_path: Path) -> None:
+    shared.run("up", "shop-dev")
+    server = server_of(shared)
+    process = start_slow_up(shared, tmp_path)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "`make up` goes on from here" in stderr
+    assert shared.locks() == []
+    assert len(shared.running()) == 1
+    assert server_of(shared) == server
+    shared.set()
+    assert "3 unchanged" in shared.run("up", "shop-dev").stderr
+
+
+def test_after_the_engine_was_killed_the_next_up_takes_the_lock_away(shared: Project, tmp_path: Path) -> None:
+    process = start_slow_up(shared, tmp_path)
+    kill_engine(shared)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "pulumi up of shop-dev failed" in stderr
+    assert len(shared.locks()) == 1
+    assert len(shared.running()) == 1  # the AWS server: what exists goes on existing
+    shared.set()
+    again = shared.run("up", "shop-dev")
+    assert "was left locked by a command that is gone: pulumi cancel" in again.stderr
+    assert "shop-dev is up" in again.stderr
+
+
+def test_two_commands_at_once_do_not_work_on_one_sandbox(shared: Project, tmp_path: Path) -> None:
+    process = start_slow_up(shared, tmp_path)
+    for command in ("up", "preview"):
+        assert "`up shop-dev` (process" in shared.run(command, "shop-dev", expect=3).stderr
+    assert "is at work on this sandbox" in shared.run("down", expect=3).stderr
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+
+
+def test_a_program_that_fails_shows_its_reason_once_and_what_runs_goes_on(shared: Project) -> None:
+    shared.set(broken="true")
+    failed = shared.run("up", "shop-dev", expect=3)
+    assert failed.stderr.count("the program says no") == 1
+    assert "Traceback" not in failed.stderr
+    shown = shared.run("preview", "shop-dev", expect=3)
+    assert (shown.stdout + shown.stderr).count("the program says no") == 1
+    shared.set(warns="true")
+    assert shared.run("up", "shop-dev").stderr.count("warning: a part is old") == 1
+    shown = shared.run("preview", "shop-dev")
+    assert (shown.stdout.count("a part is old"), shown.stdout.count("1 warning\n")) == (1, 1)
+
+
+def test_a_flag_is_not_a_change_of_the_copy(shared: Project) -> None:
+    shared.set(protect="false")
+    for command in ("up", "preview", "up"):
+        assert "was changed" not in shared.run(command, "shop-dev").stderr
+
+
+def test_on_a_full_disk_one_line_says_so_and_the_next_command_goes_on(shared: Project) -> None:
+    before = shared.layout.state.read_bytes()
+    # No file may have more bytes than this many blocks of 1024: 0 refuses the first, 1 what is longer.
+    for blocks in ("0", "1"):
+        full = ("bash", "-c", f'ulimit -f {blocks} && exec "$@"', "-")
+        said = shared.run("up", "shop-dev", expect=3, before=full).stderr
+        assert "Traceback" not in said
+        assert said.startswith("sandbox: ")
+        assert said.count("File too large") == (blocks == "0"), said
+    assert shared.layout.state.read_bytes() == before
+    assert "shop-dev is up" in shared.run("up", "shop-dev").stderr
+
+
+def test_a_shell_works_on_its_own_stack_whatever_is_up_beside_it(shared: Project) -> None:
+    shared.run("up", "shop-dev")
+    shared.stack_file("shop-prod").write_text(PROD)
+    try:
+        shared.run("up", "shop-prod")
+        shared.run("preview", "shop-prod")
+        shown = by_hand(shared, "pulumi stack output parts && pulumi stack output parts --stack shop-prod")
+        assert shown.stdout.splitlines() == ["2", "1"], shown.stderr
+        # The region is that of the stack in use.
+        for words, region in ((["up"], "eu-central-1"), (["up", "--stack", "shop-prod"], "eu-west-1")):
+            told = by_hand(shared, shlex.join(shared.command("by-hand", "--", *words)))
+            assert f"export AWS_REGION={region}\n" in told.stdout, told.stderr
+        by_hand(shared, "pulumi destroy --yes --skip-preview --stack shop-prod && pulumi stack rm --yes shop-prod")
+    finally:
+        shared.stack_file("shop-prod").unlink()
+
+
+def test_plain_pulumi_in_the_printed_environment_is_the_sandboxs(shared: Project) -> None:
+    shared.run("up", "shop-dev")
+    engine = state.load(shared.layout).engine
+    shown = by_hand(shared, "pulumi preview --expect-no-changes && pulumi stack output parts")
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert "3 unchanged" in shown.stdout
     assert shown.stdout.endswith("2\n")
-    project.stack_file().write_text("config:\n  fixture:parts: [one, two, three]\n")
-    changed = by_hand(project, "pulumi up --yes --skip-preview --non-interactive")
+    shared.stack_file().write_text("config:\n  fixture:parts: [one, two, three]\n")
+    changed = by_hand(shared, "pulumi up --yes --skip-preview --non-interactive")
     assert "+ 1 created" in changed.stdout
-    assert project.stack_file().read_text() == "config:\n  fixture:parts: [one, two, three]\n"
-    project.stack_file().write_bytes(before)
+    assert shared.stack_file().read_text() == "config:\n  fixture:parts: [one, two, three]\n"
+    # A command of the sandbox in that shell finds the same engine as outside of it.
+    assert "4 unchanged" in by_hand(shared, shlex.join(shared.command("preview", "shop-dev"))).stdout
+    assert state.load(shared.layout).engine == engine
 
 
-def test_what_pulumi_config_changes_by_hand_is_kept_and_said(project: Project) -> None:
-    project.run("up", "shop-dev")
-    before = project.stack_file().read_bytes()
-    assert by_hand(project, "pulumi config set fixture:parts '[]'").returncode == 0
-    said = project.run("preview", "shop-dev", "--expect-no-changes").stderr
+def test_what_pulumi_config_changes_by_hand_is_kept_and_said(shared: Project) -> None:
+    shared.run("up", "shop-dev")
+    before = shared.stack_file().read_bytes()
+    assert by_hand(shared, "pulumi config set fixture:parts '[]'").returncode == 0
+    said = shared.run("preview", "shop-dev", "--expect-no-changes").stderr
     assert "was changed (`pulumi config set` and `--config` do that)" in said
-    kept = list(project.layout.project.rglob("*.changed"))
+    kept = list(shared.layout.project.rglob("*.changed"))
     assert len(kept) == 1
-    assert project.stack_file().read_bytes() == before
-    assert "was changed" not in project.run("preview", "shop-dev").stderr
+    assert shared.stack_file().read_bytes() == before
+    assert "was changed" not in shared.run("preview", "shop-dev").stderr
 
 
-def test_a_stack_whose_file_names_another_secrets_provider_comes_up_and_keeps_it(project: Project) -> None:
-    text = project.stack_file().read_text() + "secretsprovider: awskms://alias/x\nencryptedkey: QUJD\n"
-    project.stack_file().write_text(text)
-    project.run("up", "shop-dev")
-    assert project.stack_file().read_text() == text
+def test_a_stack_whose_file_names_another_secrets_provider_comes_up_and_keeps_it(shared: Project) -> None:
+    shared.stack_file("shop-kms").write_text(
+        shared.stack_file().read_text() + "secretsprovider: awskms://alias/x\nencryptedkey: QUJD\n"
+    )
+    before = shared.stack_file("shop-kms").read_bytes()
+    try:
+        shared.run("up", "shop-kms")
+        assert shared.stack_file("shop-kms").read_bytes() == before
+    finally:
+        shared.stack_file("shop-kms").unlink()

@@ -54,3 +54,4 @@ def test_names_of_node_groups_are_whole_however_narrow_the_terminal_is() -> None
         text = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
         for whole in ("arm64-batch-14f859c", "arm64-services-14f859c", "payments-prod", "c7g.2xlarge", "1/2/12"):
             assert whole in text.split() or f"{whole}," in text.split(), (width, whole)
+        assert max(map(len, text.splitlines())) <= width

@@ -67,33 +67,25 @@ class Store(Protocol):
         ...
 
 
-def manifests_folder() -> Path:
-    """The folder of ``MULTIARCH_SANDBOX_MANIFESTS``. Raises :class:`StandInError` when it is not set."""
+def manifests(urn: str) -> Manifests:
+    """The stack's folder in ``MULTIARCH_SANDBOX_MANIFESTS``. Raises :class:`StandInError` when that is not set."""
     folder = os.environ.get("MULTIARCH_SANDBOX_MANIFESTS", "")
     if not folder:
         raise StandInError(
             "neither MULTIARCH_SANDBOX_KUBECONFIG nor MULTIARCH_SANDBOX_MANIFESTS is set: "
             "the kubernetes stand-in has nowhere to put objects"
         )
-    return Path(folder)
+    return Manifests(Path(folder, urn.partition("::")[0].removeprefix("urn:pulumi:")))
 
 
 class KubernetesProvider(api.Provider):
     """Objects go to the cluster of ``MULTIARCH_SANDBOX_KUBECONFIG``, or else to a folder."""
 
     def __init__(self) -> None:
-        """The store is created at first use."""
+        """The cluster is asked at first use."""
         self._settings: Record = {}
-        self._store: Store | None = None
+        self._cluster: Cluster | None = None
         self._checked: dict[str, int] = {}
-
-    @property
-    def store(self) -> Store:
-        """Where objects go. The configured kubeconfig is not used: its EKS endpoint does not exist."""
-        if self._store is None:
-            explicit = os.environ.get("MULTIARCH_SANDBOX_KUBECONFIG")
-            self._store = Cluster(Path(explicit)) if explicit else Manifests(manifests_folder())
-        return self._store
 
     async def check_config(self, request: api.CheckRequest) -> api.CheckResponse:
         """Refuse settings the stand-in does not know."""
@@ -150,7 +142,7 @@ class KubernetesProvider(api.Provider):
         inputs, secrets = plain_map(request.properties), secret_keys(request.properties)
         if request.preview:
             return api.CreateResponse(properties=wrap_map(_preview(inputs), secrets))
-        state = await asyncio.to_thread(self._put, _type(request.urn), inputs)
+        state = await asyncio.to_thread(self._put, request.urn, inputs)
         return api.CreateResponse(_id(_type(request.urn), inputs), wrap_map(state, secrets))
 
     async def update(self, request: api.UpdateRequest) -> api.UpdateResponse:
@@ -158,7 +150,7 @@ class KubernetesProvider(api.Provider):
         inputs, secrets = plain_map(request.news), secret_keys(request.news)
         if request.preview:
             return api.UpdateResponse(wrap_map(inputs, secrets))
-        return api.UpdateResponse(wrap_map(await asyncio.to_thread(self._put, _type(request.urn), inputs), secrets))
+        return api.UpdateResponse(wrap_map(await asyncio.to_thread(self._put, request.urn, inputs), secrets))
 
     async def read(self, request: api.ReadRequest) -> api.ReadResponse:
         """What is live; an empty id when the object is gone."""
@@ -166,7 +158,7 @@ class KubernetesProvider(api.Provider):
         inputs: Record = state.get(INPUTS) or plain_map(request.inputs)
         if not inputs.get("metadata") and _type(request.urn) != objects.RELEASE:
             raise StandInError("the sandbox's kubernetes stand-in reads only objects it made")
-        live = await asyncio.to_thread(self._target(_type(request.urn)).get, _record(_type(request.urn), inputs))
+        live = await asyncio.to_thread(self._target(request.urn).get, _record(_type(request.urn), inputs))
         if live is None:
             return api.ReadResponse(resource_id="")
         secrets = secret_keys(request.properties) | secret_keys(request.inputs)
@@ -178,20 +170,28 @@ class KubernetesProvider(api.Provider):
     async def delete(self, request: api.DeleteRequest) -> None:
         """Take the object away."""
         state = plain_map(request.properties)
-        token = _type(request.urn)
-        await asyncio.to_thread(self._target(token).delete, _record(token, state.get(INPUTS, state)))
+        record = _record(_type(request.urn), state.get(INPUTS, state))
+        await asyncio.to_thread(self._target(request.urn).delete, record)
 
-    def _target(self, token: str) -> Store:
-        """Releases are recorded in the folder also when there is a cluster: the stand-in runs no charts."""
-        return Manifests(manifests_folder()) if token == objects.RELEASE else self.store
+    def _target(self, urn: str) -> Store:
+        """Where an object goes; the configured kubeconfig is not used, because its EKS endpoint does not exist.
 
-    def _put(self, token: str, inputs: Record) -> Record:
+        Releases are recorded in the folder also when there is a cluster: the stand-in runs no charts.
+        """
+        explicit = os.environ.get("MULTIARCH_SANDBOX_KUBECONFIG")
+        if not explicit or _type(urn) == objects.RELEASE:
+            return manifests(urn)
+        self._cluster = self._cluster or Cluster(Path(explicit))
+        return self._cluster
+
+    def _put(self, urn: str, inputs: Record) -> Record:
+        token = _type(urn)
         if token == objects.RELEASE:
             sys.stderr.write(
                 f"Helm release {inputs['namespace']}/{inputs['name']}: "
                 "the sandbox writes chart, version and values to a file and installs nothing.\n"
             )
-        live = self._target(token).put(_record(token, inputs))
+        live = self._target(urn).put(_record(token, inputs))
         return {**merged(live, inputs), INPUTS: inputs}
 
 

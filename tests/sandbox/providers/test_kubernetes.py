@@ -60,7 +60,7 @@ class Stand:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("MULTIARCH_SANDBOX_KUBECONFIG", raising=False)
     monkeypatch.setenv("MULTIARCH_SANDBOX_MANIFESTS", str(tmp_path / "manifests"))
-    return tmp_path / "manifests"
+    return tmp_path / "manifests" / "dev"  # the stack's, as its URN names it
 
 
 def test_the_folder_follows_create_update_and_delete(folder: Path) -> None:

@@ -114,10 +114,10 @@ def test_it_comes_up_changes_and_goes(stack: Stack) -> None:
         clusterName="shop", nodegroupName=stack.aws.client("eks").list_nodegroups(clusterName="shop")["nodegroups"][0]
     )
     assert groups["nodegroup"]["scalingConfig"]["maxSize"] == 5
-    assert [file.name[:22] for file in (stack.folder / "manifests").iterdir()] == ["core_configmap_kube-sy"]
+    assert [file.name[:22] for file in (stack.folder / "manifests" / "dev").iterdir()] == ["core_configmap_kube-sy"]
     assert stack.run("destroy") == {"delete": count}
     assert stack.leftovers() == {}
-    assert list((stack.folder / "manifests").iterdir()) == []
+    assert list((stack.folder / "manifests" / "dev").iterdir()) == []
 
 
 def test_what_was_deleted_outside_is_seen_and_made_again(stack: Stack) -> None:

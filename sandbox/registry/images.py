@@ -1,0 +1,111 @@
+"""The demo's images: those of ``examples/pods.yaml`` but one, and one that does not contain what it declares.
+
+Their programs are ELF headers without code: enough to be judged, nothing that runs.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import struct
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from multiarch.facts.architectures import Architecture
+
+HOST: Final = "registry.example.com"
+"""The registry that the images' names have; it does not exist."""
+
+_INDEX: Final = "application/vnd.oci.image.index.v1+json"
+_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
+_CONFIG: Final = "application/vnd.oci.image.config.v1+json"
+_LAYER: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
+_MACHINES: Final = {Architecture.AMD64: 62, Architecture.ARM64: 183}  # e_machine
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A blob or a manifest, with its media type."""
+
+    media_type: str
+    body: bytes
+
+    @property
+    def digest(self) -> str:
+        """``sha256:…``."""
+        return f"sha256:{hashlib.sha256(self.body).hexdigest()}"
+
+    def described(self, **more: object) -> dict[str, object]:
+        """A descriptor, as indexes and manifests hold it."""
+        return {"mediaType": self.media_type, "digest": self.digest, "size": len(self.body), **more}
+
+
+@dataclass(slots=True)
+class Repository:
+    """What a repository holds: tags and contents by digest."""
+
+    tags: dict[str, Content] = field(default_factory=dict)
+    contents: dict[str, Content] = field(default_factory=dict)
+
+    def index(self, tag: str, entries: Mapping[Architecture, Architecture]) -> None:
+        """Add an index: what each entry declares, and what its program is built for."""
+        rows = [
+            self._image(says, program).described(platform={"architecture": str(says), "os": "linux"})
+            for says, program in entries.items()
+        ]
+        self.tags[tag] = self._added(_INDEX, {"schemaVersion": 2, "mediaType": _INDEX, "manifests": rows})
+
+    def single(self, tag: str, architecture: Architecture) -> None:
+        """Add an image without an index."""
+        self.tags[tag] = self._image(architecture, architecture)
+
+    def _image(self, says: Architecture, program: Architecture) -> Content:
+        archive = _archive({"bin/service": _elf_header(program)})
+        layer = self._added(_LAYER, gzip.compress(archive, mtime=0))
+        settings = {
+            "architecture": str(says),
+            "os": "linux",
+            "config": {"Entrypoint": ["/bin/service"], "Env": ["PATH=/bin"]},
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(archive).hexdigest()}"]},
+        }
+        config = self._added(_CONFIG, settings)
+        pointers = {"config": config.described(), "layers": [layer.described()]}
+        return self._added(_MANIFEST, {"schemaVersion": 2, "mediaType": _MANIFEST, **pointers})
+
+    def _added(self, media_type: str, what: bytes | Mapping[str, Any]) -> Content:
+        body = what if isinstance(what, bytes) else json.dumps(what, sort_keys=True).encode()
+        content = Content(media_type, body)
+        self.contents[content.digest] = content
+        return content
+
+
+def repositories() -> dict[str, Repository]:
+    """All repositories, by name."""
+    amd64, arm64 = Architecture.AMD64, Architecture.ARM64
+    names = ("observability/agent", "payments/api", "payments/gateway", "payments/ledger")
+    made = {name: Repository() for name in names}
+    made["observability/agent"].index("3.1", {amd64: amd64, arm64: arm64})
+    made["payments/api"].index("2.4.0", {amd64: amd64, arm64: arm64})
+    made["payments/ledger"].single("1.19.3", amd64)
+    made["payments/gateway"].index("1.8.0", {amd64: amd64, arm64: amd64})  # says arm64, and holds an amd64 program
+    return made
+
+
+def _archive(files: Mapping[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(content), 0o755
+            tar.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+def _elf_header(architecture: Architecture) -> bytes:
+    """The header of a 64-bit, little-endian program; https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html."""
+    identity = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
+    return identity + struct.pack("<HHIQQQIHHHHHH", 2, _MACHINES[architecture], 1, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0)

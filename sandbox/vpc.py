@@ -1,0 +1,37 @@
+"""A VPC that no stack has made, for stacks that go into an existing one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sandbox.inventory import Aws
+
+_RANGE = "10.64.0.0/16"
+_SUBNETS = ("10.64.0.0/18", "10.64.64.0/18", "10.64.128.0/18")
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingVpc:
+    """IDs of a VPC and of its private subnets, each in a zone of its own."""
+
+    vpc_id: str
+    subnet_ids: tuple[str, ...]
+
+    def as_yaml(self) -> str:
+        """The key of a stack file that names it."""
+        subnets = ", ".join(self.subnet_ids)
+        return f"  multiarch-eks:network:\n    vpcId: {self.vpc_id}\n    privateSubnetIds: [{subnets}]\n"
+
+
+def create(aws: Aws) -> ExistingVpc:
+    """Create one in a region of the sandbox's AWS, with a subnet in each of up to three zones."""
+    ec2 = aws.client("ec2")
+    zones = sorted(row["ZoneName"] for row in ec2.describe_availability_zones()["AvailabilityZones"])
+    vpc = ec2.create_vpc(CidrBlock=_RANGE)["Vpc"]["VpcId"]
+    for name in ("EnableDnsSupport", "EnableDnsHostnames"):
+        ec2.modify_vpc_attribute(VpcId=vpc, **{name: {"Value": True}})
+    subnets = [
+        ec2.create_subnet(VpcId=vpc, CidrBlock=cidr, AvailabilityZone=zone)["Subnet"]["SubnetId"]
+        for zone, cidr in zip(zones, _SUBNETS, strict=False)
+    ]
+    return ExistingVpc(vpc, tuple(subnets))
