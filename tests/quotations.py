@@ -5,7 +5,7 @@ Markers are HTML comments, which readers do not see:
 - ``<!-- edit: FILE: OLD => NEW -->`` changes a file for the block that follows, and for that block only. ``…`` in OLD
   matches any text; NEW replaces what stands behind the last ``…``.
 - ``<!-- engine: COMMAND -->`` before a block: what the sandbox prints for that command.
-- ``<!-- registry: examples -->`` before a block: its commands ask a registry, which the tests start.
+- ``<!-- registry: demo -->`` before a block: its commands ask the registry of ``make registry-demo``.
 - ``<!-- migration: WAY NUMBER -->`` before a block: see tests/migration_steps.py.
 - ``<!-- NAME -->`` … ``<!-- end -->``: a part that is generated from the code, see tests/documents.py.
 

@@ -1,0 +1,61 @@
+"""A stand-in ends at once when the engine asks it to, and when the engine is gone."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox import processes
+from sandbox.environment import PROVIDERS
+
+# An engine: it starts a plugin and reads its port.
+ENGINE = "import subprocess, sys, time; p = subprocess.Popen(sys.argv[1:]); print(p.pid, flush=True); time.sleep(600)"
+
+
+@pytest.fixture
+def plugin() -> Iterator[tuple[subprocess.Popen[str], processes.ProcessId]]:
+    """A stand-in that listens, and the process that has started it."""
+    command = [sys.executable, "-c", ENGINE, str(PROVIDERS / "pulumi-resource-kubernetes"), "127.0.0.1:9"]
+    environ = os.environ | {"MULTIARCH_SANDBOX_PYTHON": sys.executable}
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as engine:
+        assert engine.stdout is not None
+        # Two numbers, the process's and the port, in this order: the plugin needs a second to listen.
+        found = processes.identify(int(engine.stdout.readline()))
+        assert found is not None
+        assert int(engine.stdout.readline()) > 0
+        yield engine, found
+        engine.kill()
+    if processes.alive(found):
+        os.kill(found.pid, signal.SIGKILL)
+
+
+def ends(process: processes.ProcessId, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while processes.alive(process) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not processes.alive(process)
+
+
+def test_a_signal_ends_it_whichever_thread_gets_it(
+    plugin: tuple[subprocess.Popen[str], processes.ProcessId],
+) -> None:
+    _, process = plugin
+    threads = sorted(int(entry.name) for entry in Path(f"/proc/{process.pid}/task").iterdir())
+    assert len(threads) > 1
+    # As when the signal comes while the main thread, which waits for requests, cannot be the one to handle it.
+    assert ctypes.CDLL(None).tgkill(process.pid, threads[-1], int(signal.SIGINT)) == 0
+    assert ends(process, 3)
+
+
+def test_it_ends_with_an_engine_that_was_killed(plugin: tuple[subprocess.Popen[str], processes.ProcessId]) -> None:
+    engine, process = plugin
+    engine.kill()
+    assert ends(process, 5)
