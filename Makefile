@@ -24,8 +24,9 @@ help: ## list the targets
 	@echo "STACK=$(STACK) unless you say otherwise."
 
 $(STAMP): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "$(PYTHON) is $$($(PYTHON) --version 2>&1 || echo missing); Python 3.11 or later is needed: make PYTHON=python3.12 …" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  found=$$($(PYTHON) --version 2>/dev/null | sed -n '/^Python [0-9]/p'); \
+	  echo "$(PYTHON) is $${found:-missing, or not Python}; Python 3.11 or later is needed: make PYTHON=python3.12 …" >&2; exit 2; }
 	@echo "making $(VENV): about 800 MB of Python packages, a few minutes (once, and when the requirements change)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --require-hashes --only-binary :all: -r requirements.lock

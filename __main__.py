@@ -9,7 +9,7 @@ from pulumi.runtime.config import CONFIG
 
 from components.creator import refuse_creator_in_access
 from components.platform import Platform, PlatformArgs
-from multiarch.errors import MultiarchError, StackError
+from multiarch.errors import MultiarchError, StackError, said_once
 from multiarch.rules import Severity
 from multiarch.stack.load import from_engine
 from multiarch.stack.plan import make_plan
@@ -33,7 +33,7 @@ def main() -> None:
         raise pulumi.RunError(f"{stack} is refused: see the problems above.") from refused
     except MultiarchError as refused:
         raise pulumi.RunError(str(refused)) from refused
-    for warning in plan.warnings:
+    for warning in said_once(plan.warnings):
         pulumi.log.warn(f"{warning} [{warning.rule}]")
     for name, value in Platform("platform", PlatformArgs(plan)).exports().items():
         pulumi.export(name, value)

@@ -6,12 +6,14 @@ Errors carry fields; the CLI decides how they look and which exit code they get
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from multiarch.rules import RULES, Severity
 
-__all__ = ["MultiarchError", "OutsideError", "Problem", "StackError", "UnknownFactError"]
+__all__ = ["MultiarchError", "OutsideError", "Problem", "StackError", "UnknownFactError", "said_once"]
+
+_SAID_ONCE = frozenset({"ami-not-pinned"})
 
 KeyPath = tuple[str | int, ...]
 """Keys and list indexes (from 0) below a mapping: ``("nodeGroups", "api", "instanceTypes", 0)``."""
@@ -48,6 +50,29 @@ class Problem:
         head = " ".join(part for part in (place, self.key) if part)
         text = f"{self.message} {self.hint}".rstrip()
         return f"{head}: {text}" if head else text
+
+
+def said_once(problems: Iterable[Problem]) -> list[Problem]:
+    """Put a file's warnings that every node group has into the first of them, which then names the other keys.
+
+    For people: reports have every problem for itself.
+    """
+    kept: list[Problem] = []
+    others: dict[tuple[str, str | None, str], list[str]] = {}
+    for problem in problems:
+        found = (problem.rule, problem.file, problem.hint)
+        if problem.rule in _SAID_ONCE and found in others:
+            others[found].append(f"{problem.key} (line {problem.line})" if problem.line else str(problem.key))
+            continue
+        if problem.rule in _SAID_ONCE:
+            others[found] = []
+        kept.append(problem)
+    return [
+        replace(problem, message=f"{problem.message} The same applies to {', '.join(dict.fromkeys(more))}.")
+        if (more := others.get((problem.rule, problem.file, problem.hint)))
+        else problem
+        for problem in kept
+    ]
 
 
 class MultiarchError(Exception):

@@ -29,11 +29,13 @@ def test_a_python_that_is_too_old_is_refused_before_anything_is_made(tmp_path: P
     old = tmp_path / "python3.9"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 || exit 1\n')
     old.chmod(0o755)
-    for python, said in ((str(old), "Python 3.9.2"), ("no-such-python", "missing")):
+    for python, said in ((str(old), "Python 3.9.2"), ("no-such-python", "missing"), ("/bin/false", "not Python")):
         result = make("venv", f"PYTHON={python}", folder=tmp_path)
         assert result.returncode != 0
         assert said in result.stderr
-        assert "Python 3.11 or later is needed" in result.stderr
+        first, *rest = result.stderr.splitlines()
+        assert "Python 3.11 or later is needed" in first
+        assert all(line.startswith("make: ") for line in rest)
         assert not (tmp_path / ".venv").exists()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from multiarch.cli.escaping import escaped
-from multiarch.errors import MultiarchError, Problem, StackError
+from multiarch.errors import MultiarchError, Problem, StackError, said_once
 from multiarch.rules import Severity
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def show_error(error: MultiarchError) -> None:
 
 def show_problems(problems: Iterable[Problem]) -> None:
     """Print problems to stderr, one per line: severity, file and line, key, message, hint, and the rule's name."""
-    for problem in problems:
+    for problem in said_once(problems):
         _say_marked(problem.severity, f"{problem} [{problem.rule}]")
 
 

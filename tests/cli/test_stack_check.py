@@ -77,6 +77,16 @@ def test_warnings_pass_unless_strict(run: type_of_run) -> None:
 
 
 @pytest.mark.usefixtures("clone")
+def test_a_warning_that_every_group_has_is_one_line_and_a_record_for_each(run: type_of_run) -> None:
+    records = list(csv.DictReader(io.StringIO(run("stack", "check", "checkout-dev", "-o", "csv").out)))
+    first, *others = (f"{row['key']} (line {row['line']})" for row in records if row["rule"] == "ami-not-pinned")
+    (found,) = (line for line in run("stack", "check", "checkout-dev").err.splitlines() if "not pinned" in line)
+    assert first.partition(" ")[0] in found
+    assert others
+    assert f"The same applies to {', '.join(others)}. Run `multiarch stack pin`." in found
+
+
+@pytest.mark.usefixtures("clone")
 def test_json_holds_every_field_of_a_problem(run: type_of_run) -> None:
     ran = run("stack", "check", "-o", "json", "legacy-al2")
     assert (ran.code, ran.err) == (0, "")
