@@ -14,7 +14,7 @@ from typing import Any
 from multiarch.errors import OutsideError
 from sandbox.layout import Layout
 from sandbox.processes import ProcessId, identify
-from sandbox.state import GIVE_UP
+from sandbox.state import GIVE_UP, write_atomically
 
 _DEFAULT_PROVIDER = re.compile(r"::pulumi:providers:[\w-]+::default(?:_[\w.+-]+)?$")
 
@@ -34,8 +34,7 @@ class Checkpoint:
 
 def stacks(layout: Layout) -> list[str]:
     """List the stacks that have a state, sorted."""
-    folder = layout.backend / ".pulumi" / "stacks" / layout.settings()["name"]
-    return sorted(file.stem for file in folder.glob("*.json"))
+    return sorted(file.stem for file in _folder(layout).glob("*.json"))
 
 
 def checkpoint(layout: Layout, stack: str) -> Checkpoint:
@@ -44,7 +43,7 @@ def checkpoint(layout: Layout, stack: str) -> Checkpoint:
     Raises:
         OutsideError: the file is not what Pulumi writes.
     """
-    file = layout.backend / ".pulumi" / "stacks" / layout.settings()["name"] / f"{stack}.json"
+    file = _folder(layout) / f"{stack}.json"
     try:
         latest = json.loads(file.read_text(encoding="utf-8"))["checkpoint"].get("latest") or {}
         resources = latest.get("resources") or []
@@ -53,15 +52,7 @@ def checkpoint(layout: Layout, stack: str) -> Checkpoint:
             for operation in latest.get("pending_operations") or []
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        before = file.with_name(f"{file.name}.bak")
-        hint = (
-            f"Pulumi keeps the state before that in {before}: rename it to {file.name}. Or: "
-            if before.is_file()
-            else ""
-        )
-        raise OutsideError(
-            f"{file} can't be read ({type(error).__name__}: {error}).", hint=f"{hint}{GIVE_UP}"
-        ) from error
+        raise OutsideError(f"{file} can't be read ({type(error).__name__}: {error}).", hint=GIVE_UP) from error
     root: Mapping[str, Any] = next((row for row in resources if row.get("type") == "pulumi:pulumi:Stack"), {})
     return Checkpoint(
         resources=sum(not _DEFAULT_PROVIDER.search(str(row.get("urn"))) for row in resources),
@@ -69,6 +60,30 @@ def checkpoint(layout: Layout, stack: str) -> Checkpoint:
         pending=tuple(pending),
         outputs=root.get("outputs", {}),
     )
+
+
+def restore(layout: Layout, stack: str) -> bool:
+    """Put Pulumi's own copy of the state before in the place of one that is cut off; return whether it was.
+
+    On a full disk Pulumi writes what there is room for. Without a whole copy nothing is changed.
+    """
+    file = _folder(layout) / f"{stack}.json"
+    before = file.with_name(f"{file.name}.bak")
+    if not file.is_file() or _is_whole(file) or not _is_whole(before):
+        return False
+    write_atomically(file, before.read_text(encoding="utf-8"))
+    return True
+
+
+def _is_whole(file: Path) -> bool:
+    try:
+        return "checkpoint" in json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def _folder(layout: Layout) -> Path:
+    return layout.backend / ".pulumi" / "stacks" / str(layout.settings()["name"])
 
 
 def locked_by(layout: Layout, stack: str) -> tuple[list[ProcessId], bool]:

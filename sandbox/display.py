@@ -19,6 +19,7 @@ _ROW = re.compile(r"^.{0,4}\s*pulumi:pulumi:Stack .*\b\d+ warnings?\s*$")
 _MESSAGE = re.compile(r"^.{4}\s*\S+ \S+ .*?\b(?:warning|error): ")
 # Every command refreshes first (options.refresh in Pulumi.yaml), with two similar lines for each resource.
 _LOOKED_AT = re.compile(r"^ ~  \S+ \S+ refresh(?:ing)?(?: warning: .*)?\s*$")
+_UNCHANGED = re.compile(r"^ {4}\S+:\S+ \S+\s*$")
 _AT_WORK = re.compile(r"@ \S.*\.\.\s*")
 _FINISHED = re.compile(r"^ *[-+~]{1,2} +(?P<what>\S+ \S+) (?:created|updated|deleted|replaced)\b")
 _DIAGNOSTICS = "Diagnostics:"
@@ -37,7 +38,7 @@ def is_look(line: str) -> bool:
 
 
 class Display:
-    """Passes a preview's lines on to ``show``: rows as they come, the rest when the command has ended."""
+    """Passes a preview's lines on to ``show``: rows of changes as they come, the rest when the command has ended."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
         """Start with no lines."""
@@ -48,7 +49,7 @@ class Display:
     def __call__(self, line: str) -> None:
         """Take one line, without its end."""
         text = plain(line)
-        if is_ambient(line) or is_look(line) or _AT_WORK.fullmatch(text):
+        if is_ambient(line) or is_look(line) or _AT_WORK.fullmatch(text) or _UNCHANGED.match(text):
             return
         if self._held or text == _DIAGNOSTICS or _ROW.search(text):
             self._held.append(line)

@@ -201,6 +201,7 @@ class Sandbox:
             inventory.baseline(self.layout, inventory.Aws(running.url, self.layout.region(stack)))
             self._sync()
             self.layout.backend.mkdir(parents=True, exist_ok=True)
+            self._restore(stack)
             if stack not in backend.stacks(self.layout):
                 self._pulumi("stack", stack, ["init", "--no-select"])
             # Creating a stack rewrites its settings without empty lines: errors would name wrong lines.
@@ -261,6 +262,13 @@ class Sandbox:
             self._say(f"{stack} was left locked by a command that is gone: pulumi cancel")
             self._pulumi("cancel", stack, ["--yes"])
 
+    def _restore(self, stack: str) -> bool:
+        """Go back to the state before, if a command could not write the one after it whole."""
+        restored = backend.restore(self.layout, stack)
+        if restored:
+            self._say(f"the state of {stack} is cut off, as on a full disk; going on from the one before it")
+        return restored
+
     def _settle(self, stack: str) -> bool:
         """Find out in AWS how the operations of a killed engine ended; return whether one was to create something.
 
@@ -295,8 +303,9 @@ class Sandbox:
             for remark in project.sync(self.layout, destroying=True):
                 self._say(remark)
         for stack in names:
+            restored = self._restore(stack)
             self._unlock(stack)
-            if self._settle(stack):
+            if self._settle(stack) or restored:
                 self._take_over(stack)
             # After the `up`, which protects again.
             if backend.checkpoint(self.layout, stack).protected:

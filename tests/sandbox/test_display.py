@@ -95,10 +95,11 @@ def test_what_was_held_back_is_shown_when_pulumi_is_cut_off() -> None:
     assert shown(f"{ROW}11 warnings") == [f"{ROW}11 warnings"]
 
 
-def test_resources_that_were_only_looked_at_are_not_listed() -> None:
+def test_resources_that_do_not_change_are_not_listed() -> None:
     shown: list[str] = []
     display = Display(shown.append)
     for line in (
+        "    aws:eks:NodeGroup general  ",
         " ~  aws:eks:NodeGroup general refreshing ",
         " ~  aws:eks:NodeGroup general refresh ",
         " ~  aws:eks:NodeGroup graviton refresh [diff: ~scalingConfig]",

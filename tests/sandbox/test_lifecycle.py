@@ -125,19 +125,18 @@ def test_a_process_that_got_the_servers_number_is_left_alone(project: Project) -
         other.wait()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_stopping_the_first_up_leaves_no_process_and_no_lock(
-    project: Project, tmp_path: Path, number: signal.Signals
-) -> None:
-    process = start_slow_up(project, tmp_path)
-    assert len(project.running()) >= 3
-    assert project.locks() != []
-    process.send_signal(number)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "`make up` starts again from nothing" in stderr
-    assert project.running() == []
-    assert project.locks() == []
+def test_stopping_the_first_up_leaves_no_process_and_no_lock(project: Project, tmp_path: Path) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # each the first again: the server ended with it
+        process = start_slow_up(project, tmp_path)
+        assert len(project.running()) >= 3
+        assert project.locks() != []
+        process.send_signal(number)
+        _, stderr = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "`make up` starts again from nothing" in stderr
+        assert project.running() == []
+        assert project.locks() == []
+        (tmp_path / "reached").unlink()
     project.set()
     assert "+ 3 created" in project.run("up", "shop-dev").stderr
 
@@ -336,7 +335,10 @@ def test_on_a_full_disk_one_line_says_so_and_the_next_command_goes_on(shared: Pr
         assert said.startswith("sandbox: ")
         assert said.count("File too large") == (blocks == "0"), said
     assert shared.layout.state.read_bytes() == before
-    assert "shop-dev is up" in shared.run("up", "shop-dev").stderr
+    # With room for 1024 bytes, Pulumi has written as many of its own state.
+    again = shared.run("up", "shop-dev").stderr
+    assert "the state of shop-dev is cut off, as on a full disk; going on from the one before it" in again
+    assert "shop-dev is up" in again
 
 
 def test_a_shell_works_on_its_own_stack_whatever_is_up_beside_it(shared: Project) -> None:
