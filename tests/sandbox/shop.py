@@ -6,9 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from sandbox import processes
 from sandbox.layout import CLONE, Layout
@@ -77,13 +78,17 @@ class Project:
         return [sys.executable, "-m", "sandbox", "--project", str(self.root), *arguments]
 
     def run(
-        self, *arguments: str, expect: int = 0, before: Sequence[str] = (), **environ: str
+        self,
+        *arguments: str,
+        expect: int = 0,
+        before: Sequence[str] = (),
+        environ: Mapping[str, str] = MappingProxyType({}),
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command; ``before`` is a program that starts it, keywords are variables of its environment."""
+        """Run a command; ``before`` is a program that starts it, ``environ`` is set in its environment."""
         result = subprocess.run(
             [*before, *self.command(*arguments)],
             cwd=CLONE,
-            env=os.environ | environ,
+            env=os.environ | dict(environ),
             capture_output=True,
             text=True,
             timeout=180,

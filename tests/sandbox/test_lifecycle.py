@@ -66,15 +66,15 @@ def test_up_then_preview_shows_no_change_then_down_leaves_nothing(project: Proje
     # The user's AWS settings, of which any client that reads them fails.
     (tmp_path / "config").write_text("[profile\nnot a config file")
     users = {"AWS_PROFILE": "nonexistent", "AWS_CONFIG_FILE": str(tmp_path / "config"), "AWS_MAX_ATTEMPTS": "many"}
-    up = project.run("up", "shop-dev", **users)
+    up = project.run("up", "shop-dev", environ=users)
     assert "shop-dev is up: + 3 created" in up.stderr
     assert "  parts: 2\n" in up.stdout
     assert "  password: [secret]\n" in up.stdout
     assert "hidden" not in up.stdout
-    assert "3 unchanged" in project.run("preview", "shop-dev", "--expect-no-changes", **users).stdout
+    assert "3 unchanged" in project.run("preview", "shop-dev", "--expect-no-changes", environ=users).stdout
     assert project.stack_file().read_bytes() == before
-    assert "shop-dev: 3 resources" in project.run("status", **users).stdout
-    down = project.run("down", **users)
+    assert "shop-dev: 3 resources" in project.run("status", environ=users).stdout
+    down = project.run("down", environ=users)
     assert "nothing is left: no resource in AWS, no process, no file" in down.stderr
     assert project.stack_file().read_bytes() == before
     assert sorted(entry.name for entry in project.root.iterdir()) == ["Pulumi.yaml", "__main__.py", "config"]
