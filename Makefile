@@ -15,6 +15,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests that share a cluster or a sandbox run in one worker (tests/lanes.py); the longest of these begin first.
 SIDE_BY_SIDE := -n $(WORKERS) --no-loadscope-reorder
 
+# Tests start hundreds of Python processes: without bytecode on disk each compiles the project.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help venv tools up preview down status registry-demo render check test test-fast lint format bench schema lock docs docs-serve

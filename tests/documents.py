@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import typer
 from typer.core import TyperGroup
 
 from multiarch.cli.application import application
@@ -58,7 +57,7 @@ def _commands() -> Iterator[tuple[tuple[str, ...], str | None]]:
         for name, inner in command.commands.items() if group else ():
             yield from walk(inner, (*words, name))
 
-    yield from walk(typer.main.get_command(application()), ("multiarch",))
+    yield from walk(application(), ("multiarch",))
 
 
 def all_keys() -> str:
@@ -99,8 +98,14 @@ GENERATED: Mapping[str, Callable[[], str]] = {
 
 
 def _definition(name: str) -> dict[str, Any]:
-    definition: dict[str, Any] = stack_file_schema()["$defs"][name]
+    definition: dict[str, Any] = _definitions()[name]
     return definition
+
+
+@functools.cache
+def _definitions() -> dict[str, Any]:
+    definitions: dict[str, Any] = stack_file_schema()["$defs"]
+    return definitions
 
 
 def _reference(schema: Mapping[str, Any]) -> str | None:

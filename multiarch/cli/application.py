@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,8 +23,13 @@ _NOUNS = {
 """The module of each noun, whose ``commands`` are added to the application, in the order of the help text."""
 
 
-def application(noun: str | None = None) -> typer.Typer:
-    """The application with the commands of ``noun``, or with all if there is no such noun."""
+def application(noun: str | None = None) -> Any:  # noqa: ANN401  (typer's own click, which is private)
+    """The application with the commands of ``noun``, or with all if there is no such noun: a command to call."""
+    return _application(noun if noun in _NOUNS else None)
+
+
+@cache
+def _application(noun: str | None) -> Any:  # noqa: ANN401  (as above)
     app = typer.Typer(
         name="multiarch",
         cls=Application,
@@ -35,9 +41,9 @@ def application(noun: str | None = None) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    for name in [noun] if noun in _NOUNS else _NOUNS:
+    for name in [noun] if noun else _NOUNS:
         app.add_typer(import_module(_NOUNS[name]).commands)
-    return app
+    return typer.main.get_command(app)
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001  (typer calls it with the flag)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 FOR_ALL = "ForAllValues:"
@@ -52,6 +53,7 @@ def _applies(statement: Mapping[str, Any], call: Call) -> bool:
     )
 
 
+@cache
 def matches(pattern: str, text: str) -> bool:
     """Whether a text fits a pattern, in which ``*`` is any characters, ``?`` any one, and all else itself.
 

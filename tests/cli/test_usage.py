@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import typer
 from typer.core import TyperGroup
 
 from multiarch.cli.application import application
@@ -20,7 +19,7 @@ def commands(command: Any, *names: str) -> Iterator[tuple[str, ...]]:  # noqa: A
             yield from commands(inner, *names, name)
 
 
-@pytest.mark.parametrize("names", [*commands(typer.main.get_command(application()))], ids=" ".join)
+@pytest.mark.parametrize("names", [*commands(application())], ids=" ".join)
 def test_a_help_text_names_values_in_the_users_words_and_cuts_no_summary(
     run: type_of_run, names: tuple[str, ...]
 ) -> None:

@@ -56,8 +56,8 @@ class StandInRegion:
 
 
 @pytest.fixture(scope="module")
-def descriptions() -> Iterator[dict[str, Description]]:
-    """Everything that moto's EC2 answers, through boto3."""
+def offered() -> StandInRegion:
+    """Everything that moto's EC2 answers, through boto3. It takes seconds, so tests share it."""
     with mock_aws():
         client = boto3.client(
             "ec2",
@@ -65,22 +65,21 @@ def descriptions() -> Iterator[dict[str, Description]]:
             aws_access_key_id="testing",
             aws_secret_access_key="testing",  # noqa: S106
         )
-        pages = client.get_paginator("describe_instance_types").paginate()
-        yield {found["InstanceType"]: found for page in pages for found in page["InstanceTypes"]}
+        pages = [page["InstanceTypes"] for page in client.get_paginator("describe_instance_types").paginate()]
+        regions = [region["RegionName"] for region in client.describe_regions(AllRegions=True)["Regions"]]
+    return StandInRegion(*pages, regions=regions)
 
 
-def test_the_committed_tables_are_byte_for_byte_what_a_refresh_writes(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def descriptions(offered: StandInRegion) -> dict[str, Description]:
+    return {found["InstanceType"]: found for page in offered.pages for found in page}
+
+
+def test_the_committed_tables_are_byte_for_byte_what_a_refresh_writes(tmp_path: Path, offered: StandInRegion) -> None:
     path = tmp_path / DATA_FILE.name
     for file in (DATA_FILE, REGIONS_FILE):
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    with mock_aws():
-        client = boto3.client(
-            "ec2",
-            region_name="us-east-1",
-            aws_access_key_id="testing",
-            aws_secret_access_key="testing",  # noqa: S106
-        )
-        report = refresh_file(client, path)
+    report = refresh_file(offered, path)
     assert path.read_bytes() == DATA_FILE.read_bytes()
     assert (tmp_path / REGIONS_FILE.name).read_bytes() == REGIONS_FILE.read_bytes()
     assert report == RefreshReport(added=(), removed=(), changed=(), kept=NOT_OFFERED)
