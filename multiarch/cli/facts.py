@@ -11,7 +11,7 @@ from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.terminal import say
 
-HELP = """Refresh the table of instance types from EC2, and add new AWS regions.
+HELP = """Refresh the tables of instance types and regions from EC2.
 
 Needs AWS credentials that may call DescribeInstanceTypes and DescribeRegions.
 
