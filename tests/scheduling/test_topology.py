@@ -82,6 +82,22 @@ def test_the_zone_that_would_be_too_far_ahead_is_said_with_its_numbers() -> None
     )
 
 
+@pytest.mark.parametrize(
+    "one", [web(constraint()), apart(term()), together(term(app="db")), apart(term(app="db"), app="web")]
+)
+def test_a_copy_judges_as_the_original_and_is_counted_apart(one: Pod) -> None:
+    first, later = apart(term(), app="db"), web()
+    original = placed((web(), ON_A), (first, ON_C), nodes=NODES)
+    before = allowed(original, one, *NODES)
+    copy = original.copy()
+    assert allowed(copy, one, *NODES) == before
+    copy.place(later, ON_B)
+    copy.place(one, ON_A)
+    anew = placed((web(), ON_A), (first, ON_C), (later, ON_B), (one, ON_A), nodes=NODES)
+    assert allowed(copy, one, *NODES) == allowed(anew, one, *NODES)
+    assert allowed(original, one, *NODES) == before
+
+
 def test_a_larger_skew_allows_more() -> None:
     spread = web(constraint(maxSkew=2))
     assert allowed(placed((spread, ON_A), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
