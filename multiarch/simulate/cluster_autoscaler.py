@@ -119,7 +119,9 @@ class _ClusterAutoscaler:
         by_asg = {option.group.asg: option for option in options}
         kept = [by_asg[asg] for asg in choose(self._priorities, list(by_asg))]
         estimates = [self._estimate(option, options, waiting) for option in kept]
-        best = min(estimates, key=_Estimate.waste)
+        best = min((each for each in estimates if each.planned), key=_Estimate.waste, default=None)
+        if best is None:
+            return False
         for other in estimates:
             if other is not best:
                 self._record_waste(other, best)

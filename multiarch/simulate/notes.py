@@ -155,8 +155,9 @@ def _limits_of_cluster_autoscaler(plan: AutoscalingPlan) -> Iterator[str]:
         return
     yield (
         "Cluster autoscaler: among groups with the same priority and waste the real one takes any, here the first by "
-        "name. It expects a group's next node in the zone of any of its nodes, here in that of the newest; Auto "
-        "Scaling is taken to fill the zones of a group evenly, in their order."
+        "name; of equally good nodes kube-scheduler takes any, here the oldest. The autoscaler expects a group's next "
+        "node in the zone of any of its nodes, here in that of the newest; Auto Scaling is taken to fill the zones of "
+        "a group evenly, in their order."
     )
     yield (
         "Cluster autoscaler: for a group without nodes the real one has only its tags. It keeps 100m of CPU and a pod "

@@ -53,7 +53,7 @@ def blocks(shown: Shown) -> Iterator[Block]:
     if shown.explain:
         yield from (_explanation(workload, shown) for workload in shown.workloads)
     if result.daemon_sets:
-        yield Items("DaemonSets, on top of these pods", [_daemon_set(each) for each in result.daemon_sets])
+        yield Items("DaemonSets take room on these nodes", [_daemon_set(each) for each in result.daemon_sets])
     yield _nodes(result.groups)
     if shown.explain:
         yield from _use(result.groups)
