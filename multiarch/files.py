@@ -25,8 +25,7 @@ def read_bytes(path: Path, most: int = SETTINGS) -> bytes:
     Raises OSError as :func:`open` does, and for a device other than a terminal, for more than ``most`` bytes, and for a
     path with a NUL character. Its ``strerror`` says why.
     """
-    if "\0" in str(path):
-        raise OSError(errno.EINVAL, "the path contains a NUL character", str(path))
+    _refuse_nul(path)
     with path.open("rb") as opened:
         return _read(opened, most, str(path))
 
@@ -44,10 +43,16 @@ def read_standard_input(most: int = SETTINGS) -> str:
 
 
 def refuse_device(path: Path) -> None:
-    """Raise OSError for a device, which a library would read for ever."""
+    """Raise OSError for a device, which a library would read for ever, and for a path with a NUL character."""
+    _refuse_nul(path)
     mode = path.stat().st_mode
     if stat.S_ISBLK(mode) or stat.S_ISCHR(mode):
         raise OSError(errno.EINVAL, "it is a device", str(path))
+
+
+def _refuse_nul(path: Path) -> None:
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "the path contains a NUL character", str(path))
 
 
 def _read(opened: BinaryIO, most: int, name: str) -> bytes:

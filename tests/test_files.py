@@ -103,3 +103,5 @@ def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:
 def test_a_path_with_a_nul_is_not_opened() -> None:
     with pytest.raises(OSError, match="the path contains a NUL character"):
         files.read_bytes(Path("a\0b"))
+    with pytest.raises(OSError, match="the path contains a NUL character"):
+        files.refuse_device(Path("a\0b"))
