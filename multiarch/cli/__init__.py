@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -75,6 +76,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             raise
         if arguments is None:
             streams.discard_output()
-        say(f"error: the output can't be written: {error.strerror}.")
+        why = "stdout is closed" if error.errno == errno.EBADF else error.strerror
+        say(f"error: the output can't be written: {why}.")
         return OutsideError.exit_code
     return 0
