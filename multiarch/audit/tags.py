@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from multiarch.registry.reference import is_tag
+
 _VERSION = re.compile(r"(?P<prefix>(?:[A-Za-z][A-Za-z_-]*)?)(?P<numbers>\d+(?:\.\d+)*)(?P<suffix>(?:[-_.][\w.-]*)?)")
 _COMMIT = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,64}")
 _DIGITS = re.compile(r"\d+")
@@ -32,7 +34,7 @@ def version_of(tag: str) -> Version | None:
 
     ``None`` for one without an order: a word such as ``latest``, or a commit.
     """
-    if _COMMIT.fullmatch(tag) or not _VERSION.fullmatch(tag):
+    if not is_tag(tag) or _COMMIT.fullmatch(tag) or not _VERSION.fullmatch(tag):
         return None
     return Version(tag, _DIGITS.sub("#", tag), tuple(int(each) for each in _DIGITS.findall(tag)))
 

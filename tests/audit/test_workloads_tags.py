@@ -26,7 +26,10 @@ def test_versions_have_their_shape(tag: str, shape: str) -> None:
     assert version.shape == shape
 
 
-@pytest.mark.parametrize("tag", ["latest", "stable-alpine", "3f2a9c1", "0a1b2c3d4e5f", "deadbeef1", "main"])
+@pytest.mark.parametrize(
+    "tag",
+    ["latest", "stable-alpine", "3f2a9c1", "0a1b2c3d4e5f", "deadbeef1", "main", "1." + "9" * 5000, "1." * 40_000 + "!"],
+)
 def test_words_and_commits_are_not_versions(tag: str) -> None:
     assert version_of(tag) is None
 
