@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pty
@@ -9,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -18,7 +20,7 @@ import pytest
 from multiarch.cli.image.inspect import HELP as INSPECT_HELP
 from multiarch.cli.image.verify import HELP as VERIFY_HELP
 from tests.cli.running import type_of_run
-from tests.images.archives import File, Folder, packed
+from tests.images.archives import File, Folder, archive, packed
 from tests.images.binaries import program
 from tests.images.shapes import UNKNOWN, Repository, described, platform
 from tests.registry import server
@@ -127,6 +129,18 @@ def test_an_image_that_holds_what_it_says_is_verified(run: type_of_run, reposito
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines()[0].endswith("latest for linux/arm64: supported")
     assert "1 visible ELF file, 0 hidden by upper layers" in ran.out
+
+
+def test_timeout_bounds_all_of_a_verification(run: type_of_run, repository: Repository) -> None:
+    headers = gzip.compress(archive([File("same")])[:512] * 300_000, compresslevel=1)
+    repository.image("linux/arm64", headers, tag="latest", config=START)
+    name = f"{repository.server.host}/{repository.name}:latest"
+    started = time.monotonic()
+    ran = run("image", "verify", name, "--platform", "linux/arm64", "--deep", "--timeout", "0.5")
+    assert ran.code == 3
+    assert "timed out: " in ran.err
+    assert " did not finish within 0.5 s" in ran.err
+    assert time.monotonic() - started < 5.0
 
 
 def test_an_image_that_lies_is_a_finding(run: type_of_run, repository: Repository) -> None:

@@ -130,7 +130,7 @@ def test_a_header_may_hold_anything(status: int, header: tuple[str, str]) -> Non
         asking(Hostile(lambda _: answer), digest)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1000
-    assert time.monotonic() - started < 2.0
+    assert time.monotonic() - started < 3.0
 
 
 def test_a_manifest_with_a_number_without_end_is_read() -> None:
