@@ -52,7 +52,8 @@ def checkpoint(layout: Layout, stack: str) -> Checkpoint:
             for operation in latest.get("pending_operations") or []
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OutsideError(f"{file} can't be read ({type(error).__name__}: {error}).", hint=GIVE_UP) from error
+        hint = "`make up` goes on from the state before." if _is_whole(_before(file)) else GIVE_UP
+        raise OutsideError(f"{file} can't be read ({type(error).__name__}: {error}).", hint=hint) from error
     root: Mapping[str, Any] = next((row for row in resources if row.get("type") == "pulumi:pulumi:Stack"), {})
     return Checkpoint(
         resources=sum(not _DEFAULT_PROVIDER.search(str(row.get("urn"))) for row in resources),
@@ -68,11 +69,15 @@ def restore(layout: Layout, stack: str) -> bool:
     On a full disk Pulumi writes what there is room for. Without a whole copy nothing is changed.
     """
     file = _folder(layout) / f"{stack}.json"
-    before = file.with_name(f"{file.name}.bak")
+    before = _before(file)
     if not file.is_file() or _is_whole(file) or not _is_whole(before):
         return False
     write_atomically(file, before.read_text(encoding="utf-8"))
     return True
+
+
+def _before(file: Path) -> Path:
+    return file.with_name(f"{file.name}.bak")
 
 
 def _is_whole(file: Path) -> bool:

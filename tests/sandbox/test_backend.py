@@ -40,6 +40,8 @@ def test_a_state_that_is_cut_off_is_replaced_by_pulumis_copy_of_the_one_before(t
     with pytest.raises(OutsideError, match="down --force` ends what runs"):
         backend.checkpoint(layout, "shop-dev")
     file.with_name("shop-dev.json.bak").write_text(whole, encoding="utf-8")
+    with pytest.raises(OutsideError, match="`make up` goes on from the state before"):
+        backend.checkpoint(layout, "shop-dev")
     assert backend.restore(layout, "shop-dev")
     assert backend.checkpoint(layout, "shop-dev").resources == 1
     assert not backend.restore(layout, "shop-dev")

@@ -245,6 +245,9 @@ def test_a_sandbox_that_is_not_a_folder_is_refused_in_one_line(project: Project,
         said = project.run("up", "shop-dev", expect=2).stderr
         assert said == f"sandbox: {project.layout.folder} is {kind}; the sandbox needs a folder. Remove it.\n"
         project.layout.folder.unlink()
+    # What the system refuses, as it does in a folder that is read-only, is one line too.
+    project.layout.lock.mkdir(parents=True)
+    assert project.run("up", "shop-dev", expect=3).stderr == f"sandbox: {project.layout.lock}: Is a directory.\n"
 
 
 # -- in one sandbox: each test begins with whatever is up ------------------------------------------------------------
