@@ -42,7 +42,7 @@ LONGEST_WAIT = 30.0
 """The most seconds to wait before another attempt, even if Retry-After asks for more."""
 ANSWER_SECONDS = 60.0
 """Seconds for one answer with all its attempts, as long as an API server itself works on a request."""
-ANSWER_LIMIT = 32 * MIB
+ANSWER_LIMIT = 16 * MIB
 """The most bytes of an answer, decompressed."""
 _ERROR_LIMIT = 64 * 1024
 _CHUNK = 128 * 1024

@@ -13,8 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from multiarch.audit.daemonset_groups import live_groups
+from multiarch.audit.daemonset_sources import image_uses
 from multiarch.audit.subjects import gather
 from multiarch.audit.uses import uses_in
+from multiarch.cli.audit.sources import pull_secrets
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes import transport as transport_module
 from multiarch.kubernetes.cluster import Cluster
@@ -256,6 +259,9 @@ READERS: tuple[Callable[[Cluster], object], ...] = (
     lambda cluster: gather(cluster.objects((Kind.CRON_JOB, Kind.POD)), None),
     _pending,
     lambda cluster: count_nodes(cluster.objects([Kind.NODE]), (), ()),
+    lambda cluster: live_groups(cluster.objects([Kind.NODE]), {"a"}),
+    lambda cluster: image_uses(cluster.objects([Kind.DAEMON_SET])),
+    lambda cluster: pull_secrets(cluster, uses_in(cluster.objects([Kind.POD]))),
     lambda cluster: list(cluster.objects([Kind.SERVICE_ACCOUNT, Kind.NAMESPACE])),
 )
 

@@ -129,10 +129,11 @@ def _of_accounts(cluster: Cluster, accounts: set[tuple[str, str]]) -> set[tuple[
         names = sorted({namespace for namespace, _ in accounts})
         for found in cluster.objects([Kind.SERVICE_ACCOUNT], namespaces=names):
             metadata = found.value["metadata"]
-            if (metadata["namespace"], metadata["name"]) in accounts:
+            namespace = metadata.get("namespace", "")
+            if (namespace, metadata["name"]) in accounts:
                 for secret in found.value.get("imagePullSecrets") or ():
                     if secret.get("name"):
-                        yield metadata["namespace"], secret["name"]
+                        yield namespace, secret["name"]
 
     return _or_noted(lambda: set(listed())) or set()
 
