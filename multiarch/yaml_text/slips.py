@@ -17,6 +17,7 @@ _NO_SPACE = re.compile(rf"(?P<key>{_KEY}):(?P<value>[^\s:].*)")
 _AT_START = re.compile(_KEY)
 _NO_VALUE = re.compile(rf"(?P<key>{_KEY})")
 _UNCLOSED_QUOTE = re.compile(r"""(?:^|:\s+|-\s+|[\[{,]\s*)(["'])(?:(?!\1).)*$""")
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
 _TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|(?:^|\s)#[^\n]*|[\[\]{}]', re.MULTILINE)
 _CLOSING = {"[": "]", "{": "}"}
 _COLUMN_HINT = "Begin the keys of one mapping in the same column."
@@ -63,7 +64,7 @@ def _conflict(lines: list[str], _line: int, _stop: Stop) -> Iterator[Slip]:
 
 def _template(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
     for number in _near(lines, line, stop):
-        if found := _TEMPLATE.search(lines[number]):
+        if found := _TEMPLATE.search(_unquoted(lines[number])):
             yield Slip(number, f"{found.group()} is a placeholder of a template", "Render the template first.")
 
 
@@ -82,12 +83,12 @@ def _tab(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
 
 def _space(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
     for number in _near(lines, line, stop):
-        if found := next((each for each in lines[number].partition(" #")[0] if each in LOOK_ALIKE_SPACES), None):
+        if found := next((each for each in _unquoted(lines[number]) if each in LOOK_ALIKE_SPACES), None):
             yield Slip(number, f"{named(found)} in place of a space", "Type the space again.")
 
 
 def _typographic(lines: list[str], line: int, _stop: Stop) -> Iterator[Slip]:
-    if found := _TYPOGRAPHIC.search(lines[line].partition(" #")[0]):
+    if found := _TYPOGRAPHIC.search(_unquoted(lines[line])):
         yield Slip(line, f"{found.group()} has typographic quotes", f'Write "{found.group()[1:-1]}".')
 
 
@@ -135,11 +136,11 @@ def _colon(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
         if found := _NO_COLON.fullmatch(written):
             message = f"a colon is missing after {found['key']}"
             yield Slip(number, message, f"Write `{found['key']}: {found['value'].removeprefix('= ')}`.")
+        elif _NO_VALUE.fullmatch(written):
+            yield Slip(number, f"a colon is missing after {written}", f"Write `{written}:`.")
         elif found := _NO_SPACE.fullmatch(written):
             message = f"a space is missing after the colon of {found['key']}"
             yield Slip(number, message, f"Write `{found['key']}: {found['value']}`.")
-        elif _NO_VALUE.fullmatch(written):
-            yield Slip(number, f"a colon is missing after {written}", f"Write `{written}:`.")
 
 
 def _others(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
@@ -207,6 +208,11 @@ def _before(lines: list[str], line: int) -> int | None:
     """The last line before one that is neither empty nor a comment."""
     numbers = (number for number in range(line - 1, -1, -1) if lines[number].strip(" \r"))
     return next((number for number in numbers if not lines[number].lstrip().startswith("#")), None)
+
+
+def _unquoted(written: str) -> str:
+    """A line without its comment and the content of quotes."""
+    return _QUOTED.sub('""', written).partition(" #")[0]
 
 
 def _indent(written: str) -> int:

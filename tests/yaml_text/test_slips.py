@@ -96,6 +96,15 @@ def test_line_ends_of_windows_change_nothing(written: str, instead: str, line: i
     assert hint in fault.hint
 
 
+@pytest.mark.parametrize("harmless", ['"{{ owner }}"', "'{{ owner }}'", "a # {{ owner }}", '"\u00a0"', "a # \u00a0"])
+def test_what_is_in_quotes_or_comments_beside_a_slip_is_not_blamed(harmless: str) -> None:
+    text = GROUP.replace("shop@example.com", harmless).replace(
+        "  multiarch-eks:nodeGroups:", "  multiarch-eks:nodeGroups"
+    )
+    fault = fault_of(text)
+    assert (fault.line, "a colon is missing after multiarch-eks:nodeGroups" in fault.message) == (3, True), fault
+
+
 @given(
     at=st.integers(0, len(GROUP)),
     until=st.integers(0, 6),
