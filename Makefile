@@ -2,7 +2,7 @@
 #
 #   STACK=NAME    the stack to work on (config/stacks/Pulumi.NAME.yaml)
 #   WORKERS=…     how many processes run tests side by side (2)
-#   PYTHON=…      the Python to make .venv with: 3.11 or later
+#   PYTHON=…      the Python to make .venv with: 3.11.5 or later
 #   LOCK=…        options of `make lock`: "--upgrade-package NAME" or "--upgrade" for newer versions
 
 STACK ?= checkout-dev
@@ -27,10 +27,10 @@ help: ## list the targets
 	@echo "STACK=$(STACK) unless you say otherwise."
 
 $(STAMP): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5))' 2>/dev/null || { \
 	  found=$$($(PYTHON) --version 2>/dev/null | sed -n '/^Python [0-9]/p'); \
-	  echo "$(PYTHON) is $${found:-missing, or not Python}; Python 3.11 or later is needed: make PYTHON=python3.12 …" >&2; exit 2; }
-	@echo "making $(VENV): about 800 MB of Python packages, a few minutes (once, and when the requirements change)"
+	  echo "$(PYTHON) is $${found:-missing, or not Python}; Python 3.11.5 or later is needed: make PYTHON=python3.12 …" >&2; exit 2; }
+	@echo "making $(VENV): about 900 MB of Python packages, a few minutes (once, and when the requirements change)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --require-hashes --only-binary :all: -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation -e .

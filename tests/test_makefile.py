@@ -26,6 +26,9 @@ def test_help_is_the_default_and_names_every_target() -> None:
 def test_a_python_that_is_too_old_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     for name in ("Makefile", "requirements.lock", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path / name)
+    lowest = re.search(r"--python-version (\S+)", (ROOT / "Makefile").read_text())
+    assert lowest
+    assert lowest[1] == "3.11.5", "requirements.lock holds from the version on that is asked for"
     old = tmp_path / "python3.9"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 || exit 1\n')
     old.chmod(0o755)
@@ -34,7 +37,7 @@ def test_a_python_that_is_too_old_is_refused_before_anything_is_made(tmp_path: P
         assert result.returncode != 0
         assert said in result.stderr
         first, *rest = result.stderr.splitlines()
-        assert "Python 3.11 or later is needed" in first
+        assert "Python 3.11.5 or later is needed" in first
         assert all(line.startswith("make: ") for line in rest)
         assert not (tmp_path / ".venv").exists()
 
