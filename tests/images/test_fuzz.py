@@ -24,7 +24,7 @@ from tests.images.archives import File, Folder, HardLink, Symlink, archive
 from tests.images.held import REFERENCE, Held
 from tests.images.shapes import OCI_CONFIG, OCI_LAYER, platform
 
-FUZZ = settings(deadline=None, max_examples=150)
+FUZZ = settings(deadline=None, max_examples=100)
 SECONDS = 1.0
 """The time limit of one verification."""
 LIMITS = LayerLimits(unpacked=10_000_000, paths=1000)
@@ -144,7 +144,7 @@ def ended(held: Held, *, deep: bool) -> None:
     except RegistryError as error:
         said = [str(error)]
     assert all(text.isprintable() for text in said)
-    assert time.monotonic() - started < 3 * SECONDS
+    assert time.monotonic() - started < 10 * SECONDS
 
 
 @FUZZ

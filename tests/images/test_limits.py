@@ -37,7 +37,7 @@ def test_headers_without_end_end_with_the_time() -> None:
         verified(held, seconds=0.3, deep=True)
     assert caught.value.reason is RegistryReason.TIMEOUT
     assert "reading the image did not finish within 0.3 s" in str(caught.value)
-    assert time.monotonic() - started < 2.0
+    assert time.monotonic() - started < 5.0
 
 
 class Slow(Held):
@@ -56,7 +56,7 @@ def test_one_deadline_holds_for_index_config_and_layers_together() -> None:
         verified(held, seconds=0.2)
     assert caught.value.reason is RegistryReason.TIMEOUT
     assert caught.value.registry == "example.com"
-    assert time.monotonic() - started < 2.0
+    assert time.monotonic() - started < 5.0
 
 
 def test_a_search_path_is_searched_no_longer_than_the_time() -> None:
@@ -67,7 +67,7 @@ def test_a_search_path_is_searched_no_longer_than_the_time() -> None:
     with pytest.raises(RegistryError) as caught:
         verified(held, seconds=0.5)
     assert caught.value.reason is RegistryReason.TIMEOUT
-    assert time.monotonic() - started < 3.0
+    assert time.monotonic() - started < 5.0
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_linux_would_not_start_is_not_looked_for(config: dict[str, object],
     held.starting(*[archive([File(f"x{number}")]) for number in range(50)], **config)
     started = time.monotonic()
     assert reason(verified(held)).startswith(words)
-    assert time.monotonic() - started < 2.0
+    assert time.monotonic() - started < 5.0
 
 
 def test_a_search_path_may_name_a_folder_many_times() -> None:
@@ -94,4 +94,4 @@ def test_a_search_path_may_name_a_folder_many_times() -> None:
     held.starting(archive([File("x")]), Cmd=["none"], Env=["PATH=" + "/bin:" * 20_000])
     started = time.monotonic()
     assert reason(verified(held)).startswith("no executable none in PATH (/bin:/bin:")
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < 5.0

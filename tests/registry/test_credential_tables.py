@@ -237,4 +237,4 @@ def test_patterns_are_those_of_go(pattern: str, text: str, *, matches: bool) -> 
 def test_a_pattern_of_many_stars_takes_no_time() -> None:
     started = time.monotonic()
     assert not glob_matches("*a" * 2000 + "b", "a" * 253)
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < 5.0
