@@ -72,6 +72,7 @@ def test_a_fault_in_the_organisations_defaults_is_told_with_the_file_of_the_defa
 
 
 def test_a_creator_in_access_is_refused_with_file_and_line_before_the_cluster_is_made(refused: World) -> None:
+    refused.sandbox("preview", STACK, expect=3)
     creator: str = refused.aws(STACK).client("sts").get_caller_identity()["Arn"]
     listed = creator.replace(":sts:", ":iam:")
     good = WORDS.replace(", m7i.large", "").replace("maxsize", "maxSize")

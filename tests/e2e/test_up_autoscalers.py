@@ -30,6 +30,7 @@ def trusted(world: World, stack: str, service_account: str) -> str:
         "aws:RequestTag/eks-cluster-name": world.plan(stack).cluster.name,
         "aws:RequestTag/kubernetes-namespace": "kube-system",
         "aws:RequestTag/kubernetes-service-account": service_account,
+        "aws:SourceAccount": "123456789012",
     }
     return name
 
