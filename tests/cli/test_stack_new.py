@@ -188,3 +188,13 @@ def test_stack_new_writes_through_a_link(clone: Path, run: type_of_run) -> None:
     assert run("stack", "new", "--team", "search", "--env", "dev", "--force").code == 0
     assert link.is_symlink()
     assert 'multiarch-eks:team: "search"' in (clone / "kept.yaml").read_text()
+
+
+def test_a_misspelt_region_is_refused_with_the_nearest_before_anything_is_written(
+    clone: Path, run: type_of_run
+) -> None:
+    before = sorted((clone / "config" / "stacks").iterdir())
+    ran = run("stack", "new", "--team", "search", "--env", "dev", "--region", "us-esat-1")
+    assert ran.code == 2
+    assert "--region us-esat-1: Did you mean us-east-1? If AWS has just added us-esat-1" in " ".join(ran.err.split())
+    assert sorted((clone / "config" / "stacks").iterdir()) == before

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from multiarch.errors import StackError
 from multiarch.rules import Severity
-from tests.stack.words import TODAY, plan, problems
+from multiarch.stack.plan import make_plan
+from tests.stack.words import TODAY, plan, problems, stack
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 SPOT = {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"]}
@@ -292,3 +294,10 @@ def test_coredns_finds_a_node_in_a_cluster_of_arm64_groups_alone() -> None:
     assert "controller-has-no-node" not in rules
     coredns = next(a for a in plan(arm_only).addons if a.name == "coredns")
     assert '"key": "arch"' in coredns.configuration
+
+
+def test_an_image_that_is_about_to_be_pinned_is_not_refused_for_its_driver() -> None:
+    g7 = web(instanceTypes=["g7.2xlarge"])
+    assert make_plan(stack(g7), today=TODAY, pinning=True).node_groups[0].ami_type.name == "AL2023_x86_64_NVIDIA"
+    with pytest.raises(StackError, match="NVIDIA driver 595"):
+        make_plan(stack(g7), today=TODAY)
