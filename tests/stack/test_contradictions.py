@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
 from typing import Any
 
@@ -301,3 +302,11 @@ def test_an_image_that_is_about_to_be_pinned_is_not_refused_for_its_driver() -> 
     assert make_plan(stack(g7), today=TODAY, pinning=True).node_groups[0].ami_type.name == "AL2023_x86_64_NVIDIA"
     with pytest.raises(StackError, match="NVIDIA driver 595"):
         make_plan(stack(g7), today=TODAY)
+
+
+def test_long_lists_are_checked_in_time_that_grows_with_their_length() -> None:
+    ids = [f"subnet-{number:017x}" for number in range(20_000)]
+    arns = [f"arn:aws:iam::111122223333:role/r{number}" for number in range(20_000)]
+    began = time.process_time()
+    problems({"access": {"readers": arns}, "network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ids}})
+    assert time.process_time() - began < 2

@@ -22,7 +22,9 @@ _DOCUMENTATION = tuple(IPv4Network(cidr) for cidr in ("192.0.2.0/24", "198.51.10
 
 def check_access(spec: Access, report: ProblemReport) -> None:
     """Access entries take IAM roles and users."""
+    admins = set(spec.admins)
     for key, principals in (("admins", spec.admins), ("readers", spec.readers)):
+        first = {arn: index for index, arn in reversed(list(enumerate(principals)))}
         for index, arn in enumerate(principals):
             path: KeyPath = ("access", key, index)
             if ":assumed-role/" in arn:
@@ -40,9 +42,9 @@ def check_access(spec: Access, report: ProblemReport) -> None:
                     f"{arn!r} is not the ARN of an IAM role or user.",
                     value=arn,
                 )
-            elif arn in principals[:index]:
+            elif first[arn] < index:
                 report("principal-twice", path, f"{arn} is named twice.", value=arn)
-            elif key == "readers" and arn in spec.admins:
+            elif key == "readers" and arn in admins:
                 report(
                     "principal-twice",
                     path,
