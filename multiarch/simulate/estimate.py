@@ -87,21 +87,25 @@ class _Estimator:
             self._put(batch, left.popleft(), self.planned[-1])
 
     def _fill_in_turn(self, batch: Batch, left: deque[Pod]) -> None:
-        count = len(self.planned)
-        able = deque((self._turn + step) % count for step in range(count))
-        # A node that had no room for the last pod has none for the next; a rule by host may allow it later, and a rule
-        # by any other label, which the planned nodes share, allows all of them or none.
+        count, requests = len(self.planned), batch.sample.requests
+        able = deque((*range(self._turn, count), *range(self._turn)))
         passed = 0
-        while left and able and passed < len(able):
+        while left and passed < len(able):
             place = able.popleft()
-            if self._fits(batch, self.planned[place]):
-                self._put(batch, left.popleft(), self.planned[place])
+            planned = self.planned[place]
+            # A node that has no room for this pod has none for the next.
+            if not planned.free.covers(requests):
+                continue
+            able.append(place)
+            if self._allowed(batch, planned):
+                self._put(batch, left.popleft(), planned)
                 self._turn = (place + 1) % count
-                able.append(place)
                 passed = 0
-            elif self._by_host and self.planned[place].free.covers(batch.sample.requests):
-                able.append(place)
+            elif self._by_host:
                 passed += 1
+            else:
+                # Rules about pods are by labels that all planned nodes share.
+                return
 
     def _fits_last(self, batch: Batch) -> bool:
         return bool(self.planned) and self._fits(batch, self.planned[-1])
@@ -117,8 +121,9 @@ class _Estimator:
         return self._fits(batch, self.planned[-1])
 
     def _fits(self, batch: Batch, planned: PlannedNode) -> bool:
-        if not planned.free.covers(batch.sample.requests):
-            return False
+        return planned.free.covers(batch.sample.requests) and self._allowed(batch, planned)
+
+    def _allowed(self, batch: Batch, planned: PlannedNode) -> bool:
         return self._placements is None or self._placements.why_not(batch.sample, planned.node) is None
 
     def _put(self, batch: Batch, pod: Pod, planned: PlannedNode) -> None:
