@@ -35,6 +35,16 @@ def _spread_over_architectures(ask: Ask) -> list[Object]:
     return next(trait for trait in TRAITS if trait.name == "spread-architecture").make(ask)
 
 
+def _spread_over(ask: Ask, key: str) -> list[Object]:
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": key,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": ask.name}},
+    }
+    return ask.pods(2, **TOLERANT, topologySpreadConstraints=[constraint])
+
+
 KARPENTER_LABELS = (
     "Karpenter gives a planned node any label that its pods narrow to one value, such as with NotIn and In; here a "
     "node has only the labels of its NodePool and its instance type."
@@ -122,6 +132,17 @@ def test_a_known_disagreement_is_what_the_documents_say(
     assert dict(expected.got) == simulated
     assert said in expected.notes
     assert dict(_real(session_rig, scenario, expected).got) == real
+
+
+@pytest.mark.parametrize("pools", [XLARGE], indirect=True, ids=["xlarge"], scope="module")
+@pytest.mark.parametrize("key", ["karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodeclass"])
+def test_neither_takes_pods_with_topology_keys_that_karpenter_does_not_know(
+    session_rig: Rig, pools: Pools, key: str
+) -> None:
+    scenario = Scenario("", pools, tuple(_spread_over(Ask("w0", 700, 512), key)))
+    expected = agreement.simulated(scenario)
+    assert dict(expected.got) == {"w0": {agreement.NOWHERE: 2}}
+    assert dict(_real(session_rig, scenario, expected).got) == dict(expected.got)
 
 
 def _real(rig: Rig, scenario: Scenario, expected: agreement.Simulated) -> agreement.Real:
