@@ -6,7 +6,15 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from multiarch.images.manifests import IMAGE_CONFIGS, annotations_of, descriptor_of, kind_of, objects, what_artifact
+from multiarch.images.manifests import (
+    IMAGE_CONFIGS,
+    annotations_of,
+    descriptor_of,
+    kind_of,
+    objects,
+    type_fault,
+    what_artifact,
+)
 from multiarch.images.model import Entry, EntryKind, ImageKind, Inspected, Platform, platform_of
 from multiarch.registry.decoding import decode_json, json_field
 from multiarch.registry.errors import RegistryError, RegistryReason
@@ -43,6 +51,8 @@ async def inspect_manifest(registry: Registry, reference: Reference, manifest: M
     """Read what a fetched manifest points at. Raises as :func:`inspect` does."""
     content = manifest.json()
     kind, note = kind_of(manifest.media_type, content)
+    if kind in (ImageKind.INDEX, ImageKind.IMAGE):
+        note = type_fault(content)
     if kind is ImageKind.INDEX:
         entries = await _IndexReader(registry, reference).entries(content, depth=1)
     elif kind is ImageKind.IMAGE:
@@ -129,6 +139,8 @@ class _IndexReader:
         at = self.reference.at(entry.digest)
         content = (await self.registry.manifest(at)).json()
         kind, note = kind_of(entry.media_type, content)
+        if kind in (ImageKind.INDEX, ImageKind.IMAGE) and (fault := type_fault(content)):
+            return replace(entry, kind=EntryKind.UNREADABLE, note=fault)
         if kind is ImageKind.INDEX:
             if depth >= DEEPEST:
                 note = f"more than {DEEPEST} levels of nested indexes"

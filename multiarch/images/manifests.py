@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from multiarch.images.model import ImageKind, printable
 from multiarch.registry.decoding import LARGEST, json_field
@@ -65,6 +65,52 @@ def kind_of(media_type: str, content: Mapping[str, object]) -> tuple[ImageKind, 
         ImageKind.UNRECOGNISED,
         f"neither an image nor an index: media type {printable(media_type) or 'missing'}",
     )
+
+
+def type_fault(content: Mapping[str, object]) -> str:
+    """What in a manifest or index Go can't decode, so that containerd refuses all of it; else an empty string.
+
+    Source: https://github.com/opencontainers/image-spec/tree/main/specs-go/v1 (Descriptor, Index, Manifest, Platform)
+    """
+    return next(_type_faults(content, _MANIFEST_TYPES, ""), "")
+
+
+def _type_faults(value: Mapping[str, object], types: Mapping[str, object], where: str) -> Iterator[str]:
+    for key, each in value.items():
+        wanted = types.get("") or types.get(key.lower())
+        if wanted is None or each is None or type(each) is wanted:
+            continue
+        path = f"{where}{key}" if not where or key.startswith("[") else f"{where}.{key}"
+        if isinstance(wanted, dict) and isinstance(each, dict):
+            yield from _type_faults(each, wanted, path)
+        elif isinstance(wanted, list) and isinstance(each, list):
+            for at, element in enumerate(each):
+                yield from _type_faults({f"[{at}]": element}, {"": wanted[0]}, path)
+        else:
+            yield f"{printable(path)} has another type than in an image's or index's manifest; containerd refuses it"
+
+
+_TEXTS: Mapping[str, object] = {"": str}
+_DESCRIPTOR: Mapping[str, object] = {
+    "mediatype": str,
+    "digest": str,
+    "size": int,
+    "urls": [str],
+    "annotations": _TEXTS,
+    "artifacttype": str,
+    "platform": {"architecture": str, "os": str, "os.version": str, "os.features": [str], "variant": str},
+}
+_MANIFEST_TYPES: Mapping[str, object] = {
+    "schemaversion": int,
+    "mediatype": str,
+    "artifacttype": str,
+    "annotations": _TEXTS,
+    "subject": _DESCRIPTOR,
+    "config": _DESCRIPTOR,
+    "layers": [_DESCRIPTOR],
+    "manifests": [_DESCRIPTOR],
+}
+"""The types of keys in lower case; ``""`` stands for any key."""
 
 
 def _of_manifest(content: Mapping[str, object]) -> tuple[ImageKind, str]:

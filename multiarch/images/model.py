@@ -146,7 +146,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What a reference points at. ``size`` is the manifest's or index's own, in bytes; ``note`` as for entries.
+    """What a reference points at. ``size`` is the manifest's or index's own, in bytes.
+
+    ``note`` says why nothing runs it.
 
     An image without an index has one entry, itself; an artifact has none.
     """

@@ -42,13 +42,11 @@ def judge(inspected: Inspected, architecture: Architecture) -> Judgement:
 
     ``unknown`` is what can't be determined, and everything that is not an image.
     """
-    match inspected.kind:
-        case ImageKind.IMAGE:
-            return _of_single(inspected.entries[0], architecture)
-        case ImageKind.INDEX:
-            return _of_index(inspected, architecture)
-        case ImageKind.ARTIFACT | ImageKind.SCHEMA1 | ImageKind.UNRECOGNISED:
-            return Judgement(architecture, Verdict.UNKNOWN, inspected.note, None)
+    if inspected.note or inspected.kind not in (ImageKind.IMAGE, ImageKind.INDEX):
+        return Judgement(architecture, Verdict.UNKNOWN, inspected.note, None)
+    if inspected.kind is ImageKind.IMAGE:
+        return _of_single(inspected.entries[0], architecture)
+    return _of_index(inspected, architecture)
 
 
 def judge_volume(inspected: Inspected, architecture: Architecture) -> Judgement:
@@ -59,7 +57,7 @@ def judge_volume(inspected: Inspected, architecture: Architecture) -> Judgement:
     Source: https://kubernetes.io/docs/concepts/storage/volumes/#image
     """
     found = judge(inspected, architecture)
-    if found.verdict is Verdict.SUPPORTED:
+    if found.verdict is Verdict.SUPPORTED or inspected.note:
         return found
     if inspected.kind is ImageKind.IMAGE:
         entry = inspected.entries[0]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 LARGEST = 2**63 - 1
@@ -46,11 +47,18 @@ def decode_json(content: bytes | str) -> Any:  # noqa: ANN401 (any JSON)
 
 def json_field(value: Mapping[str, object], name: str) -> object:
     """The value of an object's key as Go finds it: in upper or lower case, and the last one of several; else None."""
-    found = None
-    for key, each in value.items():
-        if key == name or (len(key) == len(name) and key.lower() == name.lower()):
-            found = each
-    return found
+    key = _key_of(tuple(value), name) if len(value) <= _FEW_KEYS else _last_key(value, name)
+    return None if key is None else value[key]
+
+
+def _last_key(keys: Iterable[str], name: str) -> str | None:
+    wanted = name.lower()
+    return next((key for key in reversed(list(keys)) if len(key) == len(name) and key.lower() == wanted), None)
+
+
+# The entries of an index have the same few keys.
+_key_of = lru_cache(maxsize=1024)(_last_key)
+_FEW_KEYS = 12
 
 
 def _integer(text: str) -> int | float:

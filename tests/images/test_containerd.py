@@ -115,6 +115,39 @@ def test_an_index_with_an_image_s_key_is_refused_whatever_its_value(value: objec
     assert judged(held).verdict is Verdict.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("annotations", {"a": 1}),
+        ("annotations", "text"),
+        ("schemaVersion", "2"),
+        ("schemaVersion", 2.5),
+        ("MEDIATYPE", []),
+        ("subject", {"size": 10**30}),
+        ("manifests", {}),
+        ("manifests", [5]),
+        ("manifests", [{"digest": "", "size": True}]),
+        ("manifests", [{"digest": "", "Platform": {"os.features": "erofs"}}]),
+    ],
+)
+def test_what_go_can_t_decode_is_refused_as_a_whole(key: str, value: object) -> None:
+    held = Held()
+    entry = image(held, platform=platform("linux/arm64"))
+    more = {"manifests": [entry, *value]} if key == "manifests" and isinstance(value, list) else {key: value}
+    held.index([entry], **more)
+    got = judged(held)
+    assert got.verdict is Verdict.UNKNOWN
+    assert got.reason.endswith(" has another type than in an image's or index's manifest; containerd refuses it")
+    assert got.reason.startswith(key)
+
+
+def test_nulls_and_unknown_keys_have_no_type() -> None:
+    held = Held()
+    entry = image(held, platform=platform("linux/arm64") | {"variant": None}, annotations={"a": None}, other=[1])
+    held.index([entry, None], annotations=None, subject=None, other=5)
+    assert judged(held).verdict is Verdict.SUPPORTED
+
+
 def test_an_entry_without_a_digest_is_named_by_its_place() -> None:
     held = Held()
     held.index([{"mediaType": OCI_MANIFEST, "digest": "", "size": 1}])
