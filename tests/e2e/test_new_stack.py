@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from sandbox import environment, state
+from sandbox.layout import CLONE
 from tests.e2e.world import TIMEOUT, World
 
 pytestmark = pytest.mark.e2e
 STACK = "search-dev"
+IN_A_VPC = "ledger-staging"
 
 
 def multiarch(world: World, *arguments: str, environ: Mapping[str, str] | None = None) -> str:
@@ -56,5 +59,16 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     assert all(group.ami.pinned for group in world.plan(STACK).node_groups)
     assert world.preview(STACK) == []
 
-    world.sandbox("down")
+    # Another one goes into a VPC that is there before it.
+    text = (CLONE / "examples" / "04-existing-vpc" / f"Pulumi.{IN_A_VPC}.yaml").read_text(encoding="utf-8")
+    world.stack_file(IN_A_VPC).write_text(text, encoding="utf-8")
+    made = world.sandbox("vpc", IN_A_VPC).stdout
+    text, changes = re.subn(r"  multiarch-eks:network:\n(?:    .*\n)+", made, text)
+    assert changes == 1
+    world.stack_file(IN_A_VPC).write_text(text, encoding="utf-8")
+    previewed = {step.what for step in world.preview(IN_A_VPC) if step.op == "create"}
+    assert "aws:eks/cluster:Cluster cluster-eksCluster" in previewed
+    assert not {what for what in previewed if what.startswith(("aws:ec2/vpc:", "aws:ec2/subnet:"))}
+
+    assert "nothing is left" in world.sandbox("down").stderr
     assert world.processes() == {}
