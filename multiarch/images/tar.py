@@ -204,7 +204,7 @@ def _number(field: bytes) -> int:
             raise LayerError("number above 64 bits in a tar header")
         return number
     text = field.strip(b" \0").split(b"\0")[0].strip()
-    found = whole_number(text.decode(errors="replace") or "0", 8)
+    found = whole_number(text.decode("latin-1"), 8) if text else 0
     if found is None:
         raise LayerError("invalid number in a tar header")
     return found
