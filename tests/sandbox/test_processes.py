@@ -29,10 +29,12 @@ def family() -> Iterator[subprocess.Popen[str]]:
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
+    leader = identity(process)
     yield process
     process.stdout.close()
     process.kill()
     process.wait()
+    stop_session(leader, grace=0)
 
 
 def identity(process: subprocess.Popen[str]) -> ProcessId:
