@@ -72,12 +72,12 @@ def test_a_fault_in_the_organisations_defaults_is_told_with_the_file_of_the_defa
 
 
 def test_a_creator_in_access_is_refused_with_file_and_line_before_the_cluster_is_made(refused: World) -> None:
-    refused.sandbox("preview", STACK, expect=3)
     creator: str = refused.aws(STACK).client("sts").get_caller_identity()["Arn"]
     listed = creator.replace(":sts:", ":iam:")
     good = WORDS.replace(", m7i.large", "").replace("maxsize", "maxSize")
     refused.stack_file(STACK).write_text(f"{good}  multiarch-eks:access:\n    admins: [{listed}]\n")
-    told = refused.pulumi(STACK, "preview", expect=1).stdout
+    said = refused.sandbox("preview", STACK, expect=3)
+    told = said.stdout + said.stderr
     assert f"{FILE}:12 access.admins[0]: {listed} is creating the cluster" in told
     assert "Traceback" not in told
     assert refused.held(STACK) == {}
