@@ -1,19 +1,18 @@
 # Every target that needs the command line makes it first: `make up` works on a fresh clone.
 #
 #   STACK=NAME    the stack to work on (config/stacks/Pulumi.NAME.yaml)
-#   WORKERS=…     how many processes run tests side by side (2)
+#   WORKERS=…     how many processes run tests side by side (test: 3, test-fast: 2)
 #   PYTHON=…      the Python to make .venv with: 3.11.5 or later
 #   LOCK=…        options of `make lock`: "--upgrade-package NAME" or "--upgrade" for newer versions
 
 STACK ?= checkout-dev
 PYTHON ?= python3
-WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests that share a cluster or a sandbox run in one worker (tests/lanes.py); the longest of these begin first.
-SIDE_BY_SIDE := -n $(WORKERS) --no-loadscope-reorder
+SIDE_BY_SIDE = -n $(WORKERS) --no-loadscope-reorder
 
 # Tests start hundreds of Python processes: without bytecode on disk each compiles the project.
 unexport PYTHONDONTWRITEBYTECODE
@@ -62,9 +61,12 @@ render: $(STAMP) ## show the resources of STACK, write its files to build/STACK 
 check: $(STAMP) ## validate all stack files (no engine, no credentials)
 	@$(BIN)/multiarch stack check
 
+# Tests of the sandbox and of the cluster mostly wait: three keep two cores busy.
+test: WORKERS ?= 3
 test: $(STAMP) ## run all tests (needs Go for the tools that check what is generated)
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --durations=10
 
+test-fast: WORKERS ?= 2
 test-fast: $(STAMP) ## run the tests that need neither Go nor the sandbox (under a minute)
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not (tools or registry or e2e or cluster)"
 
