@@ -42,6 +42,14 @@ def read_standard_input(most: int = SETTINGS) -> str:
     return sys.stdin.read() if stream is None else _read(stream, most, "standard input").decode("utf-8")
 
 
+def home() -> Path | None:
+    """The user's home folder. None without HOME for a user ID that the system does not know, as in some containers."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
 def refuse_device(path: Path) -> None:
     """Raise OSError for a device, which a library would read for ever, and for a path with a NUL character."""
     _refuse_nul(path)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests import lanes
@@ -17,6 +18,11 @@ from tests.cluster.programs import Programs
 from tests.cluster.rig import Rig
 
 _WATCH = lanes.Watch()
+
+# Examples are not timed: on a busy machine, any may take long.
+_UNTIMED = [hypothesis.HealthCheck.too_slow]
+hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=_UNTIMED)
+hypothesis.settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from multiarch.cli.escaping import escaped
 from multiarch.errors import MultiarchError, Problem, StackError, said_once
+from multiarch.escaping import escaped
 from multiarch.rules import Severity
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ DEEPEST = 4
 MOST_READ = 64
 """Manifests of one index that are read because the index does not say what they are."""
 MOST_ENTRIES = 4096
-"""Entries of one index that are read. The size limit of manifests allows more."""
+"""Entries that are read of an index and those in it. The size limit of manifests allows more."""
 _MARK = "vnd.docker.reference.type"
 """The annotation of attestations."""
 CONFIG_LIMIT = 4 * 1024 * 1024
@@ -106,21 +106,23 @@ async def _config_platform(
 
 @dataclass(slots=True)
 class _IndexReader:
-    """Reads one index; ``left`` is the number of manifests that may still be fetched."""
+    """Reads one index; ``left`` is the number of manifests that may still be fetched, ``room`` that of entries."""
 
     registry: Registry
     reference: Reference
     left: int = field(default=MOST_READ)
+    room: int = field(default=MOST_ENTRIES)
 
     async def entries(self, content: Mapping[str, object], *, depth: int) -> tuple[Entry, ...]:
         """The entries of one index, in its order; those that must be read are read concurrently."""
         rows = objects(json_field(content, "manifests"))
-        found = [_entry(row, at) for at, row in enumerate(rows[:MOST_ENTRIES])]
+        found = [_entry(row, at) for at, row in enumerate(rows[: self.room])]
+        self.room -= len(found)
         behind = await asyncio.gather(*(self._read(entry, depth) for entry in found if entry.kind is EntryKind.INDEX))
         read = iter(behind)
         whole = [next(read) if entry.kind is EntryKind.INDEX else entry for entry in found]
-        if len(rows) > MOST_ENTRIES:
-            note = f"the index has {len(rows)} entries; only the first {MOST_ENTRIES} are read"
+        if len(rows) > len(found):
+            note = f"the index has {len(rows)} entries; only the first {len(found)} are read"
             whole.append(Entry(EntryKind.UNREADABLE, None, "", 0, "", note=note))
         return tuple(whole)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from multiarch.images.model import ImageKind, printable
-from multiarch.registry.decoding import LARGEST, json_field
+from multiarch.registry.decoding import LARGEST, folded, json_field
 from multiarch.registry.model import (
     DOCKER_LIST,
     DOCKER_MANIFEST,
@@ -48,7 +48,7 @@ def kind_of(media_type: str, content: Mapping[str, object]) -> tuple[ImageKind, 
     ``validateMediaType`` in https://github.com/containerd/containerd/blob/main/core/images/image.go
     """
     written = _text(json_field(content, "mediaType"))
-    keys = {key.lower() for key in content}
+    keys = {folded(key) for key in content}
     if media_type in _SCHEMA1 or (json_field(content, "schemaVersion") == 1 and "fslayers" in keys):
         return ImageKind.SCHEMA1, SCHEMA1_NOTE
     if media_type in _INDEXES:
@@ -77,7 +77,7 @@ def type_fault(content: Mapping[str, object]) -> str:
 
 def _type_faults(value: Mapping[str, object], types: Mapping[str, object], where: str) -> Iterator[str]:
     for key, each in value.items():
-        wanted = types.get("") or types.get(key.lower())
+        wanted = types.get("") or types.get(folded(key))
         if wanted is None or each is None or type(each) is wanted:
             continue
         path = f"{where}{key}" if not where or key.startswith("[") else f"{where}.{key}"

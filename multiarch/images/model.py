@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from multiarch.errors import MultiarchError
+from multiarch.escaping import escaped
 from multiarch.facts.architectures import Architecture, image_platform
 from multiarch.registry.decoding import json_field
 from multiarch.registry.reference import Reference
@@ -19,10 +20,7 @@ _OTHER_SYSTEMS: Mapping[str, str] = {"macos": "darwin"}
 
 def printable(text: str, limit: int = 200) -> str:
     """Text from outside, safe for a terminal: unprintable characters escaped, cut if long."""
-    shown = text if len(text) <= limit else f"{text[:limit]}…"
-    if shown.isprintable():
-        return shown
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in shown)
+    return escaped(text if len(text) <= limit else f"{text[:limit]}…")
 
 
 class Verdict(StrEnum):
@@ -71,9 +69,13 @@ class Platform:
 
     def __str__(self) -> str:
         """``linux/arm64``, ``linux/arm/v7``, ``linux(+erofs)/amd64``; an unset part is ``?``."""
+        return f"{self.base}/{self.variant}" if self.variant else self.base
+
+    @property
+    def base(self) -> str:
+        """The text without the variant."""
         features = f"(+{'+'.join(self.os_features)})" if self.os_features else ""
-        parts = [f"{self.os or '?'}{features}", self.architecture or "?", *([self.variant] if self.variant else [])]
-        return "/".join(parts)
+        return f"{self.os or '?'}{features}/{self.architecture or '?'}"
 
     @property
     def is_unknown(self) -> bool:

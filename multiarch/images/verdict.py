@@ -18,6 +18,7 @@ from multiarch.images.inspect import inspect
 from multiarch.images.model import LINUX, Entry, EntryKind, ImageKind, Inspected, Judgement, Platform, Verdict
 from multiarch.registry.errors import RegistryError
 from multiarch.registry.model import Registry
+from multiarch.registry.operation import one_image
 from multiarch.registry.reference import Reference
 
 __all__ = ["judge"]
@@ -80,10 +81,11 @@ async def verdicts(
 ) -> tuple[Judgement, ...]:
     """Judge an image for each architecture, in the order given, by :func:`judge` or :func:`judge_volume`.
 
-    A registry's error makes it ``unknown``.
+    A registry's error makes it ``unknown``. The requests for it have one deadline.
     """
     try:
-        inspected = await inspect(registry, reference)
+        with one_image():
+            inspected = await inspect(registry, reference)
     except RegistryError as error:
         # Without the image's name, which stands beside the reason.
         text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)

@@ -14,7 +14,7 @@ from multiarch.images.entry_point import StartCommand, Step, start_of, steps
 from multiarch.images.file_tree import FileTree, LowerLayerNeededError
 from multiarch.images.inspect import config_of, inspect
 from multiarch.images.layers import Layer, LayerBudget, LayerLimits, is_layer, read_layer
-from multiarch.images.manifests import descriptor_of, kind_of, objects
+from multiarch.images.manifests import descriptor_of, kind_of, objects, type_fault
 from multiarch.images.model import LINUX, ImageKind, Inspected, Platform, Verdict, platform_of, printable
 from multiarch.images.verdict import judge
 from multiarch.registry.decoding import json_field
@@ -116,6 +116,8 @@ async def verify(
         kind, note = kind_of(_media_type(inspected, digest), content)
         if kind is not ImageKind.IMAGE:
             return Verification(reference, platform, digest, (first, Check("manifest", Verdict.UNSUPPORTED, note)))
+        if fault := type_fault(content):
+            return Verification(reference, platform, digest, (first, Check("manifest", Verdict.UNKNOWN, fault)))
         config = await config_of(registry, at, content)
         checks = [first, _of_config(config, platform)] if inspected.kind is ImageKind.INDEX else [first]
         tree = FileTree(deadline=deadline)

@@ -59,8 +59,13 @@ class Resource:
     def path(self, namespace: str | None = None, name: str | None = None) -> str:
         """The path below the server's address of a list (of all namespaces with None) or of one object."""
         root = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
-        place = f"/namespaces/{quote(namespace, safe='')}" if namespace and self.namespaced else ""
-        return f"{root}{place}/{self.plural}" + (f"/{quote(name, safe='')}" if name else "")
+        place = f"/namespaces/{_part(namespace)}" if namespace and self.namespaced else ""
+        return f"{root}{place}/{self.plural}" + (f"/{_part(name)}" if name else "")
+
+
+def _part(name: str) -> str:
+    # An argument may hold bytes that are not UTF-8; no object has such a name.
+    return quote(name, safe="", errors="replace")
 
 
 RESOURCES = MappingProxyType(

@@ -123,7 +123,7 @@ class Transport:
         ClusterError for a server that can't be reached or is not trusted, whose answer is too large or takes too long,
         and for a credential plugin that fails.
         """
-        target = f"{self.connection.server}{path}" + (f"?{urlencode(query)}" if query else "")
+        target = f"{self.connection.server}{path}" + (f"?{urlencode(query, errors='replace')}" if query else "")
         headers, deadline = self._authorized(), Deadline(ANSWER_SECONDS)
         renewed = False
         for attempt in range(ATTEMPTS):

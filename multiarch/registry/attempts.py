@@ -51,7 +51,8 @@ class Attempts:
         *mirrors, origin = endpoints
         failed = []
         for mirror in mirrors:
-            own = Operation(operation.registry, operation.reference, Deadline(operation.deadline.left / 2))
+            deadline = Deadline(operation.deadline.left / 2, within=operation.deadline)
+            own = Operation(operation.registry, operation.reference, deadline)
             try:
                 return await self._try(own, mirror, work, 0)
             except RegistryError as error:

@@ -83,6 +83,8 @@ def checked_manifest(
 def _media_type(response: aiohttp.ClientResponse, body: bytes) -> str:
     """The Content-Type; the manifest's own mediaType if the server sends a general type or none."""
     given = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    # Bytes of a header that are not UTF-8 become characters that no cache can store.
+    given = given.encode("ascii", errors="backslashreplace").decode()
     if given in MANIFEST_TYPES:
         return given
     try:

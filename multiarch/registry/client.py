@@ -27,7 +27,7 @@ from multiarch.registry.digests import digest_of
 from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest
-from multiarch.registry.operation import Deadline, Operation
+from multiarch.registry.operation import Operation, new_deadline
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
 from multiarch.registry.transport import RegistryTransport
@@ -228,7 +228,7 @@ class RegistryClient:
     # Requests
 
     def _operation(self, reference: Reference, seconds: float | None = None) -> Operation:
-        return Operation(reference.registry, str(reference), Deadline(seconds or self._settings.total_seconds))
+        return Operation(reference.registry, str(reference), new_deadline(seconds or self._settings.total_seconds))
 
     def _pointer_name(self, reference: Reference) -> str:
         """The name under which a tag's digest is cached; it depends on the endpoints and certificates in use.

@@ -33,16 +33,26 @@ def whole_number(text: str, base: int = 10) -> int | None:
 
 
 def decode_json(content: bytes | str) -> Any:  # noqa: ANN401 (any JSON)
-    """Decode JSON. Bytes must be UTF-8; invalid ones count as U+FFFD. Whole numbers of 20 digits and more are infinite.
+    """Decode JSON.
+
+    Bytes must be UTF-8; invalid ones count as U+FFFD, and so does half of a surrogate pair, so that every string can be
+    encoded. Whole numbers of 20 digits and more are infinite.
 
     Raises:
         ValueError: it is not JSON (also for ``NaN`` and ``Infinity``), or is nested too deeply.
     """
     text = content.decode(errors="replace") if isinstance(content, bytes) else content
+    if _SURROGATE.search(text):
+        text = _ESCAPE.sub(_whole_character, text)
     try:
         return _DECODER.decode(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def folded(key: str) -> str:
+    """A key in the form in which Go compares it: in lower case, and U+017F is an ``s``, U+212A a ``k``."""
+    return key.casefold()
 
 
 def json_field(value: Mapping[str, object], name: str) -> object:
@@ -52,13 +62,17 @@ def json_field(value: Mapping[str, object], name: str) -> object:
 
 
 def _last_key(keys: Iterable[str], name: str) -> str | None:
-    wanted = name.lower()
-    return next((key for key in reversed(list(keys)) if len(key) == len(name) and key.lower() == wanted), None)
+    wanted = folded(name)
+    return next((key for key in reversed(list(keys)) if len(key) == len(name) and folded(key) == wanted), None)
 
 
 # The entries of an index have the same few keys.
 _key_of = lru_cache(maxsize=1024)(_last_key)
 _FEW_KEYS = 12
+
+
+def _whole_character(escape: re.Match[str]) -> str:
+    return r"\ufffd" if escape["half"] else escape[0]
 
 
 def _integer(text: str) -> int | float:
@@ -72,4 +86,9 @@ def _no_number(text: str) -> object:
 
 
 _INTEGER_DIGITS = 20
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 _DECODER = json.JSONDecoder(parse_int=_integer, parse_constant=_no_number)

@@ -5,6 +5,7 @@ Source: https://github.com/containerd/containerd/blob/main/docs/hosts.md
 
 from __future__ import annotations
 
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -69,7 +70,7 @@ def endpoints_of(registry: str, settings: RegistrySettings) -> tuple[Endpoint, .
     for name in _folders(registry):
         folder = settings.mirrors / name
         file = folder / "hosts.toml"
-        if file.is_file():
+        if _exists(file):
             return _read(file, registry, origin)
         certificates = tuple(sorted(folder.glob("*.crt")))
         if certificates:  # the older layout, as in Docker
@@ -89,6 +90,15 @@ def _folders(registry: str) -> tuple[str, ...]:
     return (f"{host}_{port}_", registry, "_default") if colon and port.isdigit() else (registry, "_default")
 
 
+def _exists(file: Path) -> bool:
+    try:
+        return stat.S_ISREG(file.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise HostsFileError(file, f"can't read the file ({error.strerror})") from error
+
+
 def _read(file: Path, registry: str, origin: Endpoint) -> tuple[Endpoint, ...]:
     try:
         content = tomllib.loads(read_text(file))
@@ -98,6 +108,8 @@ def _read(file: Path, registry: str, origin: Endpoint) -> tuple[Endpoint, ...]:
         ) from error
     except tomllib.TOMLDecodeError as error:
         raise HostsFileError(file, f"invalid TOML ({error})") from error
+    except RecursionError as error:
+        raise HostsFileError(file, "invalid TOML (nested too deeply)") from error
     hosts = content.pop("host", {})
     if not isinstance(hosts, dict):
         raise HostsFileError(file, "host must be a table")
@@ -149,6 +161,8 @@ def _endpoint(file: Path, key: str, url: str, row: Mapping[str, object], registr
 def _address(file: Path, key: str, url: str, *, override: bool) -> tuple[str, str, str]:
     if "://" not in url:
         url = f"https://{url}"
+    if "@" in url:  # not shown: it may contain a password
+        raise HostsFileError(file, f"{key}: the URL must not contain credentials")
     try:
         parts = urlsplit(url)
         _ = parts.port  # raises ValueError for an invalid port
@@ -156,8 +170,6 @@ def _address(file: Path, key: str, url: str, *, override: bool) -> tuple[str, st
         raise HostsFileError(file, f"{key}: invalid URL {url!r} ({error})") from error
     if parts.scheme not in {"https", "http"} or not parts.netloc or parts.query or parts.fragment:
         raise HostsFileError(file, f"{key}: {url!r} must be an https:// or http:// URL without query")
-    if "@" in parts.netloc:
-        raise HostsFileError(file, f"{key}: the URL must not contain credentials")
     path = parts.path.rstrip("/")
     if not override and not path.endswith("/v2"):
         path = f"{path}/v2"

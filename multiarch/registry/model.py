@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -46,9 +45,7 @@ class Manifest:
         """
         try:
             value = decode_json(self.content)
-            # A lone surrogate is valid JSON but can't be printed.
-            json.dumps(value, ensure_ascii=False).encode()
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise self._malformed(f"the manifest is not JSON ({error})") from error
         if not isinstance(value, dict):
             raise self._malformed("the manifest is not a JSON object")

@@ -117,14 +117,15 @@ class RegistryTransport:
         """
         name = f"{queue}{host_of(url)}"
         slots = self._slots.setdefault(name, asyncio.Semaphore(self._settings.concurrency))
-        async with operation.deadline.paused():
+        with operation.deadline.queued():
             await slots.acquire()
         try:
-            response = await self._follow(operation, endpoint, method, url, dict(headers), form)
-            try:
-                yield response
-            finally:
-                response.release()
+            with operation.deadline.sent():
+                response = await self._follow(operation, endpoint, method, url, dict(headers), form)
+                try:
+                    yield response
+                finally:
+                    response.release()
         finally:
             slots.release()
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from multiarch.cli import formats
-from multiarch.cli.escaping import csv_cell, escaped, json_text, markdown
 from multiarch.cli.formats import Format
 from multiarch.cli.formats.report import (
     Details,
@@ -24,6 +23,7 @@ from multiarch.cli.formats.report import (
     Report,
     Table,
 )
+from multiarch.escaping import csv_cell, escaped, json_text, markdown
 
 RULE = FindingRule("too-long", "error", "A name is too long.")
 LOCATIONS = (Location("my file.yaml", 3), Location(None, None, "c", "n/c"))

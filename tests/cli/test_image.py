@@ -8,12 +8,14 @@ import os
 import pty
 import re
 import shlex
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -87,6 +89,15 @@ def test_inspect_shows_platforms_and_verdicts(run: type_of_run, repository: Repo
     assert re.search(r"^ *arm64 +supported +index has linux/arm64$", ran.out, re.MULTILINE)
 
 
+def test_inspect_shows_what_a_node_must_have_besides(run: type_of_run, repository: Repository) -> None:
+    features = {**platform("linux/arm64"), "os.features": ["erofs"]}
+    repository.index([described(repository.image("linux/arm64"), platform=features)])
+    name = f"{repository.server.host}/{repository.name}:latest"
+    assert re.search(r"^ *linux\(\+erofs\)/arm64 +sha256:", run("image", "inspect", name).out, re.MULTILINE)
+    (entry,) = run("image", "inspect", name, "-o", "json").json["entries"]
+    assert entry["platform"]["osFeatures"] == ["erofs"]
+
+
 def test_inspect_as_json_has_everything(run: type_of_run, repository: Repository) -> None:
     told = run("image", "inspect", built(repository), "--output", "json").json
     assert (told["kind"], told["imageKind"], told["version"]) == ("image-inspection", "index", "1")
@@ -129,6 +140,19 @@ def test_an_image_that_holds_what_it_says_is_verified(run: type_of_run, reposito
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines()[0].endswith("latest for linux/arm64: supported")
     assert "1 visible ELF file, 0 hidden by upper layers" in ran.out
+
+
+def test_timeout_bounds_a_name_that_is_not_found(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> NoReturn:
+        time.sleep(20)
+        raise OSError
+
+    monkeypatch.setattr(socket, "getaddrinfo", never)
+    started = time.monotonic()
+    ran = run("image", "inspect", "registry.example.com/a:1", "--timeout", "0.5")
+    assert (ran.code, ran.out) == (3, "")
+    assert "did not finish within 0" in ran.err
+    assert time.monotonic() - started < 10
 
 
 def test_timeout_bounds_all_of_a_verification(run: type_of_run, repository: Repository) -> None:

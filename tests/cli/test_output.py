@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.escaping import escaped
 from multiarch.cli.terminal import say, show_error
 from multiarch.errors import MultiarchError
+from multiarch.escaping import escaped
 from multiarch.kubernetes.errors import ClusterError
 from tests.cli.running import print_table
 

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
-from multiarch.images.inspect import DEEPEST, MOST_ENTRIES, MOST_READ, inspect_manifest
+from multiarch.images.inspect import DEEPEST, MOST_ENTRIES, MOST_READ, inspect, inspect_manifest
 from multiarch.images.model import EntryKind, ImageKind, Verdict
 from multiarch.images.verdict import judge
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, OCI_INDEX, OCI_MANIFEST, SCHEMA1_SIGNED, Descriptor, Manifest
 from tests.images.asking import inspected, judged
+from tests.images.held import Held
 from tests.images.shapes import EMPTY, OCI_CONFIG, UNKNOWN, Repository, described, platform
 from tests.images.test_verdict import REFERENCE, Refusing
 
@@ -106,6 +107,19 @@ def test_an_index_of_any_length_is_looked_at_in_part() -> None:
     got = asyncio.run(inspect_manifest(Refusing(), REFERENCE, Manifest(OCI_INDEX, "sha256:1", content)))
     assert len(got.entries) == MOST_ENTRIES + 1
     assert got.entries[-1].kind is EntryKind.UNREADABLE
+
+
+def test_indexes_in_an_index_have_no_more_entries_together_than_one() -> None:
+    held = Held()
+    row = {"mediaType": OCI_MANIFEST, "digest": f"sha256:{1:064x}", "size": 1, "platform": platform("linux/amd64")}
+    held.index([held.index([row] * (MOST_ENTRIES // 2), note=number) for number in range(4)])
+    got = asyncio.run(inspect(held, REFERENCE))
+    entries = [entry for child in got.entries for entry in child.children]
+    assert sum(entry.kind is EntryKind.IMAGE for entry in entries) == MOST_ENTRIES - 4
+    assert [entry.note for entry in entries if entry.kind is EntryKind.UNREADABLE] == [
+        "the index has 2048 entries; only the first 2044 are read",
+        *["the index has 2048 entries; only the first 0 are read"] * 2,
+    ]
 
 
 def test_windows_entries_keep_their_version_and_match_no_linux(repository: Repository) -> None:

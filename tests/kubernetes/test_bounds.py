@@ -248,6 +248,15 @@ def test_an_object_of_wrong_types_is_one_line(page: object, said: str) -> None:
     assert raised.value.exit_code == 3
 
 
+def test_half_a_character_in_a_token_or_a_name_can_be_asked_for() -> None:
+    page = {"items": [], "metadata": {"continue": "\ud800"}}
+    with serving(lambda asked: (200, {} if "continue" in asked.query else page, {})) as server:
+        assert read(server.url) == []
+        with Cluster(Connection("here", server.url, User())) as cluster:
+            assert cluster.secret("\ud800", "\udcff") == page
+    assert server.requests[-1].path == "/api/v1/namespaces/%3F/secrets/%3F"
+
+
 def test_the_kind_of_an_object_is_the_one_that_was_asked_for() -> None:
     page = {"items": [POD | {"kind": ["Pod"], "apiVersion": 5}]}
     with serving(lambda _: (200, page, {})) as server, Cluster(Connection("here", server.url, User())) as cluster:

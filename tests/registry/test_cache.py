@@ -20,6 +20,7 @@ from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.cache.model import Cache, Content
 from multiarch.registry.cache.single_flight import SingleFlight
 from multiarch.registry.cache.sqlite import SqliteCache, cache_file
+from multiarch.registry.credentials.docker_config import config_file
 from tests.registry import server
 from tests.registry.images import client, push
 from tests.registry.server import digest_of
@@ -215,6 +216,16 @@ def test_several_processes_share_the_file(tmp_path: Path) -> None:
 def test_the_file_is_in_the_cache_folder_of_the_user() -> None:
     assert cache_file({"XDG_CACHE_HOME": "/there"}) == Path("/there/multiarch-eks/registry.sqlite")
     assert cache_file({"XDG_CACHE_HOME": "here"}) == Path.home() / ".cache" / "multiarch-eks" / "registry.sqlite"
+
+
+def test_a_user_without_a_home_folder_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    assert cache_file({}) is None
+    assert cache_file({"XDG_CACHE_HOME": "/there"}) == Path("/there/multiarch-eks/registry.sqlite")
+    assert config_file({}) == Path(".docker/config.json")
 
 
 @pytest.mark.registry

@@ -189,6 +189,12 @@ def test_no_configuration_knows_nothing_and_docker_config_names_its_folder(tmp_p
     assert docker_config.config_file({}) == Path.home() / ".docker" / "config.json"
 
 
+def test_half_a_character_in_the_file_can_be_sent(tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    file.write_text(r'{"auths": {"quay.io": {"username": "\ud800", "password": "x"}}}', encoding="ascii")
+    assert users(docker_config.load(file), "quay.io/app") == ["\N{REPLACEMENT CHARACTER}"]
+
+
 def test_an_entry_may_be_empty_or_hold_tokens() -> None:
     table: dict[str, object] = {
         "empty.io": {},
@@ -267,6 +273,7 @@ def test_secrets_of_both_types_are_read() -> None:
         ({"type": "Opaque"}, "dockerconfigjson or kubernetes.io/dockercfg, not 'Opaque'"),
         ({"type": pull_secrets.DOCKER_CFG}, ".dockercfg is missing"),
         ({"type": pull_secrets.DOCKER_CFG, "data": {".dockercfg": "!"}}, "data..dockercfg is not valid base64 text"),
+        ({"type": pull_secrets.DOCKER_CFG, "data": {".dockercfg": "é"}}, "data..dockercfg is not valid base64 text"),
         ({"type": pull_secrets.DOCKER_CFG, "stringData": {".dockercfg": "{"}}, ".dockercfg is not JSON"),
         ({"type": pull_secrets.DOCKER_CFG, "stringData": {".dockercfg": "[]"}}, ".dockercfg is not a JSON object"),
     ],

@@ -68,6 +68,22 @@ def test_bytes_that_are_not_utf_8_count_as_replaced() -> None:
     assert decode_json(b'{"a": "\xff"}') == {"a": "\N{REPLACEMENT CHARACTER}"}
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (r'"\ud800"', "\ufffd"),
+        (r'"\uD800x\udfff"', "\ufffdx\ufffd"),
+        (r'"\ud83d\ude00"', "\U0001f600"),
+        (r'"\ud83d\ud83d\ude00\ude00"', "\ufffd\U0001f600\ufffd"),
+        (r'"\\ud800"', r"\ud800"),
+        (r'"\\\ud800"', "\\\ufffd"),
+        (r'{"\ud800": "\""}', {"\ufffd": '"'}),
+    ],
+)
+def test_half_of_a_surrogate_pair_counts_as_replaced(text: str, read: object) -> None:
+    assert decode_json(text) == decode_json(text.encode()) == read
+
+
 @given(st.recursive(st.none() | st.booleans() | st.text() | st.integers(-(10**17), 10**17), st.lists))
 def test_other_json_is_read_as_usual(value: object) -> None:
     assert decode_json(json.dumps(value)) == value
@@ -79,3 +95,5 @@ def test_keys_are_found_in_any_case_and_the_last_one_counts() -> None:
     assert json_field(value, "mediaType") == 2
     assert json_field({"mediaType": 1, "MEDIATYPE": 3}, "mediaType") == 3
     assert json_field({}, "mediaType") is None
+    assert json_field({"manife\N{LATIN SMALL LETTER LONG S}ts": 1}, "manifests") == 1
+    assert json_field({"\N{KELVIN SIGN}ind": 1, "ma\N{LATIN SMALL LETTER SHARP S}": 2}, "kind") == 1

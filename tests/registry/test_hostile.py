@@ -8,12 +8,19 @@ import dataclasses
 import json
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
+from multiarch.facts.architectures import Architecture
+from multiarch.images.inspect import DEEPEST
+from multiarch.images.verdict import verdicts
+from multiarch.registry.cache.model import Cache
+from multiarch.registry.cache.sqlite import SqliteCache
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.credentials.model import Credential, CredentialChain, Credentials
+from multiarch.registry.digests import digest_of
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_INDEX
 from multiarch.registry.reference import Reference
@@ -36,6 +43,7 @@ def asking(
     *,
     credentials: Credentials | CredentialChain | None = None,
     settings: RegistrySettings = HASTY,
+    cache: Cache | None = None,
     elsewhere: bool = False,
 ) -> T:
     """What ``work`` comes to. ``elsewhere``: the registry's name is not that of a loopback address."""
@@ -44,7 +52,7 @@ def asking(
         async with server.running():
             host = server.elsewhere if elsewhere else server.host
             allowed = dataclasses.replace(settings, plain_http=frozenset({host}))
-            async with client(allowed, credentials) as opened:
+            async with client(allowed, credentials, cache) as opened:
                 return await work(opened, Reference(host, "team/image", "1.0", None))
 
     return asyncio.run(run())
@@ -100,6 +108,42 @@ def test_one_deadline_holds_for_all_pages_of_tags() -> None:
     assert time.monotonic() - started < 5.0
 
 
+def nested(levels: int) -> dict[str, bytes]:
+    """Answers by the end of their path: an index in an index in an index."""
+    body, answers = INDEX, {}
+    for _ in range(levels):
+        found = digest_of(body)
+        answers[found] = http(200, body, ("Content-Type", OCI_INDEX))
+        row = {"mediaType": OCI_INDEX, "digest": found, "size": len(body)}
+        body = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": [row]}).encode()
+    return answers | {"1.0": http(200, body, ("Content-Type", OCI_INDEX))}
+
+
+async def judged(opened: RegistryClient, reference: Reference) -> str:
+    (found,) = await verdicts(opened, reference, (Architecture.ARM64,))
+    return found.reason
+
+
+def test_one_deadline_holds_for_all_of_an_image() -> None:
+    answers = nested(DEEPEST - 1)
+    server = Hostile(lambda asked: answers.get(asked.path.rpartition("/")[2], http(200)), pause=0.4)
+    started = time.monotonic()
+    assert "did not finish within 1 s" in asking(server, judged)
+    assert time.monotonic() - started < 3.0
+
+
+def test_an_image_s_wait_for_others_does_not_count() -> None:
+    answers = nested(2)
+    server = Hostile(lambda asked: answers.get(asked.path.rpartition("/")[2], http(200)), pause=0.1)
+
+    async def several(opened: RegistryClient, reference: Reference) -> list[str]:
+        others = [Reference(reference.registry, f"team/image{number}", "1.0", None) for number in range(6)]
+        return await asyncio.gather(*(judged(opened, each) for each in others))
+
+    # 18 requests, one at a time.
+    assert set(asking(server, several, settings=dataclasses.replace(HASTY, concurrency=1))) == {"index is empty"}
+
+
 @pytest.mark.parametrize("link", ["<http://[::1>; rel=next", "<x>; rel=next", "<//:99999999/?n=1>; rel=next"])
 def test_a_link_to_the_next_page_that_is_not_a_url_is_malformed(link: str) -> None:
     with pytest.raises(RegistryError, match=r"malformed response: .* sent an invalid link to the next page of tags"):
@@ -131,6 +175,18 @@ def test_a_header_may_hold_anything(status: int, header: tuple[str, str]) -> Non
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1000
     assert time.monotonic() - started < 5.0
+
+
+def test_any_media_type_is_cached(tmp_path: Path) -> None:
+    cache = SqliteCache(tmp_path / "cache")
+    server = Hostile(lambda _: http(200, b"{}", ("Content-Type", "application/\x80")))
+    assert asking(server, media_type, cache=cache) == "application/\\udc80"
+    assert cache.content(f"{server.host}/team/image", digest_of(b"{}")) is not None
+    cache.close()
+
+
+async def media_type(opened: RegistryClient, reference: Reference) -> str:
+    return (await opened.manifest(reference)).media_type
 
 
 def test_a_manifest_with_a_number_without_end_is_read() -> None:
@@ -234,6 +290,28 @@ def test_all_of_many_credentials_are_tried_and_copies_once() -> None:
     server = Hostile(guarded)
     assert asking(server, digest, credentials=Known(*wrong, *copies, READER)).startswith("sha256:")
     assert len([asked for asked in server.asked if "authorization" in asked.headers]) == len(wrong) + 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Credential("\N{REPLACEMENT CHARACTER}", "x"),
+        Credential("", "", "", "a\r\nb", "config.json"),
+        Credential("", "", "", "\N{SNOWMAN}", "config.json"),
+    ],
+    ids=["characters", "line break", "snowman"],
+)
+@pytest.mark.parametrize("scheme", ['Basic realm="tests"', 'Bearer realm="http://HERE/token"'])
+def test_any_characters_in_a_credential_are_refused_and_the_next_one_is_tried(wrong: Credential, scheme: str) -> None:
+    def answer(asked: Asked) -> bytes:
+        if asked.path.startswith("/token"):
+            return as_json({"token": "t"}) if guarded(asked) == FOUND else http(401)
+        if asked.headers.get("authorization") == "Bearer t" or guarded(asked) == FOUND:
+            return FOUND
+        return http(401, b"", ("WWW-Authenticate", scheme.replace("HERE", server.host)))
+
+    server = Hostile(answer)
+    assert asking(server, digest, credentials=Known(wrong, READER)).startswith("sha256:")
 
 
 def test_a_source_that_fails_counts_if_no_other_has_a_credential() -> None:

@@ -104,6 +104,9 @@ def test_certificates_in_dockers_layout_are_trusted(tmp_path: Path) -> None:
         ("[host]\n'https://m.example' = 1", 'host."https://m.example" must be a table'),
         ("[host.'ftp://m.example']", "'ftp://m.example' must be an https:// or http:// URL"),
         ("[host.'https://user:secret@m.example']", "the URL must not contain credentials"),
+        ("server = 'https://user:secret@[::1'", "the URL must not contain credentials"),
+        ("server = 'user:secret@m.example:port'", "the URL must not contain credentials"),
+        ("server = " + "[" * 100_000, "invalid TOML (nested too deeply)"),
         ("[host.'https://m.example:port']", "invalid URL"),
         ("[host.'https://m.example']\ncapabilities = ['pul']", "'pul' is not one of pull, resolve, push"),
         ("[host.'https://m.example']\ncapabilities = 5", "capabilities must be a list of strings"),
@@ -126,6 +129,13 @@ def test_a_file_that_is_wrong_is_refused_with_its_name(tmp_path: Path, text: str
                 await opened.manifest(parse_reference("quay.io/team/image"))
 
     asyncio.run(read())
+
+
+def test_a_file_that_may_not_be_looked_at_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "quay.io").mkdir()
+    (tmp_path / "quay.io" / "hosts.toml").symlink_to("hosts.toml")
+    with pytest.raises(HostsFileError, match=r"can't read the file \(Too many levels of symbolic links\)"):
+        endpoints_of("quay.io", dataclasses.replace(QUICK, mirrors=tmp_path))
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from multiarch.cli.escaping import escaped
 from multiarch.errors import MultiarchError
+from multiarch.escaping import escaped
 from multiarch.files import beside
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import csv
 import io
 
-from multiarch.cli.escaping import csv_cell
 from multiarch.cli.formats.report import Report
+from multiarch.escaping import csv_cell
 
 
 def render(report: Report) -> str:

@@ -6,8 +6,8 @@ not when a key is added.
 
 from __future__ import annotations
 
-from multiarch.cli.escaping import json_text
 from multiarch.cli.formats.report import Report
+from multiarch.escaping import json_text
 
 VERSION = "1"
 

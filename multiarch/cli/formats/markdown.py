@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from multiarch.cli.escaping import markdown
 from multiarch.cli.formats.report import Block, Details, Report, Table
+from multiarch.escaping import markdown
 
 
 def render(report: Report) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from multiarch import __version__
-from multiarch.cli.escaping import escaped, json_text
 from multiarch.cli.formats.report import Finding, Findings, Location, Report
+from multiarch.escaping import escaped, json_text
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

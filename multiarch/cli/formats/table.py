@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from multiarch.cli.escaping import escaped
 from multiarch.cli.formats.columns import GAP, arrange, wrapped
 from multiarch.cli.formats.report import Block, Details, Report, Table
+from multiarch.escaping import escaped
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -107,7 +107,7 @@ def _row(depth: int, entry: Entry) -> tuple[str, ...]:
     from multiarch.images.model import EntryKind
 
     platform = entry.platform
-    name = "-" if platform is None or platform.is_unknown else f"{platform.os or '?'}/{platform.architecture or '?'}"
+    name = "-" if platform is None or platform.is_unknown else platform.base
     notes = [] if entry.kind is EntryKind.IMAGE else [str(entry.kind)]
     if entry.kind is EntryKind.IMAGE and not entry.declared:
         notes.append("platform from the config")
@@ -164,6 +164,7 @@ def _entry_data(entry: Entry) -> dict[str, object]:
             "architecture": platform.architecture,
             "variant": platform.variant,
             "osVersion": platform.os_version,
+            "osFeatures": list(platform.os_features),
             "written": platform.raw,
         },
         "declared": entry.declared,

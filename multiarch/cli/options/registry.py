@@ -73,8 +73,8 @@ class RegistryOptions:
         typer.Option(
             metavar="SECONDS",
             min=0.1,
-            help="Time limit: in audits for one manifest, config or list of tags with its retries, otherwise for all "
-            "of the image. Default: 60, and 600 for `image verify`.",
+            help="Time limit for one image, and for its list of tags, with all requests. Default: 60, and 600 for "
+            "`image verify`.",
         ),
     ] = None
 
@@ -102,7 +102,10 @@ def ask(
     """
     import asyncio
 
+    from multiarch.cli.threads import DaemonThreads
+
     async def asked() -> Result:
+        asyncio.get_running_loop().set_default_executor(DaemonThreads())
         async with _connected(options, credentials, fresh_tags=fresh_tags) as registry:
             return await work(registry)
 
@@ -146,7 +149,8 @@ def _cache(options: RegistryOptions) -> Cache:
     from multiarch.registry.cache.memory import MemoryCache
     from multiarch.registry.cache.sqlite import SqliteCache, cache_file
 
-    return MemoryCache() if options.no_cache else SqliteCache(cache_file(os.environ))
+    file = None if options.no_cache else cache_file(os.environ)
+    return MemoryCache() if file is None else SqliteCache(file)
 
 
 class _LazyEcr:

@@ -11,13 +11,13 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.escaping import escaped
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report, Table, problem_data
 from multiarch.cli.options import project, stacks
 from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.terminal import counted, say, show_problems
 from multiarch.errors import MultiarchError, Problem, StackError
+from multiarch.escaping import escaped
 
 
 @dataclass(frozen=True, slots=True)

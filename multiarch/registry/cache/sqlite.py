@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from multiarch.files import home
 from multiarch.registry.cache.model import Content, Pointer
 from multiarch.registry.digests import digest_of, signed_part
 from multiarch.registry.reference import digest_fault
@@ -37,11 +38,17 @@ _TAG_SECONDS = 30 * 24 * 3600
 _OPENING_ATTEMPTS = 20
 
 
-def cache_file(environ: Mapping[str, str]) -> Path:
-    """The command line's cache file, below ``XDG_CACHE_HOME`` or ``~/.cache``."""
+def cache_file(environ: Mapping[str, str]) -> Path | None:
+    """The command line's cache file, below ``XDG_CACHE_HOME`` or ``~/.cache``; None without a home folder."""
     base = environ.get("XDG_CACHE_HOME", "")
     # The XDG specification says to ignore a relative path.
-    root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
+    found = home()
+    if base and Path(base).is_absolute():
+        root = Path(base)
+    elif found is None:
+        return None
+    else:
+        root = found / ".cache"
     return root / "multiarch-eks" / "registry.sqlite"
 
 

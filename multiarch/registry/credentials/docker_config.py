@@ -14,7 +14,7 @@ from pathlib import Path
 from cachetools import LRUCache, TTLCache
 
 from multiarch.errors import MultiarchError
-from multiarch.files import read_text
+from multiarch.files import home, read_text
 from multiarch.registry.credentials import helpers
 from multiarch.registry.credentials.auths import auth_entries
 from multiarch.registry.credentials.model import Credential
@@ -44,9 +44,9 @@ class DockerConfigError(MultiarchError):
 
 
 def config_file(environ: Mapping[str, str]) -> Path:
-    """Docker's configuration file, in ``DOCKER_CONFIG`` or ``~/.docker``."""
+    """Docker's configuration file, in ``DOCKER_CONFIG`` or ``~/.docker``. As in docker, ``.docker`` without a home."""
     folder = environ.get("DOCKER_CONFIG", "")
-    return (Path(folder) if folder else Path.home() / ".docker") / "config.json"
+    return (Path(folder) if folder else (home() or Path()) / ".docker") / "config.json"
 
 
 class DockerConfig:

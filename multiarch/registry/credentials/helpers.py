@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import re
 import shutil
 from collections.abc import Mapping
 
 from multiarch.registry.credentials.model import Credential
+from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import one_line
 from multiarch.registry.settings import MIB
 
@@ -103,9 +103,9 @@ async def _read_all(process: asyncio.subprocess.Process, pipe: asyncio.StreamRea
 
 def _read(program: str, output: str) -> Credential | None:
     try:
-        answer = json.loads(output)
+        answer = decode_json(output)
         user, secret = answer["Username"], answer["Secret"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise HelperError(f"{program} did not print a credential") from None
     if not isinstance(user, str) or not isinstance(secret, str):
         raise HelperError(f"{program} did not print a credential")

@@ -6,7 +6,6 @@ Source: https://kubernetes.io/docs/concepts/containers/images/#config-json
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -105,7 +104,7 @@ def _content(name: str, secret: Mapping[str, object], key: str) -> str:
     if isinstance(encoded, Mapping) and isinstance(encoded.get(key), str):
         try:
             return base64.b64decode("".join(str(encoded[key]).split()), validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:
             raise PullSecretError(name, f"data.{key} is not valid base64 text") from None
     raise PullSecretError(name, f"{key} is missing")
 

@@ -22,7 +22,7 @@ def escaped(text: str) -> str:
 
 def json_text(value: object) -> str:
     r"""A JSON document with a line break at its end; in its strings, what is not printable as ``\u001b``."""
-    import json
+    import json  # noqa: PLC0415 (most commands print no JSON)
 
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
     # Outside of strings all is printable but line breaks; those in strings are escaped already.
@@ -30,7 +30,7 @@ def json_text(value: object) -> str:
 
 
 def _escaped_json(line: str) -> str:
-    import json
+    import json  # noqa: PLC0415 (most commands print no JSON)
 
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in line)
 
