@@ -53,16 +53,19 @@ def compared(labels: Mapping[str, str]) -> dict[str, str]:
 def joined_priorities(groups: Sequence[NodeGroupPlan], priorities: Mapping[str, int]) -> tuple[tuple[str, str], ...]:
     """Pairs of groups that can be similar though their priorities differ.
 
-    Balancing would give nodes to both, although the expander chose one of them.
+    Their nodes can have the same instance type and the same labels; sizes may differ a little. Balancing would give
+    nodes to both, although the expander chose one of them.
     """
+    nodes = [
+        (
+            group.name,
+            frozenset(compared(group_labels(group)).items()),
+            frozenset(each.name for each in group.instance_types),
+        )
+        for group in groups
+    ]
     return tuple(
-        (first.name, second.name)
-        for first, second in combinations(groups, 2)
-        if priorities[first.name] != priorities[second.name] and _can_be_similar(first, second)
+        (first, second)
+        for (first, labels, types), (second, other_labels, other_types) in combinations(nodes, 2)
+        if priorities[first] != priorities[second] and labels == other_labels and not types.isdisjoint(other_types)
     )
-
-
-def _can_be_similar(first: NodeGroupPlan, second: NodeGroupPlan) -> bool:
-    """Whether nodes of two groups can have the same instance type and the same labels; sizes may differ a little."""
-    types = [{each.name for each in group.instance_types} for group in (first, second)]
-    return compared(group_labels(first)) == compared(group_labels(second)) and bool(types[0] & types[1])

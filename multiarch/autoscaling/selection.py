@@ -7,7 +7,6 @@ Source: karpenter-provider-aws, ``pkg/providers/instancetype/types.go``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import gt, lt
 from types import MappingProxyType
@@ -25,10 +24,6 @@ HYPERVISOR = f"{_AWS}instance-hypervisor"
 VIRTUAL = ("nitro", "xen")
 """Hypervisors of virtual machines; bare metal has none."""
 
-# Letters, for the old high-memory types also their memory, then the generation: m of m7g, u of u-12tb1, inf of inf2.
-_NAME = re.compile(r"^([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.")
-
-
 _VALUES: Mapping[str, Callable[[InstanceType], tuple[str, ...]]] = MappingProxyType(
     {
         ARCHITECTURE: lambda instance: (str(instance.architecture),),
@@ -38,8 +33,8 @@ _VALUES: Mapping[str, Callable[[InstanceType], tuple[str, ...]]] = MappingProxyT
         FAMILY: lambda instance: (instance.family,),
         SIZE: lambda instance: (instance.size,),
         HYPERVISOR: lambda instance: ("" if instance.bare_metal else "nitro" if instance.nitro else "xen",),
-        CATEGORY: lambda instance: (name[1],) if (name := _NAME.match(instance.name)) else (),
-        GENERATION: lambda instance: (name[2],) if (name := _NAME.match(instance.name)) else (),
+        CATEGORY: lambda instance: (instance.category,) if instance.category else (),
+        GENERATION: lambda instance: (instance.generation,) if instance.generation else (),
     }
 )
 

@@ -9,6 +9,8 @@ autoscaler, ``cluster-autoscaler/cloudprovider/aws/aws_manager.go`` (``buildNode
 
 from __future__ import annotations
 
+from collections import Counter
+
 from multiarch.autoscaling.node_labels import group_labels
 from multiarch.errors import KeyPath
 from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, NameKind, check_name
@@ -51,8 +53,11 @@ def autoscaler_tags(group: NodeGroupPlan, cluster: str) -> Tags:
 def check_tags(group: NodeGroupPlan, tags: Tags, own: int, report: ProblemReport) -> None:
     """Report keys and values that AWS refuses, and too many tags; ``own`` is the number of the stack's tags."""
     path: KeyPath = group.path
+    labels = frozenset(key for key, _ in group.labels)
     for key, value in tags:
-        where = _written(group, key, path)
+        label = key.removeprefix(LABEL_TAG)
+        # For taints and other tags the group's place.
+        where = (*path, "labels", label) if key.startswith(LABEL_TAG) and label in labels else path
         fault = check_name(NameKind.ASG_TAG_KEY, key) or check_name(NameKind.ASG_TAG_VALUE, value)
         if fault:
             report(
@@ -70,20 +75,14 @@ def check_tags(group: NodeGroupPlan, tags: Tags, own: int, report: ProblemReport
             f"stack's tags, an Auto Scaling Group has room for {most}.",
             value=len(tags),
         )
-    keys = [taint.key for taint in group.taints]
-    for key in sorted({key for key in keys if keys.count(key) > 1}):
+    counts = Counter(taint.key for taint in group.taints)
+    for key in sorted(key for key, count in counts.items() if count > 1):
         report(
             "taint-key-twice",
             (*path, "taints"),
             f"{group.name} has several taints with the key {key}; a tag for the cluster autoscaler holds one.",
             value=key,
         )
-
-
-def _written(group: NodeGroupPlan, key: str, path: KeyPath) -> KeyPath:
-    """The stack path of the label behind a tag; for taints and other tags, that of the group."""
-    label = key.removeprefix(LABEL_TAG)
-    return (*path, "labels", label) if key.startswith(LABEL_TAG) and label in dict(group.labels) else path
 
 
 def _resources(group: NodeGroupPlan) -> list[tuple[str, str]]:

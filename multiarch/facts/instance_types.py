@@ -1,8 +1,9 @@
 """Every EC2 instance type: architecture, size, accelerator and the network limits that give max pods.
 
 The table is ``data/instance_types.csv``, one row per type, written by
-:mod:`multiarch.facts.refresh` from EC2's DescribeInstanceTypes. Nothing is derived from a type's
-name: regular expressions over names miss families (``i4g``, ``x8g``, ``a1``), and then take arm64 for amd64.
+:mod:`multiarch.facts.refresh` from EC2's DescribeInstanceTypes. Category and
+generation come from a type's name, as Karpenter has them, and nothing else: regular expressions over names miss
+families (``i4g``, ``x8g``, ``a1``), and then take arm64 for amd64.
 An unknown type is an error.
 
 Types that EC2 offers only in some regions, or to few accounts, were added from the VPC CNI's ``eni-max-pods.txt``
@@ -13,6 +14,7 @@ cards; how many the first card has is not published, so it counts with two.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -31,6 +33,11 @@ IPS_PER_PREFIX = 16
 """Addresses in the /28 prefix that the VPC CNI takes per slot when prefix delegation is on."""
 POD_CEILING_SMALL = 110
 POD_CEILING_LARGE = 250
+_NAME = re.compile(r"^([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\.")
+"""Letters, for the old high-memory types also their memory, then the generation: m of m7g, u of u-12tb1, inf of inf2.
+
+Source: karpenter-provider-aws, ``pkg/providers/instancetype/types.go``.
+"""
 LARGE_VCPUS = 30
 """Above this many vCPUs the larger ceiling applies."""
 
@@ -80,6 +87,16 @@ class InstanceType:
     def size(self) -> str:
         """The part after the dot: ``large`` of ``m7g.large``."""
         return self.name.partition(".")[2]
+
+    @property
+    def category(self) -> str:
+        """What Karpenter calls its category: ``m`` of ``m7g.large``; empty for names such as ``mac-m4.metal``."""
+        return found[1] if (found := _NAME.match(self.name)) else ""
+
+    @property
+    def generation(self) -> str:
+        """What Karpenter calls its generation: ``7`` of ``m7g.large``; empty for names such as ``mac-m4.metal``."""
+        return found[2] if (found := _NAME.match(self.name)) else ""
 
 
 COLUMNS = (

@@ -12,6 +12,8 @@ from types import MappingProxyType
 ARCHITECTURE = "kubernetes.io/arch"
 OPERATING_SYSTEM = "kubernetes.io/os"
 HOSTNAME = "kubernetes.io/hostname"
+WINDOWS_BUILD = "node.kubernetes.io/windows-build"
+"""On Windows nodes alone."""
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 REGION = "topology.kubernetes.io/region"
 ZONE = "topology.kubernetes.io/zone"
@@ -53,6 +55,10 @@ KARPENTER_INITIALIZED = "karpenter.sh/initialized"
 KARPENTER_NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"
 INSTANCE_FAMILIES = ("karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family")
 """``m7g`` of ``m7g.large``, as Karpenter and EKS Auto Mode write it."""
+INSTANCE_CATEGORIES = ("karpenter.k8s.aws/instance-category", "eks.amazonaws.com/instance-category")
+"""``m`` of ``m7g.large``, likewise."""
+INSTANCE_GENERATIONS = ("karpenter.k8s.aws/instance-generation", "eks.amazonaws.com/instance-generation")
+"""``7`` of ``m7g.large``, likewise."""
 CPU_MANUFACTURERS = ("karpenter.k8s.aws/instance-cpu-manufacturer", "eks.amazonaws.com/instance-cpu-manufacturer")
 """``aws``, ``intel`` or ``amd``, likewise."""
 KARPENTER_CPU = "karpenter.k8s.aws/instance-cpu"

@@ -2,20 +2,31 @@
 
 What counts are rules on labels that follow from the architecture, and rules that no node ever meets. A kubelet sets the
 architecture's labels to the same value (https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-arch).
-Instance types, their families and processor makers are of one architecture each; EKS has Windows nodes for amd64 only
+Instance types, their families and processor makers are of one architecture each, and so are some categories with their
+generation; EKS has Windows nodes for amd64 only
 (https://docs.aws.amazon.com/eks/latest/userguide/windows-support.html).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from operator import attrgetter
 from types import MappingProxyType
 
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import instance_types
-from multiarch.facts.labels import CPU_MANUFACTURERS, INSTANCE_FAMILIES, INSTANCE_TYPE, OPERATING_SYSTEM, REPLACED_BY
+from multiarch.facts.instance_types import InstanceType, instance_types
+from multiarch.facts.labels import (
+    CPU_MANUFACTURERS,
+    INSTANCE_CATEGORIES,
+    INSTANCE_FAMILIES,
+    INSTANCE_GENERATIONS,
+    INSTANCE_TYPE,
+    OPERATING_SYSTEM,
+    REPLACED_BY,
+    WINDOWS_BUILD,
+)
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.manifests.values import ObjectReference, Value
 from multiarch.scheduling.affinity import NodeAffinity, Term, node_affinity_from, required_by
@@ -31,6 +42,15 @@ _MANUFACTURERS: Mapping[str, Collection[Architecture]] = MappingProxyType(
 )
 _SYSTEM_LABELS = (OPERATING_SYSTEM, *(old for old, new in REPLACED_BY.items() if new == OPERATING_SYSTEM))
 _TYPE_LABELS = (INSTANCE_TYPE, *(old for old, new in REPLACED_BY.items() if new == INSTANCE_TYPE))
+_OF_THE_TYPE: Mapping[str, Callable[[InstanceType], str]] = MappingProxyType(
+    {
+        **dict.fromkeys(_TYPE_LABELS, attrgetter("name")),
+        **dict.fromkeys(INSTANCE_FAMILIES, attrgetter("family")),
+        **dict.fromkeys(INSTANCE_CATEGORIES, attrgetter("category")),
+        **dict.fromkeys(INSTANCE_GENERATIONS, attrgetter("generation")),
+    }
+)
+"""Labels whose values an instance type decides, each with its value; an empty one is not set."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -75,28 +95,51 @@ def why_excluded(pod_spec: Value, affinity: NodeAffinity, architecture: Architec
     system = pod_spec["os"]["name"].text()
     if system and system not in _SYSTEMS[architecture]:
         return f"os.name requires {system}{_only(each for each in Architecture if system in _SYSTEMS[each])}"
-    for key, value in affinity.selector:
-        why = _unmet(Expression(key, Operator.IN, (value,)), architecture)
+    selector = [Expression(key, Operator.IN, (value,)) for key, value in affinity.selector]
+    for each in selector:
+        why = _unmet(each, architecture)
         if why is not None:
-            return f"nodeSelector requires {key}={value}{why}"
+            return f"{_selected(each)}{why}"
+    of_type = [each for each in selector if each.key in _OF_THE_TYPE]
+    if why := _unmet_together(of_type, architecture):
+        return f"{' and '.join(map(_selected, of_type))}{why}"
     if affinity.required is None:
         return None
     if not affinity.required:
         return affinity.unmet_terms({})
-    unmet = [_unmet_of_term(term, number, architecture) for number, term in enumerate(affinity.required, start=1)]
+    unmet = [
+        _unmet_of_term(term, number, architecture, of_type) for number, term in enumerate(affinity.required, start=1)
+    ]
     reasons = [each for each in unmet if each is not None]
     return ", and ".join(reasons) if len(reasons) == len(unmet) else None
 
 
-def _unmet_of_term(term: Term, number: int, architecture: Architecture) -> str | None:
-    """What no node of the architecture meets in a term, ``None`` if some may meet all of it."""
+def _selected(pair: Expression) -> str:
+    return f"nodeSelector requires {pair.key}={pair.values[0]}"
+
+
+def _unmet_of_term(term: Term, number: int, architecture: Architecture, selected: Sequence[Expression]) -> str | None:
+    """What no node of the architecture meets in a term, ``None`` if some may meet all of it.
+
+    ``selected`` are the rules of the node selector on the instance type, which the same node has to meet.
+    """
     if term.empty:
         return f"affinity term {number} is empty, which matches no node"
     for each in sorted(term.expressions, key=lambda each: not each.invalid):
         why = _unmet(each, architecture)
         if why is not None:
             return f"{required_by(each, number)}{why}"
+    of_type = [each for each in term.expressions if each.key in _OF_THE_TYPE]
+    if why := _unmet_together([*selected, *of_type], architecture):
+        reasons = (*map(_selected, selected), *(required_by(each, number) for each in of_type))
+        return f"{' and '.join(reasons)}{why}"
     return None
+
+
+def _unmet_together(rules: Sequence[Expression], architecture: Architecture) -> str | None:
+    """What to add about rules on the instance type that no type of the architecture meets, but one of the other."""
+    met_by = _meeting(tuple(rules)) if len(rules) > 1 else ()
+    return _only(met_by) if met_by and architecture not in met_by else None
 
 
 def _unmet(expression: Expression, architecture: Architecture) -> str | None:
@@ -106,11 +149,14 @@ def _unmet(expression: Expression, architecture: Architecture) -> str | None:
         return ""
     if key in ARCHITECTURE_LABELS:
         return None if expression.matches({key: str(architecture)}) else ""
-    if key in _SYSTEM_LABELS:
+    if key == WINDOWS_BUILD:
+        met_by: Collection[Architecture] = tuple(Architecture) if expression.matches({}) else (Architecture.AMD64,)
+    elif key in _SYSTEM_LABELS:
         met_by = [each for each in Architecture if any(expression.matches({key: name}) for name in _SYSTEMS[each])]
-    elif expression.operator is Operator.IN and (known := _known_values(key)) is not None:
-        # A name that is not in the table may be of either architecture.
-        met_by = sorted({each for value in expression.values for each in known.get(value, Architecture)})
+    elif key in CPU_MANUFACTURERS and expression.operator is Operator.IN:
+        met_by = sorted({each for value in expression.values for each in _MANUFACTURERS.get(value, Architecture)})
+    elif key in _OF_THE_TYPE:
+        met_by = _meeting((expression,)) or tuple(Architecture)
     else:
         return None
     return None if architecture in met_by else _only(met_by)
@@ -122,23 +168,31 @@ def _only(architectures: Iterable[Architecture]) -> str:
     return f" ({names} only)" if names else ""
 
 
-def _known_values(key: str) -> Mapping[str, Collection[Architecture]] | None:
-    """A label's values with the architectures that they are of; ``None`` for a label that says nothing about it."""
-    if key in _TYPE_LABELS:
-        return _by_type()
-    if key in INSTANCE_FAMILIES:
-        return _by_family()
-    return _MANUFACTURERS if key in CPU_MANUFACTURERS else None
+@lru_cache(maxsize=1024)
+def _meeting(rules: tuple[Expression, ...]) -> tuple[Architecture, ...]:
+    """The architectures of the instance types that meet all rules, sorted; none where the table does not tell.
+
+    It tells only where a rule names values that are all in it: a name that is not there may be of either architecture,
+    and what excludes values leaves types open that are not there.
+    """
+    if not any(each.operator is Operator.IN for each in rules):
+        return ()
+    if not all(each.key in _OF_THE_TYPE and _known(each) for each in rules):
+        return ()
+    found: set[Architecture] = set()
+    for kind in instance_types().values():
+        if kind.architecture not in found and all(
+            each.matches({each.key: value} if (value := _OF_THE_TYPE[each.key](kind)) else {}) for each in rules
+        ):
+            found.add(kind.architecture)
+    return tuple(sorted(found))
+
+
+def _known(rule: Expression) -> bool:
+    return rule.operator is not Operator.IN or _values_of(rule.key).issuperset(rule.values)
 
 
 @cache
-def _by_type() -> Mapping[str, Collection[Architecture]]:
-    return {name: (each.architecture,) for name, each in instance_types().items()}
-
-
-@cache
-def _by_family() -> Mapping[str, Collection[Architecture]]:
-    found: dict[str, set[Architecture]] = {}
-    for each in instance_types().values():
-        found.setdefault(each.family, set()).add(each.architecture)
-    return found
+def _values_of(key: str) -> frozenset[str]:
+    """The values of a label of the instance type that are in the table."""
+    return frozenset(map(_OF_THE_TYPE[key], instance_types().values()))

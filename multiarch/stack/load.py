@@ -252,7 +252,8 @@ def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], fil
     origin = Origin(files.file, dict(_places(merged, (), files.places)) | of_aws)
     region = str(as_text(aws["region"])) if "region" in aws else None
     identity = identity_of(aws, origin, problems)
-    if region is not None and (fault := why_not_region(region)):
+    known = {problem.key for problem in problems if problem.rule in _VALUE_FAULTS}
+    if region is not None and REGION not in known and (fault := why_not_region(region)):
         message = f"{region!r} is not an AWS region."
         problems.append(origin.problem("region", (REGION,), message, hint=fault, value=region))
     spec = None

@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from multiarch.errors import KeyPath, Problem
 from multiarch.facts.autoscalers import KARPENTER_CHART
+from multiarch.schema.stack import StackSpec
 from multiarch.stack.origin import Origin
 from multiarch.stack.schema_paths import descriptions, elsewhere, fields, model_at, nearest
 
@@ -29,6 +30,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 _DID_YOU_MEAN = re.compile(r"Did you mean (\S+)\?")
 _SHOWN_TEXT_LIMIT = 60
 _TOO_DEEP = "It is indented one level too deep"
+_REGIONS = ("region", "awsregion", "awsdefaultregion")
 _MOST_SUGGESTIONS = 100
 """Of more unknown keys than these, the meant ones are not searched: that takes most of the time of a check."""
 _AUTOSCALING: KeyPath = ("autoscaling",)
@@ -206,21 +208,48 @@ def _taint_hint(written: dict[str, Any]) -> str:
 
 def _unknown_key(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     key = str(path[-1])
-    if path in {("region",), ("awsRegion",), ("AWS_REGION",)}:
+    if _is_region(key, written):
         return "unknown-key", f"{key} is unknown here: the region is a key of the AWS provider.", "Write aws:region."
     if key in {"arch", "architecture"}:
         return "unknown-key", f"{key} is unknown here.", "It follows from instanceTypes; leave the line out."
-    model = model_at(path[:-1])
+    return "unknown-key", f"{key} is unknown here.", _key_hint(path, written, suggest=context.get("suggest", True))
+
+
+def _key_hint(path: KeyPath, written: Any, *, suggest: bool) -> str:  # noqa: ANN401
+    """What was meant by an unknown key, or which keys are known."""
+    key, model = str(path[-1]), model_at(path[:-1])
     known = list(fields(model)) if model else []
     if isinstance(written, dict) and len(path) > 1 and sum(each in known for each in written) * 2 > len(written):
-        hint = f"{_TOO_DEEP}: its keys are those of {path[-2]}. Begin it in the column of {path[-2]}."
-    elif context.get("suggest", True) and (near := nearest(key, known)):
-        hint = f"Did you mean {near}?"
-    elif found := elsewhere(key):
-        hint = f"It belongs to {' or '.join(found)}."
-    else:
-        hint = f"Known here: {', '.join(known)}."
-    return "unknown-key", f"{key} is unknown here.", hint
+        return f"{_TOO_DEEP}: its keys are those of {path[-2]}. Begin it in the column of {path[-2]}."
+    if suggest and len(path) == 1 and (home := _home(written)):
+        return f"Its keys are those of an entry of {home}. Indent it below {home}."
+    if suggest and (near := nearest(key, known)):
+        return f"Did you mean {near}?"
+    if found := elsewhere(key):
+        return f"It belongs to {' or '.join(found)}."
+    if written in (None, "") and path[:-2] and model_at(path[:-2]) is None:
+        return f"If it is a name such as {path[-2]}, begin it in the column of {path[-2]}."
+    return f"Known here: {', '.join(known)}."
+
+
+def _is_region(key: str, written: Any) -> bool:  # noqa: ANN401
+    """Whether a key is the region in another spelling, or holds it as ``aws: {region: …}`` does."""
+    if key.lower() == "aws":
+        return isinstance(written, dict) and "region" in written
+    return re.sub(r"[-_. ]", "", key).lower() in _REGIONS
+
+
+def _home(written: Any) -> str | None:  # noqa: ANN401
+    """The section whose entries have most of the keys that were written at the top, if any has more than half."""
+    if not isinstance(written, dict):
+        return None
+    counts = {
+        section: sum(key in fields(entry) for key in written)
+        for section in fields(StackSpec)
+        if model_at((section,)) is None and (entry := model_at((section, "NAME")))
+    }
+    best = max(counts, key=lambda section: counts[section])
+    return best if counts[best] * 2 > len(written) else None
 
 
 def _not_allowed(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Self
 
 _INDENT = re.compile(r"\A\s*[\[{][ \t]*\r?\n([ \t]+)")
+_HALF = re.compile("[\ud800-\udfff]")
 _MOST_DIGITS = 1000
 """Of an integer that Python reads as one: it refuses very long ones."""
 
@@ -78,7 +80,7 @@ class _Writer:
         if isinstance(value, WrittenNumber | NegativeZero):
             yield value.text
         elif not isinstance(value, dict | list) or not value:
-            yield json.dumps(value, ensure_ascii=self._ascii)
+            yield self._plain(value)
         else:
             opening, closing = "{}" if isinstance(value, dict) else "[]"
             inner = line and line + self._indent
@@ -86,11 +88,16 @@ class _Writer:
             for number, each in enumerate(value):
                 yield (self._comma if number else "") + inner
                 if isinstance(value, dict):
-                    yield json.dumps(each, ensure_ascii=self._ascii) + self._colon
+                    yield self._plain(each) + self._colon
                     yield from self.parts(value[each], inner)
                 else:
                     yield from self.parts(each, inner)
             yield line + closing
+
+    def _plain(self, value: object) -> str:
+        written = json.dumps(value, ensure_ascii=self._ascii)
+        # Half of a character, which JSON can name, has no UTF-8.
+        return json.dumps(value) if _HALF.search(written) else written
 
 
 def _written_integer(text: str) -> int | WrittenNumber:
@@ -102,6 +109,6 @@ def _written_integer(text: str) -> int | WrittenNumber:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise DuplicateKeyError(f"duplicate key {next(name for name in names if names.count(name) > 1)}")
+        counts = Counter(name for name, _ in pairs)
+        raise DuplicateKeyError(f"duplicate key {next(name for name, count in counts.items() if count > 1)}")
     return made

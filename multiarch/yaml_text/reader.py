@@ -42,6 +42,8 @@ _MERGE = "<<"
 _COLLECTION_AS_KEY = "a list or a mapping can't be a key"
 _BOM = "\ufeff"
 _SHOWN = 60
+_MOST_LOOKED_UP = 100
+"""Of more duplicate keys than these, it is not looked up where they were first."""
 _Made = Any
 """What a reader makes of a value: the value itself, or its node."""
 
@@ -252,6 +254,7 @@ class _NodeReader(_ValueReader):
     def __init__(self, parser: Parser, dialect: Dialect, most_values: int, text: str) -> None:
         super().__init__(parser, dialect, most_values)
         self._text = text
+        self._looked_up = 0
 
     def _scalar(self, event: Event) -> ScalarNode:
         value: object = event.value
@@ -297,7 +300,7 @@ class _NodeReader(_ValueReader):
         inner = target_of(key)
         if not isinstance(inner, ScalarNode):
             if self._text[inner.start - 1 : inner.start + 1] == "{{":
-                written = self._text[inner.start - 1 :].partition("\n")[0].partition("}}")[0][:_SHOWN]
+                written = self._text[inner.start - 1 : inner.start - 1 + _SHOWN].partition("\n")[0].partition("}}")[0]
                 raise InvalidValueError("template", f"{written}}}}} is a placeholder of a template")
             raise InvalidValueError("key-not-text", _COLLECTION_AS_KEY)
         for fault in inner.faults:
@@ -308,7 +311,10 @@ class _NodeReader(_ValueReader):
             raise InvalidValueError("key-not-text", message)
         return inner.value
 
-    def _line_of(self, value: YamlNode, pairs: list[tuple[YamlNode, YamlNode]]) -> int:
+    def _line_of(self, value: YamlNode, pairs: list[tuple[YamlNode, YamlNode]]) -> int | None:
+        self._looked_up += 1
+        if self._looked_up > _MOST_LOOKED_UP:
+            return None
         return next(key.line for key, each in pairs if each is value)
 
     def _items_of(self, made: YamlNode) -> list[YamlNode]:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from multiarch.yaml_text.scalars import LOOK_ALIKE_SPACES, TYPOGRAPHIC_QUOTES
 
+# No pattern looks at a part of a line again for each place where it could begin: a line can have megabytes.
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7}) .*|={7}")
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{\{.*")
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%(?:(?!\{%).)*?%\}|\{\{.*")
 _TYPOGRAPHIC = re.compile(f"[{TYPOGRAPHIC_QUOTES}][^{TYPOGRAPHIC_QUOTES}]*[{TYPOGRAPHIC_QUOTES}]")
 _KEY = r"(?:(?:multiarch-eks|aws):)?[\w.-]+"
-_NO_COLON = re.compile(rf"(?P<key>{_KEY})[ \t]+(?P<value>[^\s:#].*)")
+_NO_COLON = re.compile(rf"(?P<key>{_KEY})(?:[ \t]*=[ \t]*|[ \t]+)(?P<value>[^\s:#=].*)")
 _NO_SPACE = re.compile(rf"(?P<key>{_KEY}):(?P<value>[^\s:].*)")
 _AT_START = re.compile(_KEY)
 _NO_VALUE = re.compile(rf"(?P<key>{_KEY})")
-_UNCLOSED_QUOTE = re.compile(r"""(?:^|:\s+|-\s+|[\[{,]\s*)(["'])(?:(?!\1).)*$""")
-_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
-_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|(?:^|\s)#[^\n]*|[\[\]{}]', re.MULTILINE)
+_UNCLOSED_QUOTE = re.compile(r"""(?:^\s*|:\s+|-\s+|[\[{,]\s*)(["'])(?:(?!\1).)*$""")
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"?|\'[^\']*\'')
+_TOKENS = re.compile(r'"(?:\\.|[^"\\\n])*"?|\'[^\'\n]*\'|(?:^|\s)#[^\n]*|[\[\]{}]', re.MULTILINE)
 _CLOSING = {"[": "]", "{": "}"}
 _COLUMN_HINT = "Begin the keys of one mapping in the same column."
 _LINES_BEFORE = 20
+_LONGEST = 200
+"""Characters of a message or hint: they quote the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +54,19 @@ def explain(text: str, stop: Stop) -> Slip:
     line = min(stop.line, len(lines) - 1)
     for find in _FINDERS:
         for found in find(lines, line, stop):
-            return found
+            return Slip(found.line, _short(found.message), _short(found.hint))
     problem = "it does not fit the lines above" if "<block" in stop.problem else stop.problem
     return Slip(line, problem)
 
 
-def _conflict(lines: list[str], _line: int, _stop: Stop) -> Iterator[Slip]:
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _conflict(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
     for number, written in enumerate(lines):
-        if _CONFLICT.fullmatch(written) and written[0] != "=":
+        # The middle one alone may also be text.
+        if _CONFLICT.fullmatch(written) and (written[0] != "=" or number in (line, stop.context_line)):
             yield Slip(number, "a marker of a merge conflict", "Resolve the conflict, and remove its markers.")
 
 
@@ -115,9 +123,16 @@ def _quote(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
     numbers = [stop.context_line] if "quoted scalar" in stop.context and stop.context_line is not None else []
     if not numbers and ("key" in stop.problem or "<block" in stop.problem or "flow" in stop.context):
         numbers = [number for number in (line - 1, line) if number >= 0]
-    for number in numbers:
+    # A quote, or an apostrophe, that ends here what began lines above.
+    ending = lines[line][: stop.column].rstrip()[-1:]
+    above: Sequence[int] = (
+        range(line - 2, max(-1, line - _LINES_BEFORE), -1) if numbers and ending in {'"', "'"} else ()
+    )
+    for number in (*numbers, *above):
         if found := _UNCLOSED_QUOTE.search(lines[number].partition(" #")[0]):
             quote = found.group(1)
+            if number in above and quote != ending:
+                continue
             yield Slip(number, f"{quote} is not closed", f"Add the missing {quote}.")
 
 
@@ -135,7 +150,7 @@ def _colon(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
             continue
         if found := _NO_COLON.fullmatch(written):
             message = f"a colon is missing after {found['key']}"
-            yield Slip(number, message, f"Write `{found['key']}: {found['value'].removeprefix('= ')}`.")
+            yield Slip(number, message, f"Write `{found['key']}: {found['value']}`.")
         elif _NO_VALUE.fullmatch(written):
             yield Slip(number, f"a colon is missing after {written}", f"Write `{written}:`.")
         elif found := _NO_SPACE.fullmatch(written):
@@ -154,6 +169,11 @@ def _others(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
         yield Slip(
             line, "a key among the entries of a list", "Begin it in the column of the list's key, or with a dash."
         )
+
+
+def _no_colon(lines: list[str], _line: int, stop: Stop) -> Iterator[Slip]:
+    if "simple key" in stop.context and stop.context_line is not None and stop.context_line < len(lines):
+        yield Slip(stop.context_line, "a colon is missing", "Write `KEY: VALUE`.")
 
 
 def _second_colon(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
@@ -238,5 +258,6 @@ _FINDERS: tuple[Callable[[list[str], int, Stop], Iterator[Slip]], ...] = (
     _second_colon,
     _indentation,
     _others,
+    _no_colon,
 )
 """In this order: those that are certain first."""

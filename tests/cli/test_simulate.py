@@ -120,6 +120,23 @@ def test_what_a_preference_would_change_can_be_asked(run: type_of_run, clone: Pa
     assert "got amd64 nodes" not in ran.out
 
 
+def test_where_a_preference_for_arm64_does_not_help_no_cause_is_claimed_that_may_be_another(
+    run: type_of_run, clone: Path
+) -> None:
+    arm64 = [{"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}]
+    wants = {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}
+    affinity = {
+        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": wants}]}
+    }
+    few = {**FEW, "spec": {**FEW["spec"], "tolerations": arm64, "affinity": affinity}}  # type: ignore[dict-item]
+    (clone / "few.json").write_text(json.dumps(few), encoding="utf-8")
+    ran = run("simulate", "checkout-dev", "--pods", "few.json", "--prefer", "arm64")
+    (said,) = (line for line in ran.out.splitlines() if "got amd64 nodes" in line)
+    assert "a pod's other preferences count too" in said
+    assert said.endswith("`multiarch workload patch --require arm64` does.")
+    assert "got amd64 nodes" not in run("simulate", "checkout-dev", "--pods", "few.json", "--prefer", "amd64").out
+
+
 @pytest.mark.parametrize("columns", [80, 100])
 def test_no_name_breaks_on_a_terminal(run: type_of_run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)  # what is no terminal has room for everything

@@ -305,6 +305,64 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
         {"affinity": required([expression("kubernetes.io/os", "NotIn", "linux")])},
         "kubernetes.io/os!=linux required by affinity term 1 (amd64 only)",
     ),
+    (
+        {"nodeSelector": {"node.kubernetes.io/windows-build": "10.0.20348"}},
+        "nodeSelector requires node.kubernetes.io/windows-build=10.0.20348 (amd64 only)",
+    ),
+    (
+        {"nodeSelector": {"karpenter.k8s.aws/instance-category": "z"}},
+        "nodeSelector requires karpenter.k8s.aws/instance-category=z (amd64 only)",
+    ),
+    (
+        {
+            "affinity": required(
+                [
+                    expression("node.kubernetes.io/instance-type", "In", "m5.large", "m7g.large"),
+                    expression("node.kubernetes.io/instance-type", "NotIn", "m7g.large"),
+                ]
+            )
+        },
+        (
+            "node.kubernetes.io/instance-type in [m5.large, m7g.large] required by affinity term 1 and "
+            "node.kubernetes.io/instance-type!=m7g.large required by affinity term 1 (amd64 only)"
+        ),
+    ),
+    (
+        {
+            "affinity": required(
+                [
+                    expression("karpenter.k8s.aws/instance-category", "In", "m"),
+                    expression("karpenter.k8s.aws/instance-generation", "Lt", "6"),
+                ]
+            )
+        },
+        (
+            "karpenter.k8s.aws/instance-category=m required by affinity term 1 and "
+            "karpenter.k8s.aws/instance-generation<6 required by affinity term 1 (amd64 only)"
+        ),
+    ),
+    (
+        {
+            "nodeSelector": {"eks.amazonaws.com/instance-category": "t"},
+            "affinity": required([expression("eks.amazonaws.com/instance-generation", "In", "2", "3")]),
+        },
+        (
+            "nodeSelector requires eks.amazonaws.com/instance-category=t and "
+            "eks.amazonaws.com/instance-generation in [2, 3] required by affinity term 1 (amd64 only)"
+        ),
+    ),
+    (
+        {
+            "nodeSelector": {
+                "karpenter.k8s.aws/instance-category": "m",
+                "karpenter.k8s.aws/instance-generation": "5",
+            }
+        },
+        (
+            "nodeSelector requires karpenter.k8s.aws/instance-category=m and "
+            "nodeSelector requires karpenter.k8s.aws/instance-generation=5 (amd64 only)"
+        ),
+    ),
 ]
 
 
@@ -337,6 +395,20 @@ def test_amd64_only_is_recognised_however_it_is_said() -> None:
         {"affinity": required([expression("node.kubernetes.io/instance-type", "In", "m5.large", "m7g.large")])},
         {"affinity": required([expression("node.kubernetes.io/instance-type", "NotIn", "m5.large")])},
         {"affinity": required([expression("karpenter.k8s.aws/instance-family", "Exists")])},
+        {"affinity": required([expression("node.kubernetes.io/windows-build", "DoesNotExist")])},
+        {"nodeSelector": {"karpenter.k8s.aws/instance-generation": "5"}},
+        {
+            "affinity": required(
+                [
+                    expression("karpenter.k8s.aws/instance-category", "In", "c", "m"),
+                    expression("karpenter.k8s.aws/instance-generation", "Gt", "5"),
+                ]
+            )
+        },
+        {
+            "nodeSelector": {"karpenter.k8s.aws/instance-category": "m"},
+            "affinity": required([expression("karpenter.k8s.aws/instance-generation", "In", "99")]),
+        },
         {
             "affinity": required(
                 [expression("node.kubernetes.io/instance-type", "In", "m5.large")], [expression("a", "Exists")]

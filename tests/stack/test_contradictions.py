@@ -310,3 +310,18 @@ def test_long_lists_are_checked_in_time_that_grows_with_their_length() -> None:
     began = time.process_time()
     problems({"access": {"readers": arns}, "network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ids}})
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": {f"key{number}": "x" for number in range(16_000)}},
+        {"taints": [f"key{number}=x:NoSchedule" for number in range(16_000)]},
+    ],
+    ids=["labels", "taints"],
+)
+def test_labels_and_taints_are_checked_in_time_that_grows_with_their_number(change: dict[str, object]) -> None:
+    began = time.process_time()
+    found = problems(web(**change) | {"autoscaling": {"use": "cluster-autoscaler"}})
+    assert time.process_time() - began < 2
+    assert "too-many-autoscaler-tags" in {problem.rule for problem in found}

@@ -248,8 +248,10 @@ def test_a_misspelt_region_is_blamed_itself_and_not_the_zones_of_the_region_that
         "".join(f"      unknown{number}: x\n" for number in range(8000)),
         "".join(f"  multiarch-eks:unknown{number}:\n" for number in range(8000)),
         "".join(f"      unknown{number}: 2026-01-01\n" for number in range(8000)),
+        "".join(f"      unknown{number % 8000}: x\n" for number in range(16_000)),
+        "".join(f"      unknown{number}: {{{{ x }}}}\n" for number in range(8000)),
     ],
-    ids=["unknown", "empty", "dates"],
+    ids=["unknown", "empty", "dates", "duplicates", "templates"],
 )
 def test_thousands_of_faults_are_told_in_a_moment(project: Project, lines: str) -> None:
     began = time.process_time()

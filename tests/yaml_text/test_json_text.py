@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.yaml_text.dump import dump
-from multiarch.yaml_text.json_text import WrittenNumber, json_documents, json_like
+from multiarch.yaml_text.json_text import DuplicateKeyError, WrittenNumber, json_documents, json_like
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -38,6 +39,12 @@ def test_a_number_is_written_as_it_was(number: str, form: str) -> None:
     assert json_like(text, read) == text
 
 
+def test_half_a_character_is_written_as_json_names_it() -> None:
+    text = '{"é": "\\ud800", "\\udfff": [1.50]}\n'
+    (read,) = json_documents(text, keep_numbers=True)
+    assert json_like(text, read) == text
+
+
 def test_a_number_that_is_kept_is_still_a_number() -> None:
     (read,) = json_documents("[1.50, 3, -0]", keep_numbers=True)
     assert read == [1.5, 3, 0]
@@ -46,6 +53,14 @@ def test_a_number_that_is_kept_is_still_a_number() -> None:
     assert type(read[1]) is int
     assert isinstance(read[2], int)
     assert dump(read) == "- 1.5\n- 3\n- 0\n"
+
+
+def test_a_duplicate_among_thousands_of_keys_is_found_in_a_moment() -> None:
+    pairs = ",".join(f'"k{number}":1' for number in (*range(50_000), 49_999))
+    began = time.process_time()
+    with pytest.raises(DuplicateKeyError, match="duplicate key k49999"):
+        list(json_documents(f"{{{pairs}}}"))
+    assert time.process_time() - began < 3
 
 
 def test_without_being_asked_numbers_are_python_s() -> None:

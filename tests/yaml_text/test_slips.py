@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from multiarch.yaml_text.events import YamlError, YamlFault
 from multiarch.yaml_text.reader import nodes
 from multiarch.yaml_text.scalars import pulumi
+from multiarch.yaml_text.slips import Stop, explain
 
 GROUP = """\
 config:
@@ -25,6 +28,12 @@ SLIPS = [
     ("minSize: 1", "minSize 1", 6, "a colon is missing after minSize", "Write `minSize: 1`."),
     ("maxSize: 4", "maxSize 4", 7, "a colon is missing after maxSize", "Write `maxSize: 4`."),
     ("minSize: 1", "minSize = 1", 6, "a colon is missing after minSize", "Write `minSize: 1`."),
+    ("minSize: 1", "minSize=1", 6, "a colon is missing after minSize", "Write `minSize: 1`."),
+    ("minSize: 1", "minSize; 1", 6, "a colon is missing", "Write `KEY: VALUE`."),
+    ("minSize: 1", "minSize\uff1a1", 6, "a colon is missing", "Write `KEY: VALUE`."),
+    ("minSize: 1", '"minSize: 1', 6, '" is not closed', 'Add the missing ".'),
+    ("shop@example.com", "'shop\n  multiarch-eks:a: 1\n  # it's so", 2, "' is not closed", "Add the missing '."),
+    ("      minSize: 1\n", "      minSize: 1\n=======\n", 7, "a marker of a merge conflict", "Resolve the conflict"),
     ("minSize: 1", "minSize:1", 6, "a space is missing after the colon of minSize", "Write `minSize: 1`."),
     ("eks:owner: shop", "eks:owner shop", 2, "a colon is missing after multiarch-eks:owner", "eks:owner: shop@"),
     ("    web:", "    web", 4, "a colon is missing after web", "Write `web:`."),
@@ -103,6 +112,21 @@ def test_what_is_in_quotes_or_comments_beside_a_slip_is_not_blamed(harmless: str
     )
     fault = fault_of(text)
     assert (fault.line, "a colon is missing after multiarch-eks:nodeGroups" in fault.message) == (3, True), fault
+
+
+@pytest.mark.parametrize("part", ["{%", '\\"', ", '", ': "', "{{", "- '", "“", "a=", "  ", "["])
+@pytest.mark.parametrize("before", ["", '"', "a: [", "- "])
+def test_a_line_of_megabytes_is_explained_in_a_moment_and_not_repeated(part: str, before: str) -> None:
+    line = before + part * 20_000
+    stops = [
+        Stop("could not find expected ':'", 2, 0, "while scanning a simple key", 1),
+        Stop("did not find expected ',' or ']'", 1, len(line), "while parsing a flow sequence", 1),
+        Stop("mapping values are not allowed in this context", 1, len(line)),
+    ]
+    began = time.process_time()
+    slips = [explain(f"a: 1\n{line}\nb\n", stop) for stop in stops]
+    assert time.process_time() - began < 2
+    assert all(len(slip.message) + len(slip.hint) < 500 for slip in slips)
 
 
 @given(

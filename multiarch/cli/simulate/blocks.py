@@ -48,7 +48,8 @@ def blocks(shown: Shown) -> Iterator[Block]:
     for workload in shown.workloads:
         if workload.unplaced and not shown.explain:
             yield _explanation(workload, shown)
-    if moved := [each for each in result.workloads if each.on_amd64]:
+    moved = [each for each in result.workloads if each.on_amd64]
+    if moved and shown.prefer is not Architecture.AMD64:
         yield _on_amd64(moved, shown.prefer)
     if shown.explain:
         yield from (_explanation(workload, shown) for workload in shown.workloads)
@@ -132,8 +133,9 @@ def _on_amd64(moved: Sequence[WorkloadOutcome], prefer: Architecture | None) -> 
     text = f"{counted(count, 'pod')} that could run on arm64 got amd64 nodes: {which}."
     if prefer is Architecture.ARM64:
         return (
-            f"{text} They prefer arm64, and found room on amd64 nodes alone before new nodes were added. Only "
-            "`multiarch workload patch --require arm64` keeps them off."
+            f"{text} A preference for arm64 does not keep them off: kube-scheduler takes amd64 nodes where arm64 nodes "
+            "have no room, the autoscaler adds nodes in its own order, and a pod's other preferences count too. "
+            "`multiarch workload patch --require arm64` does."
         )
     return (
         f"{text} kube-scheduler takes any node with room. `multiarch workload patch --prefer arm64` makes it take "
