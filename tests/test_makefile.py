@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -11,8 +12,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def make(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    # As if from a shell: the tests themselves may run below `make test`.
+    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     return subprocess.run(
-        ["make", "--no-print-directory", *arguments], cwd=folder, capture_output=True, text=True, check=False
+        ["make", "--no-print-directory", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

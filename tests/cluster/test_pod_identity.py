@@ -13,10 +13,11 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kube import Kube, KubeError, Object
 from tests.cluster.programs import wait_for
 
-ACCOUNT = "karpenter"
+ACCOUNT = "autoscaler"
+"""Not Karpenter's own, which the other tests of the cluster use and these delete."""
 NAMESPACE = "kube-system"
 CREDENTIALS = [{"name": component.CREDENTIALS, "value": "http://169.254.170.23/v1/credentials"}]
-SAID = "EKS Pod Identity gave this pod of service account kube-system/karpenter no credentials"
+SAID = f"EKS Pod Identity gave this pod of service account {NAMESPACE}/{ACCOUNT} no credentials"
 
 
 def pod(name: str, *, namespace: str = NAMESPACE, account: str = ACCOUNT, containers: int = 1, **last: Any) -> Object:

@@ -58,6 +58,10 @@ def by_hand(project: Project, script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def in_the_clone(command: list[str]) -> str:
+    return f"cd {shlex.quote(str(CLONE))} && {shlex.join(command)}"
+
+
 # -- from nothing, or to nothing: each in a sandbox of its own -------------------------------------------------------
 
 
@@ -354,7 +358,7 @@ def test_a_shell_works_on_its_own_stack_whatever_is_up_beside_it(shared: Project
         assert shown.stdout.splitlines() == ["2", "1"], shown.stderr
         # The region is that of the stack in use.
         for words, region in ((["up"], "eu-central-1"), (["up", "--stack", "shop-prod"], "eu-west-1")):
-            told = by_hand(shared, shlex.join(shared.command("by-hand", "--", *words)))
+            told = by_hand(shared, in_the_clone(shared.command("by-hand", "--", *words)))
             assert f"export AWS_REGION={region}\n" in told.stdout, told.stderr
         by_hand(shared, "pulumi destroy --yes --skip-preview --stack shop-prod && pulumi stack rm --yes shop-prod")
     finally:
@@ -373,7 +377,7 @@ def test_plain_pulumi_in_the_printed_environment_is_the_sandboxs(shared: Project
     assert "+ 1 created" in changed.stdout
     assert shared.stack_file().read_text() == "config:\n  fixture:parts: [one, two, three]\n"
     # A command of the sandbox in that shell finds the same engine as outside of it.
-    assert "4 unchanged" in by_hand(shared, shlex.join(shared.command("preview", "shop-dev"))).stdout
+    assert "4 unchanged" in by_hand(shared, in_the_clone(shared.command("preview", "shop-dev"))).stdout
     assert state.load(shared.layout).engine == engine
 
 
