@@ -154,8 +154,15 @@ def _unpacked(
 
 
 def _is_template(value: object) -> bool:
-    if isinstance(value, str):
-        return "{{" in value and _TEMPLATE.search(value) is not None
-    if isinstance(value, dict):
-        return any(_is_template(key) or _is_template(part) for key, part in value.items())
-    return isinstance(value, list) and any(_is_template(part) for part in value)
+    waiting = [value]
+    # Not by recursion: JSON may be nested deeper than Python's functions.
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            if "{{" in each and _TEMPLATE.search(each):
+                return True
+        elif isinstance(each, dict):
+            waiting += (*each, *each.values())
+        elif isinstance(each, list):
+            waiting += each
+    return False

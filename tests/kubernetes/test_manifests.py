@@ -76,6 +76,13 @@ def test_what_is_not_a_manifest_is_refused_with_file_document_line_and_the_way_o
     assert raised.value.exit_code == 2
 
 
+def test_templates_are_found_at_any_depth() -> None:
+    deep = f'{{"kind": "X", "spec": {"[" * 900}"{{{{ TEXT }}}}"{"]" * 900}}}'
+    assert shown(deep) == [("f.yaml, document 1", "X")]
+    with pytest.raises(MultiarchError, match=r"X contains {{ … }}\."):
+        shown(deep.replace("TEXT", ".Values.a"))
+
+
 def test_templates_of_others_are_not_charts() -> None:
     text = "kind: ConfigMap\ndata: {a: '{{ .Values.x }}'}\n---\nkind: Rule\nsummary: '{{ $labels.pod }} is down'\n"
     assert [kind for _, kind in shown(text)] == ["ConfigMap", "Rule"]
