@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -125,9 +126,7 @@ def _quote(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
         numbers = [number for number in (line - 1, line) if number >= 0]
     # A quote, or an apostrophe, that ends here what began lines above.
     ending = lines[line][: stop.column].rstrip()[-1:]
-    above: Sequence[int] = (
-        range(line - 2, max(-1, line - _LINES_BEFORE), -1) if numbers and ending in {'"', "'"} else ()
-    )
+    above: Sequence[int] = range(line - 2, -1, -1) if numbers and ending in {'"', "'"} else ()
     for number in (*numbers, *above):
         if found := _UNCLOSED_QUOTE.search(lines[number].partition(" #")[0]):
             quote = found.group(1)
@@ -145,6 +144,8 @@ def _colon(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
     else:
         return
     for number in numbers:
+        if "expected key" in stop.problem and lines[number].lstrip().startswith("- "):
+            continue  # an entry of a list before the key: text may have colons
         written = lines[number].strip().removeprefix("- ").partition(" #")[0].rstrip()
         if ": " in written or written.endswith(":"):
             continue
@@ -171,9 +172,15 @@ def _others(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
         )
 
 
-def _no_colon(lines: list[str], _line: int, stop: Stop) -> Iterator[Slip]:
-    if "simple key" in stop.context and stop.context_line is not None and stop.context_line < len(lines):
-        yield Slip(stop.context_line, "a colon is missing", "Write `KEY: VALUE`.")
+def _no_colon(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    number = None
+    if "simple key" in stop.context:
+        number = stop.context_line
+    elif "mapping values" in stop.problem and (before := _before(lines, line)) is not None:
+        written = lines[before].strip().partition(" #")[0].rstrip()
+        number = None if ": " in written or written.endswith(":") else before
+    if number is not None and number < len(lines):
+        yield Slip(number, "a colon is missing", "Write `KEY: VALUE`.")
 
 
 def _second_colon(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
@@ -183,34 +190,50 @@ def _second_colon(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
         yield Slip(line, "a second colon in one line", f'Put the value in quotes: `{key}: "{value}"`.')
 
 
-def _indentation(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+def _deeper(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
     before = _before(lines, line)
-    if before is None or "flow" in stop.context:
+    if before is None or "flow" in stop.context or "mapping values" not in stop.problem:
         return
     here, above = _indent(lines[line]), _indent(lines[before])
-    if "mapping values" in stop.problem and here > above:
+    if here > above and _is_off(above, here, _columns(lines)):
+        yield Slip(before, _indented(above, [here]), _COLUMN_HINT)
+    elif here > above:
         key = _AT_START.match(lines[before].strip())
         yield Slip(line, f"indented more than {key[0] if key else 'the line'} above, which has a value", _COLUMN_HINT)
+
+
+def _indentation(lines: list[str], line: int, stop: Stop) -> Iterator[Slip]:
+    before, here = _before(lines, line), _indent(lines[line])
+    if before is None or "flow" in stop.context:
         return
     if not ("expected key" in stop.problem or "<block" in stop.problem or "'-' indicator" in stop.problem):
         return
-    columns = [_indent(each) for each in lines if each.strip() and not each.lstrip().startswith("#")]
-    open_columns: list[int] = []
+    opened: dict[int, int] = {}
     for number in range(before, -1, -1):
-        if lines[number].strip() and not lines[number].lstrip().startswith("#"):
+        if _has_content(lines[number]):
             column = _indent(lines[number])
-            if not open_columns or column < open_columns[-1]:
-                open_columns.append(column)
-    if here in open_columns or here != stop.column:
+            if not opened or column < min(opened):
+                opened[column] = number
+    if here in opened or here != stop.column:
         return
-    if columns.count(above) == 1 < columns.count(here):
-        # The only line of the file in its column, and first in its mapping.
-        yield Slip(before, _indented(above, [here]), _COLUMN_HINT)
-        return
-    nearest = min(abs(column - here) for column in open_columns)
-    yield Slip(
-        line, _indented(here, sorted(each for each in open_columns if abs(each - here) == nearest)), _COLUMN_HINT
-    )
+    least = min(abs(column - here) for column in opened)
+    nearest = sorted(column for column in opened if abs(column - here) == least)
+    columns = _columns(lines)
+    off = next((column for column in nearest if _is_off(column, here, columns)), None)
+    if off is not None:
+        yield Slip(opened[off], _indented(off, [here]), _COLUMN_HINT)
+    else:
+        yield Slip(line, _indented(here, nearest), _COLUMN_HINT)
+
+
+def _columns(lines: list[str]) -> Counter[int]:
+    """How many lines begin in each column."""
+    return Counter(_indent(each) for each in lines if _has_content(each))
+
+
+def _is_off(column: int, other: int, columns: Counter[int]) -> bool:
+    """Whether the only line in ``column`` was probably meant for ``other``: others are there, or it alone is even."""
+    return columns[column] == 1 and (columns[other] > 1 or column % 2 > other % 2)
 
 
 def _indented(by: int, expected: list[int]) -> str:
@@ -228,6 +251,10 @@ def _before(lines: list[str], line: int) -> int | None:
     """The last line before one that is neither empty nor a comment."""
     numbers = (number for number in range(line - 1, -1, -1) if lines[number].strip(" \r"))
     return next((number for number in numbers if not lines[number].lstrip().startswith("#")), None)
+
+
+def _has_content(written: str) -> bool:
+    return bool(written.strip()) and not written.lstrip().startswith("#")
 
 
 def _unquoted(written: str) -> str:
@@ -256,6 +283,7 @@ _FINDERS: tuple[Callable[[list[str], int, Stop], Iterator[Slip]], ...] = (
     _colon,
     _typographic,
     _second_colon,
+    _deeper,
     _indentation,
     _others,
     _no_colon,
