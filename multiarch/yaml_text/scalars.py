@@ -142,10 +142,15 @@ def _pulumi_number(written: str) -> object:
     return int(number) if number.is_integer() and abs(number) < _JSON_EXPONENT else number
 
 
+def named(character: str) -> str:
+    """Name an invisible character: ``a no-break space (U+00A0)``."""
+    import unicodedata  # noqa: PLC0415  (only needed once something is wrong)
+
+    return f"a {unicodedata.name(character, 'character').lower()} (U+{ord(character):04X})"
+
+
 def _refuse_look_alikes(written: str) -> None:
     if found := next((each for each in written if each in LOOK_ALIKE_SPACES), None):
-        from multiarch.yaml_text.slips import named  # noqa: PLC0415  (only needed once something is wrong)
-
         message = f"{written!a} contains {named(found)}"
         raise InvalidValueError("invisible-character", message, "Type the space again, or put the text in quotes.")
     if len(written) > 1 and written[0] in TYPOGRAPHIC_QUOTES and written[-1] in TYPOGRAPHIC_QUOTES:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from multiarch.yaml_text.scalars import LOOK_ALIKE_SPACES, TYPOGRAPHIC_QUOTES
+from multiarch.yaml_text.scalars import LOOK_ALIKE_SPACES, TYPOGRAPHIC_QUOTES, named
 
 # No pattern looks at a part of a line again for each place where it could begin: a line can have megabytes.
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7}) .*|={7}")
@@ -264,13 +264,6 @@ def _unquoted(written: str) -> str:
 
 def _indent(written: str) -> int:
     return len(written) - len(written.lstrip(" "))
-
-
-def named(character: str) -> str:
-    """Name an invisible character: ``a no-break space (U+00A0)``."""
-    import unicodedata  # noqa: PLC0415  (only needed once something is wrong)
-
-    return f"a {unicodedata.name(character, 'character').lower()} (U+{ord(character):04X})"
 
 
 _FINDERS: tuple[Callable[[list[str], int, Stop], Iterator[Slip]], ...] = (

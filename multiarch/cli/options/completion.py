@@ -23,7 +23,7 @@ def stack_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def completed_words(environment: Mapping[str, str]) -> list[str]:
-    """The words behind the program's name that a shell asks to complete; none if this is no such request."""
+    """The words behind the program's name that a shell asks to complete; empty if the shell asks for nothing."""
     if not any(name.endswith("MULTIARCH_COMPLETE") for name in environment):
         return []
     return (environment.get("COMP_WORDS") or environment.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
