@@ -172,7 +172,7 @@ def vpc(context: typer.Context, stack: Stack) -> None:
 def registry(context: typer.Context) -> None:
     """Start a registry with made-up images for the commands that ask registries; `down` stops it."""
     sandbox = _sandbox(context)
-    _say(f"a registry with the images of examples/pods.yaml and one more listens on {sandbox.registry()}")
+    _say(f"a registry with images of examples/pods.yaml (one is missing on purpose) listens on {sandbox.registry()}")
     summary.print_registry(sandbox.layout)
 
 

@@ -14,7 +14,7 @@ from sandbox.runner import plain
 
 _AMBIENT = re.compile(r"warning: using pulumi-(?:resource|language)-\S+ from \$PATH")
 _WARNING = "    warning: "
-_COUNTED = re.compile(r"(?P<before>; )?\d+ warnings?\b")
+_COUNTED = re.compile(r"(?P<before>; )?\d+ (?P<colour>(?:\x1b\[[0-9;]*m)*)warnings?\b")
 _ROW = re.compile(r"^.{0,4}\s*pulumi:pulumi:Stack .*\b\d+ warnings?\s*$")
 _MESSAGE = re.compile(r"^.{4}\s*\S+ \S+ .*?\b(?:warning|error): ")
 # Every command refreshes first (options.refresh in Pulumi.yaml), with two similar lines for each resource.
@@ -80,7 +80,8 @@ class Display:
             return line
 
         def counted(match: re.Match[str]) -> str:
-            return f"{match['before'] or ''}{count} {'warning' if count == 1 else 'warnings'}" if count else ""
+            word = "warning" if count == 1 else "warnings"
+            return f"{match['before'] or ''}{count} {match['colour']}{word}" if count else match["colour"]
 
         return _COUNTED.sub(counted, line).rstrip()
 

@@ -131,8 +131,12 @@ class Layout:
         known = self.stacks()
         if stack in known:
             return
-        near = difflib.get_close_matches(stack, known, n=3) or known
-        hint = f"There are: {', '.join(near)}." if near else "There is none yet: `multiarch stack new` writes one."
+        if near := difflib.get_close_matches(stack, known, n=3):
+            hint = f"Did you mean {' or '.join(near)}?"
+        elif known:
+            hint = f"There are: {', '.join(known)}."
+        else:
+            hint = "There is none yet: `multiarch stack new` writes one."
         raise SandboxUsageError(f"{self.stacks_folder()} has no Pulumi.{stack}.yaml.", hint=hint)
 
     def copy(self, stack: str) -> Path:

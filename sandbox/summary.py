@@ -114,7 +114,7 @@ def print_next(console: Console, stack: str) -> None:
     """Print what to try."""
     console.print(f"""[bold]Next[/bold]
   nothing would change:  make preview STACK={stack}
-  change the stack:      edit config/stacks/Pulumi.{stack}.yaml, then make preview
+  change the stack:      edit config/stacks/Pulumi.{stack}.yaml, then preview it as above
   a stack beside it:     make up STACK=…; make status lists them
   a shell for pulumi:    eval "$(.venv/bin/python -m sandbox env {stack})"
   take everything down:  make down""", highlight=False, soft_wrap=True)  # fmt: skip

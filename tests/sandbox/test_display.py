@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sandbox.display import Display, Progress, failures_last, warnings
 
 AMBIENT = "    warning: using pulumi-resource-aws from $PATH at /somewhere/pulumi-resource-aws"
@@ -73,12 +75,13 @@ def test_headings_of_other_resources_stay() -> None:
     assert (heading, error) == ("  aws:ec2:Vpc (vpc):", "    error: no")
 
 
-def test_colours_stay_and_are_seen_through() -> None:
-    row = f" \x1b[0m   {ROW.strip()} \x1b[0m\x1b[93m2 warnings\x1b[0m"
+@pytest.mark.parametrize("count", ["\x1b[93m2 warnings", "\x1b[0m2 \x1b[38;5;3mwarnings"])
+def test_colours_stay_and_are_seen_through(count: str) -> None:
+    row = f" \x1b[0m   {ROW.strip()} \x1b[0m{count}\x1b[0m"
     coloured = [row, "\x1b[38;5;13mDiagnostics:\x1b[0m", "  \x1b[1mpulumi:pulumi:Stack (x):\x1b[0m"]
     warning = "    \x1b[93mwarning: \x1b[0mreal"
     assert shown(*coloured, f"\x1b[93m{AMBIENT}\x1b[0m", warning) == [
-        row.replace("2 warnings", "1 warning"),
+        row.replace("m2 ", "m1 ").replace("warnings", "warning"),
         *coloured[1:],
         warning,
     ]
