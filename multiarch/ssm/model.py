@@ -1,0 +1,42 @@
+"""What SSM Run Command answers for one instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["Answer", "AnswerStatus"]
+
+
+class AnswerStatus(StrEnum):
+    """What became of a command on one instance."""
+
+    DONE = "done"
+    """The script ended with exit code 0; ``output`` is complete."""
+    FAILED = "failed"
+    """The script ended with another exit code; ``output`` is what it printed."""
+    TRUNCATED = "truncated"
+    """The output reached Run Command's limit of 24,000 characters, and its end is missing."""
+    TIMED_OUT = "timed out"
+    """The script did not end in time, or not before the deadline of this program."""
+    OFFLINE = "offline"
+    """The SSM agent has registered the instance, but does not answer now."""
+    NOT_REGISTERED = "not registered"
+    """SSM does not know the instance: no agent, no permission in its instance profile, or no way to the endpoint."""
+    NOT_ASKED = "not asked"
+    """SSM refused the command for this instance, or the deadline came first; ``reason`` says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of one instance. ``reason`` and ``hint`` are empty for ``done``.
+
+    ``agent_version`` is the SSM agent's, empty if SSM does not know the instance.
+    """
+
+    instance: str
+    status: AnswerStatus
+    output: str = ""
+    reason: str = ""
+    hint: str = ""
+    agent_version: str = ""

@@ -1,0 +1,1 @@
+"""What runs on a cluster's nodes, and the proof of it."""

@@ -1,0 +1,77 @@
+"""A node's report about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint
+from multiarch.images.elf import Elf
+
+__all__ = ["NodeReport", "ProgramFile", "RunningContainer"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFile:
+    """One of the node's programs: ``kubelet``, ``containerd``, ``runc``. ``elf`` is None if it can't be read.
+
+    ``version`` is what the program says (``v1.36.2``), or empty; ``fault`` says why something is missing, or is empty.
+    """
+
+    name: str
+    path: str
+    elf: Elf | None
+    version: str = ""
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningContainer:
+    """A container's process as the node's kernel and containerd show it.
+
+    ``container_id`` is that of the Pod's status without ``containerd://``. ``config`` is the digest of the image's
+    config and ``manifest`` that of the platform manifest, which containerd holds for it; either is empty if unknown.
+    ``executable`` is where ``/proc/PID/exe`` leads and ``elf`` what it is. If that is an emulator (``qemu-aarch64``),
+    ``emulator`` is its name, and ``executable`` and ``elf`` are those of the program that it runs.
+    """
+
+    container_id: str
+    image: str
+    config: str
+    manifest: str
+    pid: int | None
+    executable: str = ""
+    elf: Elf | None = None
+    emulator: str = ""
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReport:
+    """What the script found. A field is None or empty if it could not be read; ``faults`` say what, and why.
+
+    ``machine`` is ``uname -m``, ``architecture`` its translation or None for others; ``distribution`` is
+    ``PRETTY_NAME`` of os-release; ``package`` is containerd's (``containerd 2.1.4-1 aarch64``) and
+    ``package_architecture`` the package's. ``labels`` and ``taints`` are those of the running kubelet's command line
+    and configuration file; None if no kubelet runs. ``boot_log`` has the last lines of cloud-init's and the bootstrap's
+    log, for nodes where no kubelet registered.
+    """
+
+    machine: str
+    architecture: Architecture | None
+    kernel: str
+    distribution: str
+    programs: tuple[ProgramFile, ...]
+    package: str
+    package_architecture: Architecture | None
+    labels: Mapping[str, str] | None
+    taints: tuple[Taint, ...] | None
+    runtime_endpoint: str
+    boot_log: tuple[str, ...]
+    containers: tuple[RunningContainer, ...]
+    faults: tuple[str, ...]
+
+    def program(self, name: str) -> ProgramFile | None:
+        """The program of this name, None if the report does not have it."""
+        return next((each for each in self.programs if each.name == name), None)
