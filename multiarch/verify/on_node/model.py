@@ -54,8 +54,11 @@ class NodeReport:
     ``machine`` is ``uname -m``, ``architecture`` its translation or None for others; ``distribution`` is
     ``PRETTY_NAME`` of os-release; ``package`` is containerd's (``containerd 2.1.4-1 aarch64``) and
     ``package_architecture`` the package's. ``labels`` and ``taints`` are those of the running kubelet's command line
-    and configuration file; None if no kubelet runs. ``boot_log`` has the last lines of cloud-init's and the bootstrap's
-    log, for nodes where no kubelet registered.
+    and configuration files; None if no kubelet runs, or if they could not be read. ``boot_log`` has the last lines of
+    cloud-init's and the bootstrap's log, for nodes where no kubelet registered. ``agent_version`` is the SSM agent's.
+
+    A report about containers has them, the system and the faults, but nothing about the kubelet and its programs;
+    ``incomplete`` says that it does not have all containers.
     """
 
     machine: str
@@ -71,6 +74,8 @@ class NodeReport:
     boot_log: tuple[str, ...]
     containers: tuple[RunningContainer, ...]
     faults: tuple[str, ...]
+    agent_version: str = ""
+    incomplete: bool = False
 
     def program(self, name: str) -> ProgramFile | None:
         """The program of this name, None if the report does not have it."""

@@ -1,0 +1,140 @@
+"""How a kubelet registers its node: by its flags and configuration files, or by Bottlerocket's settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.yaml_text import reader
+from multiarch.yaml_text.events import YamlError
+
+__all__ = ["ConfigFile", "Registration", "of_bottlerocket", "of_kubelet"]
+
+DEFAULT_ENDPOINT = "unix:///run/containerd/containerd.sock"
+_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What a kubelet registers its node with. ``taints`` and ``labels`` are None if unknown; ``faults`` say why."""
+
+    labels: Mapping[str, str] | None
+    taints: tuple[Taint, ...] | None
+    runtime_endpoint: str
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """The lines of a kubelet's configuration file that matter here, empty if it does not have them.
+
+    ``taints`` is the list ``registerWithTaints`` as JSON, or the whole YAML key; ``registers`` is ``registerNode``.
+    """
+
+    path: str
+    taints: str = ""
+    endpoint: str = ""
+    registers: str = ""
+
+
+def of_kubelet(flags: Sequence[str], files: Sequence[ConfigFile], *, complete: bool = True) -> Registration:
+    """Join flags (``--name=value``) and files (the configuration, then its drop-ins) as the kubelet does.
+
+    A list in a later file replaces that of an earlier one, a flag replaces both; labels of several flags add up.
+    ``complete`` is False if a file could not be read: then taints that no flag sets are unknown.
+    Source: https://github.com/kubernetes/kubernetes/blob/master/cmd/kubelet/app/server.go
+    """
+    given: dict[str, list[str]] = {}
+    for flag in flags:
+        name, _, value = flag.partition("=")
+        given.setdefault(name.replace("_", "-"), []).append(value)
+    faults: list[str] = []
+    taints: tuple[Taint, ...] | None = () if complete else None
+    for file in files:
+        if file.taints:
+            taints = _of_file(file, faults)
+    if by_flag := given.get("--register-with-taints"):
+        taints = _taints(filter(None, by_flag[-1].split(",")), faults)
+    endpoints = [file.endpoint for file in files] + given.get("--container-runtime-endpoint", [])
+    registers = [file.registers for file in files] + given.get("--register-node", [])
+    if next((each for each in reversed(registers) if each), "true").lower() in ("false", "f", "0"):
+        faults.append("the kubelet is configured not to register its node (registerNode: false)")
+    return Registration(
+        labels=_labels(given.get("--node-labels", [])),
+        taints=taints,
+        runtime_endpoint=next((each for each in reversed(endpoints) if each), DEFAULT_ENDPOINT),
+        faults=tuple(faults),
+    )
+
+
+def of_bottlerocket(text: str) -> tuple[Registration, str]:
+    """Read what ``apiclient get os settings.kubernetes.…`` printed; the string is the system's name and version.
+
+    Source: Bottlerocket's settings reference, ``settings.kubernetes.node-labels`` and ``node-taints``.
+    """
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return _unknown(f"Bottlerocket's API did not answer with JSON: {text[:_SHOWN]}"), ""
+    system = _at(answer, "os")
+    name = str(_at(system, "pretty_name") or "")
+    settings = _at(_at(answer, "settings"), "kubernetes")
+    labels, taints = _at(settings, "node-labels") or {}, _at(settings, "node-taints") or {}
+    if not (isinstance(system, dict) and isinstance(labels, dict) and isinstance(taints, dict)):
+        return _unknown(f"Bottlerocket's API answered in an unknown form: {text[:_SHOWN]}"), name
+    faults: list[str] = []
+    found = _taints((_joined(key, each) for key, values in taints.items() for each in _several(values)), faults)
+    return Registration({str(key): str(value) for key, value in labels.items()}, found, "", tuple(faults)), name
+
+
+def _unknown(fault: str) -> Registration:
+    return Registration(None, None, "", (fault,))
+
+
+def _joined(key: object, value_and_effect: str) -> str:
+    """A taint in kubectl's notation; without a value, Bottlerocket writes ``:NoSchedule``."""
+    return f"{key}{value_and_effect}" if value_and_effect.startswith(":") else f"{key}={value_and_effect}"
+
+
+def _at(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _several(value: object) -> Iterator[str]:
+    """Taints of a key: a list, in early releases one text."""
+    yield from (str(each) for each in (value if isinstance(value, list) else [value]))
+
+
+def _labels(values: Iterable[str]) -> dict[str, str]:
+    pairs = (each.partition("=") for value in values for each in value.split(",") if each)
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _taints(texts: Iterable[str], faults: list[str]) -> tuple[Taint, ...] | None:
+    """Parse taints in kubectl's notation; None, and a fault, if one is invalid. ``key-`` would remove a taint."""
+    try:
+        return tuple(parse_taint(text) for text in texts if not text.endswith("-"))
+    except TaintSyntaxError as error:
+        faults.append(f"can't read the kubelet's taints: {error.message}")
+        return None
+
+
+def _of_file(file: ConfigFile, faults: list[str]) -> tuple[Taint, ...] | None:
+    try:
+        if file.taints.startswith("["):
+            listed = json.loads(file.taints)
+        else:
+            document = reader.only_document(file.taints.replace("\\n", "\n"))
+            listed = _at(document.value if document else None, "registerWithTaints")
+        rows = [dict(row) for row in listed or []]
+    except (ValueError, TypeError, RecursionError, YamlError):
+        faults.append(f"can't read registerWithTaints in {file.path}")
+        return None
+    return _taints((_written(row) for row in rows), faults)
+
+
+def _written(row: Mapping[object, object]) -> str:
+    value = row.get("value")
+    return f"{row.get('key')}{f'={value}' if value else ''}:{row.get('effect')}"

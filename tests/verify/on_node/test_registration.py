@@ -1,0 +1,59 @@
+"""How a kubelet's flags and files are joined."""
+
+from __future__ import annotations
+
+import pytest
+
+from multiarch.verify.on_node.registration import ConfigFile, of_kubelet
+
+
+def _taints(*flags: str, files: tuple[ConfigFile, ...] = ()) -> list[str] | None:
+    taints = of_kubelet(flags, files).taints
+    return None if taints is None else [str(taint) for taint in taints]
+
+
+def test_a_flag_replaces_the_taints_of_files_and_of_earlier_flags() -> None:
+    file = ConfigFile("/a", '[{"key":"a","effect":"NoExecute"}]')
+
+    assert _taints(files=(file,)) == ["a:NoExecute"]
+    assert _taints("--register-with-taints=b:NoSchedule", files=(file,)) == ["b:NoSchedule"]
+    assert _taints("--register-with-taints=b:NoSchedule", "--register_with_taints=", files=(file,)) == []
+
+
+def test_a_drop_in_replaces_the_taints_of_the_file() -> None:
+    file = ConfigFile("/a", '[{"key":"a","effect":"NoExecute"}]')
+
+    assert _taints(files=(file, ConfigFile("/b", "[]"))) == []
+    assert _taints(files=(file, ConfigFile("/b", ""))) == ["a:NoExecute"]
+    assert _taints(files=(file, ConfigFile("/b", "registerWithTaints:\\n"))) == []
+    block = "registerWithTaints:\\n- key: arch\\n  value: arm64\\n  effect: NoSchedule\\n"
+    assert _taints(files=(file, ConfigFile("/b", block))) == ["arch=arm64:NoSchedule"]
+
+
+@pytest.mark.parametrize("text", ["[1]", '[{"key":"a"}]', "[", "registerWithTaints: [", "registerWithTaints: 3"])
+def test_a_list_that_can_not_be_read_leaves_the_taints_unknown(text: str) -> None:
+    registration = of_kubelet((), (ConfigFile("/etc/k.json", text),))
+
+    assert registration.taints is None
+    assert registration.faults
+
+
+def test_labels_of_several_flags_add_up() -> None:
+    flags = ("--node-labels=a=1,b=2", "--node_labels=b=3,, c = 4 ,d")
+
+    assert of_kubelet(flags, ()).labels == {"a": "1", "b": "3", "c": "4", "d": ""}
+
+
+def test_the_endpoint_of_the_flag_counts_then_that_of_the_last_file() -> None:
+    files = (ConfigFile("/a", "", "unix:///a.sock"), ConfigFile("/b", "", "unix:///b.sock"), ConfigFile("/c"))
+
+    assert of_kubelet((), ()).runtime_endpoint == "unix:///run/containerd/containerd.sock"
+    assert of_kubelet((), files).runtime_endpoint == "unix:///b.sock"
+    assert of_kubelet(("--container-runtime-endpoint=unix:///f.sock",), files).runtime_endpoint == "unix:///f.sock"
+
+
+def test_a_kubelet_that_does_not_register_is_a_fault() -> None:
+    (fault,) = of_kubelet((), (ConfigFile("/a", registers="false"),)).faults
+
+    assert fault == "the kubelet is configured not to register its node (registerNode: false)"
+    assert not of_kubelet(("--register-node=true",), (ConfigFile("/a", registers="false"),)).faults
