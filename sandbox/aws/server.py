@@ -7,12 +7,14 @@ import re
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from http import HTTPStatus
+from io import BytesIO
 from typing import Any
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from sandbox.aws import ec2_fixes, eks, images, instance_refresh
+from sandbox.aws import console, controls, ec2_fixes, eks, images, instance_refresh
 
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/(?P<region>[a-z0-9-]+)/(?P<service>[a-z0-9-]+)/aws4_request")
 # ReceiveMessage may wait for seconds, and must not block other requests.
@@ -29,19 +31,34 @@ class QuietHandler(MotoRequestHandler):
 
 
 class SandboxApp:
-    """WSGI application: moto behind a lock, because its backends are not thread-safe."""
+    """WSGI application: moto behind a lock, because its backends are not thread-safe.
+
+    Run Command and ``controls`` are answered in front of it.
+    """
 
     def __init__(self) -> None:
         """Install the additions; backends are loaded at first use."""
         eks.install()
         instance_refresh.install()
         ec2_fixes.install()
+        console.install()
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._lock = threading.Lock()
+        self.controls = controls.Controls()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Seed the request's region with EKS's images, then answer."""
+        path, body = environ["PATH_INFO"], _body(environ)
+        if path.startswith(controls.PREFIX):
+            return _plain(start_response, *self.controls.answer(environ["REQUEST_METHOD"], path, body))
+        if path == "/moto-api/reset":
+            self.controls.empty()
         scope = _SCOPE.search(environ.get("HTTP_AUTHORIZATION", ""))
+        if scope is not None:
+            self.controls.record(scope["service"], environ, body)
+        target = environ.get("HTTP_X_AMZ_TARGET", "")
+        if self.controls.ssm.serves(target):
+            return _plain(start_response, *self.controls.ssm.answer(target, body))
         free = scope is not None and scope["service"] in _UNLOCKED
         with nullcontext() if free else self._lock:
             if scope is not None and scope["service"] in ("ec2", "ssm", "eks", "autoscaling"):
@@ -52,3 +69,19 @@ class SandboxApp:
 def create_server(port: int = 0) -> BaseWSGIServer:
     """A threaded server on 127.0.0.1; port 0 takes a free one. Call ``serve_forever`` on it."""
     return make_server("127.0.0.1", port, SandboxApp(), threaded=True, request_handler=QuietHandler)
+
+
+def _body(environ: dict[str, Any]) -> bytes:
+    """The request's body, which can be read once more by others. Empty for chunked ones."""
+    length = environ.get("CONTENT_LENGTH")
+    if not length:
+        return b""
+    body: bytes = environ["wsgi.input"].read(int(length))
+    environ["wsgi.input"] = BytesIO(body)
+    return body
+
+
+def _plain(start_response: Callable[..., Any], status: int, body: bytes) -> Iterable[bytes]:
+    line = f"{status} {HTTPStatus(status).phrase}"
+    start_response(line, [("Content-Type", "application/x-amz-json-1.1"), ("Content-Length", str(len(body)))])
+    return [body]

@@ -1,0 +1,61 @@
+"""boto3's exceptions as errors of multiarch."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from multiarch.errors import OutsideError
+
+__all__ = ["denied_action", "failures_as_errors"]
+
+_ACTION = re.compile(r"not authorized to perform: (?P<action>[a-z0-9-]+:\w+)")
+
+
+@contextmanager
+def failures_as_errors() -> Iterator[None]:
+    """Turn boto3's exceptions into OutsideError (exit code 3), with a hint."""
+    from botocore.exceptions import (  # noqa: PLC0415 (botocore takes long to load)
+        BotoCoreError,
+        ClientError,
+        CredentialRetrievalError,
+        NoCredentialsError,
+        PartialCredentialsError,
+        ProfileNotFound,
+    )
+
+    try:
+        yield
+    except (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, ProfileNotFound) as error:
+        hint = "Log in as for the AWS CLI: AWS_PROFILE, `aws sso login`, or AWS_ACCESS_KEY_ID."
+        raise OutsideError(f"Can't get AWS credentials: {error}.", hint=hint) from error
+    except ClientError as error:
+        what, code = error.response.get("Error", {}).get("Message", str(error)), error.response["Error"]["Code"]
+        hint = _hint(code, denied_action(error))
+        raise OutsideError(f"AWS rejected {error.operation_name} ({code}): {what}", hint=hint) from error
+    except BotoCoreError as error:
+        hint = "" if "AWS_ENDPOINT_URL" not in os.environ else "AWS_ENDPOINT_URL is set: is that server running?"
+        raise OutsideError(f"Can't reach AWS: {error}.", hint=hint) from error
+
+
+def denied_action(error: Exception) -> str:
+    """The IAM action that a ClientError says is missing (``ssm:SendCommand``); empty for other errors.
+
+    Some services do not name it in their message; then it is the operation (``DescribeInstances``).
+    """
+    response = getattr(error, "response", {}).get("Error", {})
+    code = response.get("Code", "")
+    if "AccessDenied" not in code and code != "UnauthorizedOperation":
+        return ""
+    named = _ACTION.search(response.get("Message", ""))
+    return named["action"] if named else str(getattr(error, "operation_name", ""))
+
+
+def _hint(code: str, action: str) -> str:
+    if "Token" in code or code in {"InvalidClientTokenId", "SignatureDoesNotMatch"}:
+        return "Renew the credentials, for example with `aws sso login`."
+    if action:
+        return f"Use credentials that allow {action}."
+    return ""

@@ -1,0 +1,237 @@
+"""The stand-in for SSM Run Command: its commands really run, within SSM's limits.
+
+Some of the limits are checked by botocore before a request is sent.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ParamValidationError
+
+from multiarch.ssm.model import AnswerStatus
+from multiarch.ssm.run_command import run
+from sandbox.aws.controls import Remote
+from sandbox.aws.ssm_targets import Faults, Target
+from tests.sandbox.served import CLONE, Served
+
+NAME = "i-0123456789abcdef0"
+
+
+@pytest.fixture
+def remote(aws: Served) -> Remote:
+    return Remote(aws.endpoint)
+
+
+@pytest.fixture
+def small_root(tmp_path: Path) -> Path:
+    """A root file system with a shell, ls and uname of this machine."""
+    root = tmp_path / "root"
+    (root / "proc").mkdir(parents=True)
+    for program in ("/bin/sh", "/bin/ls", "/bin/uname", "/bin/sleep"):
+        linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+        for path in [program, *re.findall(r"/\S+(?= \()", linked)]:
+            (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, root / path[1:])
+    return root
+
+
+def told(aws: Served, script: str, *, name: str = NAME, **options: Any) -> str:
+    answer = run(aws.client("ssm"), script, [name], **options)[name]
+    assert answer.status is AnswerStatus.DONE, answer
+    return answer.output
+
+
+def refused(call: Any, **parameters: Any) -> str:  # noqa: ANN401 (botocore makes its clients at run time)
+    with pytest.raises((ClientError, ParamValidationError)) as caught:
+        call(**parameters)
+    error = caught.value
+    return str(error.response["Error"]["Code"]) if isinstance(error, ClientError) else "ValidationException"
+
+
+def test_a_command_runs_on_this_machine(aws: Served, remote: Remote) -> None:
+    remote.register(NAME, Target())
+    assert told(aws, "uname -m\ncat /etc/hostname") == f"{platform.machine()}\n{Path('/etc/hostname').read_text()}"
+
+
+def test_a_command_runs_behind_a_prefix(aws: Served, remote: Remote) -> None:
+    remote.register(NAME, Target(command_prefix=["env", "ARCH=arm64"]))
+    assert told(aws, "echo $ARCH") == "arm64\n"
+
+
+def test_a_command_runs_in_a_root_file_system_with_its_own_processes(
+    aws: Served, remote: Remote, small_root: Path
+) -> None:
+    (small_root / "mark").touch()
+    remote.register(NAME, Target(root=str(small_root)))
+    assert "mark" in told(aws, "ls /").split()
+    assert told(aws, "echo $$; ls -d /proc/[0-9]*").startswith("1\n/proc/1\n")
+    assert not list((small_root / "proc").iterdir()), "/proc is mounted in the command's namespace only"
+
+
+def test_stdout_and_stderr_are_cut_as_by_the_agent(aws: Served, remote: Remote) -> None:
+    remote.register(NAME, Target())
+    script = "head -c 30000 /dev/zero | tr '\\0' x; head -c 9000 /dev/zero | tr '\\0' y >&2"
+    answer = run(aws.client("ssm"), script, [NAME])[NAME]
+    assert answer.status is AnswerStatus.TRUNCATED
+    assert answer.output == "x" * 23_980 + "--output truncated--"
+    ssm = aws.client("ssm")
+    command = ssm.list_commands()["Commands"][0]["CommandId"]
+    errors = ssm.get_command_invocation(CommandId=command, InstanceId=NAME)["StandardErrorContent"]
+    assert errors == "y" * 7_980 + "--output truncated--"
+    (row,) = ssm.list_command_invocations(CommandId=command, Details=True)["CommandInvocations"]
+    listed = row["CommandPlugins"][0]["Output"]
+    assert len(listed) == 2_500
+    assert "x\n---Output truncated---\n----------ERROR-------\ny" in listed
+    assert listed.endswith("y\n---Error truncated----")
+
+
+def test_what_takes_longer_than_its_time_is_killed(aws: Served, remote: Remote, tmp_path: Path) -> None:
+    remote.register(NAME, Target())
+    began = time.monotonic()
+    pid = tmp_path / "pid"
+    answer = run(aws.client("ssm"), f"echo $$ > {pid}; sleep 60", [NAME], seconds=5)[NAME]
+    assert answer.status is AnswerStatus.TIMED_OUT
+    assert answer.reason == "the script did not end in time"
+    assert 5 <= time.monotonic() - began < 15
+    assert ended(pid)
+
+
+def test_what_is_cancelled_is_killed(aws: Served, remote: Remote, tmp_path: Path, small_root: Path) -> None:
+    remote.register(NAME, Target())
+    chrooted = "i-0123456789abcdef1"
+    remote.register(chrooted, Target(root=str(small_root)))
+    pid = tmp_path / "pid"
+    answers = run(aws.client("ssm"), f"echo $$ > {pid}; sleep 61", [NAME, chrooted], deadline=1)
+    assert {each.status for each in answers.values()} == {AnswerStatus.TIMED_OUT}
+    assert ended(pid)
+    assert not subprocess.run(["pgrep", "-f", "^sleep 61$"], check=False, capture_output=True).stdout
+
+
+def ended(pid: Path) -> bool:
+    """Whether a process ends within a second."""
+    for _ in range(20):
+        try:
+            os.kill(int(pid.read_text()), 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+CTRL_C = """
+import boto3, sys
+from botocore.config import Config
+from multiarch.ssm.run_command import run
+client = boto3.client("ssm", region_name="eu-west-1", endpoint_url=sys.argv[1])
+run(client, "sleep 62", [sys.argv[2]], progress=lambda *_: print("asking", flush=True))
+"""
+
+
+def test_ctrl_c_cancels_what_runs(aws: Served, remote: Remote) -> None:
+    remote.register(NAME, Target())
+    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "PYTHONPATH": str(CLONE)}
+    command = [sys.executable, "-c", CTRL_C, aws.endpoint, NAME]
+    with subprocess.Popen(
+        command, env={**os.environ, **keys}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "asking\n"
+        while not aws.client("ssm").list_commands()["Commands"]:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read().endswith("KeyboardInterrupt\n")
+    assert remote.calls()["ssm:CancelCommand"] == 1
+    assert aws.client("ssm").list_commands()["Commands"][0]["Status"] != "InProgress"
+
+
+def test_requests_beyond_the_limits_are_refused(aws: Served, remote: Remote) -> None:
+    remote.register(NAME, Target(output=""))
+    ssm = aws.client("ssm")
+    good: dict[str, Any] = {
+        "InstanceIds": [NAME],
+        "DocumentName": "AWS-RunShellScript",
+        "Parameters": {"commands": ["true"]},
+    }
+    ssm.send_command(**good)
+    for wrong in (
+        {"InstanceIds": [f"i-{number:017x}" for number in range(51)]},
+        {"InstanceIds": ["i-1"]},
+        {"Comment": "c" * 101},
+        {"TimeoutSeconds": 29},
+        {"MaxConcurrency": "101%"},
+    ):
+        assert refused(ssm.send_command, **good | wrong) == "ValidationException", wrong
+    assert refused(ssm.send_command, **good | {"InstanceIds": [NAME, NAME]}) == "DuplicateInstanceId"
+    assert refused(ssm.send_command, **good | {"InstanceIds": [NAME, "i-00000000"]}) == "InvalidInstanceId"
+    assert refused(ssm.send_command, **good | {"DocumentName": "AWS-Other"}) == "InvalidDocument"
+    assert refused(ssm.send_command, **good | {"Parameters": {"command": ["true"]}}) == "InvalidParameters"
+    assert refused(ssm.describe_instance_information, MaxResults=4) == "ValidationException"
+    assert refused(ssm.list_command_invocations, CommandId="0" * 36) == "InvalidCommandId"
+    assert refused(ssm.get_command_invocation, CommandId="0" * 36, InstanceId=NAME) == "InvocationDoesNotExist"
+
+
+def test_instances_come_in_pages(aws: Served, remote: Remote) -> None:
+    names = [f"i-{number:017x}" for number in range(7)]
+    for name in names:
+        remote.register(name, Target(status=None if name == names[3] else "Online"))
+    pages = list(aws.client("ssm").get_paginator("describe_instance_information").paginate(MaxResults=5))
+    assert [[row["InstanceId"] for row in page["InstanceInformationList"]] for page in pages] == [
+        [*names[:3], *names[4:6]],
+        names[6:],
+    ]
+
+
+def test_faults_are_those_that_were_set(aws: Served, remote: Remote) -> None:
+    ssm = aws.client("ssm")
+    remote.set_faults(Faults(denied=["ssm:DescribeInstanceInformation"]))
+    assert refused(ssm.describe_instance_information) == "AccessDeniedException"
+    remote.set_faults(Faults(throttle={"DescribeInstanceInformation": 4}))
+    assert refused(ssm.describe_instance_information) == "ThrottlingException"
+    assert ssm.describe_instance_information()["InstanceInformationList"] == []
+
+
+def test_moto_answers_the_other_operations_of_ssm(aws: Served) -> None:
+    assert aws.image().startswith("ami-")
+
+
+def test_console_outputs_are_those_that_were_set(aws: Served, remote: Remote) -> None:
+    ec2 = aws.client("ec2")
+    started = ec2.run_instances(ImageId=aws.image(), InstanceType="m7i.large", MinCount=2, MaxCount=2)["Instances"]
+    first, second = (row["InstanceId"] for row in started)
+    remote.set_console(first, "cloud-init: no route to host\n")
+    assert ec2.get_console_output(InstanceId=first)["Output"] == "cloud-init: no route to host\n"
+    assert "Output" not in ec2.get_console_output(InstanceId=second)
+    assert refused(ec2.get_console_output, InstanceId=NAME) == "InvalidInstanceID.NotFound"
+
+
+def test_calls_are_counted_by_operation(aws: Served, remote: Remote) -> None:
+    cluster = aws.cluster("shop")["name"]
+    remote.forget_calls()
+    aws.client("ec2").describe_vpcs()
+    aws.client("autoscaling").describe_auto_scaling_groups()
+    aws.client("sts").get_caller_identity()
+    aws.client("eks").describe_cluster(name=cluster)
+    aws.client("eks").list_nodegroups(clusterName=cluster)
+    aws.client("ssm").describe_instance_information()
+    assert dict(remote.calls()) == {
+        "ec2:DescribeVpcs": 1,
+        "autoscaling:DescribeAutoScalingGroups": 1,
+        "sts:GetCallerIdentity": 1,
+        "eks:DescribeCluster": 1,
+        "eks:ListNodegroups": 1,
+        "ssm:DescribeInstanceInformation": 1,
+    }
+    aws.empty()
+    assert not remote.calls()

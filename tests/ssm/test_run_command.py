@@ -1,0 +1,299 @@
+"""Run Command as seen by its caller: an answer for each instance, few calls, and nothing left running."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from multiarch.errors import OutsideError
+from multiarch.retries import RetryPolicy
+from multiarch.ssm.model import Answer, AnswerStatus
+from multiarch.ssm.run_command import run
+from sandbox.aws.ssm_targets import Faults, Target
+from tests.ssm.wired import Wired
+
+UNKNOWN = "i-0123456789abcdef0"
+SLOW = Target(output="late", delay=60)
+
+
+@pytest.fixture(scope="module")
+def wired() -> Wired:
+    return Wired()
+
+
+@pytest.fixture
+def aws(wired: Wired, monkeypatch: pytest.MonkeyPatch) -> Wired:
+    monkeypatch.setattr("multiarch.ssm.run_command._FIRST_LOOK", 0.01)
+    monkeypatch.setattr("multiarch.ssm.run_command._LONGEST_LOOK", 0.1)
+    monkeypatch.setattr("multiarch.ssm.calls._FAILING", RetryPolicy(retries=4, first_wait=0.02))
+    wired.empty()
+    return wired
+
+
+def ask(aws: Wired, *instances: str, seconds: float = 60, deadline: float = 20) -> dict[str, Answer]:
+    return run(aws.client, "true", instances, seconds=seconds, deadline=deadline)
+
+
+def left_running(aws: Wired) -> list[str]:
+    """Instances on which a command has not ended."""
+    listed = [command["CommandId"] for command in aws.client.list_commands()["Commands"]]
+    pages = [aws.client.list_command_invocations(CommandId=each)["CommandInvocations"] for each in listed]
+    return [row["InstanceId"] for page in pages for row in page if row["Status"] == "InProgress"]
+
+
+def test_a_script_that_ends_well_is_done_with_its_output(aws: Wired) -> None:
+    (name,) = aws.register(1, Target(output='{"machine":"aarch64"}', delay=0.05))
+    assert ask(aws, name)[name] == Answer(name, AnswerStatus.DONE, '{"machine":"aarch64"}', agent_version="3.3.3050.0")
+
+
+def test_all_states_of_120_instances_get_one_answer_each(aws: Wired) -> None:
+    states = {
+        AnswerStatus.DONE: aws.register(50, Target(output="x")) + aws.register(10, Target(output="x" * 9_000)),
+        AnswerStatus.FAILED: aws.register(10, Target(output="", errors="sh: no such file\n", exit_code=127)),
+        AnswerStatus.TRUNCATED: aws.register(5, Target(output="x" * 30_000)),
+        AnswerStatus.TIMED_OUT: aws.register(5, SLOW) + aws.register(5, Target(outcome="ExecutionTimedOut")),
+        AnswerStatus.OFFLINE: aws.register(5, Target(status="ConnectionLost"))
+        + aws.register(5, Target(status="Inactive"))
+        + aws.register(5, Target(outcome="Undeliverable"))
+        + aws.register(5, Target(outcome="DeliveryTimedOut")),
+        AnswerStatus.NOT_REGISTERED: [f"i-{number:08x}" for number in range(8)],
+        AnswerStatus.NOT_ASKED: aws.register(4, Target(platform="Windows"))
+        + aws.register(3, Target(outcome="Terminated")),
+    }
+    wanted = [each for names in states.values() for each in names]
+    assert len(wanted) == 120
+    wanted = [name for place in range(7) for name in wanted[place::7]]
+    answers = ask(aws, *wanted, deadline=2)
+    assert list(answers) == wanted
+    assert {status: {each.instance for each in answers.values() if each.status is status} for status in states} == {
+        status: set(names) for status, names in states.items()
+    }
+    for answer in answers.values():
+        assert bool(answer.reason) is (answer.status is not AnswerStatus.DONE), answer
+        assert bool(answer.agent_version) is (answer.status is not AnswerStatus.NOT_REGISTERED), answer
+    assert left_running(aws) == []
+
+
+def test_short_outputs_need_no_call_per_node(aws: Wired) -> None:
+    names = aws.register(500, Target(output="x" * 2_000))
+    answers = ask(aws, *names)
+    assert {each.output for each in answers.values()} == {"x" * 2_000}
+    assert aws.calls["DescribeInstanceInformation"] == aws.calls["SendCommand"] == 10
+    assert aws.calls.keys() == {"DescribeInstanceInformation", "SendCommand", "ListCommandInvocations"}
+    assert aws.calls["ListCommandInvocations"] <= 20
+
+
+def test_long_outputs_need_one_call_per_node(aws: Wired) -> None:
+    names = aws.register(60, Target(output="é" * 10_000))
+    assert {each.output for each in ask(aws, *names).values()} == {"é" * 10_000}
+    assert aws.calls["GetCommandInvocation"] == 60
+
+
+def test_an_output_that_writes_to_stderr_too_is_only_its_stdout(aws: Wired) -> None:
+    (name,) = aws.register(1, Target(output="out", errors="a warning"))
+    assert ask(aws, name)[name].output == "out"
+
+
+@pytest.mark.parametrize("size", [2_498, 2_499, 2_500, 2_501, 23_999])
+def test_an_output_just_below_a_limit_is_complete(aws: Wired, size: int) -> None:
+    (name,) = aws.register(1, Target(output="x" * size))
+    assert ask(aws, name)[name] == Answer(name, AnswerStatus.DONE, "x" * size, agent_version="3.3.3050.0")
+
+
+def test_an_output_of_the_limit_is_truncated(aws: Wired) -> None:
+    (name,) = aws.register(1, Target(output="x" * 24_000))
+    answer = ask(aws, name)[name]
+    assert (answer.status, len(answer.output)) == (AnswerStatus.TRUNCATED, 24_000)
+    assert answer.reason == "the output has more than 24,000 characters"
+
+
+def test_a_failed_script_says_its_exit_code_and_its_last_line(aws: Wired) -> None:
+    (name,) = aws.register(1, Target(output="half", errors="one\nsh: 3: lscpu: not found\n", exit_code=127))
+    answer = ask(aws, name)[name]
+    assert (answer.status, answer.output) == (AnswerStatus.FAILED, "half")
+    assert answer.reason == "the script ended with exit code 127: sh: 3: lscpu: not found"
+
+
+def test_an_instance_that_is_named_twice_is_asked_once(aws: Wired) -> None:
+    (name,) = aws.register(1)
+    assert list(ask(aws, name, name)) == [name]
+
+
+def test_nothing_is_called_without_instances(aws: Wired) -> None:
+    assert ask(aws) == {}
+    assert not aws.calls
+
+
+def test_what_is_not_an_instance_id_is_not_registered(aws: Wired) -> None:
+    (name,) = aws.register(1)
+    answers = ask(aws, "fargate-ip-10-0-0-1", name)
+    assert [each.status for each in answers.values()] == [AnswerStatus.NOT_REGISTERED, AnswerStatus.DONE]
+
+
+def test_an_agent_that_does_not_answer_says_since_when(aws: Wired) -> None:
+    (name,) = aws.register(1, Target(status="ConnectionLost"))
+    answer = ask(aws, name)[name]
+    assert answer.reason.startswith("the SSM agent does not answer: ping status ConnectionLost since 20")
+    assert "SendCommand" not in aws.calls
+
+
+@pytest.mark.parametrize("vague", [False, True])
+def test_an_instance_that_went_away_leaves_the_others_asked(aws: Wired, vague: bool) -> None:  # noqa: FBT001
+    names = aws.register(50)
+    gone = names[17]
+
+    def go(done: int, _all: int) -> None:
+        if done == 0:
+            aws.ssm.targets[gone] = replace(aws.ssm.targets[gone], status="ConnectionLost")
+
+    aws.ssm.faults = Faults(vague=vague)
+    answers = run(aws.client, "true", names, progress=go)
+    statuses = Counter(each.status for each in answers.values())
+    assert statuses == {AnswerStatus.DONE: 49, AnswerStatus.NOT_ASKED: 1}
+    assert answers[gone].reason.startswith("SSM refused the command (InvalidInstanceId):")
+    assert aws.calls["SendCommand"] <= (13 if vague else 2)
+
+
+def test_bursts_of_throttling_are_waited_for(aws: Wired) -> None:
+    names = aws.register(120, Target(output="x" * 3_000))
+    bursts = {
+        "DescribeInstanceInformation": 2,
+        "SendCommand": 3,
+        "ListCommandInvocations": 3,
+        "GetCommandInvocation": 4,
+    }
+    aws.ssm.faults = Faults(throttle=bursts)
+    assert {each.status for each in ask(aws, *names).values()} == {AnswerStatus.DONE}
+    assert set(aws.ssm.faults.throttle.values()) == {0}
+
+
+def test_throttling_until_the_deadline_is_one_error_or_a_row(aws: Wired) -> None:
+    (name,) = aws.register(1)
+    aws.ssm.faults = Faults(throttle={"DescribeInstanceInformation": 999})
+    with pytest.raises(OutsideError, match=r"SSM throttled DescribeInstanceInformation until the deadline of 0\.5 s"):
+        ask(aws, name, deadline=0.5)
+    aws.ssm.faults = Faults(throttle={"SendCommand": 999})
+    answer = ask(aws, name, deadline=0.5)[name]
+    assert answer.status is AnswerStatus.NOT_ASKED
+    assert answer.reason == "the command was not sent: SSM throttled SendCommand until the deadline of 0.5 s"
+
+
+def test_passing_failures_of_the_service_are_repeated(aws: Wired) -> None:
+    (name,) = aws.register(1)
+    aws.ssm.faults = Faults(fail={"SendCommand": 1, "ListCommandInvocations": 2})
+    assert ask(aws, name)[name].status is AnswerStatus.DONE
+
+
+def test_a_service_that_keeps_failing_is_one_error(aws: Wired) -> None:
+    aws.ssm.faults = Faults(fail={"DescribeInstanceInformation": 999})
+    with pytest.raises(OutsideError, match=r"AWS rejected DescribeInstanceInformation \(InternalServerError\)"):
+        ask(aws, *aws.register(1))
+
+
+def test_invocations_may_appear_after_the_command(aws: Wired) -> None:
+    names = aws.register(3, Target(output="x" * 3_000))
+    aws.ssm.faults = Faults(appear_after=0.3)
+    assert {each.status for each in ask(aws, *names).values()} == {AnswerStatus.DONE}
+
+
+def test_the_deadline_ends_the_wait_and_cancels_what_still_runs(aws: Wired) -> None:
+    quick, slow = aws.register(3), aws.register(60, SLOW)
+    began = time.monotonic()
+    answers = ask(aws, *quick, *slow, deadline=0.5)
+    assert time.monotonic() - began < 3
+    assert {answers[each].status for each in quick} == {AnswerStatus.DONE}
+    assert {answers[each].reason for each in slow} == {"no answer before the deadline of 0.5 s"}
+    assert left_running(aws) == []
+
+
+def test_a_command_that_cannot_be_cancelled_says_so(aws: Wired) -> None:
+    (name,) = aws.register(1, SLOW)
+    aws.ssm.faults = Faults(denied=["ssm:CancelCommand"])
+    answer = ask(aws, name, deadline=0.3)[name]
+    assert answer.status is AnswerStatus.TIMED_OUT
+    assert answer.reason.endswith(", and could not be cancelled (ssm:CancelCommand)")
+
+
+def test_ctrl_c_cancels_the_commands(aws: Wired) -> None:
+    names = aws.register(120, SLOW)
+    timer = threading.Timer(0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        ask(aws, *names)
+    timer.join()
+    assert time.monotonic() - began < 5
+    assert aws.calls["CancelCommand"] == aws.calls["SendCommand"] == 3
+    assert left_running(aws) == []
+
+
+@pytest.mark.parametrize(
+    "operation", ["DescribeInstanceInformation", "SendCommand", "ListCommandInvocations", "GetCommandInvocation"]
+)
+def test_a_missing_permission_is_one_error_that_names_the_action(aws: Wired, operation: str) -> None:
+    names = aws.register(120, Target(output="x" * 3_000))
+    aws.ssm.faults = Faults(denied=[f"ssm:{operation}"])
+    with pytest.raises(OutsideError, match=rf"AWS rejected {operation} \(AccessDenied") as caught:
+        ask(aws, *names)
+    assert caught.value.hint == f"Use credentials that allow ssm:{operation}."
+    assert left_running_without_faults(aws) == []
+
+
+def left_running_without_faults(aws: Wired) -> list[str]:
+    aws.ssm.faults = Faults()
+    return left_running(aws)
+
+
+def test_a_policy_that_denies_some_instances_leaves_the_others_asked(aws: Wired) -> None:
+    names = aws.register(100)
+    aws.ssm.faults = Faults(denied=names[::30])
+    answers = ask(aws, *names)
+    assert {each for each, answer in answers.items() if answer.status is AnswerStatus.NOT_ASKED} == set(names[::30])
+    assert answers[names[0]].reason == "access denied: ssm:SendCommand"
+
+
+def test_a_policy_that_denies_every_instance_is_one_error(aws: Wired) -> None:
+    names = aws.register(200)
+    aws.ssm.faults = Faults(denied=names)
+    with pytest.raises(OutsideError, match="instance/i-"):
+        ask(aws, *names)
+    assert aws.calls["SendCommand"] <= 12
+    with pytest.raises(OutsideError, match="instance/i-"):
+        ask(aws, names[0])
+
+
+def test_an_unknown_document_is_one_error(aws: Wired) -> None:
+    with pytest.raises(OutsideError, match=r"AWS rejected SendCommand \(InvalidDocument\)"):
+        run(aws.client, "true", aws.register(1), document="AWS-RunShelScript")
+
+
+def test_missing_credentials_and_an_endpoint_that_is_gone_are_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    client = boto3.session.Session().client("ssm", region_name="eu-west-1")
+    with pytest.raises(OutsideError, match="Can't get AWS credentials"):
+        run(client, "true", [UNKNOWN])
+    keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+    once = Config(retries={"total_max_attempts": 1})
+    gone = boto3.session.Session().client("ssm", "eu-west-1", endpoint_url="http://127.0.0.1:9", config=once, **keys)
+    with pytest.raises(OutsideError, match="Can't reach AWS"):
+        run(gone, "true", [UNKNOWN], deadline=60)
+
+
+def test_progress_counts_every_instance_once(aws: Wired) -> None:
+    names = [*aws.register(7), *aws.register(2, Target(status="Inactive")), UNKNOWN]
+    steps: list[tuple[int, int]] = []
+    run(aws.client, "true", names, progress=lambda done, total: steps.append((done, total)))
+    assert steps[0] == (3, 10)
+    assert steps[-1] == (10, 10)
+    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
