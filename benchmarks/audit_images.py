@@ -33,7 +33,7 @@ CPU_LIMIT_S = 5.0
 MEMORY_LIMIT_MB = 300
 
 
-def _push(registry: Server) -> list[str]:
+def push(registry: Server) -> list[str]:
     """Push an index for each image, every third without arm64; return their ``repository:tag``."""
     names = []
     for number in range(IMAGES):
@@ -124,7 +124,7 @@ def main() -> None:
     crane = build.ensure("crane")
     with tempfile.TemporaryDirectory() as text, server.running() as registry:
         folder = Path(text)
-        names = _push(registry)
+        names = push(registry)
         environ = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "DOCKER_CONFIG": str(folder)}
         with _far_away(registry) as host:
             images = [f"{host}/{name}" for name in names]

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from multiarch.audit.daemonset_model import NODE_NAME, CellCause, Container, DaemonSet, Requirement
 from multiarch.audit.images import NO_IMAGE, ImageAudit
-from multiarch.audit.uses import ContainerRole, ImageUse, uses_in
+from multiarch.audit.uses import ImageUse, uses_in
 from multiarch.errors import UnknownFactError
 from multiarch.facts.addon_daemon_sets import NAMESPACE, AddOnDaemon, daemons_of
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import OPERATING_SYSTEM
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.source import LoadedObject, placed
+from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.kinds import DAEMON_SET
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.scheduling.pod_spec import PodSpec

@@ -7,23 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from multiarch.audit.uses import (
-    ImageUse,
-    Lines,
-    NotRead,
-    WorkloadKey,
-    has_ended,
-    key_of,
-    no_lines,
-    owner_of,
-    top_of,
-    uses_in,
-)
+from multiarch.audit.uses import ImageUse, Lines, NotRead, has_ended, no_lines, uses_in
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.kinds import pod_template_of
+from multiarch.manifests.owners import WorkloadKey, key_of, owner_of, top_of
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS
 from multiarch.manifests.templates import Template, UnknownContainers, templates_in
 from multiarch.manifests.values import ManifestError, Value

@@ -11,43 +11,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
 from multiarch.errors import KeyPath
 from multiarch.kubernetes.source import LoadedObject, Source, placed
-from multiarch.manifests.containers import CONTAINER_LISTS, pod_specs_in
+from multiarch.manifests.containers import CONTAINER_LISTS, ContainerRole, pod_specs_in, role_of
 from multiarch.manifests.image_fields import images_outside, possible_images
 from multiarch.manifests.kinds import own_pod_spec
+from multiarch.manifests.owners import WorkloadKey, key_of, owner_of, top_of
 from multiarch.manifests.values import ManifestError, ObjectReference, Value, yaml_type
 
 _NAMES = ("name", "generateName", "namespace")
 _VARIABLES = ("$(", "{{")
 """Tekton's and Argo's, in fields outside of pod specs."""
-
-
-class ContainerRole(StrEnum):
-    """What uses an image. A sidecar is an init container that restarts always; an image volume is mounted, not run."""
-
-    CONTAINER = "container"
-    INIT = "init container"
-    SIDECAR = "sidecar"
-    EPHEMERAL = "ephemeral container"
-    VOLUME = "image volume"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class WorkloadKey:
-    """The object at the end of the chain of owners. A bare pod is its own workload."""
-
-    namespace: str
-    kind: str
-    name: str
-
-    def __str__(self) -> str:
-        """``Deployment/api``."""
-        return f"{self.kind}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -86,6 +63,11 @@ class ImageUse:
     labels: tuple[tuple[str, str], ...] = ()
     location: FileLine | None = None
     fault: str = ""
+
+    @property
+    def namespace(self) -> str:
+        """The workload's."""
+        return self.workload.namespace
 
     @property
     def asked(self) -> tuple[str, str, bool]:
@@ -189,34 +171,6 @@ def _by_workload(
     return sorted(uses.values(), key=lambda use: (use.workload, use.role, use.container, use.image))
 
 
-def key_of(content: Mapping[str, object]) -> WorkloadKey:
-    """What an object is called; one without a namespace is in ``default``."""
-    metadata = _mapping(content.get("metadata"))
-    name = _text(metadata.get("name")) or _text(metadata.get("generateName"))
-    return WorkloadKey(_text(metadata.get("namespace")) or "default", _text(content.get("kind")) or "(no kind)", name)
-
-
-def owner_of(content: Mapping[str, object]) -> WorkloadKey | None:
-    """The object's controller, or its first owner where none is one."""
-    metadata = _mapping(content.get("metadata"))
-    references = [each for each in _list(metadata.get("ownerReferences")) if isinstance(each, Mapping)]
-    chosen = next((each for each in references if each.get("controller") is True), next(iter(references), None))
-    if chosen is None or chosen.get("kind") == "Node":
-        # A static pod's owner is its node; the pod is what there is to change.
-        return None
-    namespace = _text(metadata.get("namespace")) or "default"
-    return WorkloadKey(namespace, _text(chosen.get("kind")), _text(chosen.get("name")))
-
-
-def top_of(start: WorkloadKey, owners: Mapping[WorkloadKey, WorkloadKey]) -> WorkloadKey:
-    """Go from owner to owner; one that owns itself ends the way."""
-    here, been = start, {start}
-    while (above := owners.get(here)) is not None and above not in been:
-        here = above
-        been.add(above)
-    return here
-
-
 def _uses_of(content: Mapping[str, object], workload: WorkloadKey) -> Iterator[ImageUse]:
     own = _mapping(_mapping(content.get("metadata")).get("labels"))
     for path, spec in pod_specs_in(content):
@@ -243,7 +197,7 @@ def uses_of_pod_spec(
     account = _text(spec.get("serviceAccountName")) or "default"
     pairs = _texts(labels)
     written = [
-        (container.get("image"), container.get("name"), _role(part, container))
+        (container.get("image"), container.get("name"), role_of(part, container))
         for part in CONTAINER_LISTS
         for container in _list(spec.get(part))
         if isinstance(container, Mapping)
@@ -273,12 +227,6 @@ def _path_text(content: Mapping[str, object], path: KeyPath) -> str:
 
 def _texts(labels: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((key, text) for key, text in labels.items() if isinstance(text, str)))
-
-
-def _role(part: str, container: Mapping[str, object]) -> ContainerRole:
-    if part == "initContainers":
-        return ContainerRole.SIDECAR if container.get("restartPolicy") == "Always" else ContainerRole.INIT
-    return ContainerRole.CONTAINER if part == "containers" else ContainerRole.EPHEMERAL
 
 
 def _location(source: Source, image: str, lines: Lines) -> FileLine | None:

@@ -9,11 +9,12 @@ from enum import StrEnum
 from multiarch.audit.images import NO_IMAGE, audit_images
 from multiarch.audit.newer import LOOK_UPS, Newest, newest_tags
 from multiarch.audit.subjects import ARM, ArchitecturePreference, PodConstraints, Subject
-from multiarch.audit.uses import ImageUse, WorkloadKey
+from multiarch.audit.uses import ImageUse
 from multiarch.errors import MultiarchError
 from multiarch.facts.taints import Taint
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.resources import Kind
+from multiarch.manifests.owners import WorkloadKey
 from multiarch.patching.patches import Json, strategic_merge_patch
 from multiarch.patching.transform import SchedulingChange
 from multiarch.registry.model import Registry

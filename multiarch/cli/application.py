@@ -19,6 +19,7 @@ _NOUNS = {
     "simulate": "multiarch.cli.simulate.command",
     "workload": "multiarch.cli.workload.commands",
     "audit": "multiarch.cli.audit.commands",
+    "verify": "multiarch.cli.verify.commands",
 }
 """The module of each noun, whose ``commands`` are added to the application, in the order of the help text."""
 

@@ -1,8 +1,9 @@
-"""The one search for containers: pod specs in an object of any kind."""
+"""The one search for containers: pod specs in an object of any kind, and what a container is there for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import Any
 
 from multiarch.errors import KeyPath
@@ -16,6 +17,23 @@ _NOT_SEARCHED = frozenset(("metadata", "status"))
 _SEARCHED = (dict, list, Mapping)
 _DEEPEST = 200
 """Levels of nesting, as many as YAML may have here. In a CronJob the pod spec is at the fifth."""
+
+
+class ContainerRole(StrEnum):
+    """What uses an image. A sidecar is an init container that restarts always; an image volume is mounted, not run."""
+
+    CONTAINER = "container"
+    INIT = "init container"
+    SIDECAR = "sidecar"
+    EPHEMERAL = "ephemeral container"
+    VOLUME = "image volume"
+
+
+def role_of(key: str, container: Mapping[str, object]) -> ContainerRole:
+    """The role of a container in the list ``key`` of a pod spec."""
+    if key == "initContainers":
+        return ContainerRole.SIDECAR if container.get("restartPolicy") == "Always" else ContainerRole.INIT
+    return ContainerRole.CONTAINER if key == "containers" else ContainerRole.EPHEMERAL
 
 
 def pod_specs_in(content: Mapping[str, object]) -> Iterator[tuple[KeyPath, Mapping[str, object]]]:

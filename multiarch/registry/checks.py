@@ -19,14 +19,18 @@ from multiarch.registry.reference import Reference, digest_fault, is_tag
 class BlobCheck:
     """Checks a blob while it is read: its size at once, its digest at the end."""
 
-    def __init__(self, operation: Operation, descriptor: Descriptor) -> None:
-        """Raise RegistryError (MALFORMED) if the descriptor itself is invalid."""
+    def __init__(self, operation: Operation, descriptor: Descriptor, *, exact: bool = True) -> None:
+        """Unless ``exact``, the descriptor's size is the most that the blob may have.
+
+        Raise RegistryError (MALFORMED) if the descriptor itself is invalid.
+        """
         if (fault := digest_fault(descriptor.digest)) is not None:
             raise operation.error(RegistryReason.MALFORMED, f"{descriptor.digest!r}: {fault}")
         if descriptor.size < 0:
             raise operation.error(RegistryReason.MALFORMED, f"the blob's size is {descriptor.size}")
         self._operation = operation
         self._expected = descriptor
+        self._exact = exact
         self._size = 0
         self._algorithm = descriptor.digest.partition(":")[0]
         self._hash = NEW_HASH[self._algorithm]()
@@ -34,9 +38,10 @@ class BlobCheck:
     def announced(self, response: aiohttp.ClientResponse) -> None:
         """Raise TOO_LARGE or WRONG_DIGEST if the Content-Length is not the blob's size."""
         length, size = response.content_length, self._expected.size
-        if length is None or length == size:
+        if length is None or length == size or (length < size and not self._exact):
             return
-        detail = f"{host_of(response.url)} announced {length} bytes for a blob of {size}"
+        of = "" if self._exact else "at most "
+        detail = f"{host_of(response.url)} announced {length} bytes for a blob of {of}{size}"
         reason = RegistryReason.TOO_LARGE if length > size else RegistryReason.WRONG_DIGEST
         raise self._operation.error(reason, detail)
 
@@ -50,7 +55,7 @@ class BlobCheck:
 
     def finish(self) -> None:
         """Raise TRUNCATED or WRONG_DIGEST if this was not the blob."""
-        if self._size < self._expected.size:
+        if self._exact and self._size < self._expected.size:
             detail = f"received {self._size} of the blob's {self._expected.size} bytes"
             raise self._operation.error(RegistryReason.TRUNCATED, detail)
         found = f"{self._algorithm}:{self._hash.hexdigest()}"

@@ -41,6 +41,8 @@ _ROUNDS = 100
 
 _CACHED_BLOB = MIB
 """Blobs up to this size are cached: configs are, layers are not."""
+_ANY_BLOB = "application/octet-stream"
+"""The media type of cached blobs whose type is not known. A registry may also serve a manifest as a blob."""
 
 _TAGS_PER_PAGE = 1000
 _SECRET = 8
@@ -89,11 +91,12 @@ class RegistryClient:
         if descriptor.size > limit:
             detail = f"the blob has {descriptor.size} bytes; the limit is {limit}"
             raise operation.error(RegistryReason.TOO_LARGE, detail)
-        known = self._cache.content(reference.name, descriptor.digest)
-        if known is not None:
-            return known.content
-        key = f"{reference.name}@{descriptor.digest} {descriptor.size}"
-        return await self._blobs.run(key, lambda: self._blob(operation, reference, descriptor))
+        return await self._whole_blob(operation, reference, descriptor, exact=True)
+
+    async def blob_of_digest(self, reference: Reference, *, limit: int) -> bytes:
+        """The blob of the reference's digest, whole and verified. Raises RegistryError, TOO_LARGE above ``limit``."""
+        descriptor = Descriptor(_ANY_BLOB, reference.digest or "", limit)
+        return await self._whole_blob(self._operation(reference), reference, descriptor, exact=False)
 
     async def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
         """A blob in chunks of at most 128 KiB. Raises RegistryError, WRONG_DIGEST only at the end."""
@@ -128,7 +131,7 @@ class RegistryClient:
         name, source = reference.name, str(reference)
         if reference.digest is not None:
             content = self._cache.content(name, reference.digest)
-            if content is None:
+            if content is None or content.media_type == _ANY_BLOB:
                 content = await self._fetched(reference, None)
                 self._cache.keep(name, content)
             return Manifest(content.media_type, content.digest, content.content, source)
@@ -189,11 +192,20 @@ class RegistryClient:
 
     # Blobs and tags
 
-    async def _blob(self, operation: Operation, reference: Reference, descriptor: Descriptor) -> bytes:
+    async def _whole_blob(
+        self, operation: Operation, reference: Reference, descriptor: Descriptor, *, exact: bool
+    ) -> bytes:
+        known = self._cache.content(reference.name, descriptor.digest)
+        if known is not None:
+            return known.content
+        key = f"{reference.name}@{descriptor.digest} {descriptor.size} {exact}"
+        return await self._blobs.run(key, lambda: self._blob(operation, reference, descriptor, exact=exact))
+
+    async def _blob(self, operation: Operation, reference: Reference, descriptor: Descriptor, *, exact: bool) -> bytes:
         endpoints = self._for(operation, reference, resolve=False)
 
         async def fetch(operation: Operation, endpoint: Endpoint) -> bytes:
-            check = BlobCheck(operation, descriptor)
+            check = BlobCheck(operation, descriptor, exact=exact)
             opening = self._open(operation, endpoint, reference, "GET", f"blobs/{descriptor.digest}")
             async with opening as response:
                 check.announced(response)

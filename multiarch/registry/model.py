@@ -80,6 +80,10 @@ class Registry(Protocol):
         """A blob of the reference's repository, complete and verified; TOO_LARGE above ``limit`` bytes."""
         ...
 
+    async def blob_of_digest(self, reference: Reference, *, limit: int) -> bytes:
+        """The blob of the reference's digest, whose size is not known; otherwise as :meth:`blob`."""
+        ...
+
     def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
         """A blob in chunks. WRONG_DIGEST is raised at the end: do not trust the content before that."""
         ...

@@ -16,11 +16,13 @@ from multiarch.audit.daemonset_model import DaemonSetAudit, DaemonSetOutcome, Gr
 from multiarch.audit.daemonset_sources import add_on_daemon_sets, daemon_sets_in, image_uses, without
 from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
 from multiarch.audit.images import ImageAudit, ImageRow
-from multiarch.audit.uses import ContainerRole, ImageUse, WorkloadKey
+from multiarch.audit.uses import ImageUse
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.source import LoadedObject, Source
+from multiarch.manifests.containers import ContainerRole
+from multiarch.manifests.owners import WorkloadKey
 from multiarch.stack.load import load_file
 from multiarch.stack.model import AddonPlan, Plan
 from multiarch.stack.plan import make_plan

@@ -5,9 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from multiarch.audit.images import NO_IMAGE, ImageAudit, audit_images
-from multiarch.audit.uses import ContainerRole, ImageUse, WorkloadKey
+from multiarch.audit.uses import ImageUse
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Verdict
+from multiarch.manifests.containers import ContainerRole
+from multiarch.manifests.owners import WorkloadKey
 from tests.images.asking import asked
 from tests.images.shapes import Repository
 

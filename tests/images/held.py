@@ -56,6 +56,11 @@ class Held:
         assert len(content) <= limit
         return content
 
+    async def blob_of_digest(self, reference: Reference, *, limit: int) -> bytes:
+        content = self._found(reference, reference.digest or "")[1]
+        assert len(content) <= limit
+        return content
+
     async def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
         content = self._found(reference, descriptor.digest)[1]
         for at in range(0, len(content), _PIECE):

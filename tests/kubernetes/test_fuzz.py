@@ -17,7 +17,7 @@ from multiarch.audit.daemonset_groups import live_groups
 from multiarch.audit.daemonset_sources import image_uses
 from multiarch.audit.subjects import gather
 from multiarch.audit.uses import uses_in
-from multiarch.cli.audit.sources import pull_secrets
+from multiarch.cli.reading import pull_secrets
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes import transport as transport_module
 from multiarch.kubernetes.cluster import Cluster
@@ -27,6 +27,7 @@ from multiarch.kubernetes.pending import count_nodes, read_pending
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.transport import StatusError, Transport
 from multiarch.scheduling.pods import pods_from
+from multiarch.verify.pods.containers import PodReader
 
 HIDDEN = "never-shown-7d1f"
 V1 = "client.authentication.k8s.io/v1"
@@ -225,7 +226,15 @@ METADATA = {
 OBJECT = {
     "metadata": METADATA,
     "imagePullSecrets": [{"name": "x"}],
-    "status": {"phase": "Pending", "images": [{"names": ["a"]}], "allocatable": {"cpu": "1"}},
+    "status": {
+        "phase": "Pending",
+        "images": [{"names": ["a"]}],
+        "allocatable": {"cpu": "1"},
+        "nodeInfo": {"architecture": "arm64", "operatingSystem": "linux"},
+        "containerStatuses": [
+            {"name": "a", "image": "b", "imageID": f"c@sha256:{'d' * 64}", "state": {"waiting": {"reason": "e"}}}
+        ],
+    },
     "spec": {
         **TEMPLATE["spec"],
         "replicas": 1,
@@ -254,6 +263,12 @@ def _pending(cluster: Cluster) -> object:
     return list(pods_from([each.value for each in (*found.pods, *found.daemon_sets)]))
 
 
+def _pods_and_nodes(cluster: Cluster) -> object:
+    reader = PodReader()
+    reader.read(cluster.objects([Kind.POD, Kind.NODE, Kind.REPLICA_SET]))
+    return reader.result()
+
+
 READERS: tuple[Callable[[Cluster], object], ...] = (
     lambda cluster: uses_in(cluster.objects((Kind.DEPLOYMENT, Kind.POD))),
     lambda cluster: gather(cluster.objects((Kind.CRON_JOB, Kind.POD)), None),
@@ -262,6 +277,7 @@ READERS: tuple[Callable[[Cluster], object], ...] = (
     lambda cluster: live_groups(cluster.objects([Kind.NODE]), {"a"}),
     lambda cluster: image_uses(cluster.objects([Kind.DAEMON_SET])),
     lambda cluster: pull_secrets(cluster, uses_in(cluster.objects([Kind.POD]))),
+    _pods_and_nodes,
     lambda cluster: list(cluster.objects([Kind.SERVICE_ACCOUNT, Kind.NAMESPACE])),
 )
 

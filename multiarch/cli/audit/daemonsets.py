@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from multiarch.cli.audit import sources
-from multiarch.cli.audit.options import ManifestsArgument
+from multiarch.cli import reading
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.options import stacks, with_groups
-from multiarch.cli.options.cluster import ClusterOptions
+from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument
 from multiarch.cli.options.completion import stack_names
 from multiarch.cli.options.registry import RegistryOptions, ask
 from multiarch.cli.terminal import counted, say
@@ -110,7 +109,7 @@ def daemonsets(
     from multiarch.cli.audit.daemonset_report import daemonset_report
     from multiarch.facts.taints import parse_taint
 
-    sources.check(paths or (), cluster)
+    reading.check(paths or (), cluster)
     taints = [parse_taint(text) for text in architecture_taint or ()]
     plan = stacks.plan_of(stack) if stack else None
     live = not paths and (cluster.given or not stack)
@@ -147,7 +146,7 @@ def _from_cluster(options: ClusterOptions, plan: Plan | None) -> _Input:
     from multiarch.kubernetes.resources import Kind
 
     with open_cluster(options.access) as cluster:
-        sources.check_namespaces(cluster, options)
+        reading.check_namespaces(cluster, options)
         daemon_sets = tuple(
             cluster.objects([Kind.DAEMON_SET], namespaces=options.namespace or None, selector=options.selector)
         )
@@ -155,7 +154,7 @@ def _from_cluster(options: ClusterOptions, plan: Plan | None) -> _Input:
         if plan is None and not nodes:
             raise MultiarchError(f"The cluster of context {cluster.name} has no nodes.", hint=_NODES_HINT)
         uses = image_uses(daemon_sets)
-        return _Input(daemon_sets, nodes, tuple(uses), sources.pull_secrets(cluster, uses))
+        return _Input(daemon_sets, nodes, tuple(uses), reading.pull_secrets(cluster, uses))
 
 
 def _images(found: _Input, registries: RegistryOptions) -> ImageAudit:

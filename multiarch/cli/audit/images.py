@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from multiarch.cli import reading
 from multiarch.cli.audit import sources
-from multiarch.cli.audit.options import ExplainOption, GroupByOption, ManifestsArgument
+from multiarch.cli.audit.options import ExplainOption, GroupByOption
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.memory import few_collections
 from multiarch.cli.options import with_groups
-from multiarch.cli.options.cluster import ClusterOptions
+from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument
 from multiarch.cli.options.registry import RegistryOptions, ask
 from multiarch.cli.terminal import counted, progress, say
 from multiarch.errors import MultiarchError
@@ -77,7 +78,7 @@ def images(
     from multiarch.audit.uses import NotRead
     from multiarch.cli.audit.image_report import image_report
 
-    sources.check(paths or (), cluster, images)
+    reading.check(paths or (), cluster, images)
     if group_by and images is not None:
         raise MultiarchError("--group-by needs workloads, and a list of images has none.", hint="Leave it out.")
     architectures = tuple(dict.fromkeys(architecture or Architecture))
@@ -102,10 +103,10 @@ def _uses(
     if images is not None:
         return sources.from_list(images), None
     if paths:
-        return uses_in(*sources.manifest_objects(paths), not_read), None
+        return uses_in(*reading.manifest_objects(paths), not_read), None
     with open_cluster(options.access) as cluster:
-        uses = uses_in(sources.cluster_objects(cluster, options), not_read=not_read)
-        return uses, sources.pull_secrets(cluster, uses)
+        uses = uses_in(reading.cluster_objects(cluster, options), not_read=not_read)
+        return uses, reading.pull_secrets(cluster, uses)
 
 
 async def _audited(uses: Sequence[ImageUse], architectures: Sequence[Architecture], registry: Registry) -> ImageAudit:

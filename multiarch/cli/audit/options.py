@@ -22,9 +22,6 @@ def _group_by(label: str | None) -> str | None:
     return label
 
 
-ManifestsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="FILE|FOLDER|-", help="Manifests, YAML or JSON; - is stdin.")
-]
 GroupByOption = Annotated[
     str | None,
     typer.Option(

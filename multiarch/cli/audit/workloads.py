@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from multiarch.cli import reading
 from multiarch.cli.audit import sources
-from multiarch.cli.audit.options import ExplainOption, GroupByOption, ManifestsArgument
+from multiarch.cli.audit.options import ExplainOption, GroupByOption
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.memory import few_collections
 from multiarch.cli.options import with_groups
-from multiarch.cli.options.cluster import ClusterOptions
+from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument
 from multiarch.cli.options.registry import RegistryOptions, ask
 from multiarch.cli.options.stacks import TaintOptions
 from multiarch.cli.terminal import counted, progress, say
@@ -94,7 +95,7 @@ def workloads(
     from multiarch.cli.audit.next_command import Commands
     from multiarch.cli.audit.workload_report import workload_report
 
-    sources.check(paths or (), cluster)
+    reading.check(paths or (), cluster)
     if patch is not None:
         patches.check_target(patch, force=force)
     elif force:
@@ -123,11 +124,11 @@ def _subjects(
     from multiarch.kubernetes.cluster import open_cluster
 
     if paths:
-        objects, lines = sources.manifest_objects(paths)
+        objects, lines = reading.manifest_objects(paths)
         return gather(objects, taint, lines, not_read), None
     with open_cluster(options.access) as cluster:
-        subjects = gather(sources.cluster_objects(cluster, options), taint, not_read=not_read)
-        return subjects, sources.pull_secrets(cluster, [use for each in subjects for use in each.uses])
+        subjects = gather(reading.cluster_objects(cluster, options), taint, not_read=not_read)
+        return subjects, reading.pull_secrets(cluster, [use for each in subjects for use in each.uses])
 
 
 async def _audited(

@@ -1,4 +1,4 @@
-"""Options that say which cluster a command reads, and what of it."""
+"""Arguments and options that say which objects a command reads: those of manifests, or of a cluster."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import typer
 
 if TYPE_CHECKING:
     from multiarch.kubernetes.access import ClusterAccess
+
+ManifestsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="FILE|FOLDER|-", help="Manifests, YAML or JSON; - is stdin.")
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,8 @@ def _found(outcome: Outcome, judged: _Judged) -> Iterator[tuple[ImageUse, Judgem
 
 
 def _uses(outcome: Outcome) -> list[ImageUse]:
-    from multiarch.audit.uses import WorkloadKey, uses_of_pod_spec
+    from multiarch.audit.uses import uses_of_pod_spec
+    from multiarch.manifests.owners import WorkloadKey
 
     template = outcome.template
     return list(

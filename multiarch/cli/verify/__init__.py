@@ -1,0 +1,1 @@
+"""``multiarch verify``: what really runs on a cluster's nodes."""

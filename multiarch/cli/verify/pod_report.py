@@ -1,0 +1,131 @@
+"""The report of ``multiarch verify pods``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import groupby
+
+from multiarch.cli.formats.report import Finding, FindingRule, Findings, Location, Report, Table
+from multiarch.manifests.owners import WorkloadKey
+from multiarch.verify.pods.model import Judged, PodVerification, Proof
+
+_COLUMNS = ("workload", "namespace", "container", "node", "pods", "verdict", "image", "reason")
+_RECORD_COLUMNS = (
+    *("namespace", "workload", "pod", "container", "role", "state", "node", "architecture", "image", "image id"),
+    *("kind", "manifest", "process", "machine", "emulator", "verdict", "reason", "settled by"),
+)
+_WORST_FIRST = tuple(Proof)
+_RULES = {
+    Proof.WRONG: FindingRule("pod-wrong-architecture", "error", "A container is not of its node's architecture."),
+    Proof.CANNOT_TELL: FindingRule(
+        "pod-architecture-unknown", "warning", "Of which architecture a container is can't be told."
+    ),
+}
+
+
+def pod_report(verification: PodVerification) -> Report:
+    """The report: containers grouped by workload, the workloads with the worst verdict first."""
+    workloads = _workloads(verification)
+    return Report(
+        "pod-verification",
+        data=partial(_data, verification, workloads),
+        blocks=lambda: [Table(_COLUMNS, list(_rows(workloads)))] if workloads else ["No containers found."],
+        records=lambda: Table(_RECORD_COLUMNS, [_record(each) for _, rows in workloads for each in rows]),
+        findings=partial(_findings, workloads),
+    )
+
+
+_Workloads = list[tuple[WorkloadKey, list[Judged]]]
+
+
+def _workloads(verification: PodVerification) -> _Workloads:
+    found = groupby(verification.judged, key=lambda each: each.container.workload)
+    return sorted(((key, list(rows)) for key, rows in found), key=lambda pair: (_worst(pair[1]), pair[0]))
+
+
+def _worst(rows: list[Judged]) -> int:
+    return min(_WORST_FIRST.index(each.proof) for each in rows)
+
+
+def _data(verification: PodVerification, workloads: _Workloads) -> dict[str, object]:
+    return {
+        "summary": {str(proof): verification.count(proof) for proof in Proof},
+        "notStarted": verification.not_started,
+        "nodesAnswered": verification.on_node,
+        "notes": list(verification.notes),
+        "workloads": [
+            {
+                "namespace": key.namespace,
+                "kind": key.kind,
+                "name": key.name,
+                "verdict": str(_WORST_FIRST[_worst(rows)]),
+                "containers": [_container_data(each) for each in rows],
+            }
+            for key, rows in workloads
+        ],
+    }
+
+
+def _container_data(judged: Judged) -> dict[str, object]:
+    container, node = judged.container, judged.node
+    return {
+        "pod": container.pod,
+        "container": container.name,
+        "role": str(container.role),
+        "state": container.state,
+        "node": container.node,
+        "architecture": None if node is None else node.architecture or None,
+        "runtime": None if node is None else node.runtime or None,
+        "image": container.image,
+        "imageID": container.image_id,
+        "digestKind": str(judged.kind),
+        "manifest": judged.manifest or None,
+        "process": judged.program or None,
+        "machine": judged.machine or None,
+        "emulator": judged.emulator or None,
+        "verdict": str(judged.proof),
+        "reason": judged.reason,
+        "settledBy": judged.settled_by or None,
+    }
+
+
+def _rows(workloads: _Workloads) -> Iterator[list[str]]:
+    """A row for each workload's containers that are alike on nodes of one architecture, with the number of pods."""
+    for key, rows in workloads:
+        counts: dict[tuple[str, ...], int] = {}
+        for each in sorted(rows, key=lambda each: _WORST_FIRST.index(each.proof)):
+            reason = each.reason + (f" → {each.settled_by}" if each.settled_by else "")
+            node = "?" if each.node is None else each.node.architecture or "?"
+            cells = (each.container.name, node, str(each.proof), each.container.image, reason)
+            counts[cells] = counts.get(cells, 0) + 1
+        for (name, node, proof, image, reason), count in counts.items():
+            yield [str(key), key.namespace, name, node, str(count), proof, image, reason]
+
+
+def _record(judged: Judged) -> list[str]:
+    container, node = judged.container, judged.node
+    return [
+        *(container.namespace, str(container.workload), container.pod, container.name, str(container.role)),
+        *(container.state, container.node, "" if node is None else node.architecture),
+        *(container.image, container.image_id, str(judged.kind), judged.manifest, judged.program, judged.machine),
+        *(judged.emulator, str(judged.proof), judged.reason, judged.settled_by),
+    ]
+
+
+def _findings(workloads: _Workloads) -> Findings:
+    """One finding per workload, container and image that is wrong or unknown, however many pods have it."""
+    found: dict[tuple[WorkloadKey, str, str, Proof], Finding] = {}
+    for key, rows in workloads:
+        for each in rows:
+            if (rule := _RULES.get(each.proof)) is None:
+                continue
+            container = each.container
+            name = f"{key.namespace}/{key.kind}/{key.name}/{container.name}"
+            message = f"{name}, image {container.image}: {each.reason}"
+            location = Location(container=container.name, qualified_name=name)
+            identity = ("workloadContainerAndImage/v1", f"{name} {container.image}")
+            found.setdefault(
+                (key, container.name, container.image, each.proof), Finding(rule, message, [location], identity)
+            )
+    return Findings(tuple(_RULES.values()), list(found.values()))

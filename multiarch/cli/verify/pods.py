@@ -1,0 +1,131 @@
+"""``multiarch verify pods``: which architecture runs in every container, and how that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from multiarch.cli import reading
+from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.memory import few_collections
+from multiarch.cli.options import with_groups
+from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument
+from multiarch.cli.options.registry import RegistryOptions, ask
+from multiarch.cli.terminal import counted, progress, say
+
+if TYPE_CHECKING:
+    from multiarch.kubernetes.cluster import Cluster
+    from multiarch.registry.credentials.model import Credentials
+    from multiarch.registry.model import Registry
+    from multiarch.verify.pods.containers import PodReader
+    from multiarch.verify.pods.model import Pods, PodVerification
+
+HELP = """Show which architecture runs in each container.
+
+Reads the live cluster of the kubeconfig, or the output of `kubectl get pods,nodes,replicasets,jobs -A -o yaml`. For
+every container that runs, or failed to start for its architecture, the registry is asked what its imageID's digest is:
+
+\b
+  proven        a platform manifest or config of the node's architecture
+  consistent    an index, which has the platform that the node's runtime must choose
+  wrong         an image or process of another architecture, or an index without the node's platform
+  cannot tell   with the reason, and what would settle it
+
+\b
+Examples:
+  multiarch verify pods                              every namespace of the current context
+  multiarch verify pods -n shop -l app=api
+  kubectl get pods,nodes -A -o yaml | multiarch verify pods - --output json
+
+Exit code: 0; 1 if anything is wrong, or with --fail-on cannot-tell not known; 2 for invalid input; 3 if the cluster
+can't be reached."""
+
+
+class FailOn(StrEnum):
+    """What exits with 1."""
+
+    WRONG = "wrong"
+    CANNOT_TELL = "cannot-tell"
+
+
+@with_groups
+def pods(
+    paths: ManifestsArgument = None,
+    *,
+    cluster: ClusterOptions,
+    fail_on: Annotated[
+        FailOn, typer.Option(metavar="wrong|cannot-tell", help="Exit with 1 on wrong, or also on cannot tell.")
+    ] = FailOn.WRONG,
+    output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
+    registries: RegistryOptions,
+) -> None:
+    """Verify pods, as :data:`HELP` says."""
+    from multiarch.cli.verify.pod_report import pod_report
+    from multiarch.verify.pods.model import Proof
+
+    reading.check(paths or (), cluster)
+    with few_collections():
+        found, credentials = _read(paths or (), cluster)
+        verification = ask(registries, partial(_verified, found), credentials=credentials)
+    show(pod_report(verification), output)
+    _summarise(verification)
+    failing = (Proof.WRONG,) if fail_on is FailOn.WRONG else (Proof.WRONG, Proof.CANNOT_TELL)
+    if verification.has(*failing):
+        raise typer.Exit(1)
+
+
+def _read(paths: Sequence[str], options: ClusterOptions) -> tuple[Pods, Credentials | None]:
+    """The containers and their nodes, and the cluster's credentials for their images."""
+    from multiarch.kubernetes.cluster import open_cluster
+    from multiarch.kubernetes.resources import Kind
+    from multiarch.verify.pods.containers import PodReader
+
+    reader = PodReader()
+    if paths:
+        objects, _ = reading.manifest_objects(paths)
+        reader.read(objects)
+        return reader.result(), None
+    with open_cluster(options.access) as cluster:
+        reading.check_namespaces(cluster, options)
+        namespaces = options.namespace or None
+        reader.read(cluster.objects([Kind.POD], namespaces=namespaces, selector=options.selector))
+        reader.read(cluster.objects([Kind.NODE]))
+        _read_owners(reader, cluster, namespaces)
+        found = reader.result()
+        return found, reading.pull_secrets(cluster, found.containers)
+
+
+def _read_owners(reader: PodReader, cluster: Cluster, namespaces: Sequence[str] | None) -> None:
+    """Read what owns the owners of pods. Without permission for it, pods are grouped by their direct owners."""
+    from multiarch.kubernetes.errors import ForbiddenError
+    from multiarch.kubernetes.resources import Kind
+
+    for kind in (Kind.REPLICA_SET, Kind.JOB):
+        if kind in reader.owner_kinds():
+            try:
+                reader.read(cluster.objects([kind], namespaces=namespaces))
+            except ForbiddenError as error:
+                say(f"note: {error}")
+
+
+async def _verified(found: Pods, registry: Registry) -> PodVerification:
+    from multiarch.verify.pods.verification import verify_pods
+
+    with progress("reading digests") as step:
+        return await verify_pods(registry, found, looked_up=step)
+
+
+def _summarise(verification: PodVerification) -> None:
+    from multiarch.verify.pods.model import Proof
+
+    for note in verification.notes:
+        say(f"note: {note}")
+    if verification.not_started:
+        say(f"note: {counted(verification.not_started, 'container')} not started and so not verified.")
+    counts: Mapping[Proof, int] = {proof: verification.count(proof) for proof in Proof}
+    parts = ", ".join(f"{number} {proof}" for proof, number in counts.items())
+    say(f"{counted(len(verification.judged), 'container')}: {parts}.")

@@ -1,0 +1,60 @@
+"""What objects are called, and what owns them: from a pod to its ReplicaSet to the Deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WorkloadKey:
+    """The object at the end of the chain of owners. A bare pod is its own workload."""
+
+    namespace: str
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        """``Deployment/api``."""
+        return f"{self.kind}/{self.name}"
+
+
+def key_of(content: Mapping[str, object]) -> WorkloadKey:
+    """What an object is called; one without a namespace is in ``default``."""
+    metadata = _metadata(content)
+    name = _text(metadata.get("name")) or _text(metadata.get("generateName"))
+    return WorkloadKey(_namespace(metadata), _text(content.get("kind")) or "(no kind)", name)
+
+
+def owner_of(content: Mapping[str, object]) -> WorkloadKey | None:
+    """The object's controller, or its first owner where none is one."""
+    metadata = _metadata(content)
+    listed = metadata.get("ownerReferences")
+    references = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
+    chosen = next((each for each in references if each.get("controller") is True), next(iter(references), None))
+    if chosen is None or chosen.get("kind") == "Node":
+        # A static pod's owner is its node; the pod is what there is to change.
+        return None
+    return WorkloadKey(_namespace(metadata), _text(chosen.get("kind")), _text(chosen.get("name")))
+
+
+def top_of(start: WorkloadKey, owners: Mapping[WorkloadKey, WorkloadKey]) -> WorkloadKey:
+    """Go from owner to owner; one that owns itself ends the way."""
+    here, been = start, {start}
+    while (above := owners.get(here)) is not None and above not in been:
+        here = above
+        been.add(above)
+    return here
+
+
+def _metadata(content: Mapping[str, object]) -> Mapping[str, object]:
+    found = content.get("metadata")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _namespace(metadata: Mapping[str, object]) -> str:
+    return _text(metadata.get("namespace")) or "default"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,1 @@
+"""Which architecture the image of every running container has, and how that is known."""

@@ -1,0 +1,151 @@
+"""Containers and nodes of objects as the API server has them: what runs, what has just ended, and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from multiarch.facts.labels import ARCHITECTURE, REGION
+from multiarch.images.model import LINUX
+from multiarch.kubernetes.source import LoadedObject, placed
+from multiarch.manifests.containers import ContainerRole, role_of
+from multiarch.manifests.owners import WorkloadKey, key_of, owner_of, top_of
+from multiarch.manifests.values import ManifestError, ObjectReference, Value
+from multiarch.verify.pods.model import Failure, HostNode, PodContainer, Pods
+
+_STATUSES = {
+    "initContainerStatuses": "initContainers",
+    "containerStatuses": "containers",
+    "ephemeralContainerStatuses": "ephemeralContainers",
+}
+_ENDED = ("Succeeded", "Failed")
+_INSTANCE = re.compile(r"aws://.*/(i-[0-9a-f]+)")
+_ROLES = tuple(ContainerRole)
+
+
+@dataclass(slots=True)
+class PodReader:
+    """Reads objects of any kind in any order; of them only containers, nodes and owners are kept."""
+
+    containers: list[PodContainer] = field(default_factory=list)
+    nodes: dict[str, HostNode] = field(default_factory=dict)
+    owners: dict[WorkloadKey, WorkloadKey] = field(default_factory=dict)
+    not_started: int = 0
+
+    def read(self, objects: Iterable[LoadedObject]) -> None:
+        """Read objects. Raises MultiarchError for one that no API server would have."""
+        for each in objects:
+            try:
+                self._read(each.value)
+            except ManifestError as error:
+                raise placed(error, (each,)) from None
+
+    def owner_kinds(self) -> set[str]:
+        """The kinds of the objects that own pods."""
+        return {each.workload.kind for each in self.containers}
+
+    def result(self) -> Pods:
+        """What was read, by workload."""
+        found = [replace(each, workload=top_of(each.workload, self.owners)) for each in self.containers]
+        found.sort(key=lambda each: (each.workload, each.pod, _ROLES.index(each.role), each.name))
+        return Pods(tuple(found), self.nodes, self.not_started)
+
+    def _read(self, content: Mapping[str, object]) -> None:
+        key = key_of(content)
+        value = Value(content, ObjectReference(1, key.kind, f"{key.namespace}/{key.name}"))
+        core = content.get("apiVersion") == "v1"
+        if key.kind == "Node" and core:
+            self.nodes[key.name] = _node(key.name, value)
+        elif key.kind == "Pod" and core:
+            found = list(_containers(value, owner_of(content) or key))
+            ended = value["status"]["phase"].text() in _ENDED
+            # Pods that have ended stay for long; what did not start for its architecture is still news.
+            kept = [each for each in found if each.failure is not None or (each.image_id and not ended)]
+            self.containers += kept
+            if not ended:
+                self.not_started += _declared(value["spec"]) - sum(_is_container(each) for each in kept)
+        elif (owner := owner_of(content)) is not None:
+            self.owners[key] = owner
+
+
+def _node(name: str, value: Value) -> HostNode:
+    labels = dict(value["metadata"]["labels"].pairs())
+    info = value["status"]["nodeInfo"]
+    label = labels.get(ARCHITECTURE, "")
+    instance = _INSTANCE.fullmatch(value["spec"]["providerID"].text())
+    return HostNode(
+        name,
+        info["architecture"].text() or label,
+        label,
+        info["operatingSystem"].text(LINUX),
+        info["containerRuntimeVersion"].text(),
+        instance[1] if instance else "",
+        labels.get(REGION, ""),
+    )
+
+
+def _declared(spec: Value) -> int:
+    return sum(len(list(spec[key].items())) for key in _STATUSES.values())
+
+
+def _is_container(each: PodContainer) -> bool:
+    return each.role is not ContainerRole.VOLUME
+
+
+def _containers(pod: Value, workload: WorkloadKey) -> Iterator[PodContainer]:
+    """The containers and image volumes that the pod's status shows."""
+    spec, status = pod["spec"], pod["status"]
+    shared = PodContainer(
+        workload,
+        pod["metadata"]["name"].text(),
+        "",
+        ContainerRole.VOLUME,
+        spec["nodeName"].text(),
+        image="",
+        reported="",
+        image_id="",
+        container_id="",
+        state="mounted",
+        running=False,
+        service_account=spec["serviceAccountName"].text() or "default",
+        pull_secrets=tuple(each["name"].text() for each in spec["imagePullSecrets"].items()),
+    )
+    volumes: dict[str, str] = {}
+    for key, listed in _STATUSES.items():
+        written = {each["name"].text(): each for each in spec[listed].items()}
+        for each in status[key].items():
+            name = each["name"].text()
+            yield _container(shared, listed, written.get(name), each)
+            for mount in each["volumeMounts"].items():
+                if image_id := mount["volumeStatus"]["image"]["imageRef"].text():
+                    volumes[mount["name"].text()] = image_id
+    if volumes:
+        images = {each["name"].text(): each["image"]["reference"].text() for each in spec["volumes"].items()}
+        for name, image_id in sorted(volumes.items()):
+            yield replace(shared, name=name, image=images.get(name, ""), image_id=image_id)
+
+
+def _container(shared: PodContainer, listed: str, written: Value | None, status: Value) -> PodContainer:
+    state, reported = status["state"], status["image"].text()
+    running = not state["running"].missing
+    waiting, ended = state["waiting"], state["terminated"]
+    reason = "running" if running else waiting["reason"].text() or ended["reason"].text() or "not running"
+    messages = (waiting["message"], ended["message"], status["lastState"]["terminated"]["message"])
+    failure = None if running else _failure(" ".join(each.text() for each in messages))
+    return replace(
+        shared,
+        name=status["name"].text(),
+        role=role_of(listed, {} if written is None else written.mapping()),
+        image=reported if written is None else written["image"].text() or reported,
+        reported=reported,
+        image_id=status["imageID"].text(),
+        container_id=status["containerID"].text().partition("://")[2],
+        state=reason,
+        running=running,
+        failure=failure,
+    )
+
+
+def _failure(messages: str) -> Failure | None:
+    return next((each for each in Failure if each in messages), None)

@@ -1,0 +1,174 @@
+"""Containers as the API server shows them, their nodes, and what is known of their images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from multiarch.facts.architectures import Architecture
+from multiarch.images.model import LINUX, Inspected, Platform
+from multiarch.manifests.containers import ContainerRole
+from multiarch.manifests.owners import WorkloadKey
+
+
+class Proof(StrEnum):
+    """The verdict on a container, the worst first."""
+
+    WRONG = "wrong"
+    """The image or the process is of another architecture than the node, or the index lacks the node's platform."""
+    CANNOT_TELL = "cannot tell"
+    CONSISTENT = "consistent"
+    """The imageID is an index's, and the index has the platform that the runtime must choose."""
+    PROVEN = "proven"
+    """The platform manifest, the config, or the running process is of the node's architecture."""
+
+
+class DigestKind(StrEnum):
+    """What the digest in an imageID is the digest of."""
+
+    INDEX = "index"
+    MANIFEST = "platform manifest"
+    CONFIG = "config"
+    UNKNOWN = "unknown"
+
+
+class Failure(StrEnum):
+    """Why a container did not start, where that tells of its architecture."""
+
+    EXEC_FORMAT = "exec format error"
+    """From the kernel: not a program of this machine, or a script that does not start with ``#!``."""
+    NO_PLATFORM = "no match for platform"
+    """From containerd: the index has no image that it could choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostNode:
+    """A node as the API server shows it.
+
+    ``architecture`` is what its kubelet reports (``nodeInfo``), or else the label ``kubernetes.io/arch``: any name that
+    Go has. ``label`` is that label, ``instance`` the EC2 instance's ID, empty for nodes that are not one, such as
+    Fargate's. ``runtime`` is ``containerd://2.1.4``.
+    """
+
+    name: str
+    architecture: str
+    label: str = ""
+    operating_system: str = LINUX
+    runtime: str = ""
+    instance: str = ""
+    region: str = ""
+
+    @property
+    def known(self) -> Architecture | None:
+        """The architecture, None if images are not judged for it."""
+        return Architecture(self.architecture) if self.architecture in set(Architecture) else None
+
+    @property
+    def disagreement(self) -> str:
+        """What the kubelet and the label say, if they differ; else empty."""
+        if not self.label or self.label == self.architecture:
+            return ""
+        return f"its kubelet reports {self.architecture}, but its label kubernetes.io/arch is {self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class PodContainer:
+    """One container or image volume of a pod that has been assigned to a node.
+
+    ``image`` is as the pod's spec has it and ``reported`` as its status; ``image_id`` is the status's, as the runtime
+    spells it, and empty if the image was not pulled. ``container_id`` has no scheme (``containerd://``). ``state`` is
+    ``running`` or the reason why not (``CrashLoopBackOff``). ``workload`` is the end of the chain of owners.
+    """
+
+    workload: WorkloadKey
+    pod: str
+    name: str
+    role: ContainerRole
+    node: str
+    image: str
+    reported: str
+    image_id: str
+    container_id: str
+    state: str
+    running: bool
+    failure: Failure | None = None
+    service_account: str = "default"
+    pull_secrets: tuple[str, ...] = ()
+
+    @property
+    def namespace(self) -> str:
+        """The pod's."""
+        return self.workload.namespace
+
+
+@dataclass(frozen=True, slots=True)
+class Pods:
+    """What was read: containers sorted by workload, pod and name, and nodes by name.
+
+    ``not_started`` counts containers without an imageID: nothing of them was pulled or started.
+    """
+
+    containers: tuple[PodContainer, ...]
+    nodes: Mapping[str, HostNode]
+    not_started: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What a registry says about the digest in an imageID.
+
+    ``inspected`` is there for an index or a platform manifest, ``platform`` for a platform manifest or a config whose
+    content says it. ``reason`` says why the kind or the platform is unknown, ``settled_by`` what would settle it.
+    """
+
+    kind: DigestKind
+    digest: str = ""
+    inspected: Inspected | None = None
+    platform: Platform | None = None
+    reason: str = ""
+    settled_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict on one container.
+
+    ``kind`` and ``digest`` are those of the imageID. ``manifest`` is the digest of the platform manifest that runs, if
+    it is known. ``settled_by`` says what would settle ``consistent`` or ``cannot tell``, and is empty otherwise.
+    ``program`` is the running process's executable and ``machine`` what it is (``arm64``); both are empty without
+    ``--on-node``, or if the node could not tell.
+    """
+
+    container: PodContainer
+    node: HostNode | None
+    proof: Proof
+    reason: str
+    kind: DigestKind = DigestKind.UNKNOWN
+    digest: str = ""
+    settled_by: str = ""
+    manifest: str = ""
+    program: str = ""
+    machine: str = ""
+    emulator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodVerification:
+    """The verdicts, in the order of the containers; ``notes`` are sentences about nodes and what was left out.
+
+    ``on_node`` is None if nodes were not asked, else how many of them answered.
+    """
+
+    judged: tuple[Judged, ...]
+    notes: tuple[str, ...]
+    not_started: int = 0
+    on_node: int | None = None
+
+    def count(self, proof: Proof) -> int:
+        """How many containers have this verdict."""
+        return sum(each.proof is proof for each in self.judged)
+
+    def has(self, *proofs: Proof) -> bool:
+        """Whether any container has one of these verdicts."""
+        return any(each.proof in proofs for each in self.judged)

@@ -1,0 +1,141 @@
+"""The verdict on a container, from its node, what a registry says of its digest, and what its node holds: pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from multiarch.facts.architectures import Architecture, image_platform
+from multiarch.images.model import LINUX, Judgement, Platform, Verdict
+from multiarch.images.verdict import judge, judge_volume
+from multiarch.manifests.containers import ContainerRole
+from multiarch.verify.on_node.model import RunningContainer
+from multiarch.verify.pods.model import Digest, DigestKind, Failure, HostNode, Judged, PodContainer, Proof
+
+ON_NODE = "--on-node"
+_PROOFS = {
+    Verdict.SUPPORTED: Proof.CONSISTENT,
+    Verdict.UNSUPPORTED: Proof.WRONG,
+    Verdict.UNKNOWN: Proof.CANNOT_TELL,
+}
+
+
+def by_registry(container: PodContainer, node: HostNode | None, digest: Digest) -> Judged:
+    """Judge a container by what the API server and the registry say."""
+    architecture = None if node is None else node.known
+    if node is None or architecture is None or node.operating_system != LINUX:
+        reason, settled_by = _no_node(container, node)
+        return Judged(container, node, Proof.CANNOT_TELL, reason, digest.kind, digest.digest, settled_by)
+    found = Judged(container, node, Proof.CANNOT_TELL, "", digest.kind, digest.digest)
+    if not container.image_id:
+        return replace(found, proof=Proof.WRONG, reason=_not_pulled(container, architecture))
+    if digest.kind is DigestKind.INDEX and digest.inspected is not None:
+        rule = judge_volume if container.role is ContainerRole.VOLUME else judge
+        found = _of_index(found, rule(digest.inspected, architecture))
+    elif digest.platform is not None:
+        found = _of_platform(found, digest.platform, architecture)
+    else:
+        found = replace(found, reason=digest.reason, settled_by=_settled_by(container, digest.settled_by))
+    return _failed(found, architecture) if container.failure is Failure.EXEC_FORMAT else found
+
+
+def on_node(judged: Judged, held: RunningContainer, digest: Digest | None) -> Judged:
+    """Add what the node says of the container's process and image.
+
+    ``digest`` is what a registry says of the image that the node holds, and is only used if the process is unknown.
+    """
+    architecture = None if judged.node is None else judged.node.known
+    found = replace(
+        judged,
+        manifest=held.manifest or judged.manifest,
+        program=held.executable,
+        machine="" if held.elf is None else str(held.elf),
+        emulator=held.emulator,
+    )
+    if architecture is None:
+        return found
+    if held.elf is not None:
+        return _of_process(found, held.elf.architecture is architecture, architecture)
+    if held.emulator and image_platform(held.emulator.rpartition("-")[2], "")[0] != architecture:
+        return replace(found, proof=Proof.WRONG, reason=f"emulated by {held.emulator}", settled_by="")
+    why = f"the node could not read its process{f': {held.fault}' if held.fault else ''}"
+    if judged.proof is Proof.CONSISTENT and held.manifest and held.manifest == judged.manifest:
+        reason = f"the node holds the index's {architecture} manifest; {why}"
+        return replace(found, proof=Proof.PROVEN, reason=reason, settled_by="")
+    if judged.proof in (Proof.CONSISTENT, Proof.CANNOT_TELL) and digest is not None and digest.platform is not None:
+        settled = _of_platform(found, digest.platform, architecture)
+        return replace(settled, reason=f"{settled.reason}, which the node holds; {why}", settled_by="")
+    return replace(found, reason=f"{found.reason}; {why}", settled_by="")
+
+
+def not_on_node(judged: Judged, reason: str, hint: str = "") -> Judged:
+    """Say why the node could not settle what is open. A verdict that is settled stays as it is."""
+    if judged.proof in (Proof.PROVEN, Proof.WRONG):
+        return judged
+    settled_by = ", ".join(each for each in (judged.settled_by.removesuffix(ON_NODE).rstrip(" or,"), hint) if each)
+    return replace(judged, reason=f"{judged.reason}; {reason}", settled_by=settled_by)
+
+
+def _no_node(container: PodContainer, node: HostNode | None) -> tuple[str, str]:
+    if node is None:
+        name = f"node {container.node}" if container.node else "its node"
+        return f"{name} was not read, so its architecture is unknown", "read the nodes too: kubectl get pods,nodes -A"
+    if node.operating_system != LINUX:
+        return f"node {node.name} runs {node.operating_system}; only Linux nodes are verified", ""
+    if not node.architecture:
+        return f"node {node.name} reports no architecture", "wait until its kubelet has registered"
+    return f"node {node.name} is {node.architecture}; only amd64 and arm64 nodes are verified", ""
+
+
+def _not_pulled(container: PodContainer, architecture: Architecture) -> str:
+    return f'{container.state}: the node found no linux/{architecture} in the image ("{Failure.NO_PLATFORM}")'
+
+
+def _settled_by(container: PodContainer, settled_by: str) -> str:
+    return " or ".join(each for each in (settled_by, ON_NODE if container.running else "") if each)
+
+
+def _of_index(found: Judged, judgement: Judgement) -> Judged:
+    proof = _PROOFS[judgement.verdict]
+    if proof is Proof.CONSISTENT and found.container.role is ContainerRole.VOLUME:
+        settled_by = ""
+    else:
+        settled_by = "" if proof is Proof.WRONG else _settled_by(found.container, "")
+    return replace(found, proof=proof, reason=judgement.reason, manifest=judgement.digest or "", settled_by=settled_by)
+
+
+def _of_platform(found: Judged, platform: Platform, architecture: Architecture) -> Judged:
+    """By the config's platform, which the platform manifest and the config themselves lead to."""
+    manifest = found.digest if found.kind is DigestKind.MANIFEST else found.manifest
+    if platform.os in (LINUX, "") and platform.architecture == architecture:
+        return replace(found, proof=Proof.PROVEN, reason=f"its config is {platform}", manifest=manifest, settled_by="")
+    if found.container.role is ContainerRole.VOLUME:
+        reason = f"its config is {platform}; the files of a volume are not run"
+        return replace(found, proof=Proof.CONSISTENT, reason=reason, manifest=manifest, settled_by="")
+    reason = f"its config is {platform}, and the node is {architecture}"
+    return replace(found, proof=Proof.WRONG, reason=reason, manifest=manifest, settled_by="")
+
+
+def _failed(found: Judged, architecture: Architecture) -> Judged:
+    """A container that fails with an exec format error."""
+    if found.proof is Proof.WRONG:
+        return replace(found, reason=f"{found.reason}; it fails with {Failure.EXEC_FORMAT}")
+    image = found.container.image
+    doubt = f"its program is not {architecture}, or a script without #!"
+    reason = f"it fails with {Failure.EXEC_FORMAT}: {doubt}; {found.reason}"
+    known = found.kind is not DigestKind.UNKNOWN
+    settled_by = f"multiarch image verify {image} --platform linux/{architecture}" if known else found.settled_by
+    return replace(found, proof=Proof.CANNOT_TELL, reason=reason, settled_by=settled_by)
+
+
+def _of_process(found: Judged, native: bool, architecture: Architecture) -> Judged:  # noqa: FBT001 (private)
+    process = f"its process {found.program or '(no path)'} is {found.machine}"
+    if found.emulator:
+        process += f", run by {found.emulator}"
+    if not native:
+        declared = found.proof in (Proof.PROVEN, Proof.CONSISTENT)
+        lie = f", though the image declares linux/{architecture}" if declared else f", and the node is {architecture}"
+        return replace(found, proof=Proof.WRONG, reason=f"{process}{lie}", settled_by="")
+    if found.proof is Proof.WRONG:
+        return replace(found, reason=f"{found.reason}; {process}")
+    # An emulator of the node's own architecture: the whole node is emulated.
+    return replace(found, proof=Proof.PROVEN, reason=process, settled_by="")

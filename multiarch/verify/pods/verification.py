@@ -1,0 +1,114 @@
+"""All containers with their verdicts: what the API server, the registries and the nodes say, joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from multiarch.registry.model import Registry
+from multiarch.ssm.model import Answer
+from multiarch.verify.on_node.model import NodeReport, RunningContainer
+from multiarch.verify.pods.digests import Question, look_up
+from multiarch.verify.pods.image_id import parse_image_id
+from multiarch.verify.pods.model import Digest, DigestKind, HostNode, Judged, PodContainer, Pods, PodVerification
+from multiarch.verify.pods.verdict import by_registry, not_on_node, on_node
+
+Reports = Mapping[str, NodeReport | Answer]
+"""What nodes said about themselves, by the ID of the instance."""
+
+_NAMED = 3
+"""Nodes named in a note; the others are counted."""
+_NOT_PULLED = Digest(DigestKind.UNKNOWN, reason="nothing was pulled")
+
+
+def instances(pods: Pods) -> tuple[str, ...]:
+    """The EC2 instances on which any of the containers runs, sorted."""
+    nodes = {each.node for each in pods.containers if each.running}
+    return tuple(sorted({node.instance for name, node in pods.nodes.items() if name in nodes and node.instance}))
+
+
+async def verify_pods(
+    registry: Registry,
+    pods: Pods,
+    reports: Reports | None = None,
+    *,
+    looked_up: Callable[[int, int], None] = lambda _done, _all: None,
+) -> PodVerification:
+    """Judge every container. ``reports`` None means that the nodes were not asked.
+
+    Nothing is raised for a container: what can't be told is a verdict. ``looked_up(done, all)`` counts digests.
+    """
+    held = _held(reports or {})
+    asked = [(each, _question(each), _held_question(each, held.get(each.container_id))) for each in pods.containers]
+    questions = [question for _, *two in asked for question in two if question is not None]
+    found = await look_up(registry, questions, looked_up=looked_up)
+    judged = []
+    for container, question, second in asked:
+        node = pods.nodes.get(container.node)
+        digest = _NOT_PULLED if question is None else found[question]
+        each = by_registry(container, node, digest)
+        if reports is not None and container.running:
+            own = held.get(container.container_id)
+            held_digest = None if second is None else found[second]
+            each = _on_node(each, own, held_digest, None if node is None else reports.get(node.instance))
+        judged.append(each)
+    used = {each.node.name: each.node for each in judged if each.node is not None}
+    answered = None if reports is None else sum(isinstance(each, NodeReport) for each in reports.values())
+    return PodVerification(tuple(judged), tuple(_notes(used, reports)), pods.not_started, answered)
+
+
+def _held(reports: Reports) -> dict[str, RunningContainer]:
+    return {
+        each.container_id: each
+        for report in reports.values()
+        if isinstance(report, NodeReport)
+        for each in report.containers
+    }
+
+
+def _question(container: PodContainer) -> Question | None:
+    return Question(container.image_id, _images(container)) if container.image_id else None
+
+
+def _held_question(container: PodContainer, held: RunningContainer | None) -> Question | None:
+    """What to ask about the image that the node holds; only needed where the process is unknown."""
+    digest = "" if held is None or held.elf is not None else held.manifest or held.config
+    if not digest:
+        return None
+    parsed = parse_image_id(container.image_id)
+    repository = None if isinstance(parsed, str) else parsed.repository
+    # A manifest is asked for by name: a digest alone counts as a config's.
+    if held is not None and held.manifest and repository is not None:
+        digest = str(repository.at(digest))
+    return Question(digest, _images(container))
+
+
+def _images(container: PodContainer) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each for each in (container.image, container.reported) if each))
+
+
+def _on_node(
+    judged: Judged, held: RunningContainer | None, digest: Digest | None, answer: NodeReport | Answer | None
+) -> Judged:
+    if held is not None:
+        return on_node(judged, held, digest)
+    if isinstance(answer, NodeReport):
+        return not_on_node(judged, "its node no longer has this container, which restarted meanwhile", "verify again")
+    if isinstance(answer, Answer):
+        return not_on_node(judged, f"its node did not answer ({answer.status})", answer.hint.rstrip("."))
+    return not_on_node(judged, "its node is not an EC2 instance that SSM can ask")
+
+
+def _notes(nodes: Mapping[str, HostNode], reports: Reports | None) -> Iterator[str]:
+    """Sentences about nodes: where their architecture is in doubt, and which could not be asked."""
+    silent: dict[tuple[str, str], list[str]] = {}
+    for name, node in sorted(nodes.items()):
+        if node.disagreement:
+            yield f"Node {name}: {node.disagreement}."
+        report = None if reports is None else reports.get(node.instance)
+        if isinstance(report, Answer):
+            silent.setdefault((f"{report.status}: {report.reason}".rstrip(": ."), report.hint), []).append(name)
+        elif isinstance(report, NodeReport) and report.architecture is not None and report.architecture != node.known:
+            yield f"Node {name}: its kubelet reports {node.architecture}, but uname -m says {report.machine}."
+    for (reason, hint), names in sorted(silent.items()):
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield f"Not asked through SSM: {', '.join(names[:_NAMED])}{more} ({reason}). {hint}".rstrip()

@@ -1,0 +1,172 @@
+"""``multiarch verify pods`` on what kubectl prints, against a real registry."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import type_of_run
+from tests.images.conftest import images_registry, repository
+from tests.images.shapes import Repository
+from tests.verify.pods.made import crashing, node, pod, status
+
+__all__ = ["images_registry", "repository"]
+
+
+@pytest.fixture(autouse=True)
+def _no_cache_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+
+
+@pytest.fixture
+def name(repository: Repository) -> str:
+    return f"{repository.server.host}/{repository.name}"
+
+
+@pytest.fixture
+def objects(repository: Repository, name: str) -> list[dict[str, Any]]:
+    """A proven, a consistent and a wrong container, and one that can't be told."""
+    arm = repository.image("linux/arm64", tag="arm")
+    both = repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
+    amd = repository.image("linux/amd64", tag="amd")
+    return [
+        node("arm"),
+        pod(status("app", f"{name}:arm", f"{name}@{arm.digest}", 1), name="proven"),
+        pod(status("app", f"{name}:both", f"{name}@{both.digest}", 2), name="consistent"),
+        pod(status("app", f"{name}:amd", f"{name}@{amd.digest}", 3, **crashing()), name="wrong"),
+        pod(status("app", f"{name}:gone", f"{name}@sha256:{'0' * 64}", 4), name="unknown"),
+    ]
+
+
+def written(folder: Path, objects: list[dict[str, Any]]) -> str:
+    file = folder / "pods.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    return str(file)
+
+
+def test_the_table_has_the_worst_first_and_stderr_the_sum(
+    run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]], name: str
+) -> None:
+    ran = run("verify", "pods", written(tmp_path, objects))
+    assert ran.code == 1
+    rows = [line.split() for line in ran.out.splitlines() if line.lstrip().startswith("Pod/")]
+    assert [row[:5] for row in rows] == [
+        ["Pod/wrong", "shop", "app", "arm64", "1"],
+        ["Pod/unknown", "shop", "app", "arm64", "1"],
+        ["Pod/consistent", "shop", "app", "arm64", "1"],
+        ["Pod/proven", "shop", "app", "arm64", "1"],
+    ]
+    assert [" ".join(row[5:7]).partition(f" {name}")[0] for row in rows][:1] == ["wrong"]
+    assert "its config is linux/amd64, and the node is arm64; it fails with exec format error" in ran.out
+    assert ran.err == "4 containers: 1 wrong, 1 cannot tell, 1 consistent, 1 proven.\n"
+
+
+def test_pods_of_a_workload_that_are_alike_are_one_row(
+    run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]]
+) -> None:
+    alike = [
+        {**objects[2], "metadata": {**objects[2]["metadata"], "name": f"api-{at}", "ownerReferences": owner}}
+        for at in range(3)
+        for owner in ([{"kind": "StatefulSet", "name": "api", "controller": True}],)
+    ]
+    ran = run("verify", "pods", written(tmp_path, [objects[0], *alike]))
+    assert ran.code == 0
+    (row,) = [line.split() for line in ran.out.splitlines() if "StatefulSet/api" in line]
+    assert row[:6] == ["StatefulSet/api", "shop", "app", "arm64", "3", "consistent"]
+    assert "index has linux/arm64 → --on-node" in ran.out
+
+
+def test_json_has_every_container(run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]], name: str) -> None:
+    found = run("verify", "pods", written(tmp_path, objects), "--output", "json").json
+    assert (found["version"], found["kind"]) == ("1", "pod-verification")
+    assert found["summary"] == {"wrong": 1, "cannot tell": 1, "consistent": 1, "proven": 1}
+    assert (found["nodesAnswered"], found["notStarted"], found["notes"]) == (None, 0, [])
+    assert [each["verdict"] for each in found["workloads"]] == ["wrong", "cannot tell", "consistent", "proven"]
+    wrong, unknown = (found["workloads"][at]["containers"][0] for at in (0, 1))
+    assert wrong == {
+        "pod": "wrong",
+        "container": "app",
+        "role": "container",
+        "state": "CrashLoopBackOff",
+        "node": "arm",
+        "architecture": "arm64",
+        "runtime": None,
+        "image": f"{name}:amd",
+        "imageID": wrong["imageID"],
+        "digestKind": "platform manifest",
+        "manifest": wrong["imageID"].partition("@")[2],
+        "process": None,
+        "machine": None,
+        "emulator": None,
+        "verdict": "wrong",
+        "reason": "its config is linux/amd64, and the node is arm64; it fails with exec format error",
+        "settledBy": None,
+    }
+    assert unknown["settledBy"] == "--on-node"
+
+
+@pytest.mark.parametrize(
+    ("left_out", "fail_on", "code"),
+    [
+        ((), "wrong", 1),
+        (("wrong",), "wrong", 0),
+        (("wrong",), "cannot-tell", 1),
+        (("wrong", "unknown"), "cannot-tell", 0),
+    ],
+)
+def test_the_exit_code_counts_what_is_wrong_and_with_fail_on_what_is_not_known(
+    run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]], left_out: tuple[str, ...], fail_on: str, code: int
+) -> None:
+    kept = [each for each in objects if each["metadata"]["name"] not in left_out]
+    assert run("verify", "pods", written(tmp_path, kept), "--fail-on", fail_on).code == code
+
+
+def test_csv_has_a_row_per_container_and_sarif_a_finding_per_workload(
+    run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]]
+) -> None:
+    file = written(tmp_path, objects)
+    rows = list(csv.DictReader(io.StringIO(run("verify", "pods", file, "--output", "csv").out)))
+    assert [(row["pod"], row["verdict"], row["kind"]) for row in rows] == [
+        ("wrong", "wrong", "platform manifest"),
+        ("unknown", "cannot tell", "unknown"),
+        ("consistent", "consistent", "index"),
+        ("proven", "proven", "platform manifest"),
+    ]
+    sarif = run("verify", "pods", file, "--output", "sarif").json
+    assert [each["ruleId"] for each in sarif["runs"][0]["results"]] == [
+        "pod-wrong-architecture",
+        "pod-architecture-unknown",
+    ]
+
+
+def test_what_is_not_a_pod_or_has_not_started_is_said(run: type_of_run, tmp_path: Path, name: str) -> None:
+    waiting: dict[str, Any] = {"state": {"waiting": {"reason": "ContainerCreating"}}}
+    ran = run("verify", "pods", written(tmp_path, [node("arm"), pod(status("app", f"{name}:1", "", **waiting))]))
+    assert (ran.code, ran.out) == (0, "No containers found.\n")
+    assert ran.err == (
+        "note: 1 container not started and so not verified.\n"
+        "0 containers: 0 wrong, 0 cannot tell, 0 consistent, 0 proven.\n"
+    )
+
+
+def test_without_nodes_nothing_can_be_told(run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]]) -> None:
+    ran = run("verify", "pods", written(tmp_path, objects[1:]), "--output", "json")
+    assert ran.json["summary"]["cannot tell"] == 4
+    assert ran.json["workloads"][0]["containers"][0]["settledBy"] == ("read the nodes too: kubectl get pods,nodes -A")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-", "--context", "x"), "error: --context can't be combined with manifests. It is for a live cluster.\n"),
+    ],
+)
+def test_options_that_have_no_use_are_refused(run: type_of_run, arguments: tuple[str, ...], message: str) -> None:
+    ran = run("verify", "pods", *arguments)
+    assert (ran.code, ran.out, ran.err) == (2, "", message)

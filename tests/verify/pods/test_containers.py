@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.errors import MultiarchError
+from multiarch.kubernetes.source import LoadedObject, Source
+from multiarch.manifests.containers import ContainerRole
+from multiarch.manifests.owners import WorkloadKey
+from multiarch.verify.pods.containers import PodReader
+from multiarch.verify.pods.model import Failure, HostNode
+from tests.verify.pods.made import CONFIG, INDEX, crashing, node, pod, read, status
+
+API = f"example.com/api@{INDEX}"
+
+
+def test_containers_of_all_three_lists_are_read_with_their_roles() -> None:
+    made = pod(
+        status("app", "api:1", API, 1),
+        spec={
+            "initContainers": [
+                {"name": "migrate", "image": "m:1"},
+                {"name": "p", "image": "p:1", "restartPolicy": "Always"},
+            ],
+            "containers": [{"name": "app", "image": "api:1"}],
+            "ephemeralContainers": [{"name": "debug", "image": "d:1"}],
+        },
+        initContainerStatuses=[
+            status("migrate", "m:1", API, 2, state={"terminated": {"reason": "Completed", "exitCode": 0}}),
+            status("p", "p:1", API, 3),
+        ],
+        ephemeralContainerStatuses=[status("debug", "d:1", API, 4)],
+    )
+    found = read(made).containers
+    assert [(each.name, each.role, each.state, each.running) for each in found] == [
+        ("app", ContainerRole.CONTAINER, "running", True),
+        ("migrate", ContainerRole.INIT, "Completed", False),
+        ("p", ContainerRole.SIDECAR, "running", True),
+        ("debug", ContainerRole.EPHEMERAL, "running", True),
+    ]
+    assert found[0].container_id == f"{1:064x}"
+
+
+def test_the_image_is_the_specs_and_the_status_may_say_another_name() -> None:
+    made = pod(status("app", "mirror.example.com/api:1", API), spec={"containers": [{"name": "app", "image": "api:1"}]})
+    (found,) = read(made).containers
+    assert (found.image, found.reported, found.image_id) == ("api:1", "mirror.example.com/api:1", API)
+
+
+def test_a_status_without_a_spec_counts_with_its_own_image() -> None:
+    (found,) = read(pod(status("app", "api:1", API), spec={"containers": []})).containers
+    assert found.image == "api:1"
+
+
+def test_pods_are_their_workloads_whichever_is_read_first() -> None:
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": "api-5d4f",
+            "namespace": "shop",
+            "ownerReferences": [{"kind": "Deployment", "name": "api", "controller": True}],
+        },
+    }
+    made = pod(status("app", "api:1", API), owner=("ReplicaSet", "api-5d4f"))
+    for objects in ((made, replica_set), (replica_set, made)):
+        (found,) = read(*objects).containers
+        assert found.workload == WorkloadKey("shop", "Deployment", "api")
+    (alone,) = read(made).containers
+    assert str(alone.workload) == "ReplicaSet/api-5d4f"
+
+
+def test_a_static_pod_is_its_own_workload() -> None:
+    (found,) = read(pod(status("app", "api:1", API), owner=("Node", "arm"))).containers
+    assert str(found.workload) == "Pod/api-1"
+
+
+def test_what_failed_to_start_for_its_architecture_is_told_by_its_message() -> None:
+    (found,) = read(pod(status("app", "api:1", API, **crashing()))).containers
+    assert (found.running, found.state, found.failure) == (False, "CrashLoopBackOff", Failure.EXEC_FORMAT)
+    message = 'failed to pull and unpack image "api:1": no match for platform in manifest: not found'
+    waiting: dict[str, Any] = {"state": {"waiting": {"reason": "ImagePullBackOff", "message": message}}}
+    (found,) = read(pod(status("app", "api:1", "", **waiting))).containers
+    assert (found.state, found.failure) == ("ImagePullBackOff", Failure.NO_PLATFORM)
+
+
+def test_a_container_that_runs_now_has_not_failed() -> None:
+    (found,) = read(pod(status("app", "api:1", API, lastState=crashing()["lastState"]))).containers
+    assert found.failure is None
+
+
+def test_containers_that_have_not_started_are_counted() -> None:
+    waiting: dict[str, Any] = {"state": {"waiting": {"reason": "ContainerCreating"}}}
+    pods = read(
+        pod(status("app", "api:1", "", **waiting), status("b", "b:1", API)),
+        pod(spec={"nodeName": "", "containers": [{"name": "a"}, {"name": "b"}]}, name="pending", phase="Pending"),
+    )
+    assert ([each.name for each in pods.containers], pods.not_started) == (["b"], 3)
+
+
+def test_pods_that_have_ended_are_left_out_unless_their_architecture_ended_them() -> None:
+    done: dict[str, Any] = {"state": {"terminated": {"reason": "Completed"}}}
+    failed: dict[str, Any] = {
+        "state": {"terminated": {"reason": "StartError", "message": "exec /app: exec format error"}}
+    }
+    pods = read(
+        pod(status("app", "api:1", API, **done), name="done", phase="Succeeded"),
+        pod(status("app", "api:1", API, **failed), name="failed", phase="Failed"),
+    )
+    assert ([each.pod for each in pods.containers], pods.not_started) == (["failed"], 0)
+
+
+def test_an_image_volume_is_read_once_per_pod() -> None:
+    mounts = [
+        {"name": "model", "mountPath": "/m", "volumeStatus": {"image": {"imageRef": CONFIG}}},
+        {"name": "tmp", "mountPath": "/t"},
+    ]
+    made = pod(
+        status("a", "api:1", API, 1, volumeMounts=mounts),
+        status("b", "api:1", API, 2, volumeMounts=mounts),
+        spec={"volumes": [{"name": "model", "image": {"reference": "models/llm:1"}}, {"name": "tmp", "emptyDir": {}}]},
+    )
+    pods = read(made)
+    volume = pods.containers[-1]
+    assert len(pods.containers) == 3
+    assert (volume.name, volume.role, volume.image, volume.image_id) == (
+        "model",
+        ContainerRole.VOLUME,
+        "models/llm:1",
+        CONFIG,
+    )
+
+
+def test_a_nodes_architecture_is_its_kubelets_and_the_label_is_compared() -> None:
+    made = node("one", "arm64", label="amd64", provider="aws:///eu-west-1a/i-0123456789abcdef0")
+    found = read(made).nodes["one"]
+    assert (found.architecture, found.instance, found.region) == ("arm64", "i-0123456789abcdef0", "x")
+    assert found.disagreement == "its kubelet reports arm64, but its label kubernetes.io/arch is amd64"
+    assert read(node("two", "", label="arm64")).nodes["two"].architecture == "arm64"
+
+
+@pytest.mark.parametrize("provider", ["aws:///eu-west-1a/fargate-ip-10-0-0-1.eu-west-1", "kind://docker/kind/node", ""])
+def test_a_node_that_is_not_an_ec2_instance_has_none(provider: str) -> None:
+    assert read(node(provider=provider)).nodes["arm"].instance == ""
+
+
+@pytest.mark.parametrize("architecture", ["s390x", "riscv64", ""])
+def test_only_amd64_and_arm64_are_known(architecture: str) -> None:
+    assert HostNode("one", architecture).known is None
+
+
+def test_what_no_api_server_would_have_names_its_place() -> None:
+    made = pod(status("app", "api:1", API))
+    made["status"]["containerStatuses"][0]["imageID"] = 7
+    reader = PodReader()
+    with pytest.raises(MultiarchError, match=r"status\.containerStatuses\[0\]\.imageID: must be a string") as caught:
+        reader.read([LoadedObject(made, Source("pods.yaml", 1, 3))])
+    assert str(caught.value).startswith("pods.yaml:3, document 1")

@@ -1,0 +1,204 @@
+"""What a digest is the digest of: asked of a real registry, through the real client and its cache."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from multiarch.images.inspect import inspect
+from multiarch.registry.cache.memory import MemoryCache
+from multiarch.registry.cache.sqlite import SqliteCache
+from multiarch.registry.client import RegistryClient
+from multiarch.registry.credentials.model import Anonymous
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.model import Registry
+from multiarch.registry.settings import RegistrySettings
+from multiarch.verify.pods.digests import Question, look_up
+from multiarch.verify.pods.model import Digest, DigestKind
+from tests.images.asking import asked, reference
+from tests.images.conftest import images_registry, repository
+from tests.images.held import Held
+from tests.images.shapes import OCI_CONFIG, Repository, platform
+
+__all__ = ["images_registry", "repository"]
+
+
+def found(image_id: str, *images: str) -> Digest:
+    question = Question(image_id, images)
+    return asked(lambda registry: look_up(registry, [question]))[question]
+
+
+def name(repository: Repository) -> str:
+    return f"{repository.server.host}/{repository.name}"
+
+
+def config_of(repository: Repository, digest: str) -> str:
+    async def read(registry: Registry) -> str:
+        content = (await registry.manifest(reference(repository, None, digest))).json()
+        config = content["config"]
+        assert isinstance(config, Mapping)
+        return str(config["digest"])
+
+    return asked(read)
+
+
+def test_index_manifest_and_config_are_told_apart(repository: Repository) -> None:
+    entries = [repository.entry("linux/amd64"), repository.entry("linux/arm64")]
+    top = repository.index(entries)
+    arm = str(entries[1]["digest"])
+    image = f"{name(repository)}:latest"
+    got = found(f"{name(repository)}@{top.digest}", image)
+    assert (got.kind, got.digest, got.platform) == (DigestKind.INDEX, top.digest, None)
+    assert got.inspected is not None
+    assert [str(each.platform) for each in got.inspected.entries] == ["linux/amd64", "linux/arm64"]
+    got = found(f"{name(repository)}@{arm}", image)
+    assert (got.kind, str(got.platform)) == (DigestKind.MANIFEST, "linux/arm64")
+    config = config_of(repository, arm)
+    for spelled in (config, config.removeprefix("sha256:"), f"docker://{config}"):
+        got = found(spelled, image)
+        assert (got.kind, got.digest, str(got.platform)) == (DigestKind.CONFIG, config, "linux/arm64")
+
+
+@pytest.mark.parametrize("says", ["linux/amd64", "linux/arm64", "linux/s390x"])
+def test_a_single_manifest_is_what_its_config_says(repository: Repository, says: str) -> None:
+    made = repository.image(says, tag="one", docker=True)
+    got = found(f"docker-pullable://{name(repository)}@{made.digest}")
+    assert (got.kind, str(got.platform)) == (DigestKind.MANIFEST, says)
+
+
+def test_a_lying_entry_is_told_by_the_config_behind_the_manifest(repository: Repository) -> None:
+    lie = repository.entry("linux/amd64", declares="linux/arm64")
+    repository.index([lie])
+    got = found(f"{name(repository)}@{lie['digest']}")
+    assert str(got.platform) == "linux/amd64"
+
+
+def test_the_digest_still_counts_when_the_tag_has_moved(repository: Repository) -> None:
+    old = repository.image("linux/arm64", tag="latest")
+    config = config_of(repository, old.digest)
+    repository.image("linux/amd64", tag="latest")
+    image = f"{name(repository)}:latest"
+    assert str(found(f"{name(repository)}@{old.digest}", image).platform) == "linux/arm64"
+    assert str(found(config, image).platform) == "linux/arm64"
+
+
+def test_a_digest_without_a_name_may_also_be_a_manifests(repository: Repository) -> None:
+    top = repository.index([repository.entry("linux/arm64")])
+    assert found(f"docker://{top.digest}", f"{name(repository)}:latest").kind is DigestKind.INDEX
+
+
+def test_the_images_own_repository_is_asked_when_that_of_the_image_id_has_it_not(repository: Repository) -> None:
+    made = repository.image("linux/arm64", tag="1")
+    mirror = f"{repository.server.host}/mirror/of-it@{made.digest}"
+    assert str(found(mirror, f"{name(repository)}:1").platform) == "linux/arm64"
+    imported = f"docker.io/library/import-2026-11-21@{made.digest}"
+    assert str(found(imported, f"{name(repository)}:1").platform) == "linux/arm64"
+
+
+def test_what_no_registry_has_is_unknown_with_the_reason(repository: Repository) -> None:
+    repository.image("linux/arm64", tag="1")
+    gone, image = f"sha256:{'0' * 64}", f"{name(repository)}:1"
+    got = found(f"{name(repository)}@{gone}", image)
+    assert got.kind is DigestKind.UNKNOWN
+    assert got.reason == (
+        f"{name(repository)} no longer has {gone}: the tag has moved since and the image was deleted, or it "
+        "was imported"
+    )
+    got = found(gone, image)
+    assert got.reason.endswith("the image was imported or built on the node, or deleted from the registry")
+    got = found(f"docker.io/library/import-2026-11-21@{gone}", image)
+    assert got.reason.endswith("the image was imported from an archive")
+    assert found(gone, "Not An Image").reason == "its image has no valid name to ask a registry for"
+    got = found(f"127.0.0.1:1/team/app@{gone}")
+    assert got.reason.startswith("127.0.0.1:1: unreachable: ")
+    assert got.settled_by == "Check the registry's name, the network and the proxy settings"
+
+
+def test_artifacts_and_configs_without_an_architecture_are_unknown(repository: Repository) -> None:
+    chart = repository.artifact("application/vnd.cncf.helm.config.v1+json", "application/tar+gzip", tag="chart")
+    got = found(f"{name(repository)}@{chart.digest}")
+    assert (got.kind, got.reason) == (
+        DigestKind.UNKNOWN,
+        "not an image: a Helm chart (application/vnd.cncf.helm.config.v1+json)",
+    )
+    silent = repository.image(None, tag="silent")
+    got = found(f"{name(repository)}@{silent.digest}")
+    assert (got.kind, got.platform, got.reason) == (DigestKind.MANIFEST, None, "its config has no architecture")
+    got = found(config_of(repository, silent.digest), f"{name(repository)}:silent")
+    assert (got.kind, got.platform, got.reason) == (DigestKind.CONFIG, None, "its config has no architecture")
+    layer = repository.server.push_blob(repository.name, b"not a config", OCI_CONFIG)
+    got = found(layer.digest, f"{name(repository)}:silent")
+    assert got.reason == f"{layer.digest} is neither a config nor a manifest"
+
+
+def test_a_manifest_that_a_registry_serves_as_a_blob_is_a_manifest() -> None:
+    held = Held()
+    held.image({**platform("linux/arm64"), "config": {}})
+    question = Question(held.top, ("example.com/team/image:1",))
+    got = asyncio.run(look_up(held, [question]))[question]
+    assert (got.kind, str(got.platform)) == (DigestKind.MANIFEST, "linux/arm64")
+
+
+def test_each_distinct_question_is_asked_once_and_a_warm_cache_asks_nothing(
+    repository: Repository, tmp_path: Path
+) -> None:
+    made = repository.image("linux/arm64", tag="1")
+    top = repository.index([repository.entry("linux/amd64")], tag="2")
+    config = config_of(repository, made.digest)
+    image = f"{name(repository)}:1"
+    questions = [
+        Question(config, (image,)),
+        Question(f"{name(repository)}@{made.digest}", (image,)),
+        Question(f"{name(repository)}@{top.digest}", (image,)),
+    ]
+    counts: list[tuple[int, int]] = []
+
+    async def run(settings: RegistrySettings) -> list[DigestKind]:
+        cache = SqliteCache(tmp_path / "cache.sqlite")
+        async with RegistryClient(settings, Anonymous(), cache) as client:
+            got = await look_up(client, questions * 3, looked_up=lambda *pair: counts.append(pair))
+        cache.close()
+        return [got[each].kind for each in questions]
+
+    kinds = [DigestKind.CONFIG, DigestKind.MANIFEST, DigestKind.INDEX]
+    assert asyncio.run(run(RegistrySettings(retries=0))) == kinds
+    assert counts[-1] == (3, 3)
+    # Any request would fail now.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RegistryClient, "_fetched", None)
+        patch.setattr(RegistryClient, "_blob", None)
+        assert asyncio.run(run(RegistrySettings(retries=0))) == kinds
+
+
+def test_a_blob_of_unknown_size_is_verified_and_bounded(repository: Repository) -> None:
+    blob = repository.server.push_blob(repository.name, json.dumps({"a": 1}).encode())
+    at = reference(repository, None, blob.digest)
+    assert asked(lambda registry: registry.blob_of_digest(at, limit=100)) == b'{"a": 1}'
+    with pytest.raises(RegistryError) as caught:
+        asked(lambda registry: registry.blob_of_digest(at, limit=7))
+    assert caught.value.reason is RegistryReason.TOO_LARGE
+    gone = reference(repository, None, f"sha256:{'0' * 64}")
+    with pytest.raises(RegistryError) as caught:
+        asked(lambda registry: registry.blob_of_digest(gone, limit=100))
+    assert caught.value.reason is RegistryReason.NOT_FOUND
+
+
+def test_a_blob_that_was_cached_without_its_type_is_fetched_again_as_a_manifest(repository: Repository) -> None:
+    made = repository.image("linux/arm64", tag="1")
+    content = asked(lambda registry: registry.manifest(reference(repository, None, made.digest))).content
+    repository.server.push_blob(repository.name, content)
+
+    async def both(registry: Registry) -> str:
+        at = reference(repository, None, made.digest)
+        assert await registry.blob_of_digest(at, limit=10_000) == content
+        return str((await inspect(registry, at)).entries[0].platform)
+
+    async def run() -> str:
+        async with RegistryClient(RegistrySettings(retries=0), Anonymous(), MemoryCache()) as client:
+            return await both(client)
+
+    assert asyncio.run(run()) == "linux/arm64"

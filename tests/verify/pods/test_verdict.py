@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.facts.architectures import Architecture
+from multiarch.images.elf import Elf
+from multiarch.images.model import Entry, EntryKind, ImageKind, Inspected, Platform, parse_platform
+from multiarch.manifests.containers import ContainerRole
+from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
+from multiarch.registry.reference import parse_reference
+from multiarch.verify.on_node.model import RunningContainer
+from multiarch.verify.pods.model import Digest, DigestKind, Failure, HostNode, Judged, PodContainer, Proof
+from multiarch.verify.pods.verdict import ON_NODE, by_registry, not_on_node, on_node
+from tests.verify.pods.made import CONFIG, INDEX, MANIFEST, container, host
+
+REFERENCE = parse_reference("example.com/team/image:1")
+AMD_ELF, ARM_ELF, ARM_32 = Elf(62, 64, True), Elf(183, 64, True), Elf(40, 32, True)  # noqa: FBT003 (little-endian)
+PLATFORMS = ("linux/amd64", "linux/arm64", "linux/arm/v7", "linux/s390x", "windows/amd64", "linux/amd64/v3")
+
+
+def index(*platforms: str) -> Digest:
+    entries = tuple(
+        Entry(EntryKind.IMAGE, parse_platform(each), MANIFEST[:-1] + str(at), 7, OCI_MANIFEST)
+        for at, each in enumerate(platforms)
+    )
+    return Digest(DigestKind.INDEX, INDEX, Inspected(REFERENCE, ImageKind.INDEX, OCI_INDEX, INDEX, 9, entries))
+
+
+def single(platform: str | None, kind: DigestKind = DigestKind.MANIFEST) -> Digest:
+    digest = MANIFEST if kind is DigestKind.MANIFEST else CONFIG
+    said = None if platform is None else parse_platform(platform)
+    return Digest(kind, digest, platform=said, reason="" if said else "its config has no architecture")
+
+
+UNKNOWN = Digest(DigestKind.UNKNOWN, INDEX, reason="example.com: denied", settled_by="Log in")
+
+
+@pytest.mark.parametrize(
+    ("node", "digest", "proof", "reason"),
+    [
+        ("arm64", index("linux/amd64", "linux/arm64"), Proof.CONSISTENT, "index has linux/arm64"),
+        ("amd64", index("linux/amd64", "linux/arm64"), Proof.CONSISTENT, "index has linux/amd64"),
+        ("arm64", index("linux/amd64"), Proof.WRONG, "index has linux/amd64, but not linux/arm64"),
+        ("amd64", index("linux/s390x"), Proof.WRONG, "index has linux/s390x, but not linux/amd64"),
+        ("amd64", index("linux/amd64/v3"), Proof.CANNOT_TELL, "only linux/amd64/v3, which does not run on every"),
+        ("arm64", single("linux/arm64"), Proof.PROVEN, "its config is linux/arm64"),
+        ("arm64", single("linux/arm64", DigestKind.CONFIG), Proof.PROVEN, "its config is linux/arm64"),
+        ("amd64", single("linux/amd64/v3"), Proof.PROVEN, "its config is linux/amd64/v3"),
+        ("arm64", single("linux/amd64"), Proof.WRONG, "its config is linux/amd64, and the node is arm64"),
+        ("amd64", single("linux/s390x", DigestKind.CONFIG), Proof.WRONG, "its config is linux/s390x, and the node is"),
+        ("arm64", single("linux/arm/v7"), Proof.WRONG, "its config is linux/arm/v7, and the node is arm64"),
+        ("amd64", single("windows/amd64"), Proof.WRONG, "its config is windows/amd64, and the node is amd64"),
+        ("arm64", single(None), Proof.CANNOT_TELL, "its config has no architecture"),
+        ("arm64", UNKNOWN, Proof.CANNOT_TELL, "example.com: denied"),
+        ("s390x", single("linux/s390x"), Proof.CANNOT_TELL, "node arm is s390x; only amd64 and arm64"),
+        ("", single("linux/arm64"), Proof.CANNOT_TELL, "node arm reports no architecture"),
+    ],
+)
+def test_the_registry_and_the_node_make_the_verdict(node: str, digest: Digest, proof: Proof, reason: str) -> None:
+    found = by_registry(container(INDEX), host(node), digest)
+    assert found.proof is proof
+    assert found.reason.startswith(reason)
+    assert (found.kind, found.digest) == (digest.kind, digest.digest)
+
+
+def test_an_index_names_the_manifest_that_must_run_and_the_node_settles_it() -> None:
+    found = by_registry(container(INDEX), host(), index("linux/amd64", "linux/arm64"))
+    assert (found.manifest, found.settled_by) == (MANIFEST[:-1] + "1", ON_NODE)
+    ended = by_registry(container(INDEX, running=False, state="Completed"), host(), index("linux/arm64"))
+    assert (ended.proof, ended.settled_by) == (Proof.CONSISTENT, "")
+
+
+def test_what_can_t_be_told_says_what_would_settle_it() -> None:
+    assert by_registry(container(INDEX), host(), UNKNOWN).settled_by == "Log in or --on-node"
+    missing = by_registry(container(INDEX), None, index("linux/arm64"))
+    assert missing.reason == "node arm was not read, so its architecture is unknown"
+    assert missing.settled_by == "read the nodes too: kubectl get pods,nodes -A"
+    windows = by_registry(container(INDEX), host("amd64", operating_system="windows"), index("linux/amd64"))
+    assert (windows.proof, windows.reason) == (
+        Proof.CANNOT_TELL,
+        "node arm runs windows; only Linux nodes are verified",
+    )
+
+
+def test_an_image_that_the_node_found_no_platform_in_is_wrong() -> None:
+    waiting = container("", running=False, state="ImagePullBackOff", failure=Failure.NO_PLATFORM)
+    found = by_registry(waiting, host(), Digest(DigestKind.UNKNOWN))
+    assert (found.proof, found.reason) == (
+        Proof.WRONG,
+        'ImagePullBackOff: the node found no linux/arm64 in the image ("no match for platform")',
+    )
+
+
+def test_an_exec_format_error_makes_a_fitting_image_doubtful_and_a_wrong_one_worse() -> None:
+    failing = container(INDEX, running=False, state="CrashLoopBackOff", failure=Failure.EXEC_FORMAT)
+    wrong = by_registry(failing, host(), index("linux/amd64"))
+    assert (wrong.proof, wrong.reason) == (
+        Proof.WRONG,
+        "index has linux/amd64, but not linux/arm64; it fails with exec format error",
+    )
+    for digest in (index("linux/arm64"), single("linux/arm64")):
+        doubtful = by_registry(failing, host(), digest)
+        assert doubtful.proof is Proof.CANNOT_TELL
+        assert "its program is not arm64, or a script without #!" in doubtful.reason
+        assert doubtful.settled_by == "multiarch image verify example.com/team/image:1 --platform linux/arm64"
+
+
+def test_a_volumes_files_are_not_run() -> None:
+    volume = container(CONFIG, role=ContainerRole.VOLUME, running=False, state="mounted")
+    assert by_registry(volume, host(), single("linux/amd64")).proof is Proof.CONSISTENT
+    assert by_registry(volume, host(), single("linux/arm64")).proof is Proof.PROVEN
+    assert by_registry(volume, host(), index("linux/amd64")).proof is Proof.WRONG
+
+
+def held(**more: Any) -> RunningContainer:
+    given: dict[str, Any] = {
+        "container_id": "1" * 64,
+        "image": "x",
+        "config": "",
+        "manifest": "",
+        "pid": 7,
+        "executable": "/app",
+    }
+    return RunningContainer(**given | more)
+
+
+@pytest.mark.parametrize(
+    ("digest", "process", "proof", "reason"),
+    [
+        (index("linux/arm64"), held(elf=ARM_ELF), Proof.PROVEN, "its process /app is arm64"),
+        (UNKNOWN, held(elf=ARM_ELF), Proof.PROVEN, "its process /app is arm64"),
+        (
+            index("linux/arm64"),
+            held(elf=AMD_ELF),
+            Proof.WRONG,
+            "its process /app is amd64, though the image declares linux/arm64",
+        ),
+        (
+            single("linux/arm64"),
+            held(elf=AMD_ELF, emulator="qemu-x86_64"),
+            Proof.WRONG,
+            "its process /app is amd64, run by qemu-x86_64, though the image declares linux/arm64",
+        ),
+        (UNKNOWN, held(elf=ARM_32), Proof.WRONG, "its process /app is arm, 32-bit, and the node is arm64"),
+        (
+            single("linux/amd64"),
+            held(elf=AMD_ELF, emulator="qemu-x86_64"),
+            Proof.WRONG,
+            "its process /app is amd64, run by qemu-x86_64, and the node is arm64",
+        ),
+        (
+            single("linux/amd64"),
+            held(elf=ARM_ELF),
+            Proof.WRONG,
+            "its config is linux/amd64, and the node is arm64; its process /app is arm64",
+        ),
+        # A node that is emulated as a whole runs its own architecture through an emulator.
+        (
+            index("linux/arm64"),
+            held(elf=ARM_ELF, emulator="qemu-aarch64"),
+            Proof.PROVEN,
+            "its process /app is arm64, run by qemu-aarch64",
+        ),
+        (index("linux/arm64"), held(emulator="qemu-x86_64"), Proof.WRONG, "emulated by qemu-x86_64"),
+        (
+            index("linux/arm64"),
+            held(manifest=MANIFEST[:-1] + "0", fault="no permission"),
+            Proof.PROVEN,
+            "the node holds the index's arm64 manifest; the node could not read its process: no permission",
+        ),
+        (
+            index("linux/arm64"),
+            held(),
+            Proof.CONSISTENT,
+            "index has linux/arm64; the node could not read its process",
+        ),
+    ],
+)
+def test_the_process_settles_it(digest: Digest, process: RunningContainer, proof: Proof, reason: str) -> None:
+    found = on_node(by_registry(container(INDEX), host(), digest), process, None)
+    assert (found.proof, found.reason, found.settled_by) == (proof, reason, "")
+
+
+@pytest.mark.parametrize(("platform", "proof"), [("linux/arm64", Proof.PROVEN), ("linux/amd64", Proof.WRONG)])
+def test_without_the_process_the_manifest_that_the_node_holds_settles_it(platform: str, proof: Proof) -> None:
+    for before in (index("linux/arm64"), UNKNOWN):
+        judged = by_registry(container(INDEX), host(), before)
+        found = on_node(judged, held(manifest=MANIFEST), single(platform))
+        assert (found.proof, found.manifest) == (proof, MANIFEST)
+        assert f"its config is {platform}" in found.reason
+
+
+def test_a_node_that_did_not_answer_leaves_the_verdict_and_says_so() -> None:
+    judged = by_registry(container(INDEX), host(), index("linux/arm64"))
+    found = not_on_node(judged, "its node did not answer (offline)", "restart the SSM agent")
+    assert (found.proof, found.settled_by) == (Proof.CONSISTENT, "restart the SSM agent")
+    assert found.reason == "index has linux/arm64; its node did not answer (offline)"
+    unknown = not_on_node(by_registry(container(INDEX), host(), UNKNOWN), "its node did not answer (offline)")
+    assert unknown.settled_by == "Log in"
+    proven = by_registry(container(MANIFEST), host(), single("linux/arm64"))
+    assert not_on_node(proven, "anything") == proven
+
+
+digests = st.one_of(
+    st.lists(st.sampled_from(PLATFORMS), max_size=4).map(lambda each: index(*each)),
+    st.sampled_from([*PLATFORMS, None]).map(single),
+    st.sampled_from([*PLATFORMS, None]).map(lambda each: single(each, DigestKind.CONFIG)),
+    st.just(UNKNOWN),
+)
+containers = st.builds(
+    container,
+    st.just(INDEX),
+    role=st.sampled_from(ContainerRole),
+    running=st.booleans(),
+    failure=st.sampled_from([None, Failure.EXEC_FORMAT]),
+)
+nodes = st.one_of(st.none(), st.builds(host, st.sampled_from(["amd64", "arm64", "s390x", ""])))
+processes = st.builds(
+    held,
+    elf=st.sampled_from([None, AMD_ELF, ARM_ELF, ARM_32]),
+    emulator=st.sampled_from(["", "qemu-aarch64", "qemu-x86_64", "odd"]),
+    manifest=st.sampled_from(["", MANIFEST, MANIFEST[:-1] + "0"]),
+)
+
+
+@given(containers, nodes, digests, st.none() | processes, st.none() | digests)
+def test_no_verdict_is_without_its_reason_and_only_evidence_proves(
+    made: PodContainer, node: HostNode | None, digest: Digest, process: RunningContainer | None, second: Digest | None
+) -> None:
+    judged: Judged = by_registry(made, node, digest)
+    found = judged if process is None else on_node(judged, process, second)
+    assert found.reason
+    if found.proof in (Proof.PROVEN, Proof.WRONG):
+        assert found.settled_by == ""
+    if found.proof is Proof.PROVEN:
+        assert node is not None
+        native = process is not None and process.elf is not None and process.elf.architecture is node.known
+        platforms = [each.platform for each in (digest, second) if each is not None and each.platform is not None]
+        holds = process is not None and bool(process.manifest) and digest.kind is DigestKind.INDEX
+        assert native or holds or any(_is(each, node.known) for each in platforms)
+    if process is not None and process.elf is not None and node is not None and node.known is not None:
+        assert (found.proof is Proof.WRONG) >= (process.elf.architecture is not node.known)
+
+
+def _is(platform: Platform, architecture: Architecture | None) -> bool:
+    return platform.architecture == architecture
