@@ -28,6 +28,8 @@ LANES: Final[Mapping[str, str]] = {
 }
 
 _BY_FOLDER: Final = {"cluster": "cluster", "e2e": "e2e", "sandbox": "e2e", "tools": "tools"}
+_PURE: Final = ("sandbox/cluster/bootstrap/",)
+"""Folders below those whose code is pure functions: their tests belong to the fast lane."""
 _BY_FIXTURE: Final = {"cluster_programs": "cluster", "images_registry": "registry", "origin": "registry"}
 _BY_TOOL: Final = {
     "etcd": "cluster",
@@ -58,7 +60,8 @@ def mark(item: pytest.Item) -> None:
     """Add the markers of a test's lanes. Raises UsageError if it needs a fixture of another group."""
     path, values = item.path.relative_to(TESTS), getattr(item, "callspec", None)
     fixtures = set(getattr(item, "fixturenames", ())) - set(values.params if values else ())
-    for lane in {_BY_FOLDER.get(path.parts[0]), *map(_BY_FIXTURE.get, fixtures)}:
+    own_folder = None if path.as_posix().startswith(_PURE) else _BY_FOLDER.get(path.parts[0])
+    for lane in {own_folder, *map(_BY_FIXTURE.get, fixtures)}:
         if lane is not None:
             item.add_marker(lane)
     own = group(item.nodeid)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 
 import pytest
 
+from sandbox.cluster.bootstrap import al2023
+from sandbox.cluster.bootstrap.registration import registration
 from tests.cluster.kube import KubeError, Object
 from tests.cluster.objects import ARM64_TAINT, node_class, node_pool, pod, replica_set
 from tests.cluster.placements import Placement, Refused
@@ -197,3 +200,24 @@ def test_a_reset_leaves_nothing(rig: Rig) -> None:
     for kind in (NODE_POOLS, NODE_CLAIMS, NODE_CLASSES, ("v1", "Node"), ("v1", "Pod")):
         assert rig.kube.list(*kind) == []
     assert rig.aws.running_instances() == []
+
+
+def test_karpenters_user_data_registers_nodes_with_the_pools_labels_and_taints(rig: Rig) -> None:
+    rig.apply(three_pools(rig))
+    placed(rig.run_pods([pod("web", tolerates_arm64=True)]))
+    starts = [al2023.read([text]) for text in _launched_user_data(rig)]
+    found = {each.labels["karpenter.sh/nodepool"]: each for each in map(registration, starts)}
+    assert {start.cluster for start in starts} == {rig.aws.cluster}
+    assert {start.ignored for start in starts} == {()}
+    assert list(map(str, found["arm-spot"].taints)) == ["arch=arm64:NoSchedule", "karpenter.sh/unregistered:NoExecute"]
+
+
+def _launched_user_data(rig: Rig) -> list[str]:
+    """The user data of every launch template."""
+    ec2 = rig.aws.client("ec2")
+    versions = [
+        ec2.describe_launch_template_versions(LaunchTemplateId=row["LaunchTemplateId"], Versions=["$Latest"])
+        for row in ec2.describe_launch_templates()["LaunchTemplates"]
+    ]
+    data = [row["LaunchTemplateData"]["UserData"] for each in versions for row in each["LaunchTemplateVersions"]]
+    return [base64.b64decode(text).decode() for text in data]

@@ -1,0 +1,139 @@
+"""Bottlerocket: settings in TOML, from which its templates make the kubelet's arguments and configuration.
+
+Sources: bottlerocket-core-kit, ``packages/kubernetes-*/kubelet-config`` and ``kubelet-exec-start``; the template helper
+``join_node_taints``; bottlerocket-settings-sdk, ``KubernetesTaintValue``; Bottlerocket, "Settings reference".
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sandbox.cluster.bootstrap.checks import checked_certificate
+from sandbox.cluster.bootstrap.merging import merged
+from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
+
+_CONFIG: Mapping[str, str] = {
+    "allowed-unsafe-sysctls": "allowedUnsafeSysctls",
+    "cluster-dns-ip": "clusterDNS",
+    "cluster-domain": "clusterDomain",
+    "container-log-max-files": "containerLogMaxFiles",
+    "container-log-max-size": "containerLogMaxSize",
+    "cpu-cfs-quota-enforced": "cpuCFSQuota",
+    "cpu-manager-policy": "cpuManagerPolicy",
+    "cpu-manager-reconcile-period": "cpuManagerReconcilePeriod",
+    "event-burst": "eventBurst",
+    "event-qps": "eventRecordQPS",
+    "eviction-hard": "evictionHard",
+    "eviction-max-pod-grace-period": "evictionMaxPodGracePeriod",
+    "eviction-soft": "evictionSoft",
+    "eviction-soft-grace-period": "evictionSoftGracePeriod",
+    "image-gc-high-threshold-percent": "imageGCHighThresholdPercent",
+    "image-gc-low-threshold-percent": "imageGCLowThresholdPercent",
+    "kube-api-burst": "kubeAPIBurst",
+    "kube-api-qps": "kubeAPIQPS",
+    "kube-reserved": "kubeReserved",
+    "max-pods": "maxPods",
+    "pod-pids-limit": "podPidsLimit",
+    "registry-burst": "registryBurst",
+    "registry-qps": "registryPullQPS",
+    "reserved-cpus": "reservedSystemCPUs",
+    "seccomp-default": "seccompDefault",
+    "server-tls-bootstrap": "serverTLSBootstrap",
+    "shutdown-grace-period": "shutdownGracePeriod",
+    "shutdown-grace-period-for-critical-pods": "shutdownGracePeriodCriticalPods",
+    "system-reserved": "systemReserved",
+    "topology-manager-policy": "topologyManagerPolicy",
+    "topology-manager-scope": "topologyManagerScope",
+}
+"""Settings that the template writes into the field of KubeletConfiguration beside them."""
+_FLAGS: Mapping[str, str] = {
+    "cloud-provider": "--cloud-provider",
+    "hostname-override": "--hostname-override",
+    "node-ip": "--node-ip",
+}
+_REQUIRED = ("api-server", "cluster-certificate", "cluster-name")
+_TAINT = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?:[A-Za-z0-9]{1,253}")
+_LABEL = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?")
+
+
+def read(documents: Sequence[str]) -> KubeletStart:
+    """Read settings, the later over the earlier.
+
+    Raises NodeStartError if a node would not join, and for settings of the kubelet that this reader does not know.
+    """
+    every: dict[str, Any] = {}
+    for text in documents:
+        every = merged(every, _parsed(text))
+    settings = every.get("settings")
+    if not isinstance(settings, Mapping) or not isinstance(settings.get("kubernetes"), Mapping):
+        raise NodeStartError("The user data has no settings.kubernetes. The node does not join.")
+    kubernetes: Mapping[str, Any] = settings["kubernetes"]
+    for key in _REQUIRED:
+        if not isinstance(kubernetes.get(key), str) or not kubernetes[key]:
+            raise NodeStartError(f"settings.kubernetes.{key} is missing. The node does not join.")
+    for key in kubernetes:
+        if key not in {*_REQUIRED, *_CONFIG, *_FLAGS, "node-labels", "node-taints"}:
+            raise NodeStartError(
+                f"This reader does not know settings.kubernetes.{key}. If Bottlerocket does not know it either, it "
+                "refuses all settings, and the node does not join."
+            )
+    return KubeletStart(
+        flags=tuple(_flags(kubernetes)),
+        config={_CONFIG[key]: _value(key, value) for key, value in kubernetes.items() if key in _CONFIG},
+        cluster=kubernetes["cluster-name"],
+        endpoint=kubernetes["api-server"],
+        certificate_authority=checked_certificate(kubernetes["cluster-certificate"], "Bottlerocket's settings API"),
+        ignored=tuple(key for key in every if key != "settings"),
+    )
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise NodeStartError(f"The user data is not TOML: {error}. The node does not join.") from error
+
+
+def _value(key: str, value: Any) -> Any:  # noqa: ANN401  (TOML to YAML)
+    if key == "cluster-dns-ip":
+        return value if isinstance(value, list) else [value]
+    # The template writes it without quotes.
+    return int(value) if key.endswith("-percent") and str(value).isdigit() else value
+
+
+def _flags(kubernetes: Mapping[str, Any]) -> Iterator[str]:
+    for key, flag in _FLAGS.items():
+        if key in kubernetes:
+            yield f"{flag}={kubernetes[key]}"
+    labels = _table(kubernetes, "node-labels")
+    for key, value in labels.items():
+        if not isinstance(value, str) or not _LABEL.fullmatch(value):
+            raise _refused(f"node-labels.{key}", value)
+    if labels:
+        yield "--node-labels=" + ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    if taints := list(_taints(_table(kubernetes, "node-taints"))):
+        yield "--register-with-taints=" + ",".join(taints)
+
+
+def _taints(table: Mapping[str, Any]) -> Iterator[str]:
+    for key, several in sorted(table.items()):
+        for each in several if isinstance(several, list) else [several]:
+            if not isinstance(each, str) or not _TAINT.fullmatch(each):
+                raise _refused(f"node-taints.{key}", each)
+            yield f"{key}={each}"
+
+
+def _table(kubernetes: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    table = kubernetes.get(key, {})
+    if not isinstance(table, Mapping):
+        raise _refused(key, table)
+    return table
+
+
+def _refused(key: str, value: object) -> NodeStartError:
+    return NodeStartError(
+        f"Bottlerocket refuses all settings: settings.kubernetes.{key} can't be {value!r}. The node does not join."
+    )

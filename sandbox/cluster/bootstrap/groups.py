@@ -1,0 +1,62 @@
+"""How the kubelets of a plan's node groups start, and what they have to register with.
+
+Nodes of Karpenter's NodePools are not here: the plan has no user data for them. Karpenter writes it, with labels and
+taints of the NodePool and of its own; :mod:`.al2023` and the other readers read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from multiarch.autoscaling.node_labels import group_labels
+from multiarch.facts.ami_families import AmiFamily
+from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
+from sandbox.cluster.bootstrap import al2, al2023, bottlerocket, eks
+from sandbox.cluster.bootstrap.archive import is_archive
+from sandbox.cluster.bootstrap.eks import ManagedGroup
+from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
+from sandbox.cluster.bootstrap.registration import Registration
+
+__all__ = ["READERS", "ManagedGroup", "expected", "group_start", "made_group"]
+
+READERS: Mapping[AmiFamily, Callable[[Sequence[str]], KubeletStart]] = {
+    AmiFamily.AL2: al2.read,
+    AmiFamily.AL2023: al2023.read,
+    AmiFamily.BOTTLEROCKET: bottlerocket.read,
+}
+"""Each takes the documents of one node's user data."""
+
+
+def made_group(group: NodeGroupPlan) -> ManagedGroup:
+    """A managed group as EKS could have made it."""
+    return ManagedGroup(f"{group.name_prefix}20260101000000000000000001")
+
+
+def group_start(
+    group: NodeGroupPlan, user_data: str, cluster: ClusterFacts, made: ManagedGroup | None = None
+) -> KubeletStart:
+    """How a node of ``group`` starts with the group's rendered user data (plain text, empty if there is none).
+
+    EKS adds its part for managed groups without a custom AMI; :mod:`.eks` stands in for it, with ``made`` or else
+    :func:`made_group`. Raises NodeStartError if a node would not join.
+    """
+    documents = [user_data] if user_data else []
+    if group.case is BootstrapCase.EKS:
+        if user_data and group.family is not AmiFamily.BOTTLEROCKET and not is_archive(user_data):
+            raise NodeStartError(
+                "EKS refuses the launch template: user data that it merges has to be a MIME archive. No node starts."
+            )
+        documents.insert(0, eks.own_part(group, cluster, made or made_group(group)))
+    return READERS[group.family](documents)
+
+
+def expected(group: NodeGroupPlan, made: ManagedGroup | None = None) -> Registration:
+    """What the kubelets of ``group`` have to register with by its plan.
+
+    With a custom AMI EKS adds its labels to Nodes of a managed group later, and the kubelet does not know them.
+    """
+    if group.case is BootstrapCase.EKS:
+        labels = {**group_labels(group), **(made or made_group(group)).labels}
+    else:
+        labels = dict(group.labels)
+    return Registration(labels, tuple(sorted(group.taints)))

@@ -1,0 +1,39 @@
+"""What user data says about a node's kubelet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from multiarch.errors import MultiarchError
+
+__all__ = ["KubeletStart", "NodeStartError"]
+
+
+class NodeStartError(MultiarchError):
+    """User data with which a node does not join its cluster, or that a reader can't follow.
+
+    The message says what is wrong and what becomes of the node.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletStart:
+    """How a node starts its kubelet.
+
+    ``flags`` are the arguments (``--name=value``) that user data adds to the image's own, in their order.
+    ``config`` has the fields of KubeletConfiguration (``kubelet.config.k8s.io/v1beta1``) that user data determines; all
+    others are the image's. ``endpoint`` is the API server's URL and ``certificate_authority`` its certificates as
+    base64 PEM; both are empty where the node asks EKS for them (AL2). ``service_cidr`` is empty where user data does
+    not have it (AL2, Bottlerocket). ``ignored`` names what the node reads without any effect, such as an option of
+    ``bootstrap.sh`` or a field of NodeConfig that does not exist: often a slip.
+    """
+
+    flags: tuple[str, ...]
+    config: Mapping[str, Any]
+    cluster: str
+    endpoint: str
+    certificate_authority: str
+    service_cidr: str = ""
+    ignored: tuple[str, ...] = ()

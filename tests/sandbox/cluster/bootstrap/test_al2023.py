@@ -1,0 +1,120 @@
+"""The reader of AL2023's user data follows nodeadm."""
+
+from __future__ import annotations
+
+import pytest
+
+from sandbox.cluster.bootstrap.al2023 import read
+from sandbox.cluster.bootstrap.model import NodeStartError
+from sandbox.cluster.bootstrap.registration import registration
+
+CONFIG = """\
+apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec:
+  cluster: {name: shop, apiServerEndpoint: "https://x", certificateAuthority: Y2E=, cidr: 172.20.0.0/16}
+  kubelet:
+    config: {maxPods: 29, evictionHard: {memory.available: 100Mi}}
+    flags: ["--node-labels=team=checkout,tier=web", "--register-with-taints=arch=arm64:NoSchedule"]
+"""
+MORE = """\
+apiVersion: node.eks.aws/v1alpha1
+kind: NodeConfig
+spec:
+  kubelet:
+    config: {maxPods: 58, evictionHard: {nodefs.available: 10%}}
+    flags: ["--node-labels=tier=batch"]
+"""
+
+
+def archive(*documents: str) -> str:
+    parts = [f"--b\nContent-Type: application/node.eks.aws\n\n{each}" for each in documents]
+    script = "--b\nContent-Type: text/x-shellscript\n\n#!/bin/bash\ntrue\n"
+    return "\n".join(
+        [
+            "MIME-Version: 1.0",
+            "Content-Type: multipart/mixed; boundary=b",
+            "",
+            *parts[:1],
+            script,
+            *parts[1:],
+            "--b--\n",
+        ]
+    )
+
+
+@pytest.mark.parametrize("documents", [[archive(CONFIG, MORE)], [archive(CONFIG), archive(MORE)], [CONFIG, MORE]])
+def test_documents_are_merged_as_nodeadm_merges_them(documents: list[str]) -> None:
+    start = read(documents)
+    assert (start.cluster, start.endpoint) == ("shop", "https://x")
+    assert (start.certificate_authority, start.service_cidr) == ("Y2E=", "172.20.0.0/16")
+    assert start.config == {
+        "clusterDNS": ["172.20.0.10"],
+        "maxPods": 58,
+        "evictionHard": {"memory.available": "100Mi", "nodefs.available": "10%"},
+    }
+    assert len(start.flags) == 3
+    found = registration(start)
+    assert found.labels == {"team": "checkout", "tier": "batch"}
+    assert list(map(str, found.taints)) == ["arch=arm64:NoSchedule"]
+    assert start.ignored == ()
+
+
+def test_the_last_register_with_taints_alone_counts() -> None:
+    more = MORE.replace("--node-labels=tier=batch", "--register-with-taints=dedicated=batch:NoExecute")
+    assert list(map(str, registration(read([CONFIG, more])).taints)) == ["dedicated=batch:NoExecute"]
+
+
+def test_taints_may_be_in_the_configuration_and_labels_in_quotes_as_karpenter_writes_them() -> None:
+    text = CONFIG.replace("maxPods: 29", "registerWithTaints: [{key: arch, value: arm64, effect: NoSchedule}]")
+    text = text.replace('"--register-with-taints=arch=arm64:NoSchedule"', "'--node-labels=\"a=b,c=d\"'")
+    found = registration(read([text]))
+    assert found.labels == {"team": "checkout", "tier": "web", "a": "b", "c": "d"}
+    assert list(map(str, found.taints)) == ["arch=arm64:NoSchedule"]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "field"),
+    [
+        ("  kubelet:", "  kublet:", "spec.kublet"),
+        ("    flags:", "    flag:", "spec.kubelet.flag"),
+        ("{name: shop,", "{name: shop, serviceCidr: x,", "spec.cluster.serviceCidr"),
+    ],
+)
+def test_a_field_that_nodeadm_does_not_know_has_no_effect(was: str, becomes: str, field: str) -> None:
+    assert read([CONFIG.replace(was, becomes)]).ignored == (field,)
+
+
+def test_the_address_of_the_clusters_dns_follows_from_the_range() -> None:
+    assert read([CONFIG.replace("172.20.0.0/16", '"fd30:1c53:5f8a::/108"')]).config["clusterDNS"] == [
+        "fd30:1c53:5f8a::a"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "reason"),
+    [
+        ("name: shop, ", "", "Name is missing"),
+        (', apiServerEndpoint: "https://x"', "", "Apiserver endpoint is missing"),
+        ("certificateAuthority: Y2E=, ", "", "Certificate authority is missing"),
+        (", cidr: 172.20.0.0/16", "", "CIDR is missing"),
+        ("172.20.0.0/16", "everywhere", "does not appear to be an IPv4 or IPv6 network"),
+        ("Y2E=", "'***'", "not base64"),
+        ("v1alpha1", "v1", "apiVersion of the NodeConfig is"),
+        ("kind: NodeConfig", "kind: Config", "kind of the NodeConfig is"),
+        ("name: shop", "name: 7", "cluster.name is 7, not a string"),
+        ('flags: ["--node', 'flags: [1, "--node', "kubelet.flags is .* not a list of strings"),
+        ("spec:", "spec: [", "can't read the NodeConfig"),
+        ("tier=web", 'tier=\\"web', "systemd can't read"),
+    ],
+)
+def test_what_nodeadm_refuses_keeps_the_node_out(was: str, becomes: str, reason: str) -> None:
+    assert was in CONFIG
+    with pytest.raises(NodeStartError, match=reason):
+        read([CONFIG.replace(was, becomes, 1)])
+
+
+@pytest.mark.parametrize("documents", [[], [archive()], ["#!/bin/bash\ntrue\n"], [""]])
+def test_user_data_without_a_node_config_keeps_the_node_out(documents: list[str]) -> None:
+    with pytest.raises(NodeStartError, match="does not join"):
+        read(documents)

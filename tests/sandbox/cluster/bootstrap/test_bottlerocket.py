@@ -1,0 +1,79 @@
+"""The reader of Bottlerocket's settings follows its templates."""
+
+from __future__ import annotations
+
+import pytest
+
+from sandbox.cluster.bootstrap.bottlerocket import read
+from sandbox.cluster.bootstrap.model import NodeStartError
+
+SETTINGS = """\
+[settings.kubernetes]
+api-server = "https://x"
+cluster-certificate = "Y2E="
+cluster-name = "shop"
+cluster-dns-ip = "172.20.0.10"
+max-pods = 58
+image-gc-high-threshold-percent = "70"
+
+[settings.kubernetes.eviction-hard]
+"memory.available" = "5%"
+
+[settings.kubernetes.node-labels]
+team = "checkout"
+"example.com/tier" = "batch"
+
+[settings.kubernetes.node-taints]
+arch = ["arm64:NoSchedule", "arm64:NoExecute"]
+x = ":PreferNoSchedule"
+
+[settings.host-containers.admin]
+enabled = false
+"""
+
+
+def test_settings_become_flags_and_configuration_as_the_templates_write_them() -> None:
+    start = read([SETTINGS])
+    assert start.flags == (
+        "--node-labels=example.com/tier=batch,team=checkout",
+        "--register-with-taints=arch=arm64:NoSchedule,arch=arm64:NoExecute,x=:PreferNoSchedule",
+    )
+    assert start.config == {
+        "clusterDNS": ["172.20.0.10"],
+        "maxPods": 58,
+        "imageGCHighThresholdPercent": 70,
+        "evictionHard": {"memory.available": "5%"},
+    }
+    assert (start.cluster, start.endpoint, start.certificate_authority) == ("shop", "https://x", "Y2E=")
+
+
+def test_later_settings_override_and_tables_are_merged() -> None:
+    start = read([SETTINGS, "[settings.kubernetes]\nmax-pods = 8\n[settings.kubernetes.node-labels]\na = 'b'\n"])
+    assert start.config["maxPods"] == 8
+    assert start.flags[0] == "--node-labels=a=b,example.com/tier=batch,team=checkout"
+
+
+def test_what_is_outside_of_settings_has_no_effect() -> None:
+    assert read([SETTINGS + "[setting.kubernetes.node-taints]\na = ['b:NoSchedule']\n"]).ignored == ("setting",)
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "reason"),
+    [
+        ("max-pods", "maxpods", "does not know settings.kubernetes.maxpods"),
+        ("[settings.kubernetes.node-taints]", "[settings.kubernetes.taints]", "settings.kubernetes.taints"),
+        ("arm64:NoSchedule", "arm64:NO_SCHEDULE", "node-taints.arch can't be"),
+        ("arm64:NoSchedule", "arm64", "node-taints.arch can't be"),
+        ('team = "checkout"', "team = true", "node-labels.team can't be True"),
+        ('team = "checkout"', 'team = "a b"', "node-labels.team can't be 'a b'"),
+        ('cluster-name = "shop"\n', "", "settings.kubernetes.cluster-name is missing"),
+        ("Y2E=", "***", "not base64"),
+        ("[settings.kubernetes]", "[settings.kubernetes", "not TOML"),
+        ("settings", "setting", "settings.kubernetes"),
+    ],
+)
+def test_what_bottlerocket_refuses_keeps_the_node_out(was: str, becomes: str, reason: str) -> None:
+    assert was in SETTINGS
+    changed = SETTINGS.replace(was, becomes) if was == "settings" else SETTINGS.replace(was, becomes, 1)
+    with pytest.raises(NodeStartError, match=reason):
+        read([changed])

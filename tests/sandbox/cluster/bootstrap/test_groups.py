@@ -1,0 +1,167 @@
+"""The nodes of every stack's groups register with the plan's labels and taints, by their rendered user data."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from multiarch.autoscaling.node_labels import group_labels
+from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily
+from multiarch.facts.architectures import Architecture
+from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
+from multiarch.nodes.user_data import render
+from sandbox.cluster.bootstrap import eks
+from sandbox.cluster.bootstrap.eks import ManagedGroup
+from sandbox.cluster.bootstrap.groups import READERS, expected, group_start, made_group
+from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
+from sandbox.cluster.bootstrap.registration import registration
+from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_options
+from tests.sandbox.cluster.bootstrap.stacks import STACKS, groups_of, name_of
+
+OWNED = (BootstrapCase.CUSTOM_AMI, BootstrapCase.SELF_MANAGED)
+
+
+def usual(family: AmiFamily, case: BootstrapCase, architecture: Architecture = Architecture.ARM64) -> NodeGroupPlan:
+    return node_group(family, case, architecture, usual_options(family, case, architecture))
+
+
+def started(group: NodeGroupPlan) -> KubeletStart:
+    return group_start(group, render(group, CLUSTER), CLUSTER)
+
+
+@pytest.mark.parametrize("stack", STACKS, ids=name_of)
+def test_every_group_of_a_stack_registers_as_planned(stack: Path) -> None:
+    groups = groups_of(stack)
+    assert groups
+    for group in groups:
+        start = started(group)
+        assert registration(start) == expected(group), group.name
+        assert start.ignored == (), group.name
+        assert (start.cluster, start.endpoint) == (CLUSTER.name, CLUSTER.endpoint)
+        assert start.certificate_authority == CLUSTER.certificate_authority
+        assert start.config["clusterDNS"] == ["172.20.0.10"]
+
+
+def test_the_arm64_groups_of_the_stacks_register_with_the_taint() -> None:
+    taints = {
+        (name_of(stack), str(taint))
+        for stack in STACKS
+        for group in groups_of(stack)
+        if group.architecture is Architecture.ARM64
+        for taint in registration(started(group)).taints
+        if "arch" in taint.key
+    }
+    assert taints >= {
+        ("legacy-al2", "arch=arm64:NoSchedule"),
+        ("checkout-dev", "arch=arm64:NoSchedule"),
+        ("gke-parity", "kubernetes.io/arch=arm64:NoSchedule"),
+    }
+
+
+@pytest.mark.parametrize(("family", "case", "architecture"), list(product(NODE_FAMILIES, BootstrapCase, Architecture)))
+def test_every_family_registers_as_planned_in_every_case(
+    family: AmiFamily, case: BootstrapCase, architecture: Architecture
+) -> None:
+    group = usual(family, case, architecture)
+    start = started(group)
+    found = registration(start)
+    assert found == expected(group)
+    assert dict(group.labels).items() <= found.labels.items()
+    assert found.taints == group.taints
+    assert bool(found.taints) is (architecture is Architecture.ARM64)
+    assert start.ignored == ()
+
+
+@pytest.mark.parametrize(("family", "case"), list(product(NODE_FAMILIES, OWNED)))
+def test_max_pods_and_flags_of_the_plan_reach_the_kubelet(family: AmiFamily, case: BootstrapCase) -> None:
+    start = started(usual(family, case))
+    assert ("--max-pods=58" in start.flags) is (start.config.get("maxPods") is None)
+    assert start.config.get("maxPods") in (None, 58)
+    assert ("--image-gc-high-threshold=70" in start.flags) is (family is not AmiFamily.BOTTLEROCKET)
+
+
+def test_max_pods_of_the_plan_override_those_of_eks() -> None:
+    start = started(usual(AmiFamily.AL2023, BootstrapCase.EKS))
+    assert "--max-pods=58" in start.flags  # a flag overrides the configuration
+    assert start.config["maxPods"] == 29
+    assert started(usual(AmiFamily.BOTTLEROCKET, BootstrapCase.EKS)).config["maxPods"] == 58
+
+
+def test_eks_adds_its_labels_to_those_of_the_node_group_api() -> None:
+    group = usual(AmiFamily.AL2023, BootstrapCase.EKS)
+    made = ManagedGroup("batch-1", "ami-1", "lt-1", "3")
+    labels = registration(group_start(group, "", CLUSTER, made)).labels
+    assert labels.items() > group_labels(group).items()
+    assert {key: labels[key] for key in labels.keys() - group_labels(group).keys()} == {
+        "eks.amazonaws.com/nodegroup": "batch-1",
+        "eks.amazonaws.com/nodegroup-image": "ami-1",
+        "eks.amazonaws.com/sourceLaunchTemplateId": "lt-1",
+        "eks.amazonaws.com/sourceLaunchTemplateVersion": "3",
+    }
+
+
+@pytest.mark.parametrize("family", [AmiFamily.AL2023, AmiFamily.BOTTLEROCKET])
+def test_labels_and_taints_do_not_depend_on_the_place_of_ekss_part(family: AmiFamily) -> None:
+    group = usual(family, BootstrapCase.EKS)
+    documents = [render(group, CLUSTER), eks.own_part(group, CLUSTER, made_group(group))]
+    assert registration(READERS[family](documents)) == expected(group)
+
+
+def test_eks_merges_only_archives() -> None:
+    group = node_group(AmiFamily.AL2, BootstrapCase.EKS)
+    with pytest.raises(NodeStartError, match="EKS refuses the launch template"):
+        group_start(group, "#!/bin/bash\ntrue\n", CLUSTER)
+
+
+@pytest.mark.parametrize(("family", "case"), list(product(NODE_FAMILIES, OWNED)))
+def test_a_node_registers_otherwise_when_its_user_data_loses_the_taint(family: AmiFamily, case: BootstrapCase) -> None:
+    group = usual(family, case)
+    without = usual(family, case, Architecture.AMD64)
+    found = registration(group_start(group, render(without, CLUSTER), CLUSTER))
+    assert found.taints == ()
+    assert found != expected(group)
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("arm64:NoSchedule", "arm64:NoExecute"),
+        ("arm64:NoSchedule", "amd64:NoSchedule"),
+        ("checkout", "payments"),
+        ("tier", "tiers"),
+    ],
+)
+@pytest.mark.parametrize(("family", "case"), list(product(NODE_FAMILIES, OWNED)))
+def test_a_node_registers_otherwise_when_a_label_or_taint_of_its_user_data_changes(
+    family: AmiFamily, case: BootstrapCase, was: str, becomes: str
+) -> None:
+    group = usual(family, case)
+    text = render(group, CLUSTER)
+    assert was in text
+    found = registration(group_start(group, text.replace(was, becomes), CLUSTER))
+    assert found != expected(group)
+
+
+@pytest.mark.parametrize(("family", "case"), list(product(NODE_FAMILIES, OWNED)))
+def test_a_kubelet_does_not_start_with_the_eks_apis_spelling_of_an_effect(
+    family: AmiFamily, case: BootstrapCase
+) -> None:
+    group = usual(family, case)
+    text = render(group, CLUSTER).replace("NoSchedule", "NO_SCHEDULE")
+    with pytest.raises(NodeStartError, match=r"does not start|does not join"):
+        registration(group_start(group, text, CLUSTER))
+
+
+@pytest.mark.parametrize("family", NODE_FAMILIES)
+def test_without_user_data_a_self_managed_node_does_not_join(family: AmiFamily) -> None:
+    with pytest.raises(NodeStartError, match="does not join"):
+        group_start(node_group(family), "", CLUSTER)
+
+
+def test_a_group_without_labels_and_taints_registers_with_none() -> None:
+    for family in NODE_FAMILIES:
+        group = node_group(family, options=GroupOptions())
+        assert registration(started(group)) == expected(group)
+        assert expected(group).labels == {}

@@ -1,0 +1,76 @@
+"""The kubelet's own command line and nodeadm's own types read what the readers read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.taints import Taint
+from multiarch.nodes.model import BootstrapCase
+from multiarch.nodes.user_data import render
+from sandbox.cluster.bootstrap import eks
+from sandbox.cluster.bootstrap.groups import expected, group_start, made_group
+from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
+from sandbox.cluster.bootstrap.registration import Registration, registration
+from tests.nodes.builders import CLUSTER, node_group, usual_options
+from tests.sandbox.cluster.bootstrap.stacks import STACKS, groups_of, name_of
+from tools import build
+
+pytestmark = pytest.mark.tools
+
+
+def by_the_kubelet(flags: tuple[str, ...]) -> Registration | None:
+    """What the kubelet registers with; None if it does not start."""
+    command = [str(build.ensure("kubelet-taints")), *flags]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        return None
+    read = json.loads(result.stdout)
+    return Registration(read["labels"] or {}, tuple(sorted(Taint(**each) for each in read["taints"])))
+
+
+@pytest.mark.parametrize("stack", STACKS, ids=name_of)
+def test_the_kubelets_of_every_stack_register_as_planned(stack: Path) -> None:
+    for group in groups_of(stack):
+        start = group_start(group, render(group, CLUSTER), CLUSTER)
+        assert by_the_kubelet(start.flags) == expected(group), group.name
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        (),
+        ("--node-labels=a=b", "--node-labels", "a=c,d=e"),
+        ("--node_labels=a=b,c,,d= e",),
+        ("--register-with-taints=a=b:NoSchedule", "--register-with-taints=c:NoExecute"),
+        ("--register-with-taints=a=b:NoSchedule", "--register-with-taints="),
+        ("--register-with-taints", "a=:NoSchedule,a=b:NoExecute"),
+        ("--register-with-taints=a=b:NO_SCHEDULE",),
+        ("--register-with-taints=a=b",),
+        ("--register-with-taints=a=b:NoSchedule,a=c:NoSchedule",),
+        ("--register-with-taints=a b=c:NoSchedule",),
+        ("--register-with-taints",),
+        ("--node-labels=kubernetes.io/team=a",),
+        ("--node-labels=kubernetes.io/arch=arm64,node.kubernetes.io/x=y,eks.amazonaws.com/nodegroup=z",),
+        ("--node-labels=a=b c",),
+        ("--node-labels=-a=b",),
+    ],
+)
+def test_registration_agrees_with_the_kubelet(flags: tuple[str, ...]) -> None:
+    try:
+        found = registration(KubeletStart(flags, {}, "shop", "", ""))
+    except NodeStartError:
+        found = None
+    assert found == by_the_kubelet(flags)
+
+
+def test_nodeadms_types_take_the_stand_in_for_ekss_node_config() -> None:
+    case = BootstrapCase.EKS
+    group = node_group(AmiFamily.AL2023, case)
+    options = usual_options(AmiFamily.AL2023, case, group.architecture)
+    part = eks.own_part(node_group(AmiFamily.AL2023, case, options=options), CLUSTER, made_group(group))
+    subprocess.run([build.ensure("nodeconfig")], input=part, capture_output=True, text=True, check=True)
