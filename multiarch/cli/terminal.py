@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import typer
 
+from multiarch.cli.lines import runnable, wrapped
 from multiarch.errors import MultiarchError, Problem, StackError, said_once
 from multiarch.escaping import escaped
 from multiarch.rules import Severity
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from multiarch.images.verify import Progress
 
 _COLORS = {Severity.ERROR: 31, Severity.WARNING: 33}
+_USUAL = 80
 
 
 def say(text: str) -> None:
     """Print one line to stderr."""
-    typer.echo(escaped(text), err=True)
+    typer.echo(escaped(runnable(text)), err=True)
 
 
 def show_error(error: MultiarchError) -> None:
@@ -34,7 +36,10 @@ def show_error(error: MultiarchError) -> None:
 
 
 def show_problems(problems: Iterable[Problem]) -> None:
-    """Print problems to stderr, one per line: severity, file and line, key, message, hint, and the rule's name."""
+    """Print problems to stderr: severity, file and line, key, message, hint, and the rule's name.
+
+    One per line; a terminal gets lines that are broken between words.
+    """
     for problem in said_once(problems):
         _say_marked(problem.severity, f"{problem} [{problem.rule}]")
 
@@ -52,17 +57,35 @@ def progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
         return
     from rich import progress as bars
     from rich.console import Console
+    from rich.filesize import decimal
 
-    columns = (bars.TextColumn("{task.description}"), bars.BarColumn())
-    amounts = (bars.DownloadColumn(), bars.TransferSpeedColumn())
-    counts = (bars.MofNCompleteColumn(), bars.TimeElapsedColumn())
-    shown = (*columns, *(amounts if in_bytes else counts))
-    with bars.Progress(*shown, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    columns = ("{task.description}", bars.BarColumn(), "{task.fields[amount]}", bars.TimeElapsedColumn())
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None, amount="")
+
+        def step(done: int, total: int) -> None:
+            amount = f"{decimal(done)} of {decimal(total)}" if in_bytes else f"{done} of {total}"
+            bar.update(task, completed=done, total=total, amount=amount)
+
+        yield step
 
 
 def _say_marked(severity: Severity, text: str) -> None:
-    plain = not sys.stderr.isatty() or "NO_COLOR" in os.environ
-    mark = str(severity) if plain else f"\x1b[{_COLORS[severity]}m{severity}\x1b[0m"
-    typer.echo(f"{mark}: {escaped(text)}", err=True)
+    mark, terminal = str(severity), sys.stderr.isatty()
+    lines = [f"{mark}: {escaped(runnable(text))}"]
+    if terminal and len(lines[0]) > (room := _columns()):
+        lines = list(wrapped(lines[0], room, others="  "))
+    if terminal and "NO_COLOR" not in os.environ:
+        lines[0] = lines[0].replace(mark, f"\x1b[{_COLORS[severity]}m{mark}\x1b[0m", 1)
+    for line in lines:
+        typer.echo(line, err=True)
+
+
+def _columns() -> int:
+    """Characters in a line of the terminal that stderr is."""
+    set_by_user = os.environ.get("COLUMNS", "")
+    if set_by_user.isdecimal() and int(set_by_user):
+        return int(set_by_user)
+    with suppress(OSError):
+        return os.get_terminal_size(sys.stderr.fileno()).columns or _USUAL
+    return _USUAL

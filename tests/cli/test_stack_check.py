@@ -80,7 +80,11 @@ def test_warnings_pass_unless_strict(run: type_of_run) -> None:
 def test_a_warning_that_every_group_has_is_one_line_and_a_record_for_each(run: type_of_run) -> None:
     records = list(csv.DictReader(io.StringIO(run("stack", "check", "checkout-dev", "-o", "csv").out)))
     first, *others = (f"{row['key']} (line {row['line']})" for row in records if row["rule"] == "ami-not-pinned")
-    (found,) = (line for line in run("stack", "check", "checkout-dev").err.splitlines() if "not pinned" in line)
+    told = run("stack", "check", "checkout-dev").err.splitlines()
+    (found,) = (line for line in told if "not pinned" in line)
+    # The number is that of the lines.
+    warnings = sum(line.startswith("warning: ") for line in told)
+    assert told[-1] == f"1 stack: 0 errors, {warnings} warning{'s' if warnings > 1 else ''}."
     assert first.partition(" ")[0] in found
     assert others
     assert f"The same applies to {', '.join(others)}. Run `multiarch stack pin`." in found

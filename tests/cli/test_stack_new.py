@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,14 @@ def test_a_misspelt_region_is_refused_with_the_nearest_before_anything_is_writte
     assert ran.code == 2
     assert "--region us-esat-1: Did you mean us-east-1? If AWS has just added us-esat-1" in " ".join(ran.err.split())
     assert sorted((clone / "config" / "stacks").iterdir()) == before
+
+
+def test_the_examples_of_its_help_are_written_without_a_warning(clone: Path, run: type_of_run) -> None:
+    shown = run("stack", "new", "--help").out
+    address = '"$(curl -s https://checkip.amazonaws.com)/32"'
+    examples = [line.strip() for line in shown.splitlines() if line.startswith("    multiarch stack new ")]
+    assert sum(address in line for line in examples) == 1
+    for line in examples:
+        ran = run(*shlex.split(line.replace(address, "8.8.8.8/32"))[1:], "--force")
+        assert (ran.code, "warning" in ran.err) == (0, False), ran.err
+    assert stack_file(clone, "search-prod").is_file()

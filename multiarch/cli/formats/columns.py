@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from multiarch.cli.lines import wrapped
 
 GAP = 3
 """Characters between two columns."""
@@ -82,20 +84,3 @@ def _widths(columns: Sequence[Sequence[str]], room: int, is_whole: Callable[[str
         if any(len(cell) > width and sum(1 for _ in wrapped(cell, width)) > _TALLEST for cell in cells):
             return None
     return widths
-
-
-def wrapped(text: str, room: int, *, first: str = "", others: str = "") -> Iterator[str]:
-    """Break a text between words into lines of at most ``room`` characters, indented by ``first`` and ``others``.
-
-    A word that is longer than a line is not broken, so that it can be copied: the terminal breaks its line.
-    """
-    from rich.cells import cell_len
-
-    line, used = first, False
-    for word in text.split():
-        if used and cell_len(line) + 1 + cell_len(word) > room:
-            yield line
-            line, used = others, False
-        line, used = f"{line}{' ' * used}{word}", True
-    if used:
-        yield line

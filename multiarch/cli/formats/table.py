@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from multiarch.cli.formats.columns import GAP, arrange, wrapped
+from multiarch.cli.formats.columns import GAP, arrange
 from multiarch.cli.formats.report import Block, Details, Report, Table
+from multiarch.cli.lines import runnable, wrapped
 from multiarch.escaping import escaped
 
 if TYPE_CHECKING:
@@ -105,9 +106,10 @@ def _lines(block: Block) -> Iterator[str]:
 
 def _text(text: str, first: str = "", others: str = "") -> Iterator[str]:
     """A line; on a terminal, lines that are broken between words."""
-    line = f"{first}{escaped(text)}"
+    text = _shown(text)
+    line = f"{first}{text}"
     if sys.stdout.isatty() and len(line) > (room := _room(_PIPE_WIDTH)):
-        yield from wrapped(escaped(text), room, first=first, others=others)
+        yield from wrapped(text, room, first=first, others=others)
     else:
         yield line
 
@@ -125,7 +127,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     from rich.text import Text
 
     columns = [escaped(name) for name in columns]
-    cells = [[escaped(cell) for cell in row] for row in rows]
+    cells = [[_shown(cell) for cell in row] for row in rows]
     room = _room(_PIPE_WIDTH)
     places = arrange(columns, cells, room, _is_whole)
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -170,6 +172,10 @@ def _below(name: str, cell: str, room: int, console: Console) -> Iterator[str]:
         yield label.rstrip()
         label = "    "
     yield from wrapped(cell, room, first=label, others="    ")
+
+
+def _shown(text: str) -> str:
+    return escaped(runnable(text))
 
 
 def _room(in_pipe: int) -> int:

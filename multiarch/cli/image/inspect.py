@@ -87,7 +87,7 @@ def _blocks(inspected: Inspected, judgements: Sequence[Judgement]) -> Iterator[B
         yield f"{printable(name)}={printable(value, _SHOWN)}"
     rows = [_row(depth, entry) for depth, entry in _walked(inspected.entries)]
     if rows:
-        columns = ("platform", "variant", "OS version", "digest", "size", "note")
+        columns = ("platform", "variant", "OS version", "digest", "manifest bytes", "note")
         kept = [at for at in range(len(columns)) if at in (0, 3, 4) or any(row[at] for row in rows)]
         yield Table([columns[at] for at in kept], [[row[at] for at in kept] for row in rows])
         for _, entry in _walked(inspected.entries):

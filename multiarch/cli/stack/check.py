@@ -13,7 +13,7 @@ from multiarch.cli.formats.report import Finding, FindingRule, Findings, Locatio
 from multiarch.cli.options import stacks
 from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.terminal import counted, say, show_problems
-from multiarch.errors import Problem
+from multiarch.errors import Problem, said_once
 from multiarch.escaping import escaped
 from multiarch.rules import Severity
 
@@ -45,6 +45,9 @@ def check(
     from multiarch.stack.yaml_source import shown
 
     checked = [(shown(path), *stacks.plan_or_problems(path)) for path in stacks.files(names or ())]
+    if output is Format.TABLE:
+        # The numbers are those of the lines.
+        checked = [(file, plan, tuple(said_once(problems))) for file, plan, problems in checked]
     found = [problem.severity for _, _, problems in checked for problem in problems]
     errors, warnings = found.count(Severity.ERROR), found.count(Severity.WARNING)
     if output is Format.TABLE:

@@ -23,7 +23,8 @@ The file is config/stacks/Pulumi.TEAM-ENV.yaml; it is valid and commented.
 \b
 Examples:
   multiarch stack new --team search --env dev
-  multiarch stack new --team search --env prod --owner search@example.com --public-cidr 198.51.100.7/32
+  multiarch stack new --team search --env prod --owner search@example.com
+  multiarch stack new --team search --env prod --public-cidr "$(curl -s https://checkip.amazonaws.com)/32"
 
 Nothing is written if `multiarch stack check` would refuse the file.
 

@@ -1,0 +1,46 @@
+"""Text for a person: broken between words, and with commands that run as they are printed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+_NAME = "multiarch"
+_COMMAND = re.compile(rf"(?<![\w./-]){_NAME}(?= (?:audit|facts|image|simulate|stack|verify|workload)\b)")
+
+
+def runnable(text: str, program: Path | None = None) -> str:
+    """The text with ``multiarch …`` as a shell here finds it: by its path, unless ``multiarch`` on PATH is this one.
+
+    ``program`` is by default what this process was called by.
+    """
+    return _COMMAND.sub(lambda _: _found(program or Path(sys.argv[0])), text)
+
+
+def _found(program: Path) -> str:
+    if program.name != _NAME or not program.is_file():
+        return _NAME
+    on_path = shutil.which(_NAME)
+    return _NAME if on_path and program.samefile(on_path) else shlex.quote(os.fspath(program))
+
+
+def wrapped(text: str, room: int, *, first: str = "", others: str = "") -> Iterator[str]:
+    """Break a text between words into lines of at most ``room`` characters, indented by ``first`` and ``others``.
+
+    A word that is longer than a line is not broken, so that it can be copied: the terminal breaks its line.
+    """
+    from rich.cells import cell_len
+
+    line, used = first, False
+    for word in text.split():
+        if used and cell_len(line) + 1 + cell_len(word) > room:
+            yield line
+            line, used = others, False
+        line, used = f"{line}{' ' * used}{word}", True
+    if used:
+        yield line
