@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -18,7 +19,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from multiarch.errors import MultiarchError, StackError
+from multiarch.cli import lines
+from multiarch.errors import MultiarchError, StackError, said_once
 from sandbox import environment, lifecycle, state, summary
 from sandbox.layout import CLONE, Layout
 
@@ -31,6 +33,8 @@ app = typer.Typer(
 )
 _WIDTH_OF_FILES = 140
 _CLEAR = "\r\x1b[K"  # the line that `_tick` has written
+_MESSAGE = re.compile(r"(?P<indent> +)(?:\x1b\[[0-9;]*m)*(?:warning|error): ")
+_UNREACHABLE = re.compile(r"\[(?:autoscaler|storage-class|termination-handler)-unreachable\]")
 
 
 class Output(StrEnum):
@@ -40,24 +44,42 @@ class Output(StrEnum):
     JSON = "json"
 
 
-Stack = Annotated[str, typer.Argument(help="A stack: config/stacks/Pulumi.STACK.yaml.", metavar="STACK")]
+Stack = Annotated[
+    str, typer.Argument(help="A stack, by its name or its file config/stacks/Pulumi.NAME.yaml.", metavar="STACK|FILE")
+]
 
 
 def _out() -> Console:
     return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES)
 
 
+def _runnable(text: str) -> str:
+    """Name our command as a shell in this folder finds it."""
+    program = Path(sys.executable).with_name("multiarch")
+    return lines.runnable(text, program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size().columns
+
+
 def _say(text: str) -> None:
-    print(f"{_CLEAR if sys.stderr.isatty() else ''}sandbox: {text}", file=sys.stderr, flush=True)
+    line, terminal = f"sandbox: {_runnable(text)}", sys.stderr.isatty()
+    for each in lines.wrapped(line, _columns(), others="  ") if terminal else (line,):
+        print(f"{_CLEAR if terminal else ''}{each}", file=sys.stderr)
+    sys.stderr.flush()
 
 
 def _tick(text: str) -> None:
     """Write over the last line of the terminal."""
-    width = shutil.get_terminal_size().columns - 1
-    print(f"{_CLEAR}{text[:width]}", end="", file=sys.stderr, flush=True)
+    print(f"{_CLEAR}{text[: _columns() - 1]}", end="", file=sys.stderr, flush=True)
 
 
 def _show(line: str) -> None:
+    """Print a line of Pulumi's output; a terminal gets messages broken between words."""
+    line = _runnable(line)
+    if sys.stdout.isatty() and (start := _MESSAGE.match(line)):
+        line = "\n".join(lines.wrapped(line, _columns(), first=start["indent"], others=start["indent"] + "  "))
     print(line, flush=True)
 
 
@@ -89,6 +111,7 @@ def _sandbox(context: typer.Context) -> lifecycle.Sandbox:
 def up(context: typer.Context, stack: Stack = "checkout-dev") -> None:
     """Start the sandbox if it is not up, and create or update a stack in it."""
     sandbox = _sandbox(context)
+    stack = sandbox.layout.stack(stack)
     done = sandbox.up(stack)
     for warning in done.warnings:
         _say(f"warning: {warning}")
@@ -97,7 +120,7 @@ def up(context: typer.Context, stack: Stack = "checkout-dev") -> None:
     if running:
         console = _out()
         summary.print_world(console, sandbox.layout, running.url, [stack])
-        summary.print_next(console, stack)
+        summary.print_next(console, stack, private=any(_UNREACHABLE.search(each) for each in done.warnings))
 
 
 @app.command()
@@ -110,7 +133,8 @@ def preview(
     ] = False,
 ) -> None:
     """Show what `up` would change, and change nothing."""
-    _, changes = _sandbox(context).preview(stack)
+    sandbox = _sandbox(context)
+    _, changes = sandbox.preview(sandbox.layout.stack(stack))
     if changes and expect_no_changes:
         raise typer.Exit(1)
 
@@ -159,13 +183,15 @@ def status(context: typer.Context, output: Output = Output.TABLE) -> None:
 @app.command()
 def env(context: typer.Context, stack: Stack = "checkout-dev") -> None:
     """Print what a shell needs to run plain `pulumi` against the sandbox: eval "$(python -m sandbox env)"."""
-    print(_sandbox(context).environment(stack).as_shell(), end="")
+    sandbox = _sandbox(context)
+    print(sandbox.environment(sandbox.layout.stack(stack)).as_shell(), end="")
 
 
 @app.command()
 def vpc(context: typer.Context, stack: Stack) -> None:
     """Create a VPC in a stack's region, to try an existing one; prints the key that names it in the stack's file."""
-    print(_sandbox(context).make_vpc(stack).as_yaml(), end="")
+    sandbox = _sandbox(context)
+    print(sandbox.make_vpc(sandbox.layout.stack(stack)).as_yaml(), end="")
 
 
 @app.command()
@@ -173,7 +199,7 @@ def registry(context: typer.Context) -> None:
     """Start a registry with made-up images for the commands that ask registries; `down` stops it."""
     sandbox = _sandbox(context)
     _say(f"a registry with images of examples/pods.yaml (one is missing on purpose) listens on {sandbox.registry()}")
-    summary.print_registry(sandbox.layout)
+    summary.print_registry(sandbox.layout, _runnable)
 
 
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True})
@@ -209,7 +235,7 @@ def main() -> int:
 
 def _say_error(error: MultiarchError) -> None:
     if isinstance(error, StackError):
-        for problem in error.problems:
+        for problem in said_once(error.problems):
             _say(f"{problem.severity}: {problem} [{problem.rule}]")
         return
     _say(str(error))

@@ -13,11 +13,11 @@ import shutil
 import sys
 import tarfile
 import tempfile
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
 
 from multiarch.errors import OutsideError
 
@@ -26,6 +26,10 @@ VERSION = "v3.272.0"
 ARCHIVES = "https://get.pulumi.com/releases/sdk"
 CHECKSUMS = "https://github.com/pulumi/pulumi/releases/download"
 TIMEOUT = 5.0  # seconds to connect, and to wait for more: an unreachable host must not hold anybody up
+SECONDS = 1800.0  # for all of the archive: 100 MB at half a megabit per second
+ARCHIVE_LIMIT = 500 * 1024 * 1024
+LIST_LIMIT = 1024 * 1024
+_CHUNK = 64 * 1024
 _SYSTEMS = {"linux": "linux", "darwin": "darwin"}
 _MACHINES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
@@ -50,12 +54,12 @@ def install(cache: Path, say: Callable[[str], None], *, archives: str = ARCHIVES
         listed = _published_sum(f"{checksums}/{VERSION}/pulumi-{VERSION[1:]}-checksums.txt", archive)
         say(f"downloading Pulumi {VERSION} from {archives} (about 100 MB)")
         file = workplace / archive
-        try:
-            with _open(f"{archives}/{archive}") as source, file.open("wb") as sink:
-                shutil.copyfileobj(source, sink)
-        except (OSError, http.client.HTTPException) as error:
-            raise OutsideError(f"The download of {archive} broke off: {error}") from error
-        got = hashlib.sha256(file.read_bytes()).hexdigest()
+        digest = hashlib.sha256()
+        with _open(f"{archives}/{archive}") as source, file.open("wb") as sink:
+            for chunk in _chunks(source, archive, ARCHIVE_LIMIT):
+                sink.write(chunk)
+                digest.update(chunk)
+        got = digest.hexdigest()
         if got != listed:
             raise OutsideError(f"{archive} has SHA-256 {got}, published is {listed}: it was not used.")
         unpacked = workplace / "bin"
@@ -74,9 +78,10 @@ def _archive_name() -> str:
     return f"pulumi-{VERSION}-{system}-{machine}.tar.gz"
 
 
-def _open(url: str) -> BinaryIO:
+def _open(url: str) -> http.client.HTTPResponse:
     try:
-        response: BinaryIO = urllib.request.urlopen(url, timeout=TIMEOUT)  # noqa: S310 (fixed addresses, see above)
+        response: http.client.HTTPResponse
+        response = urllib.request.urlopen(url, timeout=TIMEOUT)  # noqa: S310 (fixed addresses, see above)
     except urllib.error.HTTPError as error:
         error.close()
         raise OutsideError(f"{url} answered {error.code}.") from error
@@ -86,9 +91,27 @@ def _open(url: str) -> BinaryIO:
     return response
 
 
+def _chunks(response: http.client.HTTPResponse, what: str, limit: int) -> Iterator[bytes]:
+    """The body as it comes. Raises OutsideError if it breaks off, is longer than ``limit`` bytes, or takes too long."""
+    end, size = time.monotonic() + SECONDS, 0
+    try:
+        # Not read(): it returns only when a chunk is complete, however slowly the bytes come.
+        while chunk := response.read1(_CHUNK):
+            size += len(chunk)
+            if size > limit:
+                raise OutsideError(f"The download of {what} was stopped: it is larger than {limit} bytes.")
+            if time.monotonic() > end:
+                raise OutsideError(f"The download of {what} was stopped: it took more than {SECONDS:.0f} s.")
+            yield chunk
+    except (OSError, http.client.HTTPException) as error:
+        raise OutsideError(f"The download of {what} broke off: {error}") from error
+    if response.length:
+        raise OutsideError(f"The download of {what} broke off: {response.length} bytes are missing.")
+
+
 def _published_sum(url: str, archive: str) -> str:
     with _open(url) as response:
-        lines = response.read(1 << 20).decode("ascii", errors="replace").splitlines()
+        lines = b"".join(_chunks(response, url, LIST_LIMIT)).decode("ascii", errors="replace").splitlines()
     for line in lines:
         digest, _, name = line.partition(" ")
         if name.strip().lstrip("*") == archive:

@@ -264,10 +264,16 @@ def baseline(layout: Layout, aws: Aws) -> dict[str, tuple[str, ...]]:
         return _read(file)
     found = aws.everything()
     # Stacks of other regions may be up, and what is everywhere may be theirs.
-    for earlier in sorted(layout.baselines.glob("*.json")):
-        found |= {label: names for label, names in _read(earlier).items() if label in EVERYWHERE}
+    for earlier in regions(layout):
+        kept = _read(layout.baselines / f"{earlier}.json")
+        found |= {label: names for label, names in kept.items() if label in EVERYWHERE}
     _write(file, found)
     return found
+
+
+def regions(layout: Layout) -> list[str]:
+    """The regions that had a stack since the sandbox started, sorted."""
+    return sorted(file.stem for file in layout.baselines.glob("*.json"))
 
 
 def add_to_baseline(layout: Layout, aws: Aws, added: Names) -> None:

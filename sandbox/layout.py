@@ -126,6 +126,20 @@ class Layout:
         names = (_STACK_FILE.fullmatch(file.name) for file in self.stacks_folder().glob("Pulumi.*.yaml"))
         return sorted(match["stack"] for match in names if match)
 
+    def stack(self, named: str) -> str:
+        """Return the name of a stack that is given by its name or by its file.
+
+        Raises:
+            SandboxUsageError: it has no settings file in ``stacks_folder()``; the message names near ones.
+        """
+        file = Path(named)
+        if match := _STACK_FILE.fullmatch(file.name):
+            if file.resolve().parent != self.stacks_folder().resolve() and file.parent != Path():
+                raise SandboxUsageError(f"{named} is not in {self.stacks_folder()}, where this project's stacks are.")
+            named = match["stack"]
+        self.require_stack(named)
+        return named
+
     def require_stack(self, stack: str) -> None:
         """Raise SandboxUsageError, naming near ones, when ``stack`` has no settings file."""
         known = self.stacks()

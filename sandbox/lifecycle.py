@@ -109,10 +109,14 @@ class Sandbox:
         Starts the AWS server if it does not run: the preview then shows everything as new.
         """
         self._check(stack)
-        with state.exclusive(self.layout, f"preview {stack}"), self._running(stack):
-            self._unlock(stack)
-            done = _done(self._pulumi("preview", stack, []))
-            return done, any(not _NO_CHANGE.match(line) for line in done.changes)
+        with state.exclusive(self.layout, f"preview {stack}"):
+            known = state.load(self.layout).server
+            if known is None or not server.answers(known):
+                self._say("nothing is up: starting an empty AWS for this preview, which shows everything as new")
+            with self._running(stack):
+                self._unlock(stack)
+                done = _done(self._pulumi("preview", stack, []))
+        return done, any(not _NO_CHANGE.match(line) for line in done.changes)
 
     def down(self, *, force: bool = False) -> Leftovers:
         """Destroy every stack, stop what runs, remove ``.sandbox``. ``force`` only stops and removes.
@@ -296,7 +300,7 @@ class Sandbox:
 
     def _destroy_all(self, running: state.Server) -> dict[str, tuple[str, ...]]:
         names = backend.stacks(self.layout)
-        regions = [inventory.Aws(running.url, file.stem) for file in sorted(self.layout.baselines.glob("*.json"))]
+        regions = [inventory.Aws(running.url, region) for region in inventory.regions(self.layout)]
         if names:
             known = state.load(self.layout)
             state.save(self.layout, replace(known, engine=engine.find(self._say, self._environ), run=None))

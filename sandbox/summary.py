@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,8 @@ _SAID_ALREADY = "warnings"  # the output of the program with what `up` has print
 
 
 def print_world(console: Console, layout: Layout, url: str, stacks: Sequence[str]) -> None:
-    """Print what AWS has, the node groups of the stacks' regions, and each stack's releases and outputs."""
-    regions = [inventory.Aws(url, region) for region in sorted({layout.region(name, copied=True) for name in stacks})]
+    """Print what AWS has in all regions, node groups included, and releases and outputs of ``stacks``."""
+    regions = [inventory.Aws(url, region) for region in inventory.regions(layout)]
     held = {aws.region: inventory.without(aws.everything(), inventory.baseline(layout, aws)) for aws in regions}
     console.print("[bold]In the sandbox's AWS now[/bold] (all stacks)")
     for region, found in held.items():
@@ -32,7 +32,6 @@ def print_world(console: Console, layout: Layout, url: str, stacks: Sequence[str
     # What is everywhere is the same from each region.
     found = next(iter(held.values()), {})
     _print_counts(console, "all regions", {label: found[label] for label in found if label in inventory.EVERYWHERE})
-    # Where several stacks are up, groups of all of them are listed.
     print_groups(console, [group for aws in regions for group in aws.node_groups()])
     for name in stacks:
         _print_stack(console, layout, name)
@@ -110,23 +109,25 @@ def _short(value: Any, room: int) -> str:  # noqa: ANN401 (an output is any JSON
     return line if len(line) <= room else f"{line[:room]}… ({len(text)} characters)"
 
 
-def print_next(console: Console, stack: str) -> None:
-    """Print what to try."""
+def print_next(console: Console, stack: str, *, private: bool = False) -> None:
+    """Print what to try; ``private``: in AWS, the stack's API could not be reached when it is created."""
+    in_aws = "\n  in AWS:                two runs, because its API endpoint is private: docs/how-to/private-clusters.md"
     console.print(f"""[bold]Next[/bold]
   nothing would change:  make preview STACK={stack}
   change the stack:      edit config/stacks/Pulumi.{stack}.yaml, then preview it as above
   a stack beside it:     make up STACK=…; make status lists them
   a shell for pulumi:    eval "$(.venv/bin/python -m sandbox env {stack})"
-  take everything down:  make down""", highlight=False, soft_wrap=True)  # fmt: skip
+  take everything down:  make down{in_aws if private else ""}""", highlight=False, soft_wrap=True)  # fmt: skip
 
 
-def print_registry(layout: Layout) -> None:
-    """Print what to ask the demo's registry."""
+def print_registry(layout: Layout, runnable: Callable[[str], str]) -> None:
+    """Print what to ask the demo's registry; ``runnable`` names our command as a shell finds it."""
     hosts = layout.registry.relative_to(layout.root)
-    print(f"""\
+    commands = f"""\
 multiarch audit images examples/pods.yaml --hosts-dir {hosts}
 multiarch image inspect registry.example.com/payments/api:2.4.0 --hosts-dir {hosts}
-multiarch image verify registry.example.com/payments/gateway:1.8.0 --platform linux/arm64 --hosts-dir {hosts}""")
+multiarch image verify registry.example.com/payments/gateway:1.8.0 --platform linux/arm64 --hosts-dir {hosts}"""
+    print(runnable(commands))
 
 
 def status(layout: Layout) -> dict[str, Any]:

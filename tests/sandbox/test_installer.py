@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import socket
@@ -10,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,59 @@ def test_a_machine_without_a_release_is_told_so(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     with pytest.raises(OutsideError, match="no release for linux on riscv64"):
         install(tmp_path / "cache", "http://127.0.0.1:9", [])
+
+
+class Stream(BaseHTTPRequestHandler):
+    """Sends bytes without saying how many, or fewer than it says."""
+
+    length: int | None = None
+    pause = 0.0
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        if self.length is not None:
+            self.send_header("Content-Length", str(self.length))
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            for _ in range(200):
+                self.wfile.write(b"x" * 1000)
+                time.sleep(self.pause)
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it so)
+        pass
+
+
+@pytest.fixture
+def stream() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Stream)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_download_has_a_limit_in_size(tmp_path: Path, stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installer, "LIST_LIMIT", 100_000)
+    with pytest.raises(OutsideError, match=r"checksums\.txt was stopped: it is larger than 100000 bytes"):
+        install(tmp_path / "cache", stream, [])
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_a_download_has_a_limit_in_time_however_it_drips(
+    tmp_path: Path, stream: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installer, "SECONDS", 0.3)
+    monkeypatch.setattr(Stream, "pause", 0.05)
+    began = time.monotonic()
+    with pytest.raises(OutsideError, match="was stopped: it took more than"):
+        install(tmp_path / "cache", stream, [])
+    assert time.monotonic() - began < 3
+
+
+def test_a_download_that_is_cut_off_is_not_used(tmp_path: Path, stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Stream, "length", 300_000)
+    with pytest.raises(OutsideError, match="broke off"):
+        install(tmp_path / "cache", stream, [])

@@ -158,10 +158,13 @@ def test_what_is_in_all_regions_is_counted_once_whichever_stack_has_made_it(
         file = layout.backend / ".pulumi" / "stacks" / "shop" / f"{stack}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text('{"checkpoint": {}}')
-    summary.print_world(console, layout, running.url, ["one", "two"])
+    inventory.baseline(layout, inventory.Aws(running.url, "eu-central-1"))
+    # Of one stack: the heading says "all stacks", so the other one's region is listed too.
+    summary.print_world(console, layout, running.url, ["one"])
     said = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
     assert said.count("IAM role") == 1
     assert "  all regions: 1 IAM role\n" in said
+    assert "  eu-central-1: nothing\n" in said
     assert "  eu-west-3: nothing\n" in said
 
 

@@ -87,7 +87,10 @@ def test_up_then_preview_shows_no_change_then_down_leaves_nothing(project: Proje
 
 
 def test_a_preview_needs_no_up_and_shows_everything_as_new(project: Project) -> None:
-    shown = project.run("preview", "shop-dev").stdout
+    ran = project.run("preview", "shop-dev")
+    shown = ran.stdout
+    assert "nothing is up: starting an empty AWS for this preview" in ran.stderr
+    assert "nothing is up" not in project.run("preview", "shop-dev").stderr
     assert "+ 3 to create" in shown
     assert "warning" not in shown  # those about the sandbox's own programs are neither shown nor counted
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from sandbox import inventory, summary
+from sandbox.layout import Layout
 from sandbox.providers.kubernetes.manifests import Manifests
 
 
@@ -55,3 +57,19 @@ def test_names_of_node_groups_are_whole_however_narrow_the_terminal_is() -> None
         for whole in ("arm64-batch-14f859c", "arm64-services-14f859c", "payments-prod", "c7g.2xlarge", "1/2/12"):
             assert whole in text.split() or f"{whole}," in text.split(), (width, whole)
         assert max(map(len, text.splitlines())) <= width
+
+
+def test_a_stack_that_takes_two_runs_in_aws_says_so() -> None:
+    told = []
+    for private in (True, False):
+        console = Console(width=80, file=io.StringIO())
+        summary.print_next(console, "payments-prod", private=private)
+        told.append(console.file.getvalue())  # type: ignore[attr-defined] # a StringIO
+    assert "docs/how-to/private-clusters.md" in told[0]
+    assert "private" not in told[1]
+    assert told[0].startswith(told[1])
+
+
+def test_the_demo_of_the_registry_names_commands_that_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    summary.print_registry(Layout(tmp_path), lambda text: text.replace("multiarch ", ".venv/bin/multiarch "))
+    assert {line.partition(" ")[0] for line in capsys.readouterr().out.splitlines()} == {".venv/bin/multiarch"}
