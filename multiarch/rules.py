@@ -179,7 +179,7 @@ _CLUSTER = (
            "Write arn:aws:iam::ACCOUNT:role/NAME."),
     _error("principal-twice", "an ARN that is listed twice, or is admin and reader", "Remove one."),
     _error("creator-in-access",
-           "an entry of `access` for whoever is about to create the cluster; found by `pulumi preview` and `up`",
+           "an entry of `access` for whoever is about to create the cluster; `pulumi up` finds it, `preview` warns",
            "Remove it: EKS makes the creator an admin."),
     _warning("prod-unprotected", "production with `deletionProtection: false`",
              "Remove the line: production is protected by default."),
@@ -312,7 +312,8 @@ _AUTOSCALING = (
            "Shorten the key of the label or taint."),
     _warning("autoscaler-unreachable",
              "a private API endpoint in a new VPC: the first run can't install the autoscaler",
-             "Begin with autoscaling.use none, or open apiEndpoint.public to your address."),
+             "Begin with autoscaling.use none, and add the autoscaler in a second run from within the VPC; or open "
+             "apiEndpoint.public to your address."),
     _error("autoscaler-without-role", "an autoscaler without `addons.podIdentityAgent`, which gives it its IAM role",
            "Leave the agent on, or set autoscaling.use to none."),
     _error("budget", "a pool's `budget` that is neither a number of nodes nor a percentage", "Write 2 or 10%."),

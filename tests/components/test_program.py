@@ -34,12 +34,12 @@ def program() -> None:
     runpy.run_path(str(PROGRAM))
 
 
-def run(words: Mapping[str, str]) -> Recorder:
+def run(words: Mapping[str, str], *, preview: bool = True) -> Recorder:
     """Run ``__main__.py`` as the language host does."""
 
     def inside() -> Recorder:
         recorder = Recorder(Where.of("eu-west-1"))
-        Settings(project="multiarch-eks", stack="shop-dev", monitor=recorder, dry_run=True)
+        Settings(project="multiarch-eks", stack="shop-dev", monitor=recorder, dry_run=preview)
         config.set_all_config(dict(words))
         asyncio.run(run_in_stack(program))
         return recorder
@@ -75,8 +75,19 @@ CREATOR = "arn:aws:iam::111122223333:role/RENDERED"
 def test_a_creator_in_access_is_refused_before_anything_is_declared(capsys: pytest.CaptureFixture[str]) -> None:
     access = {"admins": ["arn:aws:iam::111122223333:role/other"], "readers": [CREATOR]}
     with pytest.raises(pulumi.RunError, match="shop-dev is refused"):
-        run({**WORDS, "multiarch-eks:access": json.dumps(access)})
-    assert f"access.readers[0]: {CREATOR} is creating the cluster" in capsys.readouterr().err
+        run({**WORDS, "multiarch-eks:access": json.dumps(access)}, preview=False)
+    assert (
+        f"access.readers[0]: {CREATOR} runs Pulumi; whoever creates the cluster is its admin" in capsys.readouterr().err
+    )
+
+
+def test_a_preview_by_a_role_in_access_warns_because_another_may_create_the_cluster(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    recorder = run({**WORDS, "multiarch-eks:access": json.dumps({"readers": [CREATOR]})})
+    assert "kubeconfig" in recorder.outputs
+    told = capsys.readouterr().err
+    assert "`pulumi up` by this role or user is refused. [creator-in-access]" in told
 
 
 def test_once_the_cluster_exists_anybody_in_access_may_run_the_program(monkeypatch: pytest.MonkeyPatch) -> None:

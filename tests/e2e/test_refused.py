@@ -77,7 +77,10 @@ def test_a_creator_in_access_is_refused_with_file_and_line_before_the_cluster_is
     good = WORDS.replace(", m7i.large", "").replace("maxsize", "maxSize")
     refused.stack_file(STACK).write_text(f"{good}  multiarch-eks:access:\n    admins: [{listed}]\n")
     before = refused.held(STACK)
-    told = refused.pulumi(STACK, "preview", expect=1).stdout
-    assert f"{FILE}:12 access.admins[0]: {listed} is creating the cluster" in told
+    problem = f"{FILE}:12 access.admins[0]: {listed} runs Pulumi"
+    assert f"warning: {problem}" in refused.pulumi(STACK, "preview").stdout
+    told = refused.pulumi(STACK, "up", "--yes", "--skip-preview", expect=1).stdout
+    refused.pulumi(STACK, "destroy", "--yes", "--skip-preview")  # the stack itself, which the refused up has recorded
+    assert f"error: {problem}" in told
     assert "Traceback" not in told
     assert refused.held(STACK) == before

@@ -63,7 +63,9 @@ def creator_problem(spec: Access, creator: str, origin: Origin) -> Problem | Non
     for key, principals in (("admins", spec.admins), ("readers", spec.readers)):
         for index, arn in enumerate(principals):
             if _principal(arn) == wanted:
-                message = f"{arn} is creating the cluster, which makes it an admin; EKS refuses a second access entry."
+                message = (
+                    f"{arn} runs Pulumi; whoever creates the cluster is its admin, and EKS refuses a second entry."
+                )
                 return origin.problem("creator-in-access", ("access", key, index), message, value=arn)
     return None
 
