@@ -15,10 +15,10 @@ from pulumi_aws import autoscaling
 from components import kubernetes_api
 from components.component import Component, Naming
 from components.kubernetes_api import Chart, Manifest
-from multiarch.facts import labels
+from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
 
-NAME = "aws-node-termination-handler"
+NAME = TERMINATION_HANDLER.name
 CHART = "oci://public.ecr.aws/aws-ec2/helm/aws-node-termination-handler"
 # Seconds: EC2 ends a spot instance two minutes after its warning.
 _DRAIN = 120
@@ -74,8 +74,6 @@ def values() -> Manifest:
     The chart's DaemonSet tolerates all taints, its image has both architectures, and it uses the host's network, from
     which the instance's metadata can be reached with a hop limit of 1. Source: the chart's values.yaml.
     """
-    elsewhere = [labels.EKS_NODE_GROUP, labels.KARPENTER_NODE_POOL, labels.EKS_COMPUTE_TYPE]
-    terms = [{"matchExpressions": [{"key": key, "operator": "DoesNotExist"} for key in elsewhere]}]
     return {
         "fullnameOverride": NAME,
         "enableSpotInterruptionDraining": True,
@@ -83,7 +81,5 @@ def values() -> Manifest:
         # What the lifecycle hook keeps waiting: scale-in, instance refresh, unhealthy instances.
         "enableASGLifecycleDraining": True,
         "nodeTerminationGracePeriod": _DRAIN,
-        "daemonsetAffinity": {
-            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-        },
+        "daemonsetAffinity": TERMINATION_HANDLER.pod_spec["affinity"],
     }

@@ -83,9 +83,9 @@ class Requirement:
 class DaemonSet:
     """A DaemonSet. ``spec`` holds the tolerations that its controller adds.
 
-    ``add_on`` names the EKS add-on that brings it, ``source`` says where that was read; both are empty for one that was
-    read itself. ``doubt`` says why nothing is certain about it, if so. ``requires`` are ``nodeName`` and ``os`` of its
-    pods, which no node selector says.
+    ``add_on`` names the EKS add-on that brings it; ``source`` says where what is known about it was published. Both are
+    empty for one that was read itself. ``doubt`` says why nothing is certain about it, if so. ``requires`` are
+    ``nodeName`` and ``os`` of its pods, which no node selector says.
     """
 
     namespace: str

@@ -14,7 +14,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from multiarch.audit.daemonset_model import Cell, CellCause, CellReason, Container, DaemonSet, DaemonSetOutcome, Profile
+from multiarch.audit.daemonset_model import (
+    NODE_NAME,
+    Cell,
+    CellCause,
+    CellReason,
+    Container,
+    DaemonSet,
+    DaemonSetOutcome,
+    Profile,
+)
+from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture, names_architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.tolerations import Toleration
@@ -23,6 +33,8 @@ from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Opera
 from multiarch.scheduling.affinity import Term
 
 _UNKNOWN = "which is unknown until its nodes exist"
+_SET_ON_ALL = frozenset((NODE_NAME, keys.EKS_NODE_GROUP, keys.HOSTNAME, keys.REGION, keys.ZONE))
+"""Labels that a node has if their value is unknown: nodes outside of managed groups are known to have no node group."""
 _OTHER = {Architecture.AMD64: Architecture.ARM64, Architecture.ARM64: Architecture.AMD64}
 
 
@@ -96,7 +108,8 @@ class _Nodes:
 
     def meet(self, expression: Expression) -> bool | None:
         if expression.key in self.unknown_labels and not expression.invalid:
-            return None
+            is_there = {Operator.EXISTS: True, Operator.DOES_NOT_EXIST: False}
+            return is_there.get(expression.operator) if expression.key in _SET_ON_ALL else None
         return expression.matches(self.labels)
 
     def meet_term(self, term: Term) -> bool | None:

@@ -1,15 +1,16 @@
-"""DaemonSets to audit: those of manifests or a cluster, and those that a plan's add-ons bring."""
+"""DaemonSets to audit: those of manifests or a cluster, and those that a plan brings."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from multiarch.audit.daemonset_model import NODE_NAME, CellCause, Container, DaemonSet, Requirement
 from multiarch.audit.images import NO_IMAGE, ImageAudit
 from multiarch.audit.uses import ImageUse, uses_in
 from multiarch.errors import UnknownFactError
-from multiarch.facts.addon_daemon_sets import NAMESPACE, AddOnDaemon, daemons_of
+from multiarch.facts.addon_daemon_sets import NAMESPACE, TERMINATION_HANDLER, AddOnDaemon, daemons_of
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import OPERATING_SYSTEM
 from multiarch.images.model import Judgement, Verdict
@@ -19,7 +20,7 @@ from multiarch.manifests.kinds import DAEMON_SET
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Workload, workloads_from
-from multiarch.stack.model import AddonPlan
+from multiarch.stack.model import AddonPlan, Plan
 
 _ROLES = {"initContainers": ContainerRole.INIT, "containers": ContainerRole.CONTAINER}
 
@@ -63,7 +64,13 @@ def _requirements(found: LoadedObject, number: int) -> tuple[Requirement, ...]:
     named = Requirement(CellCause.NODE_NAME, NODE_NAME, node, f"nodeName requires the node {node}")
     made = Requirement(CellCause.OPERATING_SYSTEM, OPERATING_SYSTEM, system, f"os.name requires {system}")
     # All nodes that are judged run Linux.
-    return tuple(each for each in (named, made) if each.value not in ("", "linux"))
+    return (*((named,) if node else ()), *((made,) if system not in ("", "linux") else ()))
+
+
+def planned_daemon_sets(plan: Plan) -> tuple[DaemonSet, ...]:
+    """The DaemonSets that a plan brings: those of its add-ons, and the node termination handler."""
+    handler = _published(TERMINATION_HANDLER, "the node termination handler") if plan.termination_handler else None
+    return (*add_on_daemon_sets(plan.addons), *((handler,) if handler else ()))
 
 
 def add_on_daemon_sets(add_ons: Iterable[AddonPlan]) -> tuple[DaemonSet, ...]:
@@ -76,11 +83,14 @@ def add_on_daemon_sets(add_ons: Iterable[AddonPlan]) -> tuple[DaemonSet, ...]:
             doubt = "the tolerations and node selectors of this add-on's DaemonSets are unknown"
             found.append(DaemonSet(NAMESPACE, f"({add_on.name})", PodSpec(), (), add_on=add_on.name, doubt=doubt))
             continue
-        found += [_of_add_on(add_on, daemon) for daemon in daemons]
+        found += [
+            replace(_published(daemon, f"add-on {add_on.name}"), add_on=add_on.name, doubt=_doubt(add_on, daemon))
+            for daemon in daemons
+        ]
     return tuple(found)
 
 
-def _of_add_on(add_on: AddonPlan, daemon: AddOnDaemon) -> DaemonSet:
+def _published(daemon: AddOnDaemon, owner: str) -> DaemonSet:
     written = {
         "apiVersion": "apps/v1",
         "kind": DAEMON_SET,
@@ -93,13 +103,11 @@ def _of_add_on(add_on: AddonPlan, daemon: AddOnDaemon) -> DaemonSet:
         daemon.name,
         workload.spec,
         tuple(
-            Container(container["name"], str(role), f"of add-on {add_on.name}", _judgements(daemon))
+            Container(container["name"], str(role), f"of {owner}", _judgements(daemon))
             for part, role in _ROLES.items()
             for container in daemon.pod_spec.get(part, ())
         ),
-        add_on=add_on.name,
         source=daemon.source,
-        doubt=_doubt(add_on, daemon),
     )
 
 

@@ -1,4 +1,4 @@
-"""The DaemonSets that EKS add-ons bring: where their pods may be, and on which architectures their images run.
+"""DaemonSets of EKS add-ons and of the node termination handler: where their pods may be, and on which architectures.
 
 Pod specs are kept to what decides that. AWS publishes charts of some add-ons and none of others, and shows their images
 only with credentials: each row names its source. Nothing here was read from a registry, or from
@@ -14,7 +14,8 @@ from typing import Any
 
 from multiarch.errors import UnknownFactError
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.labels import EKS_COMPUTE_TYPE
+from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
+from multiarch.facts.labels import EKS_COMPUTE_TYPE, EKS_NODE_GROUP, KARPENTER_NODE_POOL
 
 NAMESPACE = "kube-system"
 """Where EKS puts all of them."""
@@ -125,6 +126,26 @@ _DAEMONS: Mapping[str, tuple[AddOnDaemon, ...]] = MappingProxyType(
         "coredns": (),
     }
 )
+
+TERMINATION_HANDLER = AddOnDaemon(
+    "aws-node-termination-handler",
+    {
+        "hostNetwork": True,
+        "tolerations": [_EVERY_TAINT],
+        "nodeSelector": {"kubernetes.io/os": "linux"},
+        # EKS drains nodes of managed groups, Karpenter drains its own.
+        "affinity": _requiring(
+            *(
+                {"key": key, "operator": "DoesNotExist"}
+                for key in (EKS_NODE_GROUP, KARPENTER_NODE_POOL, EKS_COMPUTE_TYPE)
+            )
+        ),
+        "containers": _containers("aws-node-termination-handler"),
+    },
+    source=f"aws/aws-node-termination-handler, config/helm (chart {NODE_TERMINATION_HANDLER_CHART})",
+    images_source="aws/aws-node-termination-handler: its releases are built for linux/amd64 and linux/arm64",
+)
+"""What `nodeTerminationHandler` installs, with the affinity that its component sets."""
 
 
 def daemons_of(add_on: str) -> tuple[AddOnDaemon, ...]:

@@ -2,8 +2,9 @@
 
 The filters and their order are kube-scheduler's
 (https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins): node name, taints, node selector and
-affinity, resources. Rules about other pods are in :mod:`multiarch.scheduling.topology`; :func:`unmodelled` lists what
-is not checked.
+affinity, resources. A pod for another operating system fits no node either: the scheduler would bind it, and the
+kubelet reject it. Rules about other pods are in :mod:`multiarch.scheduling.topology`; :func:`unmodelled` lists what is
+not checked.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause, Reason
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.tolerations import first_untolerated
+
+_SYSTEM = "linux"
 
 
 class Fit:
@@ -77,7 +80,11 @@ def daemon_overhead(daemons: Iterable[Pod], shape: NodeShape) -> Resources:
 
 def runs_on(daemon: Pod, shape: NodeShape) -> bool:
     """Whether a DaemonSet has a pod on each node of this shape; free resources do not matter."""
-    return _tainted(daemon.spec, shape) is None and bool(allowed_zones(daemon.spec, shape))
+    return (
+        daemon.spec.operating_system == _SYSTEM
+        and _tainted(daemon.spec, shape) is None
+        and bool(allowed_zones(daemon.spec, shape))
+    )
 
 
 def unmodelled(pod: Pod) -> tuple[str, ...]:
@@ -99,6 +106,9 @@ def unmodelled(pod: Pod) -> tuple[str, ...]:
 
 
 def _why_never(spec: PodSpec, shape: NodeShape) -> Reason | None:
+    if spec.operating_system != _SYSTEM:
+        # kube-scheduler does not look at it. The kubelet rejects the pod, and its controller makes another one.
+        return Reason(Cause.OPERATING_SYSTEM, f"os.name requires {spec.operating_system}, and the nodes run Linux")
     tainted = _tainted(spec, shape)
     if tainted is not None:
         return tainted

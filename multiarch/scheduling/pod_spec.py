@@ -53,6 +53,7 @@ class PodSpec:
     preferred_pod_anti_affinity: tuple[PreferredPodTerm, ...] = ()
     priority: int | None = 0
     priority_class: str = ""
+    operating_system: str = "linux"
     unmodelled: tuple[str, ...] = ()
     _hash: int = field(init=False, repr=False, compare=False)
 
@@ -61,7 +62,9 @@ class PodSpec:
         parts = (self.requests, self.tolerations, self.affinity, self.spread, self.pod_affinity, self.pod_anti_affinity)
         preferred = (self.preferred_pod_affinity, self.preferred_pod_anti_affinity)
         object.__setattr__(
-            self, "_hash", hash((*parts, *preferred, self.priority, self.priority_class, self.unmodelled))
+            self,
+            "_hash",
+            hash((*parts, *preferred, self.priority, self.priority_class, self.operating_system, self.unmodelled)),
         )
 
     def __hash__(self) -> int:
@@ -113,6 +116,7 @@ def pod_spec_from(
         preferred_pod_anti_affinity=preferred_pod_terms_from(value["affinity"]["podAntiAffinity"]),
         priority=_priority(value),
         priority_class=value["priorityClassName"].text(),
+        operating_system=value["os"]["name"].text() or "linux",
         unmodelled=(*unmodelled_in(value, written, spread, (*affinity, *anti_affinity)), *more_unmodelled),
     )
 

@@ -12,6 +12,7 @@ class Cause(StrEnum):
     """What excludes a node, after the scheduler's filters."""
 
     NODE_NAME = "node-name"
+    OPERATING_SYSTEM = "operating-system"
     TAINT = "taint"
     NODE_SELECTOR = "node-selector"
     NODE_AFFINITY = "node-affinity"

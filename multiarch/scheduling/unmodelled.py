@@ -52,8 +52,6 @@ def _about_the_node(pod_spec: Value) -> Iterator[str]:
         yield f"runtime class {runtime}: its overhead and its node selector are not in the manifest"
     if not pod_spec["resources"].missing:
         yield "pod-level resources: counted as Kubernetes does from 1.34 on"
-    if pod_spec["os"]["name"].text("linux") != "linux":
-        yield f"operating system {pod_spec['os']['name'].text()}: all nodes here are Linux"
 
 
 def _about_scheduling(pod_spec: Value) -> Iterator[str]:

@@ -77,7 +77,7 @@ class NodeGroupBase(Section):
     """Carry the stack's ``arm64Taint`` (arm64 groups, and both halves of a multi-architecture group)."""
     bootstrap: Bootstrap = section(Bootstrap)
     """What happens before and when the kubelet starts."""
-    max_pods: Annotated[int, Field(ge=4, le=737)] | None = None
+    max_pods: Annotated[int, Field(ge=4, le=1514)] | None = None
     """Pods per node. Default: what the VPC CNI can address on the smallest of the group's instance types."""
     imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1
     """Hops to the instance metadata service: 1 keeps pods away from the node's role. IMDSv2 is always required."""

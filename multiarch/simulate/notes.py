@@ -161,7 +161,8 @@ def _limits_of_cluster_autoscaler(plan: AutoscalingPlan) -> Iterator[str]:
     )
     yield (
         "Cluster autoscaler: for a group without nodes the real one has only its tags. It keeps 100m of CPU and a pod "
-        "slot for kube-proxy, also where the DaemonSets given here include kube-proxy."
+        "slot for kube-proxy, also where the DaemonSets given here include kube-proxy, and never shares new nodes "
+        "between that group and a similar one that has nodes."
     )
 
 

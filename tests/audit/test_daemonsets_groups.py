@@ -13,7 +13,13 @@ import pytest
 
 from multiarch.audit.daemonset_groups import live_groups, planned_groups
 from multiarch.audit.daemonset_model import DaemonSetAudit, DaemonSetOutcome, Group
-from multiarch.audit.daemonset_sources import add_on_daemon_sets, daemon_sets_in, image_uses, without
+from multiarch.audit.daemonset_sources import (
+    add_on_daemon_sets,
+    daemon_sets_in,
+    image_uses,
+    planned_daemon_sets,
+    without,
+)
 from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
 from multiarch.audit.images import ImageAudit, ImageRow
 from multiarch.audit.uses import ImageUse
@@ -23,10 +29,12 @@ from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
+from multiarch.nodes.model import NodeGroupKind
 from multiarch.stack.load import load_file
 from multiarch.stack.model import AddonPlan, Plan
 from multiarch.stack.plan import make_plan
 from tests.audit.daemons import AMD, ARM, daemon, texts
+from tests.scheduling.manifests import expression, required
 
 STACKS = Path(__file__).parents[2] / "config" / "stacks"
 TODAY = date(2026, 11, 21)
@@ -295,6 +303,35 @@ def test_an_add_on_that_was_read_in_the_cluster_is_judged_as_it_was_read() -> No
     assert [each.name for each in without(made, [own, daemon("aws-node")])] == ["aws-node"]
 
 
+def test_the_termination_handler_runs_on_self_managed_groups_alone() -> None:
+    plan = replace(plan_of("legacy-al2"), termination_handler=True)
+    made = planned_daemon_sets(plan)
+    (handler,) = (each for each in made if each.name == "aws-node-termination-handler")
+    assert set(made) == {handler, *add_on_daemon_sets(plan.addons)}
+    assert planned_daemon_sets(replace(plan, termination_handler=False)) == add_on_daemon_sets(plan.addons)
+    groups = planned_groups(plan, label_keys([handler])).groups
+    kinds = {group.name: group.kind for group in plan.node_groups}
+    cells = audit_daemon_sets([handler], groups).rows[0].cells
+    assert {kinds[group.name]: cell.outcome for group, cell in zip(groups, cells, strict=True)} == {
+        NodeGroupKind.SELF_MANAGED: DaemonSetOutcome.RUNS,
+        **({NodeGroupKind.MANAGED: DaemonSetOutcome.EXCLUDED} if NodeGroupKind.MANAGED in kinds.values() else {}),
+    }
+
+
+def test_a_planned_managed_node_has_a_node_group_whatever_its_name_becomes() -> None:
+    there, gone = (
+        daemon(
+            affinity=required([expression("eks.amazonaws.com/nodegroup", operator)]),
+            tolerations=[{"operator": "Exists"}],
+        )
+        for operator in ("Exists", "DoesNotExist")
+    )
+    groups = planned_groups(plan_of("checkout-dev"), label_keys([there])).groups
+    rows = audit_daemon_sets([there, gone], groups).rows
+    assert {each.outcome for each in rows[0].cells} == {DaemonSetOutcome.RUNS}
+    assert {each.outcome for each in rows[1].cells} == {DaemonSetOutcome.EXCLUDED}
+
+
 # -- DaemonSets that are read ------------------------------------------------------------------------------------------
 
 
@@ -340,11 +377,16 @@ def test_a_daemon_set_that_kubernetes_would_refuse_names_its_place() -> None:
 
 def test_node_name_and_operating_system_are_rules_too() -> None:
     nodes = [node("a", {ARCH: "arm64", OS: "linux"}), node("b", {ARCH: "amd64", OS: "linux"}, architecture="amd64")]
-    found = [written(nodeName="b"), written(os={"name": "windows"}), written(os={"name": "linux"})]
+    found = [
+        written(nodeName="b"),
+        written(nodeName="linux"),
+        written(os={"name": "windows"}),
+        written(os={"name": "linux"}),
+    ]
     for read, outcomes, reason in zip(
         found,
-        [("excluded", "runs"), ("excluded", "excluded"), ("runs", "runs")],
-        ["nodeName requires the node b", "os.name requires windows", None],
+        [("excluded", "runs"), ("excluded", "excluded"), ("excluded", "excluded"), ("runs", "runs")],
+        ["nodeName requires the node b", "nodeName requires the node linux", "os.name requires windows", None],
         strict=True,
     ):
         (made,) = daemon_sets_in([read], images("agent:1"))

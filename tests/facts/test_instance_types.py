@@ -23,6 +23,7 @@ from multiarch.facts.instance_types import (
     recommended_max_pods,
     why_not_eks,
 )
+from multiarch.stack.json_schema import stack_file_schema
 
 AMD64, ARM64 = Architecture.AMD64, Architecture.ARM64
 NONE, NVIDIA, NEURON, OTHER = Accelerator.NONE, Accelerator.NVIDIA, Accelerator.NEURON, Accelerator.OTHER
@@ -298,3 +299,9 @@ def test_looking_a_type_up_loads_nothing_heavy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_stack_may_ask_for_the_pods_of_every_instance_type() -> None:
+    most = max(max_pods(each) for each in instance_types().values() if each.eks)
+    group = stack_file_schema()["$defs"]["NodeGroup"]["properties"]["maxPods"]
+    assert most == next(each["maximum"] for each in group.get("anyOf", [group]) if "maximum" in each)

@@ -9,6 +9,7 @@ import asyncio
 import base64
 import json
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -154,6 +155,31 @@ def test_a_helper_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("multiarch.registry.credentials.helpers.TIMEOUT", 0.3)
     with pytest.raises(RegistryError, match="docker-credential-hangs did not finish within 0 s"):
         users(config({"credsStore": "hangs"}, with_helper(tmp_path)), "any.io/app")
+
+
+@pytest.mark.parametrize("end", ["wait", "exit 0"])
+def test_what_a_helper_that_hangs_has_started_is_ended_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    script = tmp_path / "docker-credential-forks"
+    script.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {tmp_path}/child\n{end}\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("multiarch.registry.credentials.helpers.TIMEOUT", 0.5)
+    with pytest.raises(RegistryError, match="docker-credential-forks did not finish"):
+        users(config({"credsStore": "forks"}, with_helper(tmp_path)), "any.io/app")
+    child = int((tmp_path / "child").read_text())
+    deadline = time.monotonic() + 5
+    while _runs(child):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _runs(process: int) -> bool:
+    """Whether a process runs; one that has ended and that nothing waits for does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,14 @@ def test_a_toleration_that_no_eks_cluster_honours_says_so() -> None:
     assert any("level>5" in clause for clause in unmodelled(wanted))
 
 
+def test_a_pod_for_windows_fits_no_node_though_kube_scheduler_would_bind_it() -> None:
+    windows = pod(os={"name": "windows"})
+    assert said(windows) == (Cause.OPERATING_SYSTEM, "os.name requires windows, and the nodes run Linux")
+    assert said(pod(os={"name": "linux"})) is None
+    (agent,) = pods(workload("DaemonSet", pod=spec(os={"name": "windows"})))
+    assert daemon_overhead([agent], shape()) == Resources()
+
+
 def test_the_architecture_is_a_label_of_every_node() -> None:
     amd64 = pod(nodeSelector={"kubernetes.io/arch": "amd64"})
     assert said(amd64) == (Cause.NODE_SELECTOR, "nodeSelector requires kubernetes.io/arch=amd64")
@@ -186,7 +194,6 @@ UNMODELLED: list[tuple[dict[str, Any], str]] = [
     ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "x"}]}, "resource claims"),
     ({"runtimeClassName": "gvisor"}, "runtime class gvisor"),
     ({"resources": {"requests": {"cpu": "1"}}}, "pod-level resources"),
-    ({"os": {"name": "windows"}}, "operating system windows"),
     ({"schedulingGates": [{"name": "wait"}]}, "scheduling gates"),
     ({"schedulerName": "volcano"}, "scheduler volcano"),
     ({"schedulingGroup": {"podGroupName": "x"}}, "scheduling group"),

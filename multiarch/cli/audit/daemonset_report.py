@@ -87,7 +87,7 @@ def _blocks(audit: DaemonSetAudit) -> Iterator[Block]:
         if any(cell.reasons for cell in row.cells):
             yield Details(str(row.daemon_set), list(_statements(audit, row)))
     yield Table(("name", "kind", "architecture", "nodes", "taints"), list(map(_legend, audit.columns)), "Columns")
-    origins = [_origin(row.daemon_set) for row in audit.rows if row.daemon_set.add_on]
+    origins = [_origin(row.daemon_set) for row in audit.rows if row.daemon_set.add_on or row.daemon_set.source]
     yield Items("Not judged, or assumed", [*audit.notes, *origins])
 
 
@@ -115,7 +115,8 @@ def _statements(audit: DaemonSetAudit, row: DaemonSetRow) -> Iterator[tuple[str,
 
 def _origin(daemon: DaemonSet) -> str:
     source = f", according to {daemon.source}" if daemon.source else ""
-    return f"{daemon} belongs to the add-on {daemon.add_on}{source}"
+    owner = f"belongs to the add-on {daemon.add_on}" if daemon.add_on else "is installed by nodeTerminationHandler"
+    return f"{daemon} {owner}{source}"
 
 
 def _legend(column: Column) -> tuple[str, ...]:

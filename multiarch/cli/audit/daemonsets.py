@@ -168,7 +168,7 @@ def _images(found: _Input, registries: RegistryOptions) -> ImageAudit:
 
 
 def _audited(found: _Input, plan: Plan | None, images: ImageAudit, taints: Sequence[Taint]) -> DaemonSetAudit:
-    from multiarch.audit.daemonset_sources import add_on_daemon_sets, daemon_sets_in, without
+    from multiarch.audit.daemonset_sources import daemon_sets_in, planned_daemon_sets, without
     from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
 
     daemon_sets: tuple[DaemonSet, ...] = daemon_sets_in(found.daemon_sets, images)
@@ -176,9 +176,9 @@ def _audited(found: _Input, plan: Plan | None, images: ImageAudit, taints: Seque
     if plan is None:
         notes.append("Node groups without nodes at present are not listed.")
     else:
-        daemon_sets += without(add_on_daemon_sets(plan.addons), daemon_sets)
+        daemon_sets += without(planned_daemon_sets(plan), daemon_sets)
         taints = [*taints, *([plan.arm64_taint] if plan.arm64_taint else [])]
-        notes.append("Add-ons are judged by AWS's published manifests; their images were not read.")
+        notes.append("What the stack installs is judged by AWS's published manifests; their images were not read.")
     groups = _groups(found, plan, label_keys(daemon_sets))
     return audit_daemon_sets(daemon_sets, groups.groups, architecture_taints=taints, notes=(*groups.notes, *notes))
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import shutil
+import signal
 from collections.abc import Mapping
 
 from multiarch.registry.credentials.model import Credential
@@ -56,7 +58,9 @@ async def ask(name: str, server: str, environ: Mapping[str, str] | None = None) 
 async def _run(program: str, found: str, server: str, environ: Mapping[str, str] | None) -> tuple[int, str, str]:
     pipe = asyncio.subprocess.PIPE
     try:
-        process = await asyncio.create_subprocess_exec(found, "get", stdin=pipe, stdout=pipe, stderr=pipe, env=environ)
+        process = await asyncio.create_subprocess_exec(
+            found, "get", stdin=pipe, stdout=pipe, stderr=pipe, env=environ, start_new_session=True
+        )
     except OSError as error:
         raise HelperError(f"can't start {program} ({error.strerror})") from error
     try:
@@ -67,15 +71,14 @@ async def _run(program: str, found: str, server: str, environ: Mapping[str, str]
                 _read_all(process, process.stderr),
             )
             await process.wait()
-    except TimeoutError as error:
-        raise HelperError(f"{program} did not finish within {TIMEOUT:.0f} s") from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            # Another process may hold its output.
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(1):
-                    await process.communicate()
+    except BaseException as error:
+        _kill(process)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await process.communicate()
+        if isinstance(error, TimeoutError):
+            raise HelperError(f"{program} did not finish within {TIMEOUT:.0f} s") from error
+        raise
     if max(len(output), len(errors)) > OUTPUT_LIMIT:
         raise HelperError(f"{program} printed more than {OUTPUT_LIMIT // MIB} MiB")
     return process.returncode or 0, output.decode(errors="replace"), errors.decode(errors="replace")
@@ -91,14 +94,20 @@ async def _write(process: asyncio.subprocess.Process, question: bytes) -> None:
 
 
 async def _read_all(process: asyncio.subprocess.Process, pipe: asyncio.StreamReader | None) -> bytes:
-    """All of a pipe; of more than ``OUTPUT_LIMIT`` bytes the start, and the process is ended."""
+    """All of a pipe; of more than ``OUTPUT_LIMIT`` bytes the start, and the helper is killed."""
     taken = bytearray()
     while pipe is not None and (chunk := await pipe.read(_CHUNK)):
         if len(taken) <= OUTPUT_LIMIT:
             taken += chunk
-        elif process.returncode is None:
-            process.kill()
+        else:
+            _kill(process)
     return bytes(taken)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill the helper and all processes that it has started: they may outlive it, and hold its output."""
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _read(program: str, output: str) -> Credential | None:
