@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status registry-demo render check test test-fast lint format bench schema lock docs docs-serve
+.PHONY: help venv tools up preview down status registry-demo cluster cluster-down render check test test-fast lint format bench schema lock docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -55,6 +55,12 @@ down: $(STAMP) ## destroy every stack in the sandbox and stop what it started
 registry-demo: $(STAMP) ## start a registry with made-up images for the image commands; `make down` stops it
 	@$(BIN)/python -m sandbox registry
 
+cluster: $(STAMP) ## start a cluster with a real amd64 and a real arm64 node on this machine (Linux, root)
+	@$(BIN)/python -m sandbox cluster up
+
+cluster-down: $(STAMP) ## stop the cluster, and remove everything of it; `make down` does so too
+	@$(BIN)/python -m sandbox cluster down
+
 render: $(STAMP) ## show the resources of STACK, write its files to build/STACK (no engine, no credentials)
 	@$(BIN)/multiarch stack render $(STACK)
 
@@ -68,7 +74,7 @@ test: $(STAMP) ## run all tests (needs Go for the tools that check what is gener
 
 test-fast: WORKERS ?= 2
 test-fast: $(STAMP) ## run the tests that need neither Go nor the sandbox (about a minute and a half)
-	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not (tools or registry or e2e or cluster)"
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not (tools or registry or e2e or cluster or nodes)"
 
 lint: $(STAMP) ## ruff, mypy, import-linter
 	@$(BIN)/ruff check .

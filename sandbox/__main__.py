@@ -22,6 +22,7 @@ from rich.console import Console
 from multiarch.cli import lines
 from multiarch.errors import MultiarchError, StackError, said_once
 from sandbox import environment, lifecycle, state, summary
+from sandbox.cluster import commands
 from sandbox.layout import CLONE, Layout
 
 app = typer.Typer(
@@ -31,6 +32,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(commands.app, name="cluster")
 _WIDTH_OF_FILES = 140
 _CLEAR = "\r\x1b[K"  # the line that `_tick` has written
 _MESSAGE = re.compile(r"(?P<indent> +)(?:\x1b\[[0-9;]*m)*(?:warning|error): ")

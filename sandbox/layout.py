@@ -60,6 +60,11 @@ class Layout:
         return self.folder / "registry"
 
     @property
+    def cluster(self) -> Path:
+        """What is known of the cluster of real nodes; its own files are elsewhere."""
+        return self.folder / "cluster"
+
+    @property
     def backend(self) -> Path:
         """Pulumi's state, a file backend."""
         return self.folder / "backend"

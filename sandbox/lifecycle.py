@@ -17,6 +17,7 @@ from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
 from multiarch.today import today
 from sandbox import backend, display, engine, environment, inventory, processes, project, runner, server, state, vpc
+from sandbox.cluster import lifecycle as real_cluster
 from sandbox.layout import Layout, SandboxUsageError
 
 Say = Callable[[str], None]
@@ -132,6 +133,8 @@ class Sandbox:
             left: dict[str, tuple[str, ...]] = {}
             if known.server and server.answers(known.server) and not force:
                 left = self._destroy_all(known.server)
+            if real_cluster.down(self.layout.cluster):
+                self._say("the cluster of real nodes is gone")
             for process in (*server.strays(self.layout.server), *server.strays(self.layout.registry)):
                 server.stop(process)
                 if processes.alive(process):

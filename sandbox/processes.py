@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,18 +81,24 @@ def _all_pids() -> list[int]:
 def with_arguments(arguments: Sequence[str]) -> list[ProcessId]:
     """List the running processes whose command line ends with ``arguments``."""
     end = " ".join(arguments)
-    found = (identify(pid) for pid in _all_pids() if _command_line(pid).endswith(end))
+    found = (identify(pid) for pid, words in command_lines() if " ".join(words).endswith(end))
     return [process for process in found if process]
 
 
-def _command_line(pid: int) -> str:
+def command_lines() -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the command line of each running process."""
+    for pid in _all_pids():
+        yield pid, _command_line(pid)
+
+
+def _command_line(pid: int) -> list[str]:
     if _PROC.joinpath("self", "stat").exists():
         with contextlib.suppress(OSError):
             words = (_PROC / str(pid) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
-            return os.fsdecode(b" ".join(words))
-        return ""
+            return [os.fsdecode(word) for word in words]
+        return []
     said = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return said.stdout.rstrip("\n")
+    return said.stdout.split()
 
 
 def stop_session(leader: ProcessId, *, grace: float = 10.0) -> bool:

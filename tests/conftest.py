@@ -10,11 +10,13 @@ from typing import Any
 import hypothesis
 import pytest
 
+from sandbox.cluster import cluster
+from sandbox.cluster import control_plane as control_plane_module
+from sandbox.cluster.cluster import Nodes
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.programs import Programs
 from tests import lanes
-from tests.cluster import control_plane as control_plane_module
 from tests.cluster import rig as rig_module
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.programs import Programs
 from tests.cluster.rig import Rig
 
 _WATCH = lanes.Watch()
@@ -62,6 +64,25 @@ def cluster_programs() -> Iterator[Programs]:
 def control_plane(cluster_programs: Programs) -> ControlPlane:
     """A real API server, scheduler and controller manager. The rig uses it too: leave nothing in it."""
     return control_plane_module.start(cluster_programs)
+
+
+@pytest.fixture(scope="session")
+def real_nodes() -> Iterator[Nodes]:
+    """A control plane of its own, and a containerd of each architecture; :func:`ready_nodes` starts kubelets."""
+    with cluster.complete() as nodes:
+        assert not nodes.missing, nodes.missing
+        yield nodes
+
+
+@pytest.fixture
+def ready_nodes(real_nodes: Nodes) -> Nodes:
+    """Both nodes ready, without taints and labels of their own unless a test has started them otherwise."""
+    for node in real_nodes.by_architecture.values():
+        if node.kubelet is None:
+            node.start_kubelet()
+    for node in real_nodes.by_architecture.values():
+        node.ready()
+    return real_nodes
 
 
 @pytest.fixture(scope="session")

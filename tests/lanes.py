@@ -25,18 +25,29 @@ LANES: Final[Mapping[str, str]] = {
     "registry": "uses a real image registry",
     "e2e": "uses the sandbox: the real Pulumi engine, or AWS in a process of its own",
     "cluster": "uses a real Kubernetes control plane",
+    "nodes": "uses real kubelets and containerd; needs root, and a kernel that lets qemu-user run arm64 programs",
 }
 
-_BY_FOLDER: Final = {"cluster": "cluster", "e2e": "e2e", "sandbox": "e2e", "tools": "tools"}
+_BY_FOLDER: Final = {"cluster": "cluster", "e2e": "e2e", "real_nodes": "nodes", "sandbox": "e2e", "tools": "tools"}
 _PURE: Final = ("sandbox/cluster/bootstrap/",)
 """Folders below those whose code is pure functions: their tests belong to the fast lane."""
-_BY_FIXTURE: Final = {"cluster_programs": "cluster", "images_registry": "registry", "origin": "registry"}
+_BY_FIXTURE: Final = {
+    "cluster_programs": "cluster",
+    "real_nodes": "nodes",
+    "images_registry": "registry",
+    "origin": "registry",
+}
 _BY_TOOL: Final = {
+    "containerd": "nodes",
+    "containerd-arm64": "nodes",
+    "ctr": "nodes",
     "etcd": "cluster",
     "karpenter": "cluster",
     "kube-apiserver": "cluster",
     "kube-controller-manager": "cluster",
     "kube-scheduler": "cluster",
+    "kubelet": "nodes",
+    "kubelet-arm64": "nodes",
     "pulumi": "e2e",
     "registry": "registry",
 }
@@ -44,6 +55,7 @@ _BY_TOOL: Final = {
 
 _GROUPS: Final = {
     "tests/cluster/": "cluster",
+    "tests/real_nodes/": "nodes",
     "tests/e2e/test_changes.py": "platform",
     "tests/e2e/test_destroy.py": "platform",
     "tests/e2e/test_refused.py": "platform",
@@ -51,8 +63,8 @@ _GROUPS: Final = {
     "tests/e2e/test_up_autoscalers.py": "platform",
 }
 """Files that share an expensive session fixture, by the start of their names: one worker runs them all."""
-_GROUP_OF_FIXTURE: Final = {"platform": "platform", "cluster_programs": "cluster"}
-_LONGEST_FIRST: Final = ("platform", "cluster", "tests/e2e/", "tests/sandbox/", "tests/")
+_GROUP_OF_FIXTURE: Final = {"platform": "platform", "cluster_programs": "cluster", "real_nodes": "nodes"}
+_LONGEST_FIRST: Final = ("platform", "cluster", "nodes", "tests/e2e/", "tests/sandbox/", "tests/")
 """The order of the groups, by the start of their names, so that the workers end at about the same time."""
 
 
@@ -102,7 +114,7 @@ def needed(command: Sequence[str]) -> str | None:
     """The lane of a program, None if a test of the fast lane may start it."""
     program = Path(command[0])
     for name in build.TOOLS_BY_NAME:
-        if program == build.bin_dir(name) / name:
+        if program == build.executable(name):
             return _BY_TOOL.get(name, "tools")
     if str(program) in ("go", shutil.which("go")):
         return "tools"

@@ -1,4 +1,4 @@
-"""Build the real tools this project drives, from the Go module files beside this script.
+"""Build the real tools this project drives, from the Go module files beside this script, or unpack Debian's packages.
 
 Standard library only: it runs before the virtual environment exists. What it builds goes to a cache
 outside the clone (``$XDG_CACHE_HOME/multiarch-eks/tools``, ``~/.cache`` by default), in a folder whose name carries a
@@ -7,7 +7,7 @@ hash of everything the build depends on, so that a second clone finds it and a c
 Shell:  ``python3 tools/build.py NAME…``, ``--all``, ``--list``, ``--print-bin-dir [NAME…]``.
 Python: ``build.ensure("pulumi")`` returns the path of the executable.
 
-Exit codes: 0 fine, 2 wrong usage, 3 something outside failed (no Go, no network, a failed build).
+Exit codes: 0 fine, 2 wrong usage, 3 something outside failed (no Go, no apt, no network, a failed build).
 """
 
 from __future__ import annotations
@@ -54,13 +54,21 @@ class Tool:
     tags: str = ""
     ldflags: str = "-s -w"
     borrows: tuple[Borrowed, ...] = ()
-    # The key holds the folder with its files, so it is not part of the text that the key is made of.
+    # The text that the key is made of has these apart: the folder with its files, the others unless they are empty.
     folder: str = field(default="", repr=False)
+    executable: str = field(default="", repr=False)
+    goarch: str = field(default="", repr=False)
+    debian_file: str = field(default="", repr=False)
 
     @property
     def module_folder(self) -> str:
         """The folder of its go.mod, below ``tools``."""
         return self.folder or self.name
+
+    @property
+    def file_name(self) -> str:
+        """The name of the executable's file."""
+        return self.executable or self.name
 
 
 def _read_table(file: Path) -> dict[str, Tool]:
@@ -83,9 +91,14 @@ Go is not on PATH, and {names} must be built with it.
   Without it: install `pulumi` (https://www.pulumi.com/docs/install/) for `make up`;
             `make render STACK=…` and `make check` need only Python."""
 
+DEBIAN_MISSING = """\
+{name} is not on PATH, and apt-get can't be used to download it.
+  What for: {purpose}.
+  How to get it: the package {package} of your distribution."""
+
 
 class BuildError(Exception):
-    """A tool could not be built: no Go, no network, or ``go`` said no. The message is for people."""
+    """A tool could not be built: no Go, no apt, no network, or ``go`` said no. The message is for people."""
 
 
 class Progress:
@@ -138,7 +151,9 @@ def key(tool: Tool) -> str:
     """Hash everything the executable depends on: module files, sources, flags, this machine's kind."""
     digest = hashlib.sha256()
     parts = [LAYOUT, repr(tool), sys.platform, platform.machine()]
-    folders = sorted({tool.module_folder, *(borrowed.pinned_in for borrowed in tool.borrows)})
+    parts += [text for text in (tool.executable, tool.goarch, tool.debian_file) if text]
+    own = () if tool.debian_file else (tool.module_folder,)
+    folders = sorted({*own, *(borrowed.pinned_in for borrowed in tool.borrows)})
     for part in parts:
         digest.update(f"{len(part)}:{part}".encode())
     for folder in folders:
@@ -156,25 +171,32 @@ def bin_dir(name: str) -> Path:
     return cache_root() / f"{tool.name}-{key(tool)}"
 
 
+def executable(name: str) -> Path:
+    """Return where the executable is, or will be, in the cache."""
+    return bin_dir(name) / _tool(name).file_name
+
+
 def installed(name: str) -> Path | None:
-    """Return the executable if it has been built already."""
-    path = bin_dir(name) / name
-    return path if path.is_file() else None
+    """Return the executable if it has been built already; that of a Debian package may also be on PATH."""
+    path = executable(name)
+    if path.is_file():
+        return path
+    on_path = shutil.which(path.name) if _tool(name).debian_file else None
+    return Path(on_path) if on_path else None
 
 
 def ensure(name: str, progress: Progress | None = None) -> Path:
     """Return the executable, building it when it is missing.
 
     Raises:
-        BuildError: Go is missing, or the build failed; the message says what to do.
+        BuildError: Go or apt is missing, or the build failed; the message says what to do.
     """
     tool = _tool(name)
     progress = progress or Progress()
     found = installed(name)
     if found is not None:
         return found
-    if shutil.which("go") is None:
-        raise BuildError(GO_MISSING.format(names=name))
+    _require(tool)
     try:
         cache_root().mkdir(parents=True, exist_ok=True)
         with _lock(progress):
@@ -199,36 +221,73 @@ def _lock(progress: Progress) -> Iterator[None]:
         yield
 
 
+def _require(tool: Tool) -> None:
+    """Raise BuildError if the programs that make ``tool`` are missing."""
+    if tool.debian_file:
+        if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+            raise BuildError(DEBIAN_MISSING.format(name=tool.file_name, purpose=tool.purpose, package=tool.package))
+    elif shutil.which("go") is None:
+        raise BuildError(GO_MISSING.format(names=tool.name))
+
+
 def _build(tool: Tool, progress: Progress) -> Path:
     started = time.monotonic()
     target = bin_dir(tool.name)
     workplace = Path(tempfile.mkdtemp(prefix=".building-", dir=cache_root()))
-    log = workplace / "build.log"
     output = workplace / "bin"
     output.mkdir()
-    label = f"{tool.name}: building (first time only, about {_minutes(tool.seconds)} on two cores)"
-    progress.start(label)
     try:
-        command = [
-            "go",
-            "build",
-            "-mod=readonly",
-            "-trimpath",
-            "-buildvcs=false",
-            "-ldflags",
-            tool.ldflags,
-        ]
-        command += ["-tags", tool.tags] if tool.tags else []
-        command += ["-o", str(output / tool.name), tool.package]
-        _go(command, tool, log, lambda seconds: progress.tick(f"{label} … {seconds:.0f} s"))
-        for borrowed in tool.borrows:
-            _borrow(borrowed, output)
+        if tool.debian_file:
+            progress.start(f"{tool.name}: from the Debian package {tool.package}")
+            _unpack(tool, workplace, output)
+        else:
+            _compile(tool, workplace / "build.log", output, progress)
         shutil.rmtree(target, ignore_errors=True)  # a folder without its executable
         output.rename(target)
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
     progress.say(f"{tool.name}: built in {time.monotonic() - started:.0f} s")
-    return target / tool.name
+    return executable(tool.name)
+
+
+def _compile(tool: Tool, log: Path, output: Path, progress: Progress) -> None:
+    label = f"{tool.name}: building (first time only, about {_minutes(tool.seconds)} on two cores)"
+    progress.start(label)
+    command = ["go", "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", tool.ldflags]
+    command += ["-tags", tool.tags] if tool.tags else []
+    command += ["-o", str(output / tool.file_name), tool.package]
+    _go(command, tool, log, lambda seconds: progress.tick(f"{label} … {seconds:.0f} s"))
+    for borrowed in tool.borrows:
+        _borrow(borrowed, output)
+
+
+def _unpack(tool: Tool, workplace: Path, output: Path) -> None:
+    """Take one file out of a Debian package, which is downloaded and not installed.
+
+    apt checks its signature. Where its lists are missing or old, new ones go into ``workplace``: no root needed.
+    """
+    lists = ["-o", f"Dir::State::lists={workplace}/lists", "-o", f"Dir::Cache={workplace}/cache"]
+    attempts = (
+        [["apt-get", "download", tool.package]],
+        [["apt-get", *lists, "update"], ["apt-get", *lists, "download", tool.package]],
+    )
+    (workplace / "lists" / "partial").mkdir(parents=True)
+    said = ""
+    for commands in attempts:
+        for command in commands:
+            done = subprocess.run(command, cwd=workplace, capture_output=True, text=True, check=False)
+            said = done.stderr
+            if done.returncode:
+                break
+        else:
+            break
+    packages = sorted(workplace.glob("*.deb"))
+    if not packages:
+        raise BuildError(f"apt-get can't download {tool.package}, which has {tool.file_name}:\n{said.strip()}")
+    root = workplace / "root"
+    subprocess.run(["dpkg-deb", "-x", str(packages[0]), str(root)], check=True)
+    shutil.copyfile(root / tool.debian_file, output / tool.file_name)
+    (output / tool.file_name).chmod(0o755)
 
 
 def _minutes(seconds: int) -> str:
@@ -267,9 +326,11 @@ def module_dir(folder: str, module: str) -> Path:
     return Path(result.stdout.strip())
 
 
-def _go_environment() -> dict[str, str]:
-    # The program runs here, so ignore the caller's cross-compilation settings.
+def _go_environment(goarch: str = "") -> dict[str, str]:
+    # Ignore the caller's cross-compilation settings: the tool says what it is built for.
     environ = {name: value for name, value in os.environ.items() if name not in {"GOOS", "GOARCH", "GOARM", "GOAMD64"}}
+    if goarch:
+        environ["GOARCH"] = goarch
     return environ | {"CGO_ENABLED": "0", "GOWORK": "off"}
 
 
@@ -278,7 +339,7 @@ def _go(command: Sequence[str], tool: Tool, log: Path, tick: Callable[[float], N
     started = time.monotonic()
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=TOOLS / tool.module_folder, env=_go_environment(), stdin=subprocess.DEVNULL,
+            command, cwd=TOOLS / tool.module_folder, env=_go_environment(tool.goarch), stdin=subprocess.DEVNULL,
             stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         try:
@@ -332,18 +393,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _build_all(names: Sequence[str]) -> int:
     progress = Progress()
     missing = [name for name in names if installed(name) is None]
-    if missing and shutil.which("go") is None:
-        print(GO_MISSING.format(names=", ".join(missing)), file=sys.stderr)
+    compiled = [name for name in missing if not TOOLS_BY_NAME[name].debian_file]
+    if compiled and shutil.which("go") is None:
+        print(GO_MISSING.format(names=", ".join(compiled)), file=sys.stderr)
         return 3
-    try:
-        for name in names:
-            if name not in missing:
-                progress.say(f"{name}: already built")
+    failed = False
+    for name in names:
+        if name not in missing:
+            progress.say(f"{name}: already built")
+        try:
             print(ensure(name, progress), flush=True)
-    except BuildError as error:
-        print(f"tools/build.py: {error}", file=sys.stderr)
-        return 3
-    return 0
+        except BuildError as error:
+            print(f"tools/build.py: {error}", file=sys.stderr)
+            failed = True
+    return 3 if failed else 0
 
 
 def _stop_on_sigterm(_number: int, _frame: object) -> None:

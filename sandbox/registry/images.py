@@ -1,6 +1,6 @@
 """The demo's images: those of ``examples/pods.yaml`` but one, and one that does not contain what it declares.
 
-Their programs are ELF headers without code: enough to be judged, nothing that runs.
+Their programs are ELF headers without code, enough to be judged and nothing that runs, unless others are given.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import io
 import json
 import struct
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,7 +24,15 @@ _INDEX: Final = "application/vnd.oci.image.index.v1+json"
 _MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG: Final = "application/vnd.oci.image.config.v1+json"
 _LAYER: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
-_MACHINES: Final = {Architecture.AMD64: 62, Architecture.ARM64: 183}  # e_machine
+_MACHINES: Final = {"amd64": 62, "arm64": 183}  # e_machine
+Program = Callable[[str], bytes]
+"""The program of an image, by the architecture that it is built for: ``amd64``."""
+
+
+def elf_header(architecture: str) -> bytes:
+    """The header of a 64-bit, little-endian program; https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html."""
+    identity = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
+    return identity + struct.pack("<HHIQQQIHHHHHH", 2, _MACHINES[architecture], 1, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +58,25 @@ class Repository:
 
     tags: dict[str, Content] = field(default_factory=dict)
     contents: dict[str, Content] = field(default_factory=dict)
+    program: Program = elf_header
 
-    def index(self, tag: str, entries: Mapping[Architecture, Architecture]) -> None:
+    def index(self, tag: str, entries: Mapping[str, str]) -> None:
         """Add an index: what each entry declares, and what its program is built for."""
         rows = [
-            self._image(says, program).described(platform={"architecture": str(says), "os": "linux"})
+            self._image(says, program).described(platform={"architecture": says, "os": "linux"})
             for says, program in entries.items()
         ]
         self.tags[tag] = self._added(_INDEX, {"schemaVersion": 2, "mediaType": _INDEX, "manifests": rows})
 
-    def single(self, tag: str, architecture: Architecture) -> None:
+    def single(self, tag: str, architecture: str) -> None:
         """Add an image without an index."""
         self.tags[tag] = self._image(architecture, architecture)
 
-    def _image(self, says: Architecture, program: Architecture) -> Content:
-        archive = _archive({"bin/service": _elf_header(program)})
+    def _image(self, says: str, program: str) -> Content:
+        archive = _archive({"bin/service": self.program(program)})
         layer = self._added(_LAYER, gzip.compress(archive, mtime=0))
         settings = {
-            "architecture": str(says),
+            "architecture": says,
             "os": "linux",
             "config": {"Entrypoint": ["/bin/service"], "Env": ["PATH=/bin"]},
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(archive).hexdigest()}"]},
@@ -83,11 +92,11 @@ class Repository:
         return content
 
 
-def repositories() -> dict[str, Repository]:
+def repositories(program: Program | None = None) -> dict[str, Repository]:
     """All repositories, by name."""
     amd64, arm64 = Architecture.AMD64, Architecture.ARM64
     names = ("observability/agent", "payments/api", "payments/gateway", "payments/ledger")
-    made = {name: Repository() for name in names}
+    made = {name: Repository(program=program or elf_header) for name in names}
     made["observability/agent"].index("3.1", {amd64: amd64, arm64: arm64})
     made["payments/api"].index("2.4.0", {amd64: amd64, arm64: arm64})
     made["payments/ledger"].single("1.19.3", amd64)
@@ -103,9 +112,3 @@ def _archive(files: Mapping[str, bytes]) -> bytes:
             info.size, info.mode = len(content), 0o755
             tar.addfile(info, io.BytesIO(content))
     return out.getvalue()
-
-
-def _elf_header(architecture: Architecture) -> bytes:
-    """The header of a 64-bit, little-endian program; https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html."""
-    identity = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
-    return identity + struct.pack("<HHIQQQIHHHHHH", 2, _MACHINES[architecture], 1, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0)

@@ -15,12 +15,12 @@ from multiarch.simulate.shapes import group_shape
 from multiarch.simulate.simulation import SimulationContext, simulate
 from multiarch.stack.model import Plan
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, latest_release
+from sandbox.cluster.kube import Object, condition, is_true
+from sandbox.cluster.programs import ClusterError, wait_for
 from tests.cluster import nodes
 from tests.cluster.aws import REGION, ZONES
-from tests.cluster.kube import Object, condition, is_true
 from tests.cluster.nodes import UNREGISTERED
 from tests.cluster.placements import Placement, Refused
-from tests.cluster.programs import ClusterError, wait_for
 from tests.cluster.rig import NODE_CLAIMS, NODE_POOLS, Rig
 from tests.cluster.scenarios import Pools, Scenario
 from tests.simulate.simulated import pooled

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tests.cluster.programs import ROOT, Programs, wait_for
+from sandbox.cluster.programs import Programs, wait_for
+from sandbox.layout import CLONE
 from tests.sandbox.leftovers import client
 
 REGION = "us-east-1"
@@ -103,7 +104,7 @@ def start(programs: Programs, *, cluster: str, kubernetes: str) -> Aws:
     Raises:
         ClusterError: the server ended, or did not answer in time.
     """
-    program = programs.start("aws", [sys.executable, "-m", "sandbox.aws", "--port", "0"], {"PYTHONPATH": str(ROOT)})
+    program = programs.start("aws", [sys.executable, "-m", "sandbox.aws", "--port", "0"], {"PYTHONPATH": str(CLONE)})
 
     def address() -> str | None:
         program.still_running()

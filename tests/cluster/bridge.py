@@ -9,10 +9,10 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from threading import Event, Lock, Thread
 
+from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.programs import ClusterError
 from tests.cluster import nodes
 from tests.cluster.aws import Aws, Instance
-from tests.cluster.kube import Kube, KubeError, Object
-from tests.cluster.programs import ClusterError
 
 PAUSE_SECONDS = 0.3
 _READY = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]

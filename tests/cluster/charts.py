@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from tests.cluster.kube import Object
+from sandbox.cluster.kube import Object
 from tools import build
 
 NAMESPACE = "kube-system"

@@ -10,10 +10,10 @@ from typing import Any
 
 from components.rendering.files import contents
 from components.rendering.recording import Recorded
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import wait_for
 from tests.cluster import charts
 from tests.cluster.karpenter import NAMESPACE
-from tests.cluster.kube import Kube, Object
-from tests.cluster.programs import wait_for
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 CLUSTER_AUTOSCALER = "cluster-autoscaler"

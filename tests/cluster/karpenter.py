@@ -20,11 +20,11 @@ from ruamel.yaml import YAML
 from components.karpenter_role import SERVICE_ACCOUNT
 from components.rendering import declare
 from components.rendering.files import contents
+from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
+from sandbox.cluster.kube import Access, Kube, Object, is_true
+from sandbox.cluster.programs import Program, Programs, free_ports, wait_for
 from tests.cluster import charts
 from tests.cluster.aws import Aws
-from tests.cluster.control_plane import ControlPlane, write_kubeconfig
-from tests.cluster.kube import Access, Kube, Object, is_true
-from tests.cluster.programs import Program, Programs, free_ports, wait_for
 from tests.stack.words import plan
 from tools import build
 

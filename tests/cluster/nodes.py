@@ -9,7 +9,7 @@ from typing import Any
 
 from multiarch.facts.architectures import from_ec2
 from multiarch.facts.instance_types import instance_type, max_pods
-from tests.cluster.kube import Object
+from sandbox.cluster.kube import Object
 
 VM_MEMORY_OVERHEAD = 0.075
 """The share of an instance's memory that its machine does not see: what Karpenter assumes of types it has not met."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sandbox.cluster.kube import Object
 from tests.cluster.aws import DISCOVERY
-from tests.cluster.kube import Object
 
 NODE_CLASS = "default"
 ARM64_TAINT = {"key": "arch", "value": "arm64", "effect": "NoSchedule"}

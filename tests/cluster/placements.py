@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.cluster.kube import Kube, Object, condition, is_true
-from tests.cluster.programs import ClusterError
+from sandbox.cluster.kube import Kube, Object, condition, is_true
+from sandbox.cluster.programs import ClusterError
 
 MOST_PODS = 10
 """Pods at once whose planned node is sure to be told: Karpenter limits its ``Nominated`` events to ten in a burst."""

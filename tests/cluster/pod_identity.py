@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from components.pod_identity import CREDENTIALS
+from sandbox.cluster.kube import Kube, Object
 from tests.cluster.karpenter import NAMESPACE
-from tests.cluster.kube import Kube, Object
 
 _ADMISSION = "admissionregistration.k8s.io/v1"
 _NAME = "pod-identity-webhook"

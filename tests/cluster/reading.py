@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, Object
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, Object
 
 
 def write_kubeconfig(

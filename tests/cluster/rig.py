@@ -10,14 +10,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox.cluster import control_plane
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, KubeError, Object, condition, is_true
+from sandbox.cluster.programs import ClusterError, Program, Programs, wait_for
 from tests.cluster import aws as aws_module
-from tests.cluster import control_plane, karpenter
+from tests.cluster import karpenter
 from tests.cluster.aws import Aws
 from tests.cluster.bridge import Bridge
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, KubeError, Object, condition, is_true
 from tests.cluster.placements import MOST_PODS, REFUSAL_STANDS_SECONDS, Placement, Refused, Watch
-from tests.cluster.programs import ClusterError, Program, Programs, wait_for
 
 KARPENTER_V1 = "karpenter.sh/v1"
 NODE_CLASSES = ("karpenter.k8s.aws/v1", "EC2NodeClass")

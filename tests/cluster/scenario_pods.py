@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox.cluster.kube import Object
 from tests.cluster.aws import ZONES
-from tests.cluster.kube import Object
 from tests.cluster.objects import ARM64_TOLERATION, pod
 
 ARCHITECTURE, CAPACITY, ZONE = "kubernetes.io/arch", "karpenter.sh/capacity-type", "topology.kubernetes.io/zone"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from tests.cluster.kube import Object
+from sandbox.cluster.kube import Object
 from tests.cluster.placements import MOST_PODS
 from tests.cluster.scenario_pods import TRAITS, Ask, Trait
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from sandbox.cluster.kube import Object
 from tests.cluster import agreement
-from tests.cluster.kube import Object
 from tests.cluster.rig import Rig
 from tests.cluster.scenario_pods import TOLERANT, TRAITS, Ask, expression, required
 from tests.cluster.scenarios import ARM64_UNWANTED, LIMIT_4_CPUS, POOLS, XLARGE, Pools, Scenario, scenarios

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import wait_for
+from sandbox.layout import CLONE
 from tests.cli.running import Ran, runner, type_of_run
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, Object
 from tests.cluster.nodes import Joining, for_managed_group, node, status
-from tests.cluster.programs import ROOT, wait_for
 from tests.cluster.reading import namespace
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
@@ -167,7 +168,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795219200")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(CLONE)
     return runner(capsys)
 
 

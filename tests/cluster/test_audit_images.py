@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Object
+from sandbox.cluster.programs import Programs, wait_for
 from tests.cli.running import Ran, runner, type_of_run
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Object
 from tests.cluster.objects import pod
-from tests.cluster.programs import Programs, wait_for
 from tests.cluster.reading import account_token, namespace, write_kubeconfig
 from tests.registry import images, server
 from tests.registry.server import ACCOUNT, Auth, Server

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import Programs, wait_for
 from tests.cli.running import Ran, runner, type_of_run
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, Object
 from tests.cluster.objects import ARM64_TOLERATION
-from tests.cluster.programs import Programs, wait_for
 from tests.cluster.reading import namespace
 from tests.images.shapes import Repository
 from tests.registry import server

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.programs import wait_for
 from tests.cluster import nodes
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, KubeError, Object
 from tests.cluster.objects import pod, replica_set
-from tests.cluster.programs import wait_for
 from tools import build
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from sandbox.cluster.bootstrap import al2023
 from sandbox.cluster.bootstrap.registration import registration
-from tests.cluster.kube import KubeError, Object
+from sandbox.cluster.kube import KubeError, Object
+from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import ARM64_TAINT, node_class, node_pool, pod, replica_set
 from tests.cluster.placements import Placement, Refused
-from tests.cluster.programs import wait_for
 from tests.cluster.rig import NODE_CLAIMS, NODE_CLASSES, NODE_POOLS, Rig
 
 Result = Mapping[str, Placement | Refused]

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from multiarch.autoscaling.karpenter import node_pool_manifest
-from tests.cluster.kube import Object
+from sandbox.cluster.kube import Object
+from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import node_class, pod
 from tests.cluster.placements import Placement, Refused
-from tests.cluster.programs import wait_for
 from tests.cluster.rig import NODE_CLAIMS, Rig
 from tests.stack.words import merged, plan
 

@@ -23,11 +23,12 @@ from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manif
 from multiarch.errors import StackError
 from multiarch.stack.load import load_file, stack_files
 from multiarch.stack.plan import make_plan
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, KubeError, Object, condition
+from sandbox.cluster.programs import wait_for
+from sandbox.layout import CLONE
 from tests.cluster import karpenter, pod_identity
 from tests.cluster.collected import RELEASE, NotCollectedError, applied, collected
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, KubeError, Object, condition
-from tests.cluster.programs import ROOT, wait_for
 from tests.cluster.rig import NODE_POOLS, Rig
 from tests.stack.words import TODAY, merged, plan
 
@@ -76,7 +77,7 @@ WORDS: Mapping[str, Mapping[str, Any]] = {
     "to-karpenter": merged(KARPENTER, {"autoscaling": {"migrateFrom": "cluster-autoscaler"}}),
     "to-cluster-autoscaler": merged(CLUSTER_AUTOSCALER, {"autoscaling": {"migrateFrom": "karpenter"}}),
 }
-FILES = {file.stem.removeprefix("Pulumi."): file for file in stack_files(ROOT)}
+FILES = {file.stem.removeprefix("Pulumi."): file for file in stack_files(CLONE)}
 
 
 @cache
@@ -211,7 +212,7 @@ def test_a_fault_in_one_of_these_objects_is_refused(
 def test_the_examples_are_taken_by_the_api_server(kube: Kube) -> None:
     found = [
         each
-        for file in sorted((ROOT / "examples").rglob("*.yaml"))
+        for file in sorted((CLONE / "examples").rglob("*.yaml"))
         if not file.name.startswith("Pulumi.")  # a stack file
         for each in YAML(typ="safe", pure=True).load_all(file.read_text(encoding="utf-8"))
     ]

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from components import pod_identity as component
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.programs import wait_for
 from tests.cluster import pod_identity
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, KubeError, Object
-from tests.cluster.programs import wait_for
 
 ACCOUNT = "autoscaler"
 """Not Karpenter's own, which the other tests of the cluster use and these delete."""

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from sandbox import processes
-from tests.cluster.programs import ROOT, ClusterError, Program, Programs, free_ports, wait_for
+from sandbox.cluster.programs import ClusterError, Program, Programs, free_ports, wait_for
+from sandbox.layout import CLONE
 
 OWNER = """
 import sys, time
-from tests.cluster.programs import Programs
+from sandbox.cluster.programs import Programs
 with Programs.running() as programs:
     # A shell that starts another program: both are of the session.
     shell = programs.start("shell", ["sh", "-c", "sleep 600 & echo $! ; wait"])
@@ -30,8 +31,8 @@ with Programs.running() as programs:
 def test_programs_and_folder_are_gone_when_their_owner_is(number: signal.Signals) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        cwd=CLONE,
+        env=os.environ | {"PYTHONPATH": str(CLONE)},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -12,12 +12,12 @@ import pytest
 
 from components.karpenter_role import SERVICE_ACCOUNT
 from components.rendering import declare
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import wait_for
 from tests.cluster.collected import collected
 from tests.cluster.karpenter import ACCESS_KINDS, NAMESPACE
-from tests.cluster.kube import Kube, Object
 from tests.cluster.objects import node_class, node_pool, pod
 from tests.cluster.placements import Placement
-from tests.cluster.programs import wait_for
 from tests.cluster.rig import NODE_CLAIMS, NODE_CLASSES, NODE_POOLS, Rig
 from tests.stack.words import plan
 

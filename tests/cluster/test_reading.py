@@ -16,10 +16,10 @@ from multiarch.kubernetes.cluster import Cluster, open_cluster
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.kubernetes.resources import Kind
 from multiarch.registry.credentials.pull_secrets import PullSecretError, from_secret
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, Object
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import pod, replica_set
-from tests.cluster.programs import wait_for
 from tests.cluster.reading import account_token, namespace, write_kubeconfig, write_plugin
 
 SPACES = ("reading-a", "reading-b")

@@ -28,12 +28,13 @@ import pytest
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.resources import Kind
-from tests.cluster import control_plane as control_plane_module
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Access as KubeAccess
-from tests.cluster.kube import Kube, Object
+from sandbox.cluster import control_plane as control_plane_module
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Access as KubeAccess
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import Programs, wait_for
+from sandbox.layout import CLONE
 from tests.cluster.objects import pod
-from tests.cluster.programs import ROOT, Programs, wait_for
 from tests.cluster.reading import namespace
 from tests.registry import images, server
 from tests.registry.server import Server
@@ -162,7 +163,7 @@ def a_pod(number: int, registry: str) -> Object:
 
 def test_ten_thousand_pods_are_read_within_seconds_and_little_memory(crowded: Crowded) -> None:
     command = [sys.executable, "-c", READ, str(crowded.plane.kubeconfig)]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environ = {**os.environ, "PYTHONPATH": str(CLONE)}
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environ, timeout=120)
     assert (ran.returncode, ran.stderr) == (0, "")
     found = json.loads(ran.stdout)
@@ -183,7 +184,7 @@ def test_ten_thousand_pods_are_audited_within_seconds_and_little_memory(crowded:
     command = [sys.executable, "-c", AUDIT, "images", "--kubeconfig", str(crowded.plane.kubeconfig), "--output", "csv"]
     costs = []
     for number in range(AUDITS):
-        mine = {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / str(number)), "DOCKER_CONFIG": str(tmp_path)}
+        mine = {"PYTHONPATH": str(CLONE), "XDG_CACHE_HOME": str(tmp_path / str(number)), "DOCKER_CONFIG": str(tmp_path)}
         environ = {**os.environ, **mine}
         ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environ, timeout=120)
         assert ran.returncode == 0, ran.stderr

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, Object, condition
+from sandbox.cluster.programs import wait_for
+from sandbox.layout import CLONE
 from tests.cli.running import runner, type_of_run
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, Object, condition
 from tests.cluster.objects import pod
-from tests.cluster.programs import ROOT, wait_for
 from tests.cluster.reading import namespace
 
 SPACE = "pending"
@@ -21,7 +22,7 @@ FULL = "full-node"
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> type_of_run:
     """The command line, in the project's folder, on a day of its support dates."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795219200")
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(CLONE)
     return runner(capsys)
 
 
@@ -64,7 +65,7 @@ def judged(kube: Kube) -> bool:
 
 
 def test_pods_that_kube_scheduler_gave_up_on_get_new_nodes(plane: ControlPlane, run: type_of_run) -> None:
-    where = ("--kubeconfig", str(plane.kubeconfig), "--context", "tests", "--namespace", SPACE)
+    where = ("--kubeconfig", str(plane.kubeconfig), "--context", "sandbox", "--namespace", SPACE)
     ran = run("simulate", "checkout-dev", "--pending", *where, "--output", "json")
     assert (ran.code, ran.err) == (0, "")
     places = [place for workload in ran.json["workloads"] for place in workload["places"]]

@@ -18,9 +18,9 @@ from multiarch.patching.transform import ContradictionError, SchedulingChange, t
 from multiarch.scheduling.affinity import node_affinity_from
 from multiarch.scheduling.architectures import as_pod_spec
 from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.kube import Kube, KubeError, Object
-from tests.cluster.programs import wait_for
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.programs import wait_for
 from tests.scheduling.manifests import expression, required
 
 ARM, AMD = Architecture.ARM64, Architecture.AMD64

@@ -16,7 +16,7 @@ from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import Descriptor
 from multiarch.registry.reference import Reference
 from multiarch.registry.settings import RegistrySettings
-from tests.cluster.programs import free_ports
+from sandbox.cluster.programs import free_ports
 from tests.registry import server
 from tests.registry.faults import Fault, Proxy
 from tests.registry.images import CONFIG, CONFIG_TYPE, QUICK, READER, Known, client, push

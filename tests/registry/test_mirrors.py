@@ -14,7 +14,7 @@ from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import parse_reference
 from multiarch.registry.settings import RegistrySettings, is_loopback
-from tests.cluster.programs import free_ports
+from sandbox.cluster.programs import free_ports
 from tests.registry import server
 from tests.registry.faults import Fault, Proxy
 from tests.registry.images import QUICK, READER, Known, client, push

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
-from tests.cluster.programs import ClusterError
+from sandbox.cluster.programs import ClusterError
 from tests.registry import server
 from tests.registry.server import ACCOUNT, Auth
 from tools import build

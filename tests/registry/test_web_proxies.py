@@ -12,7 +12,7 @@ import pytest
 
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import parse_reference
-from tests.cluster.programs import free_ports
+from sandbox.cluster.programs import free_ports
 from tests.registry.images import QUICK, READER, Known, client
 
 ONCE = dataclasses.replace(QUICK, retries=0, plain_http=frozenset({"plain.invalid"}))

@@ -1,12 +1,13 @@
 """A Kubernetes control plane of real parts on free ports of the loopback address, ready in about five seconds.
 
-etcd, kube-apiserver, kube-controller-manager and kube-scheduler, as ``tools/kubernetes`` pins them. There is no
-kubelet and no network: nodes are whatever is written to the API.
+etcd, kube-apiserver, kube-controller-manager and kube-scheduler, as ``tools/kubernetes`` pins them. Nodes are what
+is written to the API, or the kubelets of ``sandbox.cluster.node``.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,25 +15,36 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from urllib3.exceptions import HTTPError
 
-from tests.cluster.kube import Access, Kube, KubeError
-from tests.cluster.programs import Program, Programs, free_ports, wait_for
+from sandbox.cluster import certificates
+from sandbox.cluster.certificates import Pair
+from sandbox.cluster.kube import Access, Kube, KubeError
+from sandbox.cluster.programs import Program, Programs, free_ports, wait_for
 from tools import build
 
-TOKEN = "administrator"  # noqa: S105 (of an API server on loopback that lives as long as the tests)
 START_SECONDS = 60.0
+_NAME = "sandbox"
+# Nobody renews the nodes' leases: a node is ready until it is gone.
+_LASTING_NODES = "--node-monitor-grace-period=24h"
 
 
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
-    """A running control plane. ``kubeconfig`` is a file of an administrator's."""
+    """A running control plane. ``kubeconfig`` is an administrator's; ``clients`` signs certificates of API clients.
+
+    ``clients_file`` is the certificate of ``clients``, which kubelets trust: the API server's own is signed by it.
+    """
 
     kube: Kube
     kubeconfig: Path
     version: str
+    clients: Pair
+    clients_file: Path
 
 
-def start(programs: Programs) -> ControlPlane:
+def start(programs: Programs, *, real_nodes: bool = False) -> ControlPlane:
     """Start it, and return when the API server is ready and the default service account is there.
+
+    Without ``real_nodes``, nodes stay ready though no kubelet renews their leases.
 
     Raises:
         ClusterError: a part ended, or was not ready in time.
@@ -41,15 +53,15 @@ def start(programs: Programs) -> ControlPlane:
     names = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
     tools = {name: build.ensure(name) for name in names}
     etcd_port, peer_port, api_port, controllers_port, scheduler_port = free_ports(5)
-    keys = _write_keys(programs.folder / "keys")
+    token, clients = secrets.token_hex(16), certificates.authority("clients")
+    keys = _write_keys(programs.folder / "keys", token, clients)
     etcd = programs.start("etcd", _etcd(tools["etcd"], programs.folder / "etcd", etcd_port, peer_port))
     api = programs.start("kube-apiserver", _api_server(tools["kube-apiserver"], keys, etcd_port, api_port))
-    kube = Kube(Access(f"https://127.0.0.1:{api_port}", keys / "apiserver.crt", TOKEN))
+    kube = Kube(Access(f"https://127.0.0.1:{api_port}", keys / "apiserver.crt", token))
     wait_for(lambda: _ready(kube, (etcd, api)), "the API server", timeout=START_SECONDS)
     kubeconfig = write_kubeconfig(keys / "kubeconfig", kube.access)
-    controllers = programs.start(
-        "kube-controller-manager", _controllers(tools["kube-controller-manager"], keys, kubeconfig, controllers_port)
-    )
+    command = _controllers(tools["kube-controller-manager"], keys, kubeconfig, controllers_port)
+    controllers = programs.start("kube-controller-manager", command + ([] if real_nodes else [_LASTING_NODES]))
     scheduler = programs.start(
         "kube-scheduler", [tools["kube-scheduler"], *_component(keys, kubeconfig, scheduler_port)]
     )
@@ -60,7 +72,8 @@ def start(programs: Programs) -> ControlPlane:
         return kube.get("v1", "ServiceAccount", "default", "default") is not None
 
     wait_for(account, "the default service account", timeout=START_SECONDS)
-    return ControlPlane(kube, kubeconfig, str(kube.request("GET", "/version")["gitVersion"]))
+    version = str(kube.request("GET", "/version")["gitVersion"])
+    return ControlPlane(kube, kubeconfig, version, clients, keys / "clients.crt")
 
 
 def _ready(kube: Kube, parts: tuple[Program, ...]) -> bool:
@@ -74,8 +87,10 @@ def _ready(kube: Kube, parts: tuple[Program, ...]) -> bool:
         return False
 
 
-def _write_keys(folder: Path) -> Path:
-    folder.mkdir()
+def _write_keys(folder: Path, token: str, clients: Pair) -> Path:
+    folder.mkdir(mode=0o700)
+    clients.write(folder, "clients")
+    certificates.issue_client(clients, "apiserver", ["system:masters"]).write(folder, "apiserver-kubelet-client")
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     (folder / "accounts.key").write_bytes(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
@@ -83,7 +98,7 @@ def _write_keys(folder: Path) -> Path:
     (folder / "accounts.pub").write_bytes(
         key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     )
-    (folder / "tokens.csv").write_text(f'{TOKEN},administrator,administrator,"system:masters"\n')
+    (folder / "tokens.csv").write_text(f'{token},administrator,administrator,"system:masters"\n')
     return folder
 
 
@@ -93,12 +108,13 @@ def write_kubeconfig(file: Path, access: Access) -> Path:
     config = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "tests", "cluster": cluster}],
-        "users": [{"name": "tests", "user": {"token": access.token}}],
-        "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "tests"}}],
-        "current-context": "tests",
+        "clusters": [{"name": _NAME, "cluster": cluster}],
+        "users": [{"name": _NAME, "user": {"token": access.token}}],
+        "contexts": [{"name": _NAME, "context": {"cluster": _NAME, "user": _NAME}}],
+        "current-context": _NAME,
     }
     file.write_text(json.dumps(config))  # JSON is YAML
+    file.chmod(0o600)
     return file
 
 
@@ -129,7 +145,13 @@ def _api_server(tool: Path, keys: Path, etcd_port: int, port: int) -> list[str |
         f"--service-account-key-file={keys / 'accounts.pub'}",
         f"--service-account-signing-key-file={keys / 'accounts.key'}",
         f"--token-auth-file={keys / 'tokens.csv'}",
-        "--authorization-mode=RBAC",
+        f"--client-ca-file={keys / 'clients.crt'}",
+        f"--kubelet-client-certificate={keys / 'apiserver-kubelet-client.crt'}",
+        f"--kubelet-client-key={keys / 'apiserver-kubelet-client.key'}",
+        "--kubelet-preferred-address-types=InternalIP",
+        # As on EKS: a kubelet changes its own Node only, and sets no label of kubernetes.io that is not a kubelet's.
+        "--authorization-mode=Node,RBAC",
+        "--enable-admission-plugins=NodeRestriction",
         "--allow-privileged=true",
         "--enable-aggregator-routing=true",
         "--profiling=false",
@@ -154,6 +176,4 @@ def _controllers(tool: Path, keys: Path, kubeconfig: Path, port: int) -> list[st
         *_component(keys, kubeconfig, port),
         f"--service-account-private-key-file={keys / 'accounts.key'}",
         f"--root-ca-file={keys / 'apiserver.crt'}",
-        # Nobody renews the nodes' leases: a node is ready until it is gone.
-        "--node-monitor-grace-period=24h",
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -16,14 +17,14 @@ from urllib.parse import quote, urlencode
 import urllib3
 
 Object = dict[str, Any]
-FIELD_MANAGER = "tests"
+FIELD_MANAGER = "sandbox"
 
 
 class KubeError(Exception):
     """The API server said no: ``reason`` is its word (``NotFound``, ``Invalid``), ``code`` the HTTP status."""
 
     def __init__(self, code: int, reason: str, message: str) -> None:
-        """Keep the parts apart: tests look at each."""
+        """Keep the parts apart: callers look at each."""
         super().__init__(f"{code} {reason}: {message}")
         self.code = code
         self.reason = reason
@@ -85,7 +86,7 @@ class Kube:
             content = json.loads(answer.data)
         except ValueError:
             content = {"text": answer.data.decode(errors="replace")}
-        if answer.status >= 400:
+        if answer.status >= HTTPStatus.BAD_REQUEST:
             raise KubeError(answer.status, content.get("reason", ""), content.get("message") or content.get("text", ""))
         return dict(content)
 

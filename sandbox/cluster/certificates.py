@@ -1,4 +1,4 @@
-"""A certificate authority of the tests' own, and what it signs."""
+"""A certificate authority for a local cluster or registry, and what it signs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-LIFE = dt.timedelta(days=2)
+LIFE = dt.timedelta(days=30)
 NAMES = ("localhost", "127.0.0.1")
 
 
@@ -36,7 +36,7 @@ class Pair:
         return certificate, key
 
 
-def authority(name: str = "tests") -> Pair:
+def authority(name: str = "sandbox") -> Pair:
     """A new authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     return Pair(_sign(name, key, x509.Name([_common(name)]), key, authority_of_others=True), key)
@@ -46,6 +46,12 @@ def issue(by: Pair, names: Sequence[str] = NAMES) -> Pair:
     """A server's certificate for host names and addresses."""
     key = ec.generate_private_key(ec.SECP256R1())
     return Pair(_sign(names[0], key, by.certificate.subject, by.key, names=names), key)
+
+
+def issue_client(by: Pair, name: str, groups: Sequence[str] = ()) -> Pair:
+    """A client's certificate for a Kubernetes user; ``groups`` are the subject's organizations."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    return Pair(_sign(name, key, by.certificate.subject, by.key, groups=groups), key)
 
 
 def _common(name: str) -> x509.NameAttribute[str]:
@@ -59,12 +65,14 @@ def _sign(
     issuer_key: ec.EllipticCurvePrivateKey,
     *,
     names: Sequence[str] = (),
+    groups: Sequence[str] = (),
     authority_of_others: bool = False,
 ) -> x509.Certificate:
     now = dt.datetime.now(dt.UTC)
+    organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in groups]
     builder = (
         x509.CertificateBuilder()
-        .subject_name(x509.Name([_common(name)]))
+        .subject_name(x509.Name([*organizations, _common(name)]))
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())

@@ -1,10 +1,9 @@
-"""The programs of a test cluster: started in sessions of their own, logged, and ended together."""
+"""The programs of a cluster: started in sessions of their own, logged, and ended together."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,15 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from multiarch.errors import OutsideError
 from sandbox import processes
+from sandbox.cluster import leftovers
+from sandbox.layout import CLONE
 
-ROOT = Path(__file__).resolve().parents[2]
 LOG_LINES_SHOWN = 25
 T = TypeVar("T")
 
 
-class ClusterError(Exception):
-    """A part of the test cluster did not do what it should: the message names it and shows the end of its log."""
+class ClusterError(OutsideError):
+    """A part of the cluster did not do what it should: the message names it and shows the end of its log."""
 
 
 def wait_for(check: Callable[[], T | None], what: str, *, timeout: float, pause: float = 0.1) -> T:
@@ -94,9 +95,9 @@ class Programs:
         """Give a place for programs; leaving it, by whatever way, ends them and removes the folder."""
         folder = Path(tempfile.mkdtemp(prefix="multiarch-cluster-"))
         guard = subprocess.Popen(
-            [sys.executable, "-m", "tests.cluster.guard", str(folder)],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            [sys.executable, "-m", "sandbox.cluster.guard", str(folder)],
+            cwd=CLONE,
+            env=os.environ | {"PYTHONPATH": str(CLONE)},
             stdin=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C goes to the terminal's process group, and the guard is to outlive it
         )
@@ -108,7 +109,7 @@ class Programs:
             if guard.stdin is not None:
                 guard.stdin.close()
             guard.wait(timeout=60)
-            shutil.rmtree(folder, ignore_errors=True)
+            leftovers.remove(folder)  # the guard has done it, unless it was killed
 
     def start(self, name: str, command: Sequence[str | Path], environ: Mapping[str, str] | None = None) -> Program:
         """Start a program; what it says goes to ``NAME.log``. ``environ`` is added to the caller's environment."""

@@ -1,17 +1,17 @@
-"""``python -m tests.cluster.guard FOLDER``: the last one out ends what is left, whatever became of the tests.
+"""``python -m sandbox.cluster.guard FOLDER``: ends what is left of a cluster, also when its owner was killed.
 
 Reads process ids, one per line, of programs that lead a session of their own. When its standard input ends, because
-the tests closed it or because they were killed, it ends those sessions and removes FOLDER.
+the owner closed it or was killed, it ends those sessions and removes FOLDER with all that nodes have outside it.
 """
 
 from __future__ import annotations
 
-import shutil
 import signal
 import sys
 from pathlib import Path
 
 from sandbox import processes
+from sandbox.cluster import leftovers
 
 
 def main(folder: Path) -> None:
@@ -25,7 +25,8 @@ def main(folder: Path) -> None:
             started.append(found)
     for leader in reversed(started):
         processes.stop_session(leader, grace=2.0)
-    shutil.rmtree(folder, ignore_errors=True)
+    for left in leftovers.remove(folder):
+        print(f"{left} can't be removed", file=sys.stderr)
 
 
 if __name__ == "__main__":

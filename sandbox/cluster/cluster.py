@@ -1,0 +1,99 @@
+"""A control plane with two real nodes, one of each architecture, and a registry with images for them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from multiarch.errors import OutsideError
+from multiarch.facts.architectures import Architecture
+from sandbox.cluster import binfmt, control_plane, images, leftovers, node
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.node import Node
+from sandbox.cluster.programs import Programs
+from sandbox.registry import server
+from tools import build
+
+_MACHINES: Final = {"x86_64": Architecture.AMD64, "aarch64": Architecture.ARM64}
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """A control plane and nodes by architecture: containerd runs on each, and the kubelet once it is started.
+
+    ``missing`` says why there is no emulated node, and is empty if there is one. ``registry`` is the URL of the images'
+    registry, ``hosts`` the folder with the ``hosts.toml`` for it. A registry at ``127.0.0.1:PORT`` needs no such file.
+    """
+
+    plane: ControlPlane
+    by_architecture: Mapping[Architecture, Node]
+    missing: str
+    registry: str
+    hosts: Path
+
+
+def native_architecture() -> Architecture:
+    """Return this machine's architecture.
+
+    Raises:
+        OutsideError: real nodes can't run here: not Linux, another processor, or no root.
+    """
+    native = _MACHINES.get(platform.machine())
+    if sys.platform != "linux" or native is None:
+        raise OutsideError(
+            f"Real nodes need Linux on amd64 or arm64; this is {platform.system()} on {platform.machine()}."
+        )
+    if os.geteuid() != 0:
+        raise OutsideError(
+            "Real nodes need root: they mount, and make network namespaces and control groups.",
+            hint="Run the command as root, in a virtual machine if you like.",
+        )
+    return native
+
+
+@contextlib.contextmanager
+def running(programs: Programs, plane: ControlPlane) -> Iterator[Nodes]:
+    """Start containerd for each architecture that this machine can run; start kubelets with ``Node.start_kubelet``.
+
+    What nodes leave on the machine is removed with the programs, see :class:`~sandbox.cluster.programs.Programs`.
+
+    Raises:
+        OutsideError: real nodes can't run here, or a part ended or did not answer.
+        BuildError: a tool could not be built.
+    """
+    native = native_architecture()
+    leftovers.remember_settings(programs.folder)
+    hosts = programs.folder / "hosts"
+    with server.running(images.repositories()) as url:
+        server.write_hosts(hosts, url)
+        missing = _emulate(programs.folder, native)
+        nodes = {}
+        for architecture in Architecture:
+            if architecture is native or not missing:
+                emulated = architecture is not native
+                nodes[architecture] = node.start(programs, plane, architecture, emulated=emulated, registries=hosts)
+        yield Nodes(plane, nodes, missing, url, hosts)
+
+
+def _emulate(folder: Path, native: Architecture) -> str:
+    """Let this machine run programs of the other architecture; return why not, or nothing."""
+    if native is not Architecture.AMD64:
+        return "only a machine with an amd64 processor emulates the other architecture here"
+    try:
+        binfmt.acquire(folder, build.ensure("qemu-aarch64-static"))
+    except (binfmt.NoEmulationError, build.BuildError) as error:
+        return str(error)
+    return ""
+
+
+@contextlib.contextmanager
+def complete() -> Iterator[Nodes]:
+    """Start a control plane and the nodes' containerd; remove everything on leaving."""
+    with Programs.running() as programs, running(programs, control_plane.start(programs, real_nodes=True)) as nodes:
+        yield nodes

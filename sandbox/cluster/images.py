@@ -1,0 +1,29 @@
+"""The images that a cluster's registry has: those of the demo with a program that runs, and some for tries."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sandbox.registry import images
+from sandbox.registry.images import HOST, Repository
+from tools import build
+
+PAUSE: Final = f"{HOST}/sandbox/pause:1"
+"""The image of pod sandboxes, for both architectures."""
+BOTH: Final = f"{HOST}/payments/api:2.4.0"
+ONLY_AMD64: Final = f"{HOST}/payments/ledger:1.19.3"
+LYING: Final = f"{HOST}/payments/gateway:1.8.0"
+"""An index that has arm64, with a program for amd64."""
+FOREIGN: Final = f"{HOST}/payments/batch:0.9"
+"""An image for s390x only: no node runs it, and nothing emulates it."""
+
+
+def repositories() -> dict[str, Repository]:
+    """All repositories, by name. Raises BuildError if their program could not be built."""
+    programs = {name: build.ensure(f"machine-{name}").read_bytes() for name in ("amd64", "arm64", "s390x")}
+    made = images.repositories(programs.__getitem__)
+    for name in ("sandbox/pause", "payments/batch"):
+        made[name] = Repository(program=programs.__getitem__)
+    made["sandbox/pause"].index("1", {"amd64": "amd64", "arm64": "arm64"})
+    made["payments/batch"].single("0.9", "s390x")
+    return made

@@ -1,0 +1,123 @@
+"""What the nodes of a cluster have outside its folder, and how all of it is removed, whatever was killed before."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from sandbox import processes
+from sandbox.cluster import binfmt, cgroups
+from tools import build
+
+_END_SECONDS: Final = 3.0
+_KERNEL: Final = Path("/proc/sys")
+# What the kubelet sets (pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables), and the plugin ptp (the last).
+_SETTINGS: Final = (
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "kernel/keys/root_maxkeys",
+    "kernel/keys/root_maxbytes",
+    "net/ipv4/ip_forward",
+)
+_LOG_LINKS: Final = Path("/var/log/containers")  # the kubelet's; it can't be told another folder
+_NETWORK_RESULTS: Final = Path("/var/lib/cni/results")  # libcni's; containerd can't tell it another folder
+
+
+def run_folder(folder: Path) -> Path:
+    """Return the folder of a cluster's sockets and mounts: sockets need a short path."""
+    return Path("/run") / folder.name
+
+
+def remember_settings(folder: Path) -> None:
+    """Note the settings of the kernel that nodes change, so that :func:`clear` can set them back."""
+    values = {name: (_KERNEL / name).read_text().strip() for name in _SETTINGS if (_KERNEL / name).is_file()}
+    (folder / "kernel.json").write_text(json.dumps(values))
+
+
+def clear(folder: Path) -> list[str]:
+    """Remove everything of a cluster but ``folder`` itself, which has no mounts afterwards; return what is left.
+
+    May be called twice, and for a cluster without nodes.
+    """
+    if not _KERNEL.is_dir():
+        return []  # not Linux: there are no nodes
+    _end_programs(folder)
+    left = cgroups.remove(folder.name)
+    left += _unmount(folder)
+    _restore_settings(folder)
+    binfmt.release(folder)
+    for link in _LOG_LINKS.glob("*.log"):
+        if link.is_symlink() and link.readlink().is_relative_to(folder):
+            link.unlink()
+    for result in _NETWORK_RESULTS.glob(f"{folder.name}-*"):
+        result.unlink(missing_ok=True)
+    for empty in (_LOG_LINKS, _NETWORK_RESULTS, _NETWORK_RESULTS.parent):
+        with contextlib.suppress(OSError):  # others use it too, or it is not there
+            empty.rmdir()
+    if not left:
+        shutil.rmtree(run_folder(folder), ignore_errors=True)
+    return left
+
+
+def remove(folder: Path) -> list[str]:
+    """Remove everything of a cluster; return what is left. A folder with mounts stays: they may lead outside."""
+    left = clear(folder)
+    if not left:
+        shutil.rmtree(folder, ignore_errors=True)
+    return left
+
+
+def _end_programs(folder: Path) -> None:
+    """End what a killed owner left: programs from the cache of tools that name the cluster's folder."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in _programs(folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        deadline = time.monotonic() + _END_SECONDS
+        while _programs(folder) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+
+def _programs(folder: Path) -> list[int]:
+    marks, tools = (f"{folder}/", f"{run_folder(folder)}/"), str(build.cache_root())
+    return [
+        pid
+        for pid, words in processes.command_lines()
+        # Under an emulator the first word is the emulator's.
+        if any(word.startswith(tools) for word in words[:2]) and any(mark in word for word in words for mark in marks)
+    ]
+
+
+def _unmount(folder: Path) -> list[str]:
+    places = list(_mounts(folder))
+    for place in places:
+        subprocess.run(["umount", "--lazy", str(place)], capture_output=True, check=False)
+    return [str(place) for place in _mounts(folder)]
+
+
+def _mounts(folder: Path) -> Iterator[Path]:
+    """Yield the mount points below a cluster's folders, the last mounted first."""
+    for line in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
+        place = Path(re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), line.split()[4]))
+        if place.is_relative_to(folder) or place.is_relative_to(run_folder(folder)):
+            yield place
+
+
+def _restore_settings(folder: Path) -> None:
+    noted = folder / "kernel.json"
+    if noted.is_file():
+        for name, value in json.loads(noted.read_text()).items():
+            if (_KERNEL / name).read_text().strip() != value:
+                (_KERNEL / name).write_text(value)
+        noted.unlink()

@@ -1,0 +1,155 @@
+"""Start and stop a cluster that outlives the command, and say how it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from multiarch.errors import OutsideError
+from sandbox import processes
+from sandbox.cluster import leftovers
+from sandbox.cluster.cluster import Nodes, native_architecture
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.environment import forget_aws
+from sandbox.layout import CLONE
+from tools import build
+
+FOLDER: Final = "folder"
+"""The file that names the cluster's folder."""
+STATUS: Final = "cluster.json"
+_LOG: Final = "output.log"
+_START_SECONDS: Final = 240.0
+_STOP_SECONDS: Final = 60.0
+TOOLS: Final = (
+    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "containerd", "ctr",
+    "containerd-shim-runc-v2", "ptp", "host-local", "runc", "machine-amd64", "machine-arm64", "machine-s390x",
+)  # fmt: skip
+EMULATED_TOOLS: Final = ("qemu-aarch64-static", "kubelet-arm64", "containerd-arm64")
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A running cluster. ``nodes`` is architecture by name; ``missing`` says why there is no emulated node."""
+
+    kubeconfig: str
+    hosts: str
+    folder: str
+    version: str
+    nodes: dict[str, str]
+    missing: str
+    seconds: float
+
+    @classmethod
+    def of(cls, plane: ControlPlane, nodes: Nodes, folder: Path, seconds: float) -> Status:
+        """The status of what runs; ``seconds`` is how long the start took."""
+        names = {node.name: str(node.architecture) for node in nodes.by_architecture.values()}
+        kubeconfig, hosts = str(plane.kubeconfig), str(nodes.hosts)
+        return cls(kubeconfig, hosts, str(folder), plane.version, names, nodes.missing, round(seconds, 1))
+
+    def as_json(self) -> str:
+        """As it is kept in a file, and shown: version 1."""
+        return json.dumps({"version": 1, **asdict(self)}, indent=2, sort_keys=True) + "\n"
+
+
+def up(state: Path, say: Callable[[str], None]) -> Status:
+    """Start a cluster whose state is in the folder ``state``, unless it runs; return when its nodes are ready.
+
+    Raises:
+        OutsideError: real nodes can't run here, a tool is missing, or a part did not start; nothing is left running.
+    """
+    native_architecture()
+    running = status(state)
+    if running is not None:
+        return running
+    down(state)
+    _build_tools(say)
+    state.mkdir(parents=True, exist_ok=True)
+    environ = os.environ | {"PYTHONPATH": str(CLONE)}
+    forget_aws(environ)
+    with (state / _LOG).open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sandbox.cluster", *_arguments(state)],
+            cwd=CLONE, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )  # fmt: skip
+    try:
+        return _wait(process, state, say)
+    except BaseException:
+        down(state)
+        raise
+
+
+def _build_tools(say: Callable[[str], None]) -> None:
+    """Build what is missing. Only the emulated node may be without its tools: the cluster then says so."""
+    try:
+        for name in TOOLS:
+            build.ensure(name)
+    except build.BuildError as error:
+        raise OutsideError(str(error)) from error
+    try:
+        for name in EMULATED_TOOLS:
+            build.ensure(name)
+    except build.BuildError as error:
+        say(str(error))
+
+
+def _wait(process: subprocess.Popen[bytes], state: Path, say: Callable[[str], None]) -> Status:
+    deadline, said = time.monotonic() + _START_SECONDS, 0
+    while time.monotonic() < deadline:
+        found = _read(state)
+        lines = (state / _LOG).read_text(errors="replace").splitlines()
+        for line in lines[said:]:
+            if process.poll() is None:
+                say(line)
+        said = len(lines)
+        if found is not None:
+            process.returncode = 0  # it outlives this command
+            return found
+        if process.poll() is not None:
+            raise OutsideError("\n".join(["The cluster did not start.", *lines]).rstrip())
+        time.sleep(0.1)
+    raise OutsideError(f"The cluster was not ready within {_START_SECONDS:.0f} s.")
+
+
+def status(state: Path) -> Status | None:
+    """Return the status of a running cluster, None if it does not run or is not ready."""
+    return _read(state) if processes.with_arguments(_arguments(state)) else None
+
+
+def down(state: Path) -> bool:
+    """Stop a cluster and remove everything of it, also if parts of it were killed; return whether there was one.
+
+    Raises:
+        OutsideError: something could not be removed.
+    """
+    named = state / FOLDER
+    folder = Path(named.read_text()) if named.is_file() else None
+    for process in processes.with_arguments(_arguments(state)):
+        processes.interrupt(process, grace=_STOP_SECONDS)
+    left = leftovers.remove(folder) if folder else []
+    if left:
+        raise OutsideError(f"The cluster left {', '.join(left)}.", hint="Remove it by hand, or try again.")
+    there = state.is_dir()
+    shutil.rmtree(state, ignore_errors=True)
+    return there
+
+
+def _read(state: Path) -> Status | None:
+    try:
+        content = json.loads((state / STATUS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    content.pop("version")
+    return Status(**content)
+
+
+def _arguments(state: Path) -> list[str]:
+    return ["--state-dir", str(state)]

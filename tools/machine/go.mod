@@ -1,0 +1,3 @@
+module multiarch-eks/tools/machine
+
+go 1.26.0
