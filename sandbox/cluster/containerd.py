@@ -29,7 +29,6 @@ _DISABLED: Final = (
     "io.containerd.image-verifier.v1.bindir",
     "io.containerd.internal.v1.opt",
     "io.containerd.internal.v1.restart",
-    "io.containerd.nri.v1.nri",
     "io.containerd.tracing.processor.v1.otlp",
 )
 
@@ -57,8 +56,8 @@ class Settings:
 
     @property
     def run(self) -> Path:
-        """The folder of the node's sockets and mounts."""
-        return run_folder(self.folder) / self.node
+        """The folder of the node's sockets and mounts, short: containerd refuses long paths for its shims' sockets."""
+        return run_folder(self.folder) / str(self.architecture)
 
     @property
     def socket(self) -> Path:
@@ -130,6 +129,7 @@ def _configuration(settings: Settings) -> dict[str, object]:
                 "containerd": {"runtimes": {"runc": runtime}},
             },
             "io.containerd.grpc.v1.cri": {"stream_server_address": "127.0.0.1", "stream_server_port": "0"},
+            "io.containerd.nri.v1.nri": {"disable": True},
             "io.containerd.shim.v1.manager": {"socket_dir": str(settings.run / "s")},
         },
     }

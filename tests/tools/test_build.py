@@ -57,7 +57,7 @@ def path_with(folder: Path) -> str:
 @pytest.fixture
 def copied_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "tools"
-    for name in {tool.module_folder for tool in build.TOOLS_BY_NAME.values()}:
+    for name in {tool.module_folder for tool in build.TOOLS_BY_NAME.values() if not tool.debian_file}:
         (folder / name).mkdir(parents=True)
         for file in (build.TOOLS / name).iterdir():
             (folder / name / file.name).write_bytes(file.read_bytes())
@@ -93,7 +93,7 @@ def test_the_language_host_is_rebuilt_when_the_engine_it_borrows_a_script_from_c
 def test_tools_of_one_folder_are_kept_apart_and_all_change_with_its_module_file(copied_tools: Path) -> None:
     tools = [tool for tool in build.TOOLS_BY_NAME.values() if tool.module_folder == "kubernetes"]
     before = [build.key(tool) for tool in tools]
-    assert len(set(before)) == len(tools) == 4
+    assert len(set(before)) == len(tools) == 6
     with (copied_tools / "kubernetes" / "go.mod").open("a") as handle:
         handle.write("// changed\n")
     assert not set(before) & {build.key(tool) for tool in tools}
@@ -114,6 +114,12 @@ def pins(folder: str, module: str) -> set[str]:
         ("kube-apiserver", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
         ("kube-controller-manager", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
         ("kube-scheduler", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
+        ("kubelet", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
+        ("kubelet-arm64", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
+        ("containerd", r"github\.com/containerd/containerd/v2", {"version.Version": "v{}"}),
+        ("containerd-arm64", r"github\.com/containerd/containerd/v2", {"version.Version": "v{}"}),
+        ("containerd-shim-runc-v2", r"github\.com/containerd/containerd/v2", {"version.Version": "v{}"}),
+        ("ctr", r"github\.com/containerd/containerd/v2", {"version.Version": "v{}"}),
         ("registry", r"github\.com/distribution/distribution/v3", {"version.version": "v{}"}),
         ("crane", r"github\.com/google/go-containerregistry", {"cmd.Version": "v{}"}),
         ("regctl", r"github\.com/regclient/regclient", {"version.vcsTag": "v{}"}),
@@ -166,7 +172,11 @@ def test_naming_nothing_is_wrong_usage(tmp_path: Path) -> None:
 
 def test_the_list_and_the_folders_need_no_go(tmp_path: Path) -> None:
     listed = run(tmp_path, "--list").stdout.splitlines()
-    assert [line.split("\t")[:2] for line in listed] == [[name, "not built"] for name in build.TOOLS_BY_NAME]
+    from_go = [line for line in listed if not build.TOOLS_BY_NAME[line.split("\t")[0]].debian_file]
+    assert [line.split("\t")[:2] for line in from_go] == [
+        [name, "not built"] for name, tool in build.TOOLS_BY_NAME.items() if not tool.debian_file
+    ]
+    assert len(listed) == len(build.TOOLS_BY_NAME)
     folder = run(tmp_path, "--print-bin-dir", "nodeconfig").stdout.strip()
     assert Path(folder).parent == tmp_path / "multiarch-eks" / "tools"
 
@@ -266,6 +276,9 @@ def test_the_script_of_the_language_host_lies_beside_it_and_is_executable() -> N
         ("kube-apiserver", ["--version"], "Kubernetes v1.36.2"),
         ("kube-controller-manager", ["--version"], "Kubernetes v1.36.2"),
         ("kube-scheduler", ["--version"], "Kubernetes v1.36.2"),
+        ("kubelet", ["--version"], "Kubernetes v1.36.2"),
+        ("containerd", ["--version"], "containerd github.com/containerd/containerd/v2 v2.4.2"),
+        ("ctr", ["--version"], "ctr github.com/containerd/containerd/v2 v2.4.2"),
         ("helm", ["version", "--short"], "v3.22.0"),
         ("etcd", ["--version"], "etcd Version: 3.6.8"),
         ("crane", ["version"], "v0.22.1"),
@@ -291,3 +304,51 @@ def test_the_folder_of_a_module_holds_the_files_that_karpenter_installs() -> Non
 def test_a_module_that_nobody_pins_is_an_error_that_says_what_go_said() -> None:
     with pytest.raises(build.BuildError, match=r"go mod download example\.invalid/nothing failed in"):
         build.module_dir("karpenter", "example.invalid/nothing")
+
+
+def test_a_tool_for_another_architecture_is_another_file_of_the_same_name() -> None:
+    own, other = build.executable("kubelet"), build.executable("kubelet-arm64")
+    assert own.name == other.name == "kubelet"
+    assert own.parent != other.parent
+
+
+@pytest.mark.parametrize(("name", "machine"), [("machine-amd64", 62), ("machine-arm64", 183), ("machine-s390x", 22)])
+def test_a_tool_is_built_for_the_architecture_that_it_names(name: str, machine: int) -> None:
+    header = build.ensure(name).read_bytes()[:20]
+    assert int.from_bytes(header[18:20], "big" if header[5] == 2 else "little") == machine
+
+
+@pytest.fixture
+def stand_in_apt(tmp_path: Path) -> Path:
+    """An ``apt-get`` that has no lists of packages until it is told to fetch some, and a ``dpkg-deb``."""
+    folder = tmp_path / "apt"
+    folder.mkdir()
+    (folder / "apt-get").write_text(
+        f"""#!/bin/sh
+echo "$@" >> {tmp_path}/calls
+case "$*" in
+  *update) touch {tmp_path}/lists;;
+  *download*) test -e {tmp_path}/lists || {{ echo "E: Unable to locate package" >&2; exit 100; }}; touch a.deb;;
+esac
+"""
+    )
+    (folder / "dpkg-deb").write_text('#!/bin/sh\nmkdir -p "$3/usr/sbin"\nprintf "#!/bin/sh" > "$3/usr/sbin/runc"\n')
+    for script in folder.iterdir():
+        script.chmod(0o755)
+    return folder
+
+
+def test_a_debian_package_is_downloaded_and_unpacked_but_not_installed(tmp_path: Path, stand_in_apt: Path) -> None:
+    done = run(tmp_path, "runc", path=path_with(stand_in_apt))
+    assert done.returncode == 0, done.stderr
+    assert os.access(done.stdout.strip(), os.X_OK)
+    asked = [line.split()[-2:] for line in (tmp_path / "calls").read_text().splitlines()]
+    assert [words[-1] for words in asked] == ["runc", "update", "runc"]
+    assert "install" not in (tmp_path / "calls").read_text()
+
+
+def test_without_apt_the_message_names_the_package(tmp_path: Path) -> None:
+    done = run(tmp_path, "qemu-aarch64-static")
+    assert done.returncode == 3
+    assert "the package qemu-user-static of your distribution" in done.stderr
+    assert "runs arm64 programs on the sandbox's arm64 node" in done.stderr
