@@ -16,13 +16,15 @@ program() {
     fi
   fi
   if [ -n "$executable" ]; then
-    version=$(limited 10 "$executable" --version 2>&1)
+    version=$(limited 10 "$executable" --version)
     code=$?
-    version=$(printf '%s\n' "$version" | first_line)
     case $code in
-      0) ;;
+      0) version=$(printf '%s\n' "$version" | first_line) ;;
       137) fault=${fault:-"--version does not end"} version='' ;;
-      *) fault=${fault:-"--version ended with exit code $code: $version"} version='' ;;
+      *)
+        version=''
+        fault=${fault:-"--version ended with exit code $code: $(limited 10 "$executable" --version 2>&1 | first_line)"}
+        ;;
     esac
   fi
   put program "$1" "$executable" "$hex" "$version" "$fault"
@@ -56,14 +58,21 @@ containerd_settings() {
 
 report_package() {
   [ -n "$1" ] || return
-  owner='' name=''
-  have rpm && owner=$(limited 10 rpm -qf --qf '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' "$1" | first_line)
-  case $owner in *'not owned'*) owner= ;; esac
+  owner='' said=''
+  if have rpm; then
+    # Even a query writes to the database: it gets a read-only view of it.
+    said=$(limited 10 unshare -m sh -c 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" &&
+      exec rpm -qf --qf "%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n" "$2"' sh "$(rpm --eval %_dbpath)" "$1" 2>&1) && owner=$said
+  fi
   if [ -z "$owner" ] && have dpkg-query; then
     name=$(limited 10 dpkg-query -S "$1" | sed -n 's/: \/.*//p' | first_line)
-    [ -z "$name" ] || owner=$(limited 10 dpkg-query -W -f '${Package} ${Version} ${Architecture}\n' "$name" | first_line)
+    [ -z "$name" ] || owner=$(limited 10 dpkg-query -W -f '${Package} ${Version} ${Architecture}\n' "$name")
   fi
-  if [ -n "$owner" ]; then put package "$owner"; else put fault "no package owns $1"; fi
+  if [ -n "$owner" ]; then
+    put package "$(printf '%s\n' "$owner" | first_line)"
+  else
+    put fault "no package is known to own $1${said:+: $(printf '%s\n' "$said" | first_line)}"
+  fi
 }
 
 # What could open a door is taken out: certificates, keys, tokens, passwords, signatures.
