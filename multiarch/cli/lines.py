@@ -19,10 +19,12 @@ def runnable(text: str, program: Path | None = None) -> str:
 
     ``program`` is by default what this process was called by.
     """
-    return _COMMAND.sub(lambda _: _found(program or Path(sys.argv[0])), text)
+    return _COMMAND.sub(lambda _: own_name(program), text)
 
 
-def _found(program: Path) -> str:
+def own_name(program: Path | None = None) -> str:
+    """How a shell here finds ``program``, as of :func:`runnable`."""
+    program = program or Path(sys.argv[0])
     if program.name != _NAME or not program.is_file():
         return _NAME
     on_path = shutil.which(_NAME)

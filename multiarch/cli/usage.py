@@ -7,6 +7,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from multiarch.cli.lines import own_name
+
 
 class Command(TyperCommand):
     """A command whose help names its arguments without their Python types."""
@@ -30,6 +32,8 @@ class Application(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (as above)
         """Run the command. Raises BadParameter for an invalid value."""
+        # Usage errors say: Try 'NAME stack check -h'.
+        ctx.info_name = own_name()
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:

@@ -51,7 +51,7 @@ class Fit:
     def zones(self, pod: Pod, shape: NodeShape) -> tuple[str | None, ...]:
         """List the shape's zones in which ``pod``'s selector and affinity allow a node, in the shape's order.
 
-        For a shape without zones the answer is ``(None,)`` or empty.
+        For a shape without zones the answer is ``(None,)`` or empty. A pod for another operating system has none.
         """
         pair = (pod.spec, shape)
         if pair not in self._zones:
@@ -61,6 +61,8 @@ class Fit:
 
 def allowed_zones(spec: PodSpec, shape: NodeShape) -> tuple[str | None, ...]:
     """Like :meth:`Fit.zones`, without its cache."""
+    if spec.operating_system != _SYSTEM:
+        return ()
     return tuple(zone for zone in shape.zones or (None,) if spec.affinity.allows(shape.labels_in(zone)))
 
 
@@ -80,11 +82,7 @@ def daemon_overhead(daemons: Iterable[Pod], shape: NodeShape) -> Resources:
 
 def runs_on(daemon: Pod, shape: NodeShape) -> bool:
     """Whether a DaemonSet has a pod on each node of this shape; free resources do not matter."""
-    return (
-        daemon.spec.operating_system == _SYSTEM
-        and _tainted(daemon.spec, shape) is None
-        and bool(allowed_zones(daemon.spec, shape))
-    )
+    return _tainted(daemon.spec, shape) is None and bool(allowed_zones(daemon.spec, shape))
 
 
 def unmodelled(pod: Pod) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import pytest
 from multiarch.cli.lines import runnable
 from multiarch.cli.terminal import progress, show_problems
 from multiarch.errors import Problem
+from tests.cli.running import type_of_run
 
 HINT = "Run `multiarch stack pin`, then multiarch-eks deploys; docs/multiarch stack.md, multiarch-eks:owner."
 
@@ -30,6 +31,15 @@ def test_a_command_is_named_by_the_path_it_was_called_by(program: Path, monkeypa
     monkeypatch.setattr("sys.argv", [".venv/bin/multiarch", "stack", "check"])
     assert runnable(HINT) == HINT.replace("`multiarch stack", "`.venv/bin/multiarch stack")
     assert runnable("multiarch audit images") == ".venv/bin/multiarch audit images"
+
+
+def test_an_error_of_usage_names_a_command_that_runs(
+    program: Path, monkeypatch: pytest.MonkeyPatch, run: type_of_run
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert "Try 'multiarch stack check -h'" in run("stack", "check", "--nope").err
+    monkeypatch.setattr("sys.argv", [str(program)])
+    assert f"Try '{program} stack check -h'" in run("stack", "check", "--nope").err
 
 
 def test_a_path_is_quoted_for_the_shell(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

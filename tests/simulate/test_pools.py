@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.scheduling.manifests import expression, required
-from tests.simulate.simulated import TOLERANT, answer, got, group, of, pods, pooled, run
+from tests.simulate.simulated import TOLERANT, answer, got, group, grown, of, pods, pooled, run
 from tests.stack.words import merged
 
 XLARGE: dict[str, Any] = {"general": {"sizes": ["xlarge"]}}
@@ -45,6 +45,14 @@ def test_the_highest_weight_that_a_pod_tolerates_gets_it() -> None:
     assert answer(result, "general-arm64-spot", "old").reason == "does not tolerate arch=arm64:NoSchedule"
     assert answer(result, "general-amd64-on-demand", "old").reason == "weight 30 below general-amd64-spot's 50"
     assert [answer(result, name).rank for name in KINDS] == [1, 2, 3, 4]
+
+
+def test_a_pod_for_windows_gets_no_node_from_either_autoscaler() -> None:
+    for words in (pooled(XLARGE), grown({"general": {"instanceTypes": ["m7i.xlarge"]}})):
+        result = run(words, pods(os={"name": "windows"}))
+        assert got(result) == {}
+        reasons = {each.reason for each in of(result).answers}
+        assert reasons == {"os.name requires windows, and the nodes run Linux"}
 
 
 def test_at_its_limit_a_pool_makes_way_for_the_next() -> None:
