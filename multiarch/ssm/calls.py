@@ -11,8 +11,6 @@ from botocore.exceptions import ClientError, HTTPClientError
 
 from multiarch.retries import RetryPolicy
 
-__all__ = ["Calls", "OutOfTimeError", "code"]
-
 _THROTTLED: Final = frozenset(
     {
         "RateExceeded",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Answer", "AnswerStatus"]
-
 
 class AnswerStatus(StrEnum):
     """What became of a command on one instance."""

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from multiarch.ssm.model import Answer, AnswerStatus
 
-__all__ = ["answer", "ended", "ran", "whole_output"]
-
 _LISTED: Final = 2_500
 """ListCommandInvocations has this much of stdout and stderr together."""
 _LISTED_MARKS: Final = ("\n---Output truncated---", "\n---Error truncated----", "\n----------ERROR-------\n")

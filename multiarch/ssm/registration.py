@@ -11,8 +11,6 @@ from botocore.exceptions import ClientError
 from multiarch.ssm.calls import Calls, code
 from multiarch.ssm.model import Answer, AnswerStatus
 
-__all__ = ["PAGE", "Registration", "registrations", "unreachable"]
-
 PAGE: Final = 50
 """DescribeInstanceInformation returns up to 50 instances per page, so that 50 IDs need one call.
 

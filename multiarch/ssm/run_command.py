@@ -22,8 +22,6 @@ from multiarch.ssm.calls import Calls, OutOfTimeError, code
 from multiarch.ssm.model import Answer, AnswerStatus
 from multiarch.ssm.registration import PAGE, Registration, registrations, unreachable
 
-__all__ = ["run"]
-
 _TARGETS: Final = 50
 """SendCommand takes up to 50 instance IDs."""
 _AT_A_TIME: Final = 8

@@ -12,8 +12,6 @@ from multiarch.verify.on_node.model import NodeReport
 from multiarch.verify.on_node.report import NodeReportError, parse_report
 from multiarch.verify.on_node.script import ID_DIGITS, node_script
 
-__all__ = ["collect"]
-
 _Reports = dict[str, NodeReport | Answer]
 
 

@@ -9,8 +9,6 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.images.elf import Elf
 
-__all__ = ["NodeReport", "ProgramFile", "RunningContainer"]
-
 
 @dataclass(frozen=True, slots=True)
 class ProgramFile:

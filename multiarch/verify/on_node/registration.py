@@ -10,8 +10,6 @@ from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.yaml_text import reader
 from multiarch.yaml_text.events import YamlError
 
-__all__ = ["ConfigFile", "Registration", "of_bottlerocket", "of_kubelet"]
-
 DEFAULT_ENDPOINT = "unix:///run/containerd/containerd.sock"
 _SHOWN = 200
 

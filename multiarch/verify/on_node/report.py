@@ -15,8 +15,6 @@ from multiarch.images.elf import Elf, head_of
 from multiarch.verify.on_node.model import NodeReport, ProgramFile, RunningContainer
 from multiarch.verify.on_node.registration import ConfigFile, Registration, of_bottlerocket, of_kubelet
 
-__all__ = ["NodeReportError", "parse_report"]
-
 MOST_TEXT = 1_000_000
 """The most characters that are read: Run Command gives 24,000."""
 MOST_BYTES = 4_000_000

@@ -6,8 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["ID_DIGITS", "node_script"]
-
 ID_DIGITS: Final = "0123456789abcdef"
 """The digits that a container's ID may begin with."""
 
