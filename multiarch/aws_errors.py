@@ -9,8 +9,6 @@ from contextlib import contextmanager
 
 from multiarch.errors import OutsideError
 
-__all__ = ["denied_action", "failures_as_errors"]
-
 _ACTION = re.compile(r"not authorized to perform: (?P<action>[a-z0-9-]+:\w+)")
 
 

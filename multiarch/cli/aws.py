@@ -8,8 +8,6 @@ from typing import Any
 from multiarch.aws_errors import failures_as_errors
 from multiarch.errors import MultiarchError
 
-__all__ = ["client", "failures_as_errors"]
-
 
 def client(service: str, region: str | None, *, region_key: str = "AWS_REGION") -> Any:  # noqa: ANN401  (untyped)
     """A boto3 client. Without ``region``, the environment's or the profile's is used.

@@ -43,7 +43,8 @@ def refresh(
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Refresh the table of instance types."""
-    from multiarch.cli.aws import client, failures_as_errors
+    from multiarch.aws_errors import failures_as_errors
+    from multiarch.cli.aws import client
     from multiarch.errors import MultiarchError
     from multiarch.facts.instance_types import DATA_FILE
     from multiarch.facts.refresh import refresh_file

@@ -75,7 +75,8 @@ def pin(
 
 def _find(path: Path, region: str | None, *, upgrade: bool) -> Pins:
     """Plan the stack and ask AWS. An outdated pin makes a stack invalid, so an upgrade ignores pins."""
-    from multiarch.cli.aws import client, failures_as_errors
+    from multiarch.aws_errors import failures_as_errors
+    from multiarch.cli.aws import client
     from multiarch.stack.load import load_file
     from multiarch.stack.pin import Clients, find_pins, without_releases
     from multiarch.stack.plan import make_plan
