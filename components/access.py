@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 
-from components.node_group import CLUSTER_TAG, GROUP_TAG
-from multiarch.nodes.model import ClusterFacts
+from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, ClusterFacts
 from multiarch.stack.identity import AwsIdentity
 
 

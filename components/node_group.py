@@ -13,12 +13,18 @@ from components import launch_template
 from components.component import Component, Naming
 from components.node_role import NodeRole
 from multiarch.errors import OutsideError
-from multiarch.nodes.model import BootstrapCase, CapacityType, ClusterFacts, NodeGroupKind, NodeGroupPlan, Tags
+from multiarch.nodes.model import (
+    CLUSTER_TAG,
+    GROUP_TAG,
+    BootstrapCase,
+    CapacityType,
+    ClusterFacts,
+    NodeGroupKind,
+    NodeGroupPlan,
+    Tags,
+)
 
 __all__ = ["NodeGroup", "NodeGroupArgs", "required"]
-
-CLUSTER_TAG = "multiarch-eks/cluster"
-GROUP_TAG = "multiarch-eks/node-group"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ import pulumi
 
 from components import kubernetes_api
 from components.component import Component, Naming
-from components.node_group import CLUSTER_TAG
 from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
+from multiarch.nodes.model import CLUSTER_TAG
 
 # A node is deleted once its pods are evicted, and they may have disruption budgets.
 DRAIN_WITHIN = "30m"

@@ -29,14 +29,14 @@ from components.encryption import Encryption, EncryptionArgs
 from components.flow_logs import FlowLogs, FlowLogsArgs, flow_log_group
 from components.karpenter import Karpenter, KarpenterArgs
 from components.network import Network, NetworkArgs
-from components.node_group import CLUSTER_TAG, NodeGroup, NodeGroupArgs, required
+from components.node_group import NodeGroup, NodeGroupArgs, required
 from components.node_role import NodeRole, NodeRoleArgs
 from components.session import Session, SessionArgs
 from components.storage_class import DefaultStorageClass, DefaultStorageClassArgs
 from components.termination_handler import TerminationHandler, TerminationHandlerArgs
 from multiarch.autoscaling.karpenter import discovery_tags
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
-from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan, Tags
+from multiarch.nodes.model import CLUSTER_TAG, BootstrapCase, NodeGroupKind, NodeGroupPlan, Tags
 from multiarch.stack.model import FlowLogsPlan, NewNetwork, Plan
 
 __all__ = ["Platform", "PlatformArgs"]

@@ -23,10 +23,11 @@ from multiarch.facts.labels import (
     REPLACED_BY,
     ZONE,
 )
-from multiarch.facts.taints import Effect, Taint
+from multiarch.facts.taints import Taint
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.values import Labels, ManifestError, ObjectReference, Value
 from multiarch.nodes.model import NodeGroupPlan
+from multiarch.scheduling.taints import taint_from
 from multiarch.stack.model import NewNetwork, Plan
 
 _PASSING = frozenset(
@@ -180,18 +181,10 @@ def _read(found: LoadedObject) -> _Node:
             value["metadata"]["name"].text(),
             labels,
             labels.get(ARCHITECTURE) or value["status"]["nodeInfo"]["architecture"].text(),
-            _lasting(_taint(each) for each in value["spec"]["taints"].items()),
+            _lasting(taint_from(each) for each in value["spec"]["taints"].items()),
         )
     except ManifestError as error:
         raise placed(error, [found]) from error
-
-
-def _taint(value: Value) -> Taint:
-    """One taint. Raises ManifestError for what the API server refuses."""
-    effect = value["effect"].text()
-    if effect not in set(Effect):
-        raise value["effect"].error(f"{effect!r} is not a taint effect.", hint=f"Effects are {', '.join(Effect)}.")
-    return Taint(value["key"].required_text(), value["value"].text(), Effect(effect))
 
 
 def _named(labels: Mapping[str, str], architecture: Architecture, taints: tuple[Taint, ...]) -> tuple[str, str]:

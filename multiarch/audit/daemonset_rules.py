@@ -25,27 +25,18 @@ from multiarch.audit.daemonset_model import (
     Profile,
 )
 from multiarch.facts import labels as keys
-from multiarch.facts.architectures import Architecture, names_architecture
+from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.tolerations import Toleration
 from multiarch.images.model import Verdict
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.scheduling.affinity import Term
+from multiarch.scheduling.taints import of_architecture
 
 _UNKNOWN = "which is unknown until its nodes exist"
 _SET_ON_ALL = frozenset((NODE_NAME, keys.EKS_NODE_GROUP, keys.HOSTNAME, keys.REGION, keys.ZONE))
 """Labels that a node has if their value is unknown: nodes outside of managed groups are known to have no node group."""
 _OTHER = {Architecture.AMD64: Architecture.ARM64, Architecture.ARM64: Architecture.AMD64}
-
-
-def of_architecture(taint: Taint, known: Collection[Taint] = ()) -> bool:
-    """Whether a taint stands for an architecture: it is a ``known`` one, or its key or its value names one.
-
-    ``arch=arm64``, ``kubernetes.io/arch=amd64`` and ``example.com/graviton`` do.
-    """
-    if taint.key in ARCHITECTURE_LABELS or any(taint.key == each.key for each in known):
-        return True
-    return any(names_architecture(text) for text in (taint.key.rpartition("/")[2], taint.value))
 
 
 def mentioned(daemon: DaemonSet) -> set[str]:

@@ -9,7 +9,7 @@ from multiarch.aws_errors import failures_as_errors
 from multiarch.errors import MultiarchError
 
 
-def client(service: str, region: str | None, *, region_key: str = "AWS_REGION") -> Any:  # noqa: ANN401  (untyped)
+def client(service: str, region: str | None, *, region_key: str = "AWS_REGION", profile: str | None = None) -> Any:  # noqa: ANN401  (untyped)
     """A boto3 client. Without ``region``, the environment's or the profile's is used.
 
     It repeats failed and throttled requests twice (botocore's standard mode), and gives up an endpoint that does not
@@ -26,7 +26,7 @@ def client(service: str, region: str | None, *, region_key: str = "AWS_REGION") 
             # boto3's default session would keep credentials for the life of the process.
             # Of the environment it reads AWS_DEFAULT_REGION only; the other SDKs and Pulumi read AWS_REGION.
             region = region or os.environ.get("AWS_REGION") or None
-            return boto3.session.Session().client(service, region_name=region, config=settings)
+            return boto3.session.Session(profile_name=profile).client(service, region_name=region, config=settings)
         except NoRegionError as error:
             hint = f"Set {region_key}, or give --region."
             raise MultiarchError("No AWS region is configured.", hint=hint) from error

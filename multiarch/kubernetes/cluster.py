@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,7 +14,7 @@ from urllib3.util import parse_url
 from multiarch import __version__
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.access import ClusterAccess
-from multiarch.kubernetes.errors import ClusterError, ForbiddenError
+from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError
 from multiarch.kubernetes.kubeconfig import Connection, connection
 from multiarch.kubernetes.resources import RESOURCES, SECRETS, Kind, Resource, check_types, lean
 from multiarch.kubernetes.source import LoadedObject, Source
@@ -34,7 +34,9 @@ _SPARSE_PAGES = 100
 """The most pages of a list that are less than half full. A page may be empty, and still not the last."""
 _SMALLER = 10
 _RESTARTS = 3
-_BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _GONE = 400, 401, 403, 404, 410
+_BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _CONFLICT, _GONE = 400, 401, 403, 404, 409, 410
+_UNPROCESSABLE = 422
+"""Also for a JSON patch whose test fails."""
 _NOT_KUBERNETES = "Check that this is the address of an API server."
 _USER = re.compile(r'User "([^"]*)"')
 
@@ -131,6 +133,19 @@ class Cluster:
             if error.status == _NOT_FOUND:
                 return None
             raise self._refused(error, "get", SECRETS, namespace, name) from error
+
+    def patch_node(self, name: str, operations: Sequence[Mapping[str, Any]]) -> None:
+        """Change a Node by a JSON patch that tests its ``resourceVersion``. The only write of this client.
+
+        Raises ConflictError if the Node was changed since it was read.
+        """
+        resource = RESOURCES[Kind.NODE]
+        try:
+            self._transport.patch(resource.path(None, name), operations)
+        except StatusError as error:
+            if error.status in (_CONFLICT, _UNPROCESSABLE):
+                raise ConflictError(f"Node {name} was changed meanwhile.", hint="Run the command again.") from error
+            raise self._refused(error, "patch", resource, None, name) from error
 
     def _listed(
         self, resource: Resource, namespace: str | None, selector: str, fields: str, limit: int

@@ -23,6 +23,10 @@ class ClusterError(OutsideError):
         self.status = status
 
 
+class ConflictError(ClusterError):
+    """An object that was changed since it was read."""
+
+
 class ForbiddenError(ClusterError):
     """Something that RBAC does not allow: ``verb`` on ``resource``; ``namespace`` None is the whole cluster."""
 

@@ -1,4 +1,4 @@
-"""Requests to one API server: credentials, retries, bounds, and its errors. It only reads."""
+"""Requests to one API server: credentials, retries, bounds, and its errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import ssl
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -116,19 +116,31 @@ class Transport:
             self._pool.clear()
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Return the object at ``path``.
+        """Return the object at ``path``. Raises as :meth:`_answered` does."""
+        target = f"{path}?{urlencode(query, errors='replace')}" if query else path
+        return self._answered("GET", target)
+
+    def patch(self, path: str, operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Change the object at ``path`` by a JSON patch (RFC 6902), and return it. Raises as :meth:`_answered` does.
+
+        One of the operations must test what the others change: a request may reach the server twice.
+        """
+        return self._answered("PATCH", path, json.dumps(operations).encode())
+
+    def _answered(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+        """Return what the server answers.
 
         Requests to a busy server, and over a connection that breaks, are made up to five times within
         ``ANSWER_SECONDS``, waiting as long as the server asks for. Raises StatusError for any status but 200, and
         ClusterError for a server that can't be reached or is not trusted, whose answer is too large or takes too long,
         and for a credential plugin that fails.
         """
-        target = f"{self.connection.server}{path}" + (f"?{urlencode(query, errors='replace')}" if query else "")
+        target = f"{self.connection.server}{path}"
         headers, deadline = self._authorized(), Deadline(ANSWER_SECONDS)
         renewed = False
         for attempt in range(ATTEMPTS):
             try:
-                answer = self._ask(target, headers, deadline)
+                answer = self._ask(method, target, headers, deadline, body)
             except HTTPError as error:
                 if _may_pass(error) and self._waited(attempt, None, deadline):
                     continue
@@ -143,9 +155,13 @@ class Transport:
                 raise _status_error(answer, headers.get("Authorization", ""))
         raise AssertionError("the last attempt returns or raises")
 
-    def _ask(self, target: str, headers: Mapping[str, str], deadline: Deadline) -> _Answer:
+    def _ask(
+        self, method: str, target: str, headers: Mapping[str, str], deadline: Deadline, body: bytes | None
+    ) -> _Answer:
         if self._pool is None:
             raise AssertionError("credentials come first")
+        if body is not None:
+            headers = {**headers, "Content-Type": "application/json-patch+json"}
         try:
             with self._watch.limit(deadline.left), warnings.catch_warnings():
                 if self.connection.insecure:
@@ -153,7 +169,13 @@ class Transport:
                     warnings.simplefilter("ignore", InsecureRequestWarning)
                 answer = self._read(
                     self._pool.request(
-                        "GET", target, headers=headers, retries=False, redirect=False, preload_content=False
+                        method,
+                        target,
+                        body=body,
+                        headers=headers,
+                        retries=False,
+                        redirect=False,
+                        preload_content=False,
                     )
                 )
         except (HTTPError, OSError) as error:

@@ -17,6 +17,11 @@ __all__ = ["BootstrapCase", "CapacityType", "NodeGroupKind", "NodeGroupPlan", "S
 Tags = tuple[tuple[str, str], ...]
 """AWS tags, sorted by key: hashable, and the same bytes every time."""
 
+CLUSTER_TAG = "multiarch-eks/cluster"
+"""On everything that a stack makes in EC2: the name of the cluster."""
+GROUP_TAG = "multiarch-eks/node-group"
+"""On the instances of a node group: its name in the plan."""
+
 
 class NodeGroupKind(StrEnum):
     """An EKS managed node group, or an Auto Scaling Group that the stack declares."""

@@ -37,7 +37,7 @@ def ensure_image(ec2: EC2Backend, ami_type: AmiType, minor: str, release: str) -
         ec2.amis[identifier] = Ami(
             ec2,
             identifier,
-            name=f"sandbox-eks-node-{ami_type.name.lower().replace('_', '-')}-{minor}-{release}",
+            name=_name(ami_type, minor, release),
             description=f"EKS node, {ami_type.name}, Kubernetes {minor}, release {release}",
             owner_id=_OWNER,
             owner_alias="amazon",
@@ -52,6 +52,23 @@ def ensure_image(ec2: EC2Backend, ami_type: AmiType, minor: str, release: str) -
     return identifier
 
 
+def _name(ami_type: AmiType, minor: str, release: str) -> str:
+    """The image's name, as AWS calls it.
+
+    ``amazon-eks-node-al2023-arm64-standard-1.36-v20261106``, ``amazon-eks-arm64-node-1.32-v20251120``,
+    ``bottlerocket-aws-k8s-1.36-aarch64-v1.48.0-0d4e8a1c``.
+    """
+    parent = ami_type.path.format(k=minor).rpartition("/")[0]
+    *_, first, second = parent.split("/")
+    if ami_type.family == "bottlerocket":
+        return f"bottlerocket-{first}-{'aarch64' if second == 'arm64' else second}-v{release}"
+    date = release.rpartition("-")[2]
+    if ami_type.family == "al2023":
+        return f"amazon-eks-node-al2023-{first}-{second}-{minor}-v{date}"
+    kind = parent.rpartition("amazon-linux-2")[2].strip("-")  # "", "arm64" or "gpu"
+    return f"amazon-eks-{kind + '-' if kind else ''}node-{minor}-v{date}"
+
+
 def _pinned(ami_type: AmiType, base: str, minor: str, release: str) -> list[str]:
     """Paths of one release, beside that of the recommended one: what Karpenter looks a pinned alias up by.
 
@@ -61,12 +78,7 @@ def _pinned(ami_type: AmiType, base: str, minor: str, release: str) -> list[str]
     parent = base.rpartition("/")[0]
     if ami_type.family == "bottlerocket":
         return [f"{parent}/{release}", f"{parent}/{release.partition('-')[0]}"]
-    date = release.rpartition("-")[2]
-    if ami_type.family == "al2023":
-        architecture, variant = parent.split("/")[-2:]
-        return [f"{parent}/amazon-eks-node-al2023-{architecture}-{variant}-{minor}-v{date}"]
-    kind = parent.rpartition("amazon-linux-2")[2].strip("-")  # "", "arm64" or "gpu"
-    return [f"{parent}/amazon-eks-{kind + '-' if kind else ''}node-{minor}-v{date}"]
+    return [f"{parent}/{_name(ami_type, minor, release)}"]
 
 
 def _seed(ec2: EC2Backend, ssm: SimpleSystemManagerBackend, ami_type: AmiType, minor: str) -> None:

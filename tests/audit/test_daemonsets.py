@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from multiarch.audit.daemonset_model import CellCause, DaemonSetOutcome, Profile
-from multiarch.audit.daemonset_rules import of_architecture
 from multiarch.audit.daemonsets import audit_daemon_sets, by_architecture, label_keys
 from multiarch.facts.taints import parse_taint
 from multiarch.images.model import Verdict
+from multiarch.scheduling.taints import of_architecture
 from tests.audit.daemons import (
     AMD,
     AMD_ONLY,

@@ -28,6 +28,8 @@ class Request:
     query: Mapping[str, str]
     headers: Mapping[str, str]
     peer: str
+    method: str = "GET"
+    body: bytes = b""
 
 
 @dataclass
@@ -50,16 +52,22 @@ def serving(
         # One write per answer: with two, the second waits 40 ms for the acknowledgement of the first.
         wbufsize = -1
 
+        def do_PATCH(self) -> None:
+            self.do_GET()
+
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
             peer = ""
             if isinstance(self.connection, ssl.SSLSocket) and (shown := self.connection.getpeercert()):
                 peer = str(shown["subject"][0][0][1])
+            length = int(self.headers.get("Content-Length") or 0)
             request = Request(
                 parts.path,
                 dict(parse_qsl(parts.query)),
                 {key.lower(): text for key, text in self.headers.items()},
                 peer,
+                self.command,
+                self.rfile.read(length),
             )
             made.requests.append(request)
             status, value, headers = answer(request)

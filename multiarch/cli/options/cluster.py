@@ -17,8 +17,8 @@ ManifestsArgument = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterOptions:
-    """The options as they were given."""
+class AccessOptions:
+    """The options that choose a cluster, as they were given."""
 
     kubeconfig: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The kubeconfig. Default: KUBECONFIG, then ~/.kube/config.")
@@ -26,14 +26,6 @@ class ClusterOptions:
     context: Annotated[
         str | None, typer.Option(metavar="NAME", help="The kubeconfig's context. Default: the current.")
     ] = None
-    namespace: Annotated[
-        list[str] | None,
-        typer.Option("--namespace", "-n", metavar="NAME", help="Only this namespace; may be repeated. Default: all."),
-    ] = None
-    selector: Annotated[
-        str,
-        typer.Option("--selector", "-l", metavar="LABELS", help="Only objects with these labels: app=api,tier!=test."),
-    ] = ""
 
     @property
     def access(self) -> ClusterAccess:
@@ -46,3 +38,17 @@ class ClusterOptions:
     def given(self) -> str:
         """The options that were given, for an error: ``--context, --namespace``."""
         return ", ".join(f"--{field.name}" for field in fields(self) if getattr(self, field.name))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions(AccessOptions):
+    """Those, and the options that choose objects in it."""
+
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option("--namespace", "-n", metavar="NAME", help="Only this namespace; may be repeated. Default: all."),
+    ] = None
+    selector: Annotated[
+        str,
+        typer.Option("--selector", "-l", metavar="LABELS", help="Only objects with these labels: app=api,tier!=test."),
+    ] = ""

@@ -1,0 +1,31 @@
+"""Options that say which AWS account and region a command asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+
+@dataclass(frozen=True, slots=True)
+class AwsOptions:
+    """The options as they were given."""
+
+    region: Annotated[
+        str | None,
+        typer.Option(metavar="REGION", help="The AWS region. Default: the stack's, or else the environment's."),
+    ] = None
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A profile of the AWS CLI's configuration. Default: the environment's."),
+    ] = None
+
+    def client(self, service: str, *, region: str | None = None, region_key: str = "AWS_REGION") -> Any:  # noqa: ANN401  (untyped)
+        """A boto3 client; ``region`` counts where --region is not given.
+
+        Raises as :func:`multiarch.cli.aws.client` does.
+        """
+        from multiarch.cli.aws import client
+
+        return client(service, self.region or region, region_key=region_key, profile=self.profile)

@@ -1,0 +1,207 @@
+"""The report of ``multiarch verify nodes``: a line per node, and what disagrees, the worst first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+from multiarch.cli.formats.report import Block, Details, FindingRule, Findings, Items, Location, Report, Table
+from multiarch.cli.formats.report import Finding as ScannerFinding
+from multiarch.rules import Severity
+from multiarch.ssm.model import Answer
+from multiarch.verify.nodes.model import Finding, NodeRow, NodeVerdict, Verification
+from multiarch.verify.nodes.rules import RULES
+from multiarch.verify.on_node.model import NodeReport
+
+_SHOWN = 5
+"""Nodes named in a line; the others are counted. JSON and CSV name all of them."""
+
+
+def node_report(result: Verification, stack: str | None) -> Report:
+    """The report. ``stack`` is the stack's name, None for a cluster without one."""
+    return Report(
+        "node-verification",
+        data=partial(_data, result, stack),
+        blocks=partial(_blocks, result),
+        records=partial(_records, result),
+        findings=partial(_findings, result),
+    )
+
+
+def _data(result: Verification, stack: str | None) -> dict[str, object]:
+    severities = result.counted()
+    return {
+        "cluster": result.cluster,
+        "stack": stack,
+        "summary": {
+            **{str(verdict): result.count(verdict) for verdict in NodeVerdict},
+            "errors": severities[Severity.ERROR],
+            "warnings": severities[Severity.WARNING],
+        },
+        "nodes": [_row_data(row) for row in result.rows],
+        "notes": list(result.notes),
+    }
+
+
+def _row_data(row: NodeRow) -> dict[str, object]:
+    instance, node = row.instance, row.node
+    return {
+        "name": row.name,
+        "group": row.group or None,
+        "verdict": str(row.verdict),
+        "architectures": dict(row.architectures),
+        "instance": None
+        if instance is None
+        else {
+            "id": instance.id,
+            "type": instance.type,
+            "state": instance.state,
+            "zone": instance.zone,
+            "launched": instance.launched.isoformat(),
+            "ami": instance.image.id,
+            "amiName": instance.image.name or None,
+            "autoScalingGroup": instance.scaling_group or None,
+            "lifecycle": instance.lifecycle or None,
+            "launchTemplateVersion": instance.template.version if instance.template else None,
+        },
+        "node": None
+        if node is None
+        else {
+            "ready": node.ready,
+            "kubelet": node.kubelet,
+            "runtime": node.runtime,
+            "osImage": node.system,
+            "kernel": node.kernel,
+            "taints": [str(taint) for taint in node.taints],
+        },
+        "onNode": _on_node_data(row.on_node),
+        "findings": [
+            {
+                "rule": each.rule,
+                "severity": str(each.severity),
+                "message": each.message,
+                "hint": each.hint,
+                "lines": list(each.details),
+            }
+            for each in row.findings
+        ],
+        "notChecked": list(row.not_checked),
+    }
+
+
+def _on_node_data(found: NodeReport | Answer | None) -> dict[str, object] | None:
+    if found is None:
+        return None
+    if isinstance(found, Answer):
+        return {"status": str(found.status), "reason": found.reason, "agentVersion": found.agent_version or None}
+    return {
+        "status": "done",
+        "agentVersion": found.agent_version or None,
+        "machine": found.machine,
+        "kernel": found.kernel,
+        "distribution": found.distribution,
+        "programs": [
+            {
+                "name": each.name,
+                "path": each.path,
+                "elf": None if each.elf is None else str(each.elf),
+                "version": each.version or None,
+                "fault": each.fault or None,
+            }
+            for each in found.programs
+        ],
+        "package": found.package or None,
+        "kubeletTaints": None if found.taints is None else [str(taint) for taint in found.taints],
+        "kubeletLabels": None if found.labels is None else dict(found.labels),
+    }
+
+
+def _records(result: Verification) -> Table:
+    """A row per node; findings are separated by semicolons."""
+    sources = ("plan", "EC2", "AMI", "node", "CPU")
+    rows = [
+        (
+            row.name,
+            row.instance.id if row.instance else row.node.instance if row.node else "",
+            row.group,
+            *(row.architectures.get(source, "") for source in sources),
+            str(row.verdict),
+            "; ".join(f"{each.rule}: {each.message}" for each in row.findings),
+            "; ".join(row.not_checked),
+        )
+        for row in result.rows
+    ]
+    columns = ("node", "instance", "group", *(f"{source} architecture" for source in sources))
+    return Table((*columns, "verdict", "findings", "not checked"), rows)
+
+
+def _blocks(result: Verification) -> Iterator[Block]:
+    if result.rows:
+        shorten = _shortened(row.name for row in result.rows)
+        rows = [
+            (shorten[row.name], row.group, *_architecture_cells(row.architectures), str(row.verdict))
+            for row in result.rows
+        ]
+        yield Table(("node", "group", "architecture", "according to", "verdict"), rows)
+    statements = list(_statements(result.rows))
+    if statements:
+        yield Details("Findings", statements)
+    unchecked = Counter[str]()
+    names: dict[str, list[str]] = {}
+    for row in result.rows:
+        for text in row.not_checked:
+            unchecked[text] += 1
+            names.setdefault(text, []).append(row.name)
+    items = [*result.notes, *(f"{_some(names[text])}: {text}" for text in unchecked)]
+    if items:
+        yield Items("Not checked", items)
+
+
+def _shortened(names: Iterable[str]) -> Mapping[str, str]:
+    """Names of nodes up to their first dot, where that tells them apart."""
+    names = list(names)
+    heads = Counter(name.partition(".")[0] for name in names)
+    return {name: head if heads[head := name.partition(".")[0]] == 1 else name for name in names}
+
+
+def _architecture_cells(found: Mapping[str, str]) -> tuple[str, str]:
+    """The architecture and who says so; where sources disagree, each with its own."""
+    if len(set(found.values())) > 1:
+        return "disagree", ", ".join(f"{source} {value}" for source, value in found.items())
+    return next(iter(found.values()), "unknown"), " ".join(found)
+
+
+def _statements(rows: Sequence[NodeRow]) -> Iterator[tuple[str, list[str]]]:
+    """Equal findings of several nodes together, the worst first."""
+    equal: dict[Finding, list[str]] = {}
+    for row in rows:
+        for each in row.findings:
+            equal.setdefault(each, []).append(row.name)
+    order = {severity: number for number, severity in enumerate(Severity)}
+    for each in sorted(equal, key=lambda each: order[each.severity]):
+        text = f"{each.severity}: {_some(equal[each])}: {each.message} [{each.rule}]"
+        yield text, [*each.details, each.hint]
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _findings(result: Verification) -> Findings:
+    rules = {
+        row.name: FindingRule(row.name, str(row.severity), f"{row.finds[0].upper()}{row.finds[1:]}.")
+        for row in RULES.values()
+    }
+    found = [
+        ScannerFinding(
+            rules[each.rule],
+            f"{row.name}: {each.message} {each.hint}",
+            [Location(container=row.name, qualified_name=f"{result.cluster}/{row.name}")],
+            ("nodeAndRule/v1", f"{row.name} {each.rule}"),
+        )
+        for row in result.rows
+        for each in row.findings
+    ]
+    return Findings(tuple(rules.values()), found)

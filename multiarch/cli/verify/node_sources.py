@@ -1,0 +1,204 @@
+"""What ``verify nodes`` reads. A source that fails is missing with its reason; the others are still compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from multiarch.aws_errors import failures_as_errors
+from multiarch.cli.terminal import progress
+from multiarch.errors import MultiarchError, OutsideError
+
+if TYPE_CHECKING:
+    from multiarch.cli.options.aws import AwsOptions
+    from multiarch.cli.options.cluster import AccessOptions
+    from multiarch.ssm.model import Answer
+    from multiarch.stack.model import Plan
+    from multiarch.verify.nodes.instances import ClusterFound
+    from multiarch.verify.nodes.model import BootFault, Instance, KubernetesNode, Sources
+    from multiarch.verify.on_node.model import NodeReport
+
+Result = TypeVar("Result")
+_CONSOLES = 20
+"""Instances whose console output is read: one request each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for. ``plan`` None: a cluster without a stack, whose name is ``cluster``."""
+
+    cluster: str
+    plan: Plan | None
+    aws: AwsOptions
+    access: AccessOptions
+    ssm: bool = True
+    join_minutes: float = 10.0
+    deadline: float = 300.0
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads the sources one after another. ``failed`` names those that could not be read; ``notes`` say why."""
+
+    request: Request
+    notes: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    _clients: dict[str, Any] = field(default_factory=dict)
+
+    def read(self) -> Sources:
+        """Read everything.
+
+        Raises MultiarchError for a cluster that does not exist, and if neither instances nor Nodes could be read.
+        """
+        from multiarch.verify.nodes.model import Sources
+        from multiarch.verify.nodes.planned import planned_groups
+
+        request, plan = self.request, self.request.plan
+        cluster = self._cluster()
+        nodes = self._nodes()
+        instances = self._instances(nodes or ())
+        if nodes is None and instances is None:
+            raise OutsideError(f"Nothing is known about the nodes of {request.cluster}. {' '.join(self.notes)}")
+        self._check_same_cluster(nodes or (), instances or ())
+        sources = Sources(
+            cluster=request.cluster,
+            planned=None if plan is None else planned_groups(plan),
+            instances=instances,
+            nodes=nodes,
+            on_node=self._on_node(nodes or (), instances),
+            now=datetime.now(tz=UTC),
+            kubernetes_version=cluster.version if cluster else plan.cluster.version if plan else "",
+            region=self._region(),
+            arm64_taint=plan.arm64_taint if plan else None,
+            join_minutes=request.join_minutes,
+        )
+        return replace(sources, boot=self._boot(sources), notes=tuple(self.notes))
+
+    def _try(self, what: str, work: Callable[[], Result]) -> Result | None:
+        """The result; None if AWS or the cluster does not give it, with a note."""
+        try:
+            with failures_as_errors():
+                return work()
+        except OutsideError as error:
+            self.failed.append(what)
+            self.notes.append(f"Not read: {what}. {error.message} {error.hint}".rstrip())
+            return None
+
+    def _client(self, service: str) -> Any:  # noqa: ANN401  (boto3 is untyped)
+        if service not in self._clients:
+            plan = self.request.plan
+            key = "aws:region in the stack file" if plan else "AWS_REGION"
+            region = plan.region if plan else None
+            self._clients[service] = self.request.aws.client(service, region=region, region_key=key)
+        return self._clients[service]
+
+    def _region(self) -> str:
+        return str(self._client("ec2").meta.region_name)
+
+    def _cluster(self) -> ClusterFound | None:
+        from multiarch.verify.nodes.instances import find_cluster
+
+        name, region = self.request.cluster, self._region()
+        eks = self._client("eks")
+        return self._try("the cluster at EKS", lambda: find_cluster(eks, name, region=region))
+
+    def _nodes(self) -> tuple[KubernetesNode, ...] | None:
+        from multiarch.kubernetes.cluster import open_cluster
+        from multiarch.kubernetes.errors import KubeconfigError
+        from multiarch.kubernetes.resources import Kind
+        from multiarch.verify.nodes.kubernetes_nodes import read_nodes
+
+        access = self.request.access
+
+        def listed() -> tuple[tuple[KubernetesNode, ...], tuple[str, ...]]:
+            try:
+                with open_cluster(access.access) as cluster:
+                    return read_nodes(cluster.objects([Kind.NODE]))
+            except KubeconfigError as error:
+                if access.given:
+                    raise
+                get = f"`aws eks update-kubeconfig --name {self.request.cluster} --region {self._region()}`"
+                raise OutsideError(error.message, hint=f"Get a kubeconfig with {get}.") from error
+
+        found = self._try("the Nodes", listed)
+        if found is None:
+            return None
+        self.notes += found[1]
+        return found[0]
+
+    def _instances(self, nodes: Iterable[KubernetesNode]) -> tuple[Instance, ...] | None:
+        from multiarch.verify.nodes.instances import find_instances, with_images, with_scaling_groups
+
+        ec2 = self._client("ec2")
+        identifiers = [node.instance for node in nodes if node.instance]
+        found = self._try("the instances", lambda: find_instances(ec2, self.request.cluster, identifiers))
+        if not found:
+            return found
+        bare, autoscaling = found, self._client("autoscaling")
+        named = self._try("the AMIs", lambda: with_images(ec2, bare)) or bare
+        members = self._try("the Auto Scaling Groups", lambda: with_scaling_groups(autoscaling, ec2, named))
+        return members or named
+
+    def _check_same_cluster(self, nodes: Iterable[KubernetesNode], instances: Iterable[Instance]) -> None:
+        """Raise MultiarchError if the kubeconfig's context is of another cluster."""
+        from multiarch.verify.nodes.planned import is_of_cluster
+
+        named = {node.instance for node in nodes if node.instance}
+        own = {each.id for each in instances if is_of_cluster(each.tags, self.request.cluster)}
+        if named and own and not named & own:
+            raise MultiarchError(
+                f"None of the {len(named)} Nodes is one of the {len(own)} instances of {self.request.cluster}: the "
+                "kubeconfig's context is of another cluster.",
+                hint="Give its context with --context.",
+            )
+
+    def _on_node(
+        self, nodes: Iterable[KubernetesNode], instances: tuple[Instance, ...] | None
+    ) -> Mapping[str, NodeReport | Answer] | None:
+        if not self.request.ssm:
+            self.notes.append("Not read: the nodes themselves, because of --no-ssm.")
+            return None
+        from multiarch.verify.on_node.collect import collect
+
+        if instances is None:
+            wanted = sorted({node.instance for node in nodes if node.instance})
+        else:
+            wanted = [each.id for each in instances if each.running]
+        if not wanted:
+            return {}
+        with progress("Asking the nodes through SSM") as shown:
+            return self._try(
+                "the nodes themselves",
+                lambda: collect(self._client("ssm"), wanted, deadline=self.request.deadline, progress=shown),
+            )
+
+    def _boot(self, sources: Sources) -> dict[str, BootFault]:
+        """Why instances did not join, by their ID: their boot log says it, or their console."""
+        from multiarch.verify.nodes.boot import boot_fault
+        from multiarch.verify.nodes.join import not_joined
+        from multiarch.verify.on_node.model import NodeReport
+
+        found: dict[str, BootFault] = {}
+        silent = []
+        for instance in not_joined(sources):
+            report = (sources.on_node or {}).get(instance.id)
+            if isinstance(report, NodeReport) and report.boot_log:
+                found[instance.id] = boot_fault("\n".join(report.boot_log), source="its boot log")
+            else:
+                silent.append(instance.id)
+        if len(silent) > _CONSOLES:
+            self.notes.append(f"The console output of {_CONSOLES} of {len(silent)} instances was read.")
+        for identifier in silent[:_CONSOLES]:
+            text = self._console(identifier)
+            if text is None:
+                break
+            found[identifier] = boot_fault(text, source="its console output")
+        return found
+
+    def _console(self, identifier: str) -> str | None:
+        from multiarch.verify.nodes.instances import console_output
+
+        ec2 = self._client("ec2")
+        return self._try(f"the console output of {identifier}", lambda: console_output(ec2, identifier))

@@ -1,0 +1,198 @@
+"""``multiarch verify nodes``: whether a cluster's nodes are what their stack says."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.options import stacks, with_groups
+from multiarch.cli.options.aws import AwsOptions
+from multiarch.cli.options.cluster import AccessOptions
+from multiarch.cli.options.completion import stack_names
+from multiarch.cli.terminal import counted, say
+from multiarch.errors import MultiarchError, OutsideError
+from multiarch.rules import Severity
+
+if TYPE_CHECKING:
+    from multiarch.verify.nodes.model import Sources, Verification
+    from multiarch.verify.nodes.taints import TaintFix
+
+HELP = """Compare a cluster's nodes with their stack.
+
+For each node it compares four sources and says where they disagree: the stack's plan (architecture, AMI, taints,
+labels), EC2 and Auto Scaling (instance type, AMI, launch template version), the Kubernetes Node, and the node itself,
+which is asked through SSM Run Command (CPU, kubelet, containerd, runc, kernel). Nothing is written on the nodes.
+Instances that never became a Node are listed with the reason that their boot log or console output shows.
+
+With --cluster, and without a stack, only the other three are compared.
+
+\b
+Verdicts:
+  ok              every source was read, and they agree
+  partly checked  what was read agrees; something could not be read
+  joining         the instance started a few minutes ago
+  warning         works, but is not what the stack says
+  never joined    the instance runs and has no Node
+  wrong           an architecture, a taint or a label is wrong, or the Node is not Ready
+
+\b
+Examples:
+  multiarch verify nodes payments-prod
+  multiarch verify nodes payments-prod --output json --fail-on warning
+  multiarch verify nodes --cluster legacy --region eu-west-1 --no-ssm
+  multiarch verify nodes payments-prod --fix-taints --dry-run
+
+Exit code: 0; 1 if there is a finding (--fail-on); 2 for invalid input, or if the cluster does not exist; 3 if a source
+could not be read and there is no finding."""
+
+
+class FailOn(StrEnum):
+    """From which severity on a finding counts."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@with_groups
+def nodes(
+    stack: Annotated[
+        str | None, typer.Argument(metavar="STACK|FILE", autocompletion=stack_names, help="A stack's name or file.")
+    ] = None,
+    *,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="NAME", help="An EKS cluster without a stack, in place of STACK.")
+    ] = None,
+    aws: AwsOptions,
+    access: AccessOptions,
+    ssm: Annotated[bool, typer.Option("--ssm/--no-ssm", help="Ask the nodes themselves through SSM.")] = True,
+    join_minutes: Annotated[
+        float,
+        typer.Option(metavar="MINUTES", min=0, help="How long an instance may run before it must be a Node."),
+    ] = 10,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, help="Time limit for asking all nodes through SSM.")
+    ] = 300,
+    fix_taints: Annotated[
+        bool, typer.Option("--fix-taints", help="Add the stack's taints to Nodes that miss them; asks before.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --fix-taints: don't ask.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --fix-taints: show the patches, and change nothing.")
+    ] = False,
+    fail_on: Annotated[
+        FailOn, typer.Option(metavar="error|warning", help="From which severity on a finding gives exit code 1.")
+    ] = FailOn.ERROR,
+    output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
+) -> None:
+    """Verify nodes, as :data:`HELP` says."""
+    from multiarch.cli.verify.node_report import node_report
+    from multiarch.cli.verify.node_sources import Reader, Request
+    from multiarch.verify.nodes.join import verify
+
+    _check(stack, cluster, fix_taints=fix_taints, only_with_it=yes or dry_run)
+    plan = stacks.plan_of(stack) if stack else None
+    request = Request(
+        cluster=plan.cluster.name if plan else str(cluster),
+        plan=plan,
+        aws=aws,
+        access=access,
+        ssm=ssm,
+        join_minutes=join_minutes,
+        deadline=timeout,
+    )
+    reader = Reader(request)
+    sources = reader.read()
+    result = verify(sources)
+    if fix_taints:
+        sources = _fixed(sources, result, access, yes=yes, dry_run=dry_run)
+        result = verify(sources)
+    show(node_report(result, plan.stack if plan else None), output)
+    _summarise(result)
+    found = result.counted()
+    if found[Severity.ERROR] or (fail_on is FailOn.WARNING and found[Severity.WARNING]):
+        raise typer.Exit(1)
+    if reader.failed:
+        raise typer.Exit(OutsideError.exit_code)
+
+
+def _check(stack: str | None, cluster: str | None, *, fix_taints: bool, only_with_it: bool) -> None:
+    """Raise MultiarchError for options that exclude each other."""
+    if (stack is None) == (cluster is None):
+        raise MultiarchError(
+            "STACK and --cluster exclude each other." if stack else "Which nodes? Give a STACK, or --cluster NAME.",
+            hint="" if stack else "`multiarch stack list` shows the stacks.",
+        )
+    if fix_taints and not stack:
+        raise MultiarchError("--fix-taints needs a STACK.", hint="Its plan says which taints are missing.")
+    if only_with_it and not fix_taints:
+        raise MultiarchError("--yes and --dry-run belong to --fix-taints.")
+
+
+def _fixed(sources: Sources, result: Verification, access: AccessOptions, *, yes: bool, dry_run: bool) -> Sources:
+    """The sources once missing taints are added.
+
+    Raises MultiarchError if there is nobody to ask, or if the first Node can't be changed.
+    """
+    from multiarch.kubernetes.cluster import open_cluster
+    from multiarch.kubernetes.errors import ConflictError
+    from multiarch.verify.nodes.taints import taint_fixes, with_fixes
+
+    if sources.nodes is None:
+        say("The Nodes could not be read: no taint was added.")
+        return sources
+    fixes = taint_fixes(result.rows)
+    if not fixes:
+        say("No taint is missing.")
+        return sources
+    _show_fixes(fixes, dry_run=dry_run)
+    if dry_run or not (yes or _confirmed(len(fixes))):
+        return sources
+    done = []
+    with open_cluster(access.access) as cluster:
+        for fix in fixes:
+            try:
+                cluster.patch_node(fix.node.name, fix.operations)
+            except ConflictError as error:
+                say(f"error: {error}")
+                continue
+            done.append(fix)
+            say(f"Added {', '.join(map(str, fix.taints))} to {fix.node.name}.")
+    return with_fixes(sources, done)
+
+
+def _show_fixes(fixes: Sequence[TaintFix], *, dry_run: bool) -> None:
+    import json
+    import shlex
+
+    for fix in fixes:
+        taints = ", ".join(map(str, fix.taints))
+        if dry_run:
+            patch = shlex.quote(json.dumps(fix.operations))
+            say(f"kubectl patch node {fix.node.name} --type=json -p {patch}")
+        else:
+            say(f"{fix.node.name}: {taints} is missing.")
+    say("NoSchedule keeps new pods away and leaves running pods on the node; NoExecute evicts them.")
+
+
+def _confirmed(count: int) -> bool:
+    """Whether the person at the terminal agrees. Raises MultiarchError if there is none."""
+    if not sys.stdin.isatty():
+        raise MultiarchError("--fix-taints asks, and there is no terminal.", hint="Give --yes, or --dry-run.")
+    return typer.confirm(f"Add taints to {counted(count, 'node')}?", err=True)
+
+
+def _summarise(result: Verification) -> None:
+    from multiarch.verify.nodes.model import NodeVerdict
+
+    parts = [f"{count} {verdict}" for verdict in NodeVerdict if (count := result.count(verdict))]
+    found = result.counted()
+    kinds = [counted(found[severity], severity) for severity in Severity if found[severity]]
+    say(
+        f"{counted(len(result.rows), 'node')} of {result.cluster}"
+        f"{': ' + ', '.join(parts) if parts else ''}; {', '.join(kinds) or 'no findings'}."
+    )

@@ -1,0 +1,202 @@
+"""A cluster's instances as EC2, Auto Scaling and EKS show them.
+
+The clients are the caller's, and botocore's own errors pass through. Requests are in batches: their number grows with
+the instances divided by what one request takes, not with the instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from multiarch.errors import MultiarchError, UnknownFactError
+from multiarch.facts.architectures import Architecture, from_ec2
+from multiarch.facts.instance_types import instance_types
+from multiarch.verify.nodes.model import Image, Instance, Template
+from multiarch.verify.nodes.planned import CLUSTER_TAGS, SCALING_GROUP_TAG
+
+__all__ = ["ClusterFound", "console_output", "find_cluster", "find_instances", "with_images", "with_scaling_groups"]
+
+_IMAGES, _GROUPS, _TYPES, _IDS = 100, 50, 100, 200
+"""Names in one request. Auto Scaling takes no more than 50, EC2 no more than 100 instance types."""
+_SEEN = ("pending", "running", "stopping", "stopped")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFound:
+    """An EKS cluster. ``version`` is its Kubernetes minor; ``access_entries`` whether it reads them."""
+
+    name: str
+    version: str
+    status: str
+    endpoint: str
+    access_entries: bool
+
+
+def find_cluster(eks: Any, name: str, *, region: str) -> ClusterFound:  # noqa: ANN401  (boto3's clients are untyped)
+    """The cluster. Raises MultiarchError if there is none of this name."""
+    try:
+        found = eks.describe_cluster(name=name)["cluster"]
+    except eks.exceptions.ResourceNotFoundException as error:
+        raise MultiarchError(
+            f"There is no EKS cluster {name} in {region}.",
+            hint="Create it with `pulumi up`, or check --region and the AWS profile.",
+        ) from error
+    mode = found.get("accessConfig", {}).get("authenticationMode", "")
+    return ClusterFound(
+        name, found.get("version", ""), found.get("status", ""), found.get("endpoint", ""), mode.startswith("API")
+    )
+
+
+def find_instances(ec2: Any, cluster: str, identifiers: Iterable[str] = ()) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
+    """The instances that carry a tag of the cluster, and those with these IDs, sorted by ID.
+
+    Without their AMI's name, and without what Auto Scaling knows. Those that are terminated are found by their ID, as
+    long as EC2 shows them.
+    """
+    found: dict[str, Instance] = {}
+    for condition in _of_cluster(cluster):
+        conditions = [condition, {"Name": "instance-state-name", "Values": list(_SEEN)}]
+        found |= {each.id: each for each in _instances(ec2, conditions)}
+    for batch in _batches(sorted(set(identifiers) - set(found)), _IDS):
+        # A filter passes over IDs that EC2 has forgotten; InstanceIds would refuse them.
+        found |= {each.id: each for each in _instances(ec2, [{"Name": "instance-id", "Values": batch}])}
+    return _with_new_types(ec2, [found[key] for key in sorted(found)])
+
+
+def _of_cluster(name: str) -> list[dict[str, Any]]:
+    """Filters for the tags of the stack, of the kubelet's cloud provider and Karpenter, and of EKS."""
+    return [
+        {"Name": "tag-key", "Values": [f"kubernetes.io/cluster/{name}"]},
+        *({"Name": f"tag:{tag}", "Values": [name]} for tag in CLUSTER_TAGS),
+    ]
+
+
+def _instances(ec2: Any, conditions: Sequence[Mapping[str, Any]]) -> Iterator[Instance]:  # noqa: ANN401  (as above)
+    for page in ec2.get_paginator("describe_instances").paginate(Filters=conditions):
+        for reservation in page["Reservations"]:
+            yield from map(_instance, reservation["Instances"])
+
+
+def _instance(found: Mapping[str, Any]) -> Instance:
+    tags = {tag["Key"]: tag["Value"] for tag in found.get("Tags", ())}
+    known = instance_types().get(found["InstanceType"])
+    return Instance(
+        id=found["InstanceId"],
+        type=found["InstanceType"],
+        architecture=known.architecture if known else None,
+        # What EC2 calls an instance's architecture is that of its image.
+        image=Image(found.get("ImageId", ""), "", _architecture([found.get("Architecture", "")])),
+        state=found.get("State", {}).get("Name", ""),
+        launched=found["LaunchTime"],
+        zone=found.get("Placement", {}).get("AvailabilityZone", ""),
+        private_dns=found.get("PrivateDnsName", ""),
+        tags=tags,
+        profile=found.get("IamInstanceProfile", {}).get("Arn", ""),
+        scaling_group=tags.get(SCALING_GROUP_TAG, ""),
+    )
+
+
+def _architecture(supported: Sequence[str]) -> Architecture | None:
+    try:
+        return from_ec2(supported)
+    except UnknownFactError:
+        return None
+
+
+def _with_new_types(ec2: Any, instances: Sequence[Instance]) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
+    """The instances, with EC2's word for types that are not in the table of facts."""
+    missing = sorted({each.type for each in instances if each.architecture is None})
+    if not missing:
+        return tuple(instances)
+    found: dict[str, Architecture | None] = {}
+    for batch in _batches(missing, _TYPES):
+        for row in ec2.describe_instance_types(InstanceTypes=batch)["InstanceTypes"]:
+            found[row["InstanceType"]] = _architecture(row.get("ProcessorInfo", {}).get("SupportedArchitectures", ()))
+    return tuple(replace(each, architecture=each.architecture or found.get(each.type)) for each in instances)
+
+
+def with_images(ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
+    """The instances with the name and architecture of their AMI. One that is deregistered keeps an empty name."""
+    instances = tuple(instances)
+    images: dict[str, Image] = {}
+    for batch in _batches(sorted({each.image.id for each in instances if each.image.id}), _IMAGES):
+        # A filter passes over images that are gone; ImageIds would refuse them.
+        for page in ec2.get_paginator("describe_images").paginate(Filters=[{"Name": "image-id", "Values": batch}]):
+            for row in page["Images"]:
+                architecture = _architecture([row.get("Architecture", "")])
+                images[row["ImageId"]] = Image(row["ImageId"], row.get("Name", ""), architecture)
+    return tuple(replace(each, image=images.get(each.image.id, each.image)) for each in instances)
+
+
+def with_scaling_groups(autoscaling: Any, ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
+    """The instances with their state in their Auto Scaling Group and the version of its launch template."""
+    instances = tuple(instances)
+    members: dict[str, tuple[str, str, str, str]] = {}
+    for batch in _batches(sorted({each.scaling_group for each in instances if each.scaling_group}), _GROUPS):
+        pages = autoscaling.get_paginator("describe_auto_scaling_groups").paginate(AutoScalingGroupNames=batch)
+        for group in (row for page in pages for row in page["AutoScalingGroups"]):
+            current = _template_of(group)
+            for member in group.get("Instances", ()):
+                own = member.get("LaunchTemplate", {})
+                same = own.get("LaunchTemplateId") == current[0]
+                versions = own.get("Version", ""), current[1] if same else ""
+                members[member["InstanceId"]] = (
+                    member.get("LifecycleState", ""),
+                    own.get("LaunchTemplateId", ""),
+                    *versions,
+                )
+    numbers = _numbers(ec2, {row[1] for row in members.values() if any("$" in text for text in row[2:])})
+    return tuple(_as_member(each, members.get(each.id), numbers) for each in instances)
+
+
+def _template_of(group: Mapping[str, Any]) -> tuple[str, str]:
+    """ID and version of the launch template that a group uses now."""
+    policy = group.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}).get("LaunchTemplateSpecification")
+    template = policy or group.get("LaunchTemplate") or {}
+    return template.get("LaunchTemplateId", ""), template.get("Version", "")
+
+
+def _numbers(ec2: Any, templates: Iterable[str]) -> dict[tuple[str, str], str]:  # noqa: ANN401  (as above)
+    """What ``$Latest`` and ``$Default`` of launch templates are."""
+    found: dict[tuple[str, str], str] = {}
+    for batch in _batches(sorted(set(templates) - {""}), _IDS):
+        rows = ec2.describe_launch_templates(Filters=[{"Name": "launch-template-id", "Values": batch}])
+        for row in rows["LaunchTemplates"]:
+            found[row["LaunchTemplateId"], "$Latest"] = str(row["LatestVersionNumber"])
+            found[row["LaunchTemplateId"], "$Default"] = str(row["DefaultVersionNumber"])
+    return found
+
+
+def _as_member(
+    instance: Instance, member: tuple[str, str, str, str] | None, numbers: Mapping[tuple[str, str], str]
+) -> Instance:
+    if member is None:
+        return instance
+    state, identifier, version, current = member
+    template = None
+    if identifier:
+        template = Template(
+            identifier, numbers.get((identifier, version), version), numbers.get((identifier, current), current)
+        )
+    return replace(instance, lifecycle=state, template=template)
+
+
+def console_output(ec2: Any, identifier: str) -> str:  # noqa: ANN401  (as above)
+    """The console output of an instance as far as EC2 has it; empty while there is none."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415  (loaded with the client)
+
+    try:
+        answer = ec2.get_console_output(InstanceId=identifier, Latest=True)
+    except ClientError as error:
+        # Only Nitro instances have the latest output.
+        if error.response["Error"]["Code"] not in ("UnsupportedOperation", "InvalidParameterCombination"):
+            raise
+        answer = ec2.get_console_output(InstanceId=identifier)
+    return str(answer.get("Output") or "")
+
+
+def _batches(items: Sequence[str], size: int) -> Iterator[list[str]]:
+    for start in range(0, len(items), size):
+        yield list(items[start : start + size])

@@ -1,0 +1,197 @@
+"""What the sources say about a cluster's nodes, and what comes of comparing them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint
+from multiarch.rules import Severity
+from multiarch.ssm.model import Answer
+from multiarch.verify.nodes.planned import PlannedGroup
+from multiarch.verify.nodes.rules import RULES
+from multiarch.verify.on_node.model import NodeReport
+
+__all__ = ["Finding", "Instance", "KubernetesNode", "NodeRow", "NodeVerdict", "Sources", "Verification"]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An AMI. ``architecture`` is None for one that is neither amd64 nor arm64; ``name`` is empty if it is gone."""
+
+    id: str
+    name: str
+    architecture: Architecture | None
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The launch template of an instance in an Auto Scaling Group, and the version that the group uses now.
+
+    Versions are numbers; ``current`` is empty if it is not known.
+    """
+
+    id: str
+    version: str
+    current: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An EC2 instance.
+
+    ``architecture`` is the instance type's, None for an unknown type. ``scaling_group`` is its Auto Scaling Group's
+    name or empty; ``lifecycle`` its state there, such as ``InService``, or empty; ``template`` is None if nothing is
+    known of it. ``profile`` is the ARN of its instance profile, or empty.
+    """
+
+    id: str
+    type: str
+    architecture: Architecture | None
+    image: Image
+    state: str
+    launched: datetime
+    zone: str
+    private_dns: str
+    tags: Mapping[str, str]
+    profile: str = ""
+    scaling_group: str = ""
+    lifecycle: str = ""
+    template: Template | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether EC2 runs it."""
+        return self.state == "running"
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesNode:
+    """A Node. ``instance`` is the instance's ID of its provider ID, or empty.
+
+    ``ready`` is the condition's status, ``True``, ``False`` or ``Unknown``, and ``why_not_ready`` its message.
+    ``architecture``, ``kubelet``, ``runtime``, ``system`` and ``kernel`` are nodeInfo's texts.
+    """
+
+    name: str
+    instance: str
+    labels: Mapping[str, str]
+    taints: tuple[Taint, ...]
+    ready: str
+    why_not_ready: str
+    architecture: str
+    kubelet: str
+    runtime: str
+    system: str
+    kernel: str
+    version: str = ""
+    """The object's ``resourceVersion``."""
+
+
+@dataclass(frozen=True, slots=True)
+class BootFault:
+    """Why a node did not join: ``cause`` is a clause, ``lines`` the log's lines that say so, ``hint`` the way out."""
+
+    cause: str
+    hint: str
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Everything that was read. A source that could not be read is None, and ``notes`` say why.
+
+    ``planned`` None: no stack was given. ``on_node`` has a report, or the reason why there is none, by instance ID.
+    ``boot`` says by instance ID why it did not join, as far as it is known. ``kubernetes_version`` is the control
+    plane's minor, or empty. ``now`` is the time at which the instances were read; an instance that runs longer than
+    ``join_minutes`` without a Node counts as never joined.
+    """
+
+    cluster: str
+    planned: tuple[PlannedGroup, ...] | None
+    instances: tuple[Instance, ...] | None
+    nodes: tuple[KubernetesNode, ...] | None
+    on_node: Mapping[str, NodeReport | Answer] | None
+    now: datetime
+    kubernetes_version: str = ""
+    region: str | None = None
+    arm64_taint: Taint | None = None
+    boot: Mapping[str, BootFault] = field(default_factory=dict)
+    join_minutes: float = 10.0
+    notes: tuple[str, ...] = ()
+
+
+class NodeVerdict(StrEnum):
+    """What became of one node, the best first."""
+
+    OK = "ok"
+    """All sources were read and agree."""
+    PARTLY_CHECKED = "partly checked"
+    """What was read agrees, and something could not be read."""
+    JOINING = "joining"
+    """The instance was started a few minutes ago and has no Node yet."""
+    WARNING = "warning"
+    NEVER_JOINED = "never joined"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One disagreement. ``rule`` is a name of :data:`multiarch.verify.nodes.rules.RULES`; another raises KeyError."""
+
+    rule: str
+    message: str
+    hint: str = ""
+    details: tuple[str, ...] = ()
+    """Lines of a log."""
+    severity: Severity = field(init=False)
+    """The rule's."""
+
+    def __post_init__(self) -> None:
+        """Take severity and a missing hint from the rule."""
+        row = RULES[self.rule]
+        object.__setattr__(self, "severity", row.severity)
+        object.__setattr__(self, "hint", self.hint or row.way_out)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """One node with what each source says of it. ``instance`` or ``node`` may be None, not both.
+
+    ``group`` is the plan's name for its group, else EC2's or Karpenter's, or empty. ``architectures`` has the
+    sources that name one, of ``plan``, ``EC2``, ``AMI``, ``node``, ``CPU``, in this order. ``not_checked`` are
+    sentences.
+    """
+
+    name: str
+    group: str
+    instance: Instance | None
+    node: KubernetesNode | None
+    on_node: NodeReport | Answer | None
+    architectures: Mapping[str, str]
+    findings: tuple[Finding, ...]
+    not_checked: tuple[str, ...]
+    verdict: NodeVerdict
+    missing_taints: tuple[Taint, ...] = ()
+    """The plan's taints that can be added to the Node: it has no other taint with the same key and effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The rows, sorted by group and name, and what was not read at all."""
+
+    cluster: str
+    rows: tuple[NodeRow, ...]
+    notes: tuple[str, ...]
+
+    def count(self, verdict: NodeVerdict) -> int:
+        """The number of rows with this verdict."""
+        return sum(row.verdict is verdict for row in self.rows)
+
+    def counted(self) -> Counter[Severity]:
+        """The number of findings of each severity."""
+        return Counter(finding.severity for row in self.rows for finding in row.findings)

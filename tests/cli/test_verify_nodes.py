@@ -1,0 +1,417 @@
+"""``multiarch verify nodes`` with the sandbox's AWS, an API server's stand-in, and reports of nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import parse_taint
+from multiarch.images.elf import Elf
+from multiarch.ssm.model import Answer, AnswerStatus
+from multiarch.verify.on_node.model import NodeReport, ProgramFile
+from tests.cli.aws import served
+from tests.cli.running import Ran, type_of_run
+from tests.kubernetes.api_server import Answer as ApiAnswer
+from tests.kubernetes.api_server import ApiServer, Request, refused, serving
+from tests.sandbox.served import REGION, Served
+
+pytestmark = pytest.mark.e2e
+
+STACK = "checkout-dev"
+GROUPS = {"general-14f859c": ("amd64", "m7i.large"), "graviton-a10fc5e": ("arm64", "m7g.large")}
+MACHINES = {"amd64": ("x86_64", 62), "arm64": ("aarch64", 183)}
+TAINT = {"key": "arch", "value": "arm64", "effect": "NoSchedule"}
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[Served]:
+    """An AWS with the cluster and one instance in each of its groups."""
+    with served() as url:
+        made = Served(url)
+        subnets = made.cluster(STACK, version="1.35")["resourcesVpcConfig"]["subnetIds"]
+        role = made.role("node")
+        for name, (architecture, kind) in GROUPS.items():
+            made.client("eks").create_nodegroup(
+                clusterName=STACK,
+                nodegroupName=name,
+                subnets=subnets,
+                nodeRole=role,
+                amiType="AL2023_ARM_64_STANDARD" if architecture == "arm64" else "AL2023_x86_64_STANDARD",
+                instanceTypes=[kind],
+                scalingConfig={"minSize": 1, "maxSize": 2, "desiredSize": 1},
+            )
+        yield made
+
+
+@dataclass
+class Cluster:
+    """The cluster of checkout-dev: instances in the sandbox's AWS, Nodes, and what nodes report."""
+
+    aws: Served
+    nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    reports: dict[str, NodeReport | Answer] = field(default_factory=dict)
+    kubeconfig: Path = Path()
+    server: ApiServer | None = None
+    denied: str = ""
+    asked: list[str] = field(default_factory=list)
+
+    def instance(self, architecture: str) -> str:
+        return next(str(each["InstanceId"]) for each in self.instances() if each["InstanceType"] == _type(architecture))
+
+    def node(self, architecture: str) -> dict[str, Any]:
+        return self.nodes[self.instance(architecture)]
+
+    def instances(self) -> list[dict[str, Any]]:
+        running = [{"Name": "instance-state-name", "Values": ["running"]}]
+        pages = self.aws.client("ec2").describe_instances(Filters=running)["Reservations"]
+        return [row for page in pages for row in page["Instances"]]
+
+    def answer(self, request: Request) -> ApiAnswer:
+        if self.denied and request.method == self.denied:
+            return refused(403, "Forbidden", 'nodes is forbidden: User "me" cannot do that')
+        if request.method == "PATCH":
+            return self.patched(request)
+        return 200, {"kind": "NodeList", "metadata": {}, "items": list(self.nodes.values())}, {}
+
+    def patched(self, request: Request) -> ApiAnswer:
+        node = next(each for each in self.nodes.values() if each["metadata"]["name"] == request.path.rpartition("/")[2])
+        test, *operations = json.loads(request.body)
+        if test["value"] != node["metadata"]["resourceVersion"]:
+            return refused(422, "Invalid", "the server rejected our request due to an error in our request")
+        for operation in operations:
+            if operation["path"] == "/spec/taints":
+                node["spec"]["taints"] = operation["value"]
+            else:
+                node["spec"]["taints"].append(operation["value"])
+        node["metadata"]["resourceVersion"] += "1"
+        return 200, node, {}
+
+    def collect(self, _client: object, instances: Sequence[str], **_: object) -> Mapping[str, NodeReport | Answer]:
+        self.asked = list(instances)
+        return {each: self.reports[each] for each in instances if each in self.reports}
+
+
+def _type(architecture: str) -> str:
+    return next(kind for own, kind in GROUPS.values() if own == architecture)
+
+
+@pytest.fixture
+def cluster(aws: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cluster]:
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN", "KUBECONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_ENDPOINT_URL": aws.endpoint,
+        "AWS_CONFIG_FILE": str(tmp_path / "none"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "HOME": str(tmp_path),
+    }.items():
+        monkeypatch.setenv(name, value)
+    made = Cluster(aws)
+    for row in made.instances():
+        group, (architecture, _) = next(each for each in GROUPS.items() if each[1][1] == row["InstanceType"])
+        made.nodes[row["InstanceId"]] = _node(row, group, architecture)
+        made.reports[row["InstanceId"]] = _report(architecture)
+    monkeypatch.setattr("multiarch.verify.on_node.collect.collect", made.collect)
+    with serving(made.answer) as server:
+        made.kubeconfig, made.server = tmp_path / "kubeconfig", server
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "here", "cluster": {"server": server.url}}],
+            "users": [{"name": "me", "user": {}}],
+            "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
+            "current-context": "here",
+        }
+        made.kubeconfig.write_text(json.dumps(config))
+        monkeypatch.setenv("KUBECONFIG", str(made.kubeconfig))
+        yield made
+
+
+def _node(row: Mapping[str, Any], group: str, architecture: str) -> dict[str, Any]:
+    zone = row["Placement"]["AvailabilityZone"]
+    labels = {
+        "kubernetes.io/arch": architecture,
+        "kubernetes.io/os": "linux",
+        "node.kubernetes.io/instance-type": row["InstanceType"],
+        "topology.kubernetes.io/region": REGION,
+        "topology.kubernetes.io/zone": zone,
+        "eks.amazonaws.com/nodegroup": group,
+        "eks.amazonaws.com/capacityType": "ON_DEMAND",
+        **({"checkout.example.com/tier": "graviton"} if architecture == "arm64" else {}),
+    }
+    return {
+        "metadata": {"name": row["PrivateDnsName"], "uid": row["InstanceId"], "resourceVersion": "5", "labels": labels},
+        "spec": {
+            "providerID": f"aws:///{zone}/{row['InstanceId']}",
+            "taints": [TAINT] if architecture == "arm64" else [],
+        },
+        "status": {
+            "conditions": [{"type": "Ready", "status": "True"}],
+            "nodeInfo": {
+                "architecture": architecture,
+                "kubeletVersion": "v1.35.4-eks-1a2b3c4",
+                "containerRuntimeVersion": "containerd://2.1.4",
+                "osImage": "Amazon Linux 2023.9.20261106",
+                "kernelVersion": "6.12.40",
+            },
+        },
+    }
+
+
+def _report(architecture: str) -> NodeReport:
+    machine, number = MACHINES[architecture]
+    elf = Elf(number, 64, little_endian=True)
+    return NodeReport(
+        machine=machine,
+        architecture=Architecture(architecture),
+        kernel="6.12.40",
+        distribution="Amazon Linux 2023.9.20261106",
+        programs=(ProgramFile("kubelet", "/usr/bin/kubelet", elf, "v1.35.4-eks-1a2b3c4"),),
+        package=f"containerd 2.1.4-1 {machine}",
+        package_architecture=Architecture(architecture),
+        labels={},
+        taints=(parse_taint("arch=arm64:NoSchedule"),) if architecture == "arm64" else (),
+        runtime_endpoint="",
+        boot_log=(),
+        containers=(),
+        faults=(),
+    )
+
+
+@pytest.fixture
+def verify(run: type_of_run, clone: Path, cluster: Cluster) -> Callable[..., Ran]:
+    del clone, cluster  # they are there as long as the test runs
+    return lambda *more: run("verify", "nodes", *(more if more[:1] == ("--cluster",) else (STACK, *more)))
+
+
+def findings(ran: Ran) -> set[str]:
+    return {each["rule"] for node in ran.json["nodes"] for each in node["findings"]}
+
+
+def test_a_healthy_cluster_has_no_findings(verify: Callable[..., Ran], cluster: Cluster) -> None:
+    ran = verify()
+    assert ran.code == 0, ran.out + ran.err
+    assert "2 nodes of checkout-dev: 2 ok; no findings." in ran.err
+    assert ran.out.count(" ok") == 2
+    assert sorted(cluster.asked) == sorted(cluster.nodes)
+
+
+def test_json_has_every_source(verify: Callable[..., Ran]) -> None:
+    ran = verify("-o", "json")
+    assert (ran.json["kind"], ran.json["cluster"], ran.json["stack"]) == ("node-verification", STACK, STACK)
+    assert ran.json["summary"]["ok"] == 2
+    for node in ran.json["nodes"]:
+        assert set(node["architectures"]) == {"plan", "EC2", "AMI", "node", "CPU"}
+        assert node["instance"]["amiName"].startswith("amazon-eks-node-al2023-")
+        assert node["instance"]["lifecycle"] == "InService"
+        assert node["onNode"]["programs"][0]["elf"] == node["architectures"]["CPU"]
+
+
+def test_faults_of_all_sources_are_named(verify: Callable[..., Ran], cluster: Cluster) -> None:
+    node = cluster.node("arm64")
+    node["spec"]["taints"] = []
+    node["metadata"]["labels"]["kubernetes.io/arch"] = "amd64"
+    node["status"]["conditions"] = [{"type": "Ready", "status": "False", "message": "CNI is not ready"}]
+    report = cluster.reports[cluster.instance("arm64")]
+    assert isinstance(report, NodeReport)
+    cluster.reports[cluster.instance("arm64")] = replace(report, architecture=Architecture.AMD64, machine="x86_64")
+    ran = verify("-o", "json")
+    assert ran.code == 1
+    assert findings(ran) >= {"taint-missing", "node-label", "not-ready", "cpu-architecture", "program-architecture"}
+    shown = verify()
+    assert "[taint-missing]" in shown.out
+    assert "the kubelet registered with it, and it was removed later" in shown.out
+    assert shown.out.index("error: ") < shown.out.index("CNI is not ready") + 1
+
+
+def test_an_ami_of_another_architecture_is_found_with_an_instance_that_never_joined(
+    verify: Callable[..., Ran], cluster: Cluster
+) -> None:
+    ec2 = cluster.aws.client("ec2")
+    image = cluster.aws.image("x86_64")
+    (row,) = ec2.run_instances(
+        ImageId=image,
+        InstanceType="m7g.large",
+        MinCount=1,
+        MaxCount=1,
+        TagSpecifications=[
+            {
+                "ResourceType": "instance",
+                "Tags": [
+                    {"Key": f"kubernetes.io/cluster/{STACK}", "Value": "owned"},
+                    {"Key": "multiarch-eks/node-group", "Value": "graviton"},
+                ],
+            }
+        ],
+    )["Instances"]
+    ran, later = verify("-o", "json", "--join-minutes", "0"), verify("-o", "json")
+    ec2.terminate_instances(InstanceIds=[row["InstanceId"]])
+    assert ran.code == 1
+    (node,) = [each for each in ran.json["nodes"] if each["name"] == row["InstanceId"]]
+    assert node["verdict"] == "never joined"
+    assert {each["rule"] for each in node["findings"]} >= {"ami-architecture", "never-joined"}
+    (joined,) = [each for each in later.json["nodes"] if each["name"] == row["InstanceId"]]
+    assert "never-joined" not in {each["rule"] for each in joined["findings"]}
+
+
+def test_an_instance_that_never_joined_says_why_by_its_boot_log(verify: Callable[..., Ran], cluster: Cluster) -> None:
+    identifier = cluster.instance("arm64")
+    del cluster.nodes[identifier]
+    report = cluster.reports[identifier]
+    assert isinstance(report, NodeReport)
+    cluster.reports[identifier] = replace(report, boot_log=("started", "Exited with error on line 512"))
+    ran = verify("--join-minutes", "0")
+    assert ran.code == 1
+    assert "never joined" in ran.out
+    assert "its bootstrap failed, says its boot log" in ran.out
+    assert "Exited with error on line 512" in ran.out
+
+
+def test_without_ssm_the_others_are_compared(verify: Callable[..., Ran], cluster: Cluster) -> None:
+    ran = verify("--no-ssm")
+    assert ran.code == 0
+    assert "because of --no-ssm" in ran.out
+    assert "2 partly checked" in ran.err
+    assert cluster.asked == []
+
+
+@pytest.mark.parametrize("status", sorted(set(AnswerStatus) - {AnswerStatus.DONE}))
+def test_a_node_that_ssm_does_not_reach_is_a_row(
+    verify: Callable[..., Ran], cluster: Cluster, status: AnswerStatus
+) -> None:
+    identifier = cluster.instance("arm64")
+    cluster.reports[identifier] = Answer(identifier, status, "", f"it is {status}", "Do this.", "3.3.1")
+    ran = verify()
+    assert ran.code == 0
+    assert f"SSM: it is {status} (agent 3.3.1). [not-asked]" in ran.out
+    assert "Do this." in ran.out
+    assert verify("--fail-on", "warning").code == 1
+
+
+def test_a_cluster_that_does_not_exist_is_one_line(verify: Callable[..., Ran]) -> None:
+    ran = verify("--cluster", "gone", "--region", REGION)
+    assert ran.code == 2
+    assert ran.err == (
+        f"error: There is no EKS cluster gone in {REGION}. Create it with `pulumi up`, or check --region and the AWS "
+        "profile.\n"
+    )
+
+
+def test_a_cluster_without_a_stack_is_compared_with_itself(verify: Callable[..., Ran], cluster: Cluster) -> None:
+    cluster.node("arm64")["status"]["nodeInfo"]["architecture"] = "amd64"
+    ran = verify("--cluster", STACK, "--region", REGION, "-o", "json")
+    assert ran.code == 1
+    assert "node-architecture" in findings(ran)
+    assert ran.json["stack"] is None
+
+
+def test_without_a_kubeconfig_it_says_how_to_get_one(
+    verify: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBECONFIG")
+    ran = verify()
+    assert ran.code == 3
+    assert f"`aws eks update-kubeconfig --name {STACK} --region {REGION}`" in ran.out
+    assert "2 partly checked" in ran.err
+
+
+def test_a_kubeconfig_of_another_cluster_is_refused(verify: Callable[..., Ran], cluster: Cluster) -> None:
+    for number, node in enumerate(cluster.nodes.values()):
+        node["spec"]["providerID"] = f"aws:///eu-west-1a/i-{number:017x}"
+    ran = verify()
+    assert ran.code == 2
+    assert "the kubeconfig's context is of another cluster" in ran.err
+
+
+def test_nodes_that_may_not_be_listed_are_a_missing_source(verify: Callable[..., Ran], cluster: Cluster) -> None:
+    cluster.denied = "GET"
+    ran = verify()
+    assert ran.code == 3
+    assert 'resources: ["nodes"], verbs: ["list"]' in ran.out
+
+
+def test_missing_taints_are_shown_and_not_added_by_a_dry_run(verify: Callable[..., Ran], cluster: Cluster) -> None:
+    node = cluster.node("arm64")
+    node["spec"]["taints"] = []
+    ran = verify("--fix-taints", "--dry-run")
+    assert ran.code == 1
+    assert f"kubectl patch node {node['metadata']['name']} --type=json -p" in ran.err
+    assert "leaves running pods" in ran.err
+    assert node["spec"]["taints"] == []
+
+
+def test_missing_taints_are_added_and_nothing_else(verify: Callable[..., Ran], cluster: Cluster) -> None:
+    node = cluster.node("arm64")
+    other = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}
+    node["spec"]["taints"] = [other]
+    ran = verify("--fix-taints", "--yes")
+    assert ran.code == 0, ran.out + ran.err
+    assert node["spec"]["taints"] == [other, TAINT]
+    assert f"Added arch=arm64:NoSchedule to {node['metadata']['name']}." in ran.err
+    assert cluster.server
+    assert [each.method for each in cluster.server.requests].count("PATCH") == 1
+    assert "No taint is missing." in verify("--fix-taints", "--yes").err
+
+
+def test_a_node_that_changes_meanwhile_keeps_its_finding(
+    verify: Callable[..., Ran], cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = cluster.node("arm64")
+    node["spec"]["taints"] = []
+    patched = cluster.patched
+
+    def changed(request: Request) -> ApiAnswer:
+        node["metadata"]["resourceVersion"] = "9"
+        return patched(request)
+
+    monkeypatch.setattr(cluster, "patched", changed)
+    ran = verify("--fix-taints", "--yes")
+    assert ran.code == 1
+    assert "was changed meanwhile. Run the command again." in ran.err
+    assert node["spec"]["taints"] == []
+
+
+def test_adding_taints_needs_somebody_to_ask_and_the_right(verify: Callable[..., Ran], cluster: Cluster) -> None:
+    cluster.node("arm64")["spec"]["taints"] = []
+    ran = verify("--fix-taints")
+    assert ran.code == 2
+    assert "--fix-taints asks, and there is no terminal." in ran.err
+    cluster.denied = "PATCH"
+    ran = verify("--fix-taints", "--yes")
+    assert ran.code == 3
+    assert 'resources: ["nodes"], verbs: ["patch"]' in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "Which nodes? Give a STACK, or --cluster NAME."),
+        ((STACK, "--cluster", "shop"), "STACK and --cluster exclude each other."),
+        (("--cluster", "shop", "--fix-taints"), "--fix-taints needs a STACK."),
+        ((STACK, "--yes"), "--yes and --dry-run belong to --fix-taints."),
+    ],
+)
+def test_options_that_exclude_each_other_are_refused(run: type_of_run, words: tuple[str, ...], message: str) -> None:
+    ran = run("verify", "nodes", *words)
+    assert ran.code == 2
+    assert message in ran.err
+
+
+@pytest.mark.parametrize("form", ["csv", "markdown", "sarif"])
+def test_other_formats_hold_the_findings(verify: Callable[..., Ran], cluster: Cluster, form: str) -> None:
+    cluster.node("arm64")["spec"]["taints"] = []
+    ran = verify("-o", form)
+    assert ran.code == 1
+    assert "taint" in ran.out
+    if form == "sarif":
+        (result,) = ran.json["runs"][0]["results"]
+        assert (result["ruleId"], result["level"]) == ("taint-missing", "error")

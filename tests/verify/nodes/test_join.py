@@ -1,0 +1,216 @@
+"""Sources held against each other: what agrees is quiet, and each disagreement is found by its rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import parse_taint
+from multiarch.rules import Severity
+from multiarch.ssm.model import Answer, AnswerStatus
+from multiarch.verify.nodes.join import not_joined, verify
+from multiarch.verify.nodes.model import BootFault, NodeVerdict
+from multiarch.verify.nodes.rules import RULES
+from multiarch.verify.nodes.taints import taint_fixes, with_fixes
+from tests.verify.nodes.faults import FAULTS, ONLY_WITH_TAINTS
+from tests.verify.nodes.worlds import (
+    NOW,
+    healthy,
+    row,
+    sources,
+    verified,
+    with_instance,
+    with_labels,
+    with_node,
+    with_report,
+)
+
+ARCHITECTURES = st.sampled_from(list(Architecture))
+
+
+def rules(world: object) -> set[str]:
+    return {each.rule for each in row(world).findings}  # type: ignore[arg-type]
+
+
+def test_each_rule_has_a_fault() -> None:
+    assert set(FAULTS) == set(RULES)
+
+
+@pytest.mark.parametrize("architecture", Architecture)
+def test_a_healthy_node_is_ok(architecture: Architecture) -> None:
+    found = row(healthy(architecture))
+    assert (found.verdict, found.findings, found.not_checked) == (NodeVerdict.OK, (), ())
+    assert set(found.architectures) == {"plan", "EC2", "AMI", "node", "CPU"}
+    assert set(found.architectures.values()) == {str(architecture)}
+
+
+@pytest.mark.parametrize("rule", FAULTS)
+@pytest.mark.parametrize("architecture", Architecture)
+def test_each_fault_is_found_by_its_rule(rule: str, architecture: Architecture) -> None:
+    if rule in ONLY_WITH_TAINTS:
+        architecture = Architecture.ARM64
+    world = FAULTS[rule](healthy(architecture))
+    found = {each.rule: each for each in row(world).findings}
+    assert rule in found
+    assert found[rule].message.endswith(".")
+    assert found[rule].hint
+    assert found[rule].severity is RULES[rule].severity
+
+
+@given(
+    st.lists(ARCHITECTURES, min_size=1, max_size=8),
+    st.dictionaries(st.integers(0, 7), st.sampled_from(sorted(FAULTS)), max_size=4),
+    st.randoms(use_true_random=False),
+)
+def test_faults_are_found_on_the_nodes_that_have_them_and_on_no_others(
+    architectures: list[Architecture], faults: dict[int, str], order: Random
+) -> None:
+    worlds, expected = [], {}
+    for number, architecture in enumerate(architectures):
+        world = healthy(architecture, number, f"group-{architecture}")
+        rule = faults.get(number)
+        if rule in ONLY_WITH_TAINTS and architecture is Architecture.AMD64:
+            rule = None
+        name = world.node.name if world.node else ""
+        if rule is not None:
+            world = FAULTS[rule](world)
+            name = world.node.name if world.node else world.instance.id if world.instance else ""
+        worlds.append(world)
+        expected[name] = rule
+    groups = {world.group.name: world.group for world in worlds}
+    shuffled = order.sample(worlds, len(worlds))
+    result = verify(sources(*shuffled, planned=list(groups.values())))
+    assert {found.name for found in result.rows} == set(expected)
+    for found in result.rows:
+        rule = expected[found.name]
+        if rule is None:
+            assert (found.verdict, found.findings) == (NodeVerdict.OK, ())
+        else:
+            assert rule in {each.rule for each in found.findings}
+            assert found.verdict is not NodeVerdict.OK
+    assert result == verify(sources(*worlds, planned=list(groups.values())))
+
+
+def test_errors_come_before_warnings() -> None:
+    world = with_node(healthy(), taints=(), runtime="docker://20")
+    assert [each.severity for each in row(world).findings] == [Severity.ERROR, Severity.WARNING]
+    assert row(world).verdict is NodeVerdict.WRONG
+
+
+def test_a_missing_taint_says_whether_the_kubelet_registered_with_it() -> None:
+    world = with_node(healthy(), taints=())
+    assert "removed later" in row(world).findings[0].message
+    world = with_report(world, taints=())
+    assert "started without it" in row(world).findings[0].message
+    world = with_report(world, taints=None)
+    assert row(world).findings[0].message == "the taint arch=arm64:NoSchedule is missing."
+
+
+def test_a_taint_with_another_effect_differs_and_is_not_added() -> None:
+    world = with_node(healthy(), taints=(parse_taint("arch=arm64:PreferNoSchedule"),))
+    assert "taint-differs" in rules(world)
+    other_value = with_node(healthy(), taints=(parse_taint("arch=graviton:NoSchedule"),))
+    assert row(other_value).missing_taints == ()
+
+
+def test_an_amd64_node_with_the_arm64_taint_is_found_and_other_taints_are_not() -> None:
+    world = healthy(Architecture.AMD64)
+    assert "taint-unexpected" in rules(with_node(world, taints=(parse_taint("arch=arm64:NoSchedule"),)))
+    assert rules(with_node(world, taints=(parse_taint("node.kubernetes.io/unreachable:NoExecute"),))) == set()
+
+
+def test_labels_that_ec2_decides_are_told_from_those_of_the_group() -> None:
+    assert rules(with_labels(healthy(), **{"topology.kubernetes.io/zone": "eu-west-1b"})) == {"node-label"}
+    assert rules(with_labels(healthy(), team="payments")) == {"label"}
+
+
+def test_an_instance_that_started_just_now_is_joining() -> None:
+    world = with_instance(replace(healthy(), node=None), launched=NOW - timedelta(minutes=3))
+    assert row(world).verdict is NodeVerdict.JOINING
+    assert not_joined(sources(world)) == ()
+
+
+def test_an_instance_that_never_joined_says_why() -> None:
+    world = replace(healthy(), node=None)
+    assert world.instance
+    fault = BootFault("its bootstrap failed, says its boot log", "Correct the user data.", ("Exited with error",))
+    (found,) = verify(replace(sources(world), boot={world.instance.id: fault})).rows
+    assert found.verdict is NodeVerdict.NEVER_JOINED
+    (finding,) = found.findings
+    assert finding.message == "it has run for 24 hours and is not a Node: its bootstrap failed, says its boot log."
+    assert (finding.hint, finding.details) == ("Correct the user data.", ("Exited with error",))
+
+
+def test_without_nodes_no_instance_counts_as_never_joined() -> None:
+    world = replace(healthy(), node=None)
+    read = replace(sources(world), nodes=None)
+    assert not_joined(read) == ()
+    (found,) = verify(read).rows
+    assert (found.verdict, found.findings) == (NodeVerdict.PARTLY_CHECKED, ())
+
+
+def test_a_source_that_was_not_read_makes_nodes_partly_checked() -> None:
+    for missing in ("instances", "nodes", "on_node"):
+        read = replace(sources(healthy()), **{missing: None})  # type: ignore[arg-type]
+        assert verify(read).rows[0].verdict is NodeVerdict.PARTLY_CHECKED, missing
+
+
+def test_without_a_plan_the_other_sources_are_compared() -> None:
+    world = with_node(healthy(), taints=(), architecture="amd64")
+    (found,) = verify(replace(sources(world), planned=None, arm64_taint=None)).rows
+    assert {each.rule for each in found.findings} == {"node-architecture", "kubelet-taints", "cpu-architecture"}
+    assert found.group == "batch"
+
+
+def test_a_node_without_an_instance_has_a_row() -> None:
+    world = replace(healthy(), instance=None)
+    assert "no-instance" in rules(world)
+    assert "does not exist any more" in row(world).findings[-1].message
+
+
+def test_a_stopped_instance_is_not_a_finding() -> None:
+    found = row(with_instance(replace(healthy(), node=None, report=None), state="stopped"))
+    assert (found.findings, found.not_checked) == ((), ("The instance is stopped.",))
+
+
+def test_the_answer_of_ssm_is_a_row_with_its_reason() -> None:
+    world = healthy()
+    assert world.instance
+    for status in set(AnswerStatus) - {AnswerStatus.DONE}:
+        answer = Answer(world.instance.id, status, "", f"reason {status}", "Do this.", "3.3.0")
+        found = row(replace(world, report=answer))
+        assert found.verdict is NodeVerdict.PARTLY_CHECKED
+        (finding,) = found.findings
+        assert finding.message == f"SSM: reason {status} (agent 3.3.0)."
+        assert finding.hint == "Do this."
+
+
+def test_faults_of_the_report_are_not_checked_and_not_findings() -> None:
+    found = row(with_report(healthy(), faults=("The package can't be read: no rpm and no dpkg.",)))
+    assert found.not_checked == ("The package can't be read: no rpm and no dpkg.",)
+    assert found.verdict is NodeVerdict.PARTLY_CHECKED
+
+
+def test_missing_taints_are_appended_under_a_test_of_the_version() -> None:
+    bare = with_node(healthy(), taints=())
+    tainted = with_node(healthy(number=1), taints=(parse_taint("dedicated=db:NoSchedule"),))
+    read = sources(bare, tainted)
+    first, second = taint_fixes(verify(read).rows)
+    value = {"key": "arch", "effect": "NoSchedule", "value": "arm64"}
+    test = {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
+    assert first.operations == [test, {"op": "add", "path": "/spec/taints", "value": [value]}]
+    assert second.operations == [test, {"op": "add", "path": "/spec/taints/-", "value": value}]
+    after = verify(with_fixes(read, (first, second)))
+    assert not any(each.missing_taints for each in after.rows)
+    assert [each.verdict for each in after.rows] == [NodeVerdict.OK, NodeVerdict.OK]
+
+
+def test_five_hundred_nodes_are_compared_quickly() -> None:
+    worlds = [healthy(list(Architecture)[number % 2], number, f"group-{number % 2}") for number in range(500)]
+    assert verified(*worlds).count(NodeVerdict.OK) == 500
