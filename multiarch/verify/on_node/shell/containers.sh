@@ -30,6 +30,10 @@ report_container() {
 }
 
 report_containers() {
+  case $endpoint in
+    '' | *containerd*) ;;
+    *) put fault "the kubelet uses $endpoint: containers can be read from containerd only"; return ;;
+  esac
   if [ -z "$containerd" ]; then
     put fault "no containerd runs${other:+, but $other}: containers can be read from containerd only"
     return
@@ -41,6 +45,7 @@ report_containers() {
     put fault "ctr can't read containerd's containers: $(printf '%s\n' "${tasks:-$cri}" | first_line)"
     return
   }
+  [ -z "$other" ] || [ -n "$(printf '%s\n' "$cri" | sed 1d)" ] || put fault "containerd has no containers, but $other runs"
   contents=$(limited 20 "$ctr" -a "$socket" -n k8s.io content ls |
     sed -n 's/^\(sha256:[0-9a-f]*\).*containerd\.io\/gc\.ref\.content\.config=\(sha256:[0-9a-f]*\).*/\2 \1/p')
   last_config=- manifests=''

@@ -60,8 +60,8 @@ report_package() {
   [ -n "$1" ] || return
   owner='' said=''
   if have rpm; then
-    # Even a query writes to the database: it gets a read-only view of it.
-    said=$(limited 10 unshare -m sh -c 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" &&
+    # Even a query writes to the database, so it sees a read-only one; without -n, mount writes to /run.
+    said=$(limited 10 unshare -m sh -c 'mount -n --bind "$1" "$1" && mount -n -o remount,bind,ro "$1" &&
       exec rpm -qf --qf "%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n" "$2"' sh "$(rpm --eval %_dbpath)" "$1" 2>&1) && owner=$said
   fi
   if [ -z "$owner" ] && have dpkg-query; then
