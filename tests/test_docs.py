@@ -165,4 +165,4 @@ def test_no_document_names_a_folder_of_somebody_s_machine() -> None:
 def test_fenced_blocks_say_what_they_hold() -> None:
     for document in documents():
         for block in blocks(document):
-            assert block.language in {"console", "python", "sh", "text", "yaml"}, f"{document}:{block.line}"
+            assert block.language in {"console", "json", "python", "sh", "text", "yaml"}, f"{document}:{block.line}"

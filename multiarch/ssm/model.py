@@ -22,7 +22,7 @@ class AnswerStatus(StrEnum):
     NOT_REGISTERED = "not registered"
     """SSM does not know the instance: no agent, no permission in its instance profile, or no way to the endpoint."""
     NOT_ASKED = "not asked"
-    """SSM refused the command for this instance, or the deadline came first; ``reason`` says which."""
+    """The command was refused for this instance, not sent in time, or cancelled; ``reason`` says which."""
 
 
 @dataclass(frozen=True, slots=True)
