@@ -10,12 +10,34 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import audit_images, many_stacks, simulate, stack_check, stack_render, verify_deep, workload_patch
+from benchmarks import (
+    audit_images,
+    many_stacks,
+    simulate,
+    stack_check,
+    stack_render,
+    verify_deep,
+    verify_nodes,
+    verify_pods,
+    workload_patch,
+)
+
+BENCHMARKS = (
+    stack_check,
+    simulate,
+    stack_render,
+    many_stacks,
+    verify_deep,
+    workload_patch,
+    audit_images,
+    verify_nodes,
+    verify_pods,
+)
 
 
 def main() -> None:
     """All of them."""
-    for benchmark in (stack_check, simulate, stack_render, many_stacks, verify_deep, workload_patch, audit_images):
+    for benchmark in BENCHMARKS:
         print(f"== {benchmark.__name__}: {(benchmark.__doc__ or '').splitlines()[0]}", flush=True)
         benchmark.main()
 
