@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
+from multiarch.cli.lines import wrapped
 from sandbox import backend, inventory, server, state
 from sandbox.layout import Layout
 
@@ -23,7 +24,10 @@ _SAID_ALREADY = "warnings"  # the output of the program with what `up` has print
 
 
 def print_world(console: Console, layout: Layout, url: str, stacks: Sequence[str]) -> None:
-    """Print what AWS has in all regions, node groups included, and releases and outputs of ``stacks``."""
+    """Print what AWS has in all regions, and of ``stacks`` node groups, releases and outputs.
+
+    Node groups that no stack's outputs name belong to a stack that is not complete: they are listed too.
+    """
     regions = [inventory.Aws(url, region) for region in inventory.regions(layout)]
     held = {aws.region: inventory.without(aws.everything(), inventory.baseline(layout, aws)) for aws in regions}
     console.print("[bold]In the sandbox's AWS now[/bold] (all stacks)")
@@ -32,14 +36,21 @@ def print_world(console: Console, layout: Layout, url: str, stacks: Sequence[str
     # What is everywhere is the same from each region.
     found = next(iter(held.values()), {})
     _print_counts(console, "all regions", {label: found[label] for label in found if label in inventory.EVERYWHERE})
-    print_groups(console, [group for aws in regions for group in aws.node_groups()])
+    others = {_cluster(layout, name) for name in backend.stacks(layout) if name not in stacks}
+    print_groups(console, [each for aws in regions for each in aws.node_groups() if each.cluster not in others])
     for name in stacks:
         _print_stack(console, layout, name)
 
 
+def _cluster(layout: Layout, stack: str) -> str | None:
+    cluster = backend.checkpoint(layout, stack).outputs.get("cluster")
+    return cluster.get("name") if isinstance(cluster, Mapping) else None
+
+
 def _print_counts(console: Console, where: str, found: Mapping[str, Sequence[str]]) -> None:
     counts = ", ".join(inventory.counted(len(names), label) for label, names in found.items())
-    console.print(f"  {where}: {counts or 'nothing'}", highlight=False)
+    for line in wrapped(f"{where}: {counts or 'nothing'}", console.width, first="  ", others="    "):
+        console.print(line, highlight=False, soft_wrap=True)
 
 
 def _print_stack(console: Console, layout: Layout, stack: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from multiarch.errors import KeyPath, Problem
+
+_STACK_FILE = re.compile(r"(?:^|/)Pulumi\.([^/]+)\.yaml$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +42,12 @@ class Origin:
         return None
 
     def placed(self, path: KeyPath, problem: Problem) -> Problem:
-        """Return the problem with the file, line and key of ``path``."""
+        """Return the problem with the file, line and key of ``path``; its hint names the stack where it says STACK."""
         place = self.place(path)
         file, line = (place.file, place.line) if place else (self.file, None)
-        return replace(problem, file=file, line=line, key=dotted(path))
+        found = _STACK_FILE.search(self.file or "")
+        hint = problem.hint.replace(" STACK`", f" {found[1]}`") if found else problem.hint
+        return replace(problem, file=file, line=line, key=dotted(path), hint=hint)
 
     def problem(self, rule: str, path: KeyPath, message: str, *, hint: str = "", value: object = None) -> Problem:
         """Make an error at ``path``. ``value`` is what was written there."""

@@ -87,7 +87,7 @@ def test_a_warning_that_every_group_has_is_one_line_and_a_record_for_each(run: t
     assert told[-1] == f"1 stack: 0 errors, {warnings} warning{'s' if warnings > 1 else ''}."
     assert first.partition(" ")[0] in found
     assert others
-    assert f"The same applies to {', '.join(others)}. Run `multiarch stack pin`." in found
+    assert f"The same applies to {', '.join(others)}. Run `multiarch stack pin checkout-dev`." in found
 
 
 @pytest.mark.usefixtures("clone")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,7 @@ def test_a_server_that_does_not_start_is_an_error_with_what_it_said(
 
 
 def test_what_is_in_all_regions_is_counted_once_whichever_stack_has_made_it(
-    aws: inventory.Aws, running: Server, layout: Layout
+    aws: inventory.Aws, running: Server, layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (layout.root / "Pulumi.yaml").write_text("name: shop\nconfig: {'aws:region': eu-central-1}\n")
     (layout.root / "Pulumi.one.yaml").write_text("")
@@ -157,14 +158,22 @@ def test_what_is_in_all_regions_is_counted_once_whichever_stack_has_made_it(
     for stack in ("one", "two"):
         file = layout.backend / ".pulumi" / "stacks" / "shop" / f"{stack}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text('{"checkpoint": {}}')
+        root = {"type": "pulumi:pulumi:Stack", "outputs": {"cluster": {"name": stack}}}
+        file.write_text(json.dumps({"checkpoint": {"latest": {"resources": [root]}}}))
+    sizes = {"minimum": 1, "desired": 1, "maximum": 1}
+    groups = [
+        inventory.NodeGroup(f"{each}-nodes", each, managed=True, architecture="arm64", instance_types=(), **sizes)
+        for each in ("one", "two", "new")
+    ]
+    monkeypatch.setattr(inventory.Aws, "node_groups", lambda self: groups if self.region == "eu-west-3" else [])
     inventory.baseline(layout, inventory.Aws(running.url, "eu-central-1"))
     # Of one stack: the heading says "all stacks", so the other one's region is listed too.
     summary.print_world(console, layout, running.url, ["one"])
     said = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
     assert said.count("IAM role") == 1
+    assert [f"{each}-nodes" in said for each in ("one", "two", "new")] == [True, False, True]
     assert "  all regions: 1 IAM role\n" in said
-    assert "  eu-central-1: nothing\n" in said
+    assert "  eu-central-1: " in said
     assert "  eu-west-3: nothing\n" in said
 
 

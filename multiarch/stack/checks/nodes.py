@@ -24,7 +24,7 @@ def check_drivers(
             continue
         faults = (why_no_driver(group.family, each, group.ami.release) for each in group.instance_types)
         if fault := next(filter(None, faults), None):
-            pin = "`multiarch stack pin --upgrade`" if group.ami.release else "`multiarch stack pin`"
+            pin = "`multiarch stack pin --upgrade STACK`" if group.ami.release else "`multiarch stack pin STACK`"
             own = group.kind is NodeGroupKind.SELF_MANAGED
             hint = "Give ami.id." if own else f"Pin such a release with {pin}, or give ami.id."
             report("driver-too-old", (*group.path, "instanceTypes"), f"{fault}.", hint=hint)
