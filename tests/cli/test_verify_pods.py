@@ -56,13 +56,14 @@ def test_the_table_has_the_worst_first_and_stderr_the_sum(
     ran = run("verify", "pods", written(tmp_path, objects))
     assert ran.code == 1
     rows = [line.split() for line in ran.out.splitlines() if line.lstrip().startswith("Pod/")]
-    assert [row[:5] for row in rows] == [
-        ["Pod/wrong", "shop", "app", "arm64", "1"],
-        ["Pod/unknown", "shop", "app", "arm64", "1"],
-        ["Pod/consistent", "shop", "app", "arm64", "1"],
-        ["Pod/proven", "shop", "app", "arm64", "1"],
+    assert [row[:6] for row in rows] == [
+        ["Pod/wrong", "shop", "app", "1", "on", "arm64"],
+        ["Pod/unknown", "shop", "app", "1", "on", "arm64"],
+        ["Pod/consistent", "shop", "app", "1", "on", "arm64"],
+        ["Pod/proven", "shop", "app", "1", "on", "arm64"],
     ]
-    assert [" ".join(row[5:7]).partition(f" {name}")[0] for row in rows][:1] == ["wrong"]
+    assert [" ".join(row[6:8]).partition(" 127.")[0] for row in rows] == ["wrong", "cannot tell", "consistent", "proven"]
+    assert "or it was imported → --on-node" in ran.out
     assert "its config is linux/amd64, and the node is arm64; it fails with exec format error" in ran.out
     assert ran.err == "4 containers: 1 wrong, 1 cannot tell, 1 consistent, 1 proven.\n"
 
@@ -78,8 +79,8 @@ def test_pods_of_a_workload_that_are_alike_are_one_row(
     ran = run("verify", "pods", written(tmp_path, [objects[0], *alike]))
     assert ran.code == 0
     (row,) = [line.split() for line in ran.out.splitlines() if "StatefulSet/api" in line]
-    assert row[:6] == ["StatefulSet/api", "shop", "app", "arm64", "3", "consistent"]
-    assert "index has linux/arm64 → --on-node" in ran.out
+    assert row[:7] == ["StatefulSet/api", "shop", "app", "3", "on", "arm64", "consistent"]
+    assert "index has linux/arm64\n" in ran.out
 
 
 def test_json_has_every_container(run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]], name: str) -> None:

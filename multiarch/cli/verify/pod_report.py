@@ -10,7 +10,7 @@ from multiarch.cli.formats.report import Finding, FindingRule, Findings, Locatio
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.verify.pods.model import Judged, PodVerification, Proof
 
-_COLUMNS = ("workload", "namespace", "container", "node", "pods", "verdict", "image", "reason")
+_COLUMNS = ("workload", "namespace", "container", "pods", "verdict", "image", "reason")
 _RECORD_COLUMNS = (
     *("namespace", "workload", "pod", "container", "role", "state", "node", "architecture", "image", "image id"),
     *("kind", "manifest", "process", "machine", "emulator", "verdict", "reason", "settled by"),
@@ -95,12 +95,13 @@ def _rows(workloads: _Workloads) -> Iterator[list[str]]:
     for key, rows in workloads:
         counts: dict[tuple[str, ...], int] = {}
         for each in sorted(rows, key=lambda each: _WORST_FIRST.index(each.proof)):
-            reason = each.reason + (f" → {each.settled_by}" if each.settled_by else "")
+            settled_by = each.settled_by if each.proof is Proof.CANNOT_TELL else ""
+            reason = each.reason + (f" → {settled_by}" if settled_by else "")
             node = "?" if each.node is None else each.node.architecture or "?"
             cells = (each.container.name, node, str(each.proof), each.container.image, reason)
             counts[cells] = counts.get(cells, 0) + 1
         for (name, node, proof, image, reason), count in counts.items():
-            yield [str(key), key.namespace, name, node, str(count), proof, image, reason]
+            yield [str(key), key.namespace, name, f"{count} on {node}", proof, image, reason]
 
 
 def _record(judged: Judged) -> list[str]:
