@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from sandbox.aws.ssm_targets import Target
 from tests.cli.running import type_of_run
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
+from tests.ssm.wired import Wired
+from tests.verify.on_node.reports import AMD64, ARM64, report
 from tests.verify.pods.made import crashing, node, pod, status
 
 __all__ = ["images_registry", "repository"]
@@ -51,7 +54,7 @@ def written(folder: Path, objects: list[dict[str, Any]]) -> str:
 
 
 def test_the_table_has_the_worst_first_and_stderr_the_sum(
-    run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]], name: str
+    run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]]
 ) -> None:
     ran = run("verify", "pods", written(tmp_path, objects))
     assert ran.code == 1
@@ -62,7 +65,12 @@ def test_the_table_has_the_worst_first_and_stderr_the_sum(
         ["Pod/consistent", "shop", "app", "1", "on", "arm64"],
         ["Pod/proven", "shop", "app", "1", "on", "arm64"],
     ]
-    assert [" ".join(row[6:8]).partition(" 127.")[0] for row in rows] == ["wrong", "cannot tell", "consistent", "proven"]
+    assert [" ".join(row[6:8]).partition(" 127.")[0] for row in rows] == [
+        "wrong",
+        "cannot tell",
+        "consistent",
+        "proven",
+    ]
     assert "or it was imported → --on-node" in ran.out
     assert "its config is linux/amd64, and the node is arm64; it fails with exec format error" in ran.out
     assert ran.err == "4 containers: 1 wrong, 1 cannot tell, 1 consistent, 1 proven.\n"
@@ -165,9 +173,83 @@ def test_without_nodes_nothing_can_be_told(run: type_of_run, tmp_path: Path, obj
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ("-", "--region", "eu-west-1"),
+            "error: --region and --profile are only used with --on-node. Leave them out, or add it.\n",
+        ),
         (("-", "--context", "x"), "error: --context can't be combined with manifests. It is for a live cluster.\n"),
     ],
 )
 def test_options_that_have_no_use_are_refused(run: type_of_run, arguments: tuple[str, ...], message: str) -> None:
     ran = run("verify", "pods", *arguments)
     assert (ran.code, ran.out, ran.err) == (2, "", message)
+
+
+@pytest.fixture
+def ssm(monkeypatch: pytest.MonkeyPatch) -> Wired:
+    """The stand-in for SSM, with an arm64 node that answers and one that does not."""
+    wired = Wired()
+    monkeypatch.setattr("multiarch.cli.aws.client", lambda *_, **__: wired.client)
+    return wired
+
+
+def on_nodes(repository: Repository, name: str, *arguments: Any, **made: Any) -> list[dict[str, Any]]:
+    """Two pods of the same index on two arm64 nodes."""
+    both = repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
+    image, image_id = f"{name}:both", f"{name}@{both.digest}"
+    return [
+        node("one", provider=f"aws:///eu-west-1a/i-{0:017x}"),
+        node("two", provider=f"aws:///eu-west-1a/i-{1:017x}"),
+        pod(status("app", image, image_id, 1, *arguments, **made), status("liar", image, image_id, 2), node="one"),
+        pod(status("app", image, image_id, 3), name="api-2", node="two"),
+    ]
+
+
+def test_the_nodes_settle_what_is_only_consistent(
+    run: type_of_run, tmp_path: Path, repository: Repository, name: str, ssm: Wired
+) -> None:
+    file = written(tmp_path, on_nodes(repository, name))
+    assert run("verify", "pods", file).code == 0
+    rows = [
+        ("container", f"{1:064x}", "x", "", "", "71", "/app", ARM64, "", ""),
+        ("container", f"{2:064x}", "x", "", "", "72", "/liar", AMD64, "qemu-x86_64", ""),
+    ]
+    ssm.register(1, Target(output=report(*rows)))
+    ssm.register(1, Target(status="ConnectionLost"))
+    ran = run("verify", "pods", file, "--on-node", "--output", "json")
+    assert ran.code == 1
+    found = {each["pod"] + " " + each["container"]: each for row in ran.json["workloads"] for each in row["containers"]}
+    assert {key: each["verdict"] for key, each in found.items()} == {
+        "api-1 app": "proven",
+        "api-1 liar": "wrong",
+        "api-2 app": "consistent",
+    }
+    assert found["api-1 liar"]["reason"] == (
+        "its process /liar is amd64, run by qemu-x86_64, though the image declares linux/arm64"
+    )
+    assert (found["api-1 app"]["process"], found["api-1 app"]["machine"]) == ("/app", "arm64")
+    assert found["api-2 app"]["reason"] == "index has linux/arm64; its node did not answer (offline)"
+    assert found["api-2 app"]["settledBy"]
+    assert ran.json["nodesAnswered"] == 1
+    assert [each.partition("(")[0] for each in ran.json["notes"]] == ["Not asked through SSM: two "]
+
+
+def test_without_permission_for_ssm_nothing_is_verified_and_the_action_is_named(
+    run: type_of_run, tmp_path: Path, repository: Repository, name: str, ssm: Wired
+) -> None:
+    ssm.register(2)
+    ssm.ssm.faults.denied = ["ssm:SendCommand"]
+    ran = run("verify", "pods", written(tmp_path, on_nodes(repository, name)), "--on-node")
+    assert (ran.code, ran.out) == (3, "")
+    assert "ssm:SendCommand" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_output_that_is_no_report_is_a_row_with_the_reason(
+    run: type_of_run, tmp_path: Path, repository: Repository, name: str, ssm: Wired
+) -> None:
+    ssm.register(2, Target(output="sh: not found\n"))
+    ran = run("verify", "pods", written(tmp_path, on_nodes(repository, name)), "--on-node")
+    assert ran.code == 0
+    assert "its node did not answer (failed)" in ran.out
+    assert "note: Not asked through SSM: one, two (failed: " in ran.err

@@ -14,7 +14,9 @@ class AwsOptions:
 
     region: Annotated[
         str | None,
-        typer.Option(metavar="REGION", help="The AWS region. Default: the stack's, or else the environment's."),
+        typer.Option(
+            metavar="REGION", help="The AWS region. Default: that of the stack or the nodes, or else the environment's."
+        ),
     ] = None
     profile: Annotated[
         str | None,

@@ -13,9 +13,11 @@ from multiarch.cli import reading
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.memory import few_collections
 from multiarch.cli.options import with_groups
+from multiarch.cli.options.aws import AwsOptions
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument
 from multiarch.cli.options.registry import RegistryOptions, ask
 from multiarch.cli.terminal import counted, progress, say
+from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
     from multiarch.kubernetes.cluster import Cluster
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from multiarch.registry.model import Registry
     from multiarch.verify.pods.containers import PodReader
     from multiarch.verify.pods.model import Pods, PodVerification
+    from multiarch.verify.pods.verification import Reports
 
 HELP = """Show which architecture runs in each container.
 
@@ -30,19 +33,22 @@ Reads the live cluster of the kubeconfig, or the output of `kubectl get pods,nod
 every container that runs, or failed to start for its architecture, the registry is asked what its imageID's digest is:
 
 \b
-  proven        a platform manifest or config of the node's architecture
+  proven        a platform manifest or config of the node's architecture; or its process is (--on-node)
   consistent    an index, which has the platform that the node's runtime must choose
   wrong         an image or process of another architecture, or an index without the node's platform
   cannot tell   with the reason, and what would settle it
 
+With --on-node the nodes are asked through SSM Run Command which manifest of the index containerd holds for the
+container, and of which architecture its process is. The script only reads; docs/how-to/verify.md has the IAM policy.
+
 \b
 Examples:
   multiarch verify pods                              every namespace of the current context
-  multiarch verify pods -n shop -l app=api
+  multiarch verify pods -n shop -l app=api --on-node
   kubectl get pods,nodes -A -o yaml | multiarch verify pods - --output json
 
-Exit code: 0; 1 if anything is wrong, or with --fail-on cannot-tell not known; 2 for invalid input; 3 if the cluster
-can't be reached."""
+Exit code: 0; 1 if anything is wrong, or with --fail-on cannot-tell not known; 2 for invalid input; 3 if the
+cluster or AWS can't be reached."""
 
 
 class FailOn(StrEnum):
@@ -57,6 +63,10 @@ def pods(
     paths: ManifestsArgument = None,
     *,
     cluster: ClusterOptions,
+    on_node: Annotated[
+        bool, typer.Option("--on-node", help="Also ask the nodes through SSM, which settles what is only consistent.")
+    ] = False,
+    aws: AwsOptions,
     fail_on: Annotated[
         FailOn, typer.Option(metavar="wrong|cannot-tell", help="Exit with 1 on wrong, or also on cannot tell.")
     ] = FailOn.WRONG,
@@ -68,9 +78,12 @@ def pods(
     from multiarch.verify.pods.model import Proof
 
     reading.check(paths or (), cluster)
+    if not on_node and (aws.region or aws.profile):
+        raise MultiarchError("--region and --profile are only used with --on-node.", hint="Leave them out, or add it.")
     with few_collections():
         found, credentials = _read(paths or (), cluster)
-        verification = ask(registries, partial(_verified, found), credentials=credentials)
+        reports = _asked(found, aws) if on_node else None
+        verification = ask(registries, partial(_verified, found, reports), credentials=credentials)
     show(pod_report(verification), output)
     _summarise(verification)
     failing = (Proof.WRONG,) if fail_on is FailOn.WRONG else (Proof.WRONG, Proof.CANNOT_TELL)
@@ -112,11 +125,30 @@ def _read_owners(reader: PodReader, cluster: Cluster, namespaces: Sequence[str] 
                 say(f"note: {error}")
 
 
-async def _verified(found: Pods, registry: Registry) -> PodVerification:
+def _asked(found: Pods, aws: AwsOptions) -> Reports:
+    """What the nodes say, by instance. Raises MultiarchError for what concerns all of them, such as no permission."""
+    from multiarch.verify.on_node.collect import collect
+    from multiarch.verify.pods.verification import instances
+
+    wanted = instances(found)
+    if not wanted:
+        return {}
+    ssm = aws.client("ssm", region=_region(found))
+    with progress("asking nodes") as step:
+        return collect(ssm, wanted, containers=True, progress=step)
+
+
+def _region(found: Pods) -> str | None:
+    """The region that the labels of all nodes name, if they name one."""
+    named = {node.region for node in found.nodes.values() if node.region}
+    return named.pop() if len(named) == 1 else None
+
+
+async def _verified(found: Pods, reports: Reports | None, registry: Registry) -> PodVerification:
     from multiarch.verify.pods.verification import verify_pods
 
     with progress("reading digests") as step:
-        return await verify_pods(registry, found, looked_up=step)
+        return await verify_pods(registry, found, reports, looked_up=step)
 
 
 def _summarise(verification: PodVerification) -> None:

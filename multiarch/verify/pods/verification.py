@@ -91,6 +91,8 @@ def _on_node(
 ) -> Judged:
     if held is not None:
         return on_node(judged, held, digest)
+    if isinstance(answer, NodeReport) and answer.faults:
+        return not_on_node(judged, f"its node does not report this container: {answer.faults[0]}")
     if isinstance(answer, NodeReport):
         return not_on_node(judged, "its node no longer has this container, which restarted meanwhile", "verify again")
     if isinstance(answer, Answer):
