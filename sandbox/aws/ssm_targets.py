@@ -11,7 +11,8 @@ from typing import Any
 __all__ = ["Faults", "Target"]
 
 _IN_NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c")
-_MOUNT_AND_ENTER = 'mount -t proc proc "$0/proc" && exec chroot "$0" /bin/sh -c "$1"'
+# As on a node, the root is a mount.
+_MOUNT_AND_ENTER = 'mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && exec chroot "$0" /bin/sh -c "$1"'
 
 
 @dataclass(frozen=True)

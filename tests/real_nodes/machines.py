@@ -47,13 +47,14 @@ class Machine:
         """Have a process called kubelet with these flags: a shell of the root, or of another one, that waits."""
         shutil.copy(program or self.root / "usr/bin/dash", self.node / "kubelet")
         words = " ".join(f"'{flag}'" for flag in flags)
-        self._start(f"/node/kubelet -c 'while :; do sleep 9; done' kubelet {words} >/dev/null 2>&1 &\nsleep 0.2\n")
+        self.start(f"/node/kubelet -c 'while :; do sleep 9; done' kubelet {words} >/dev/null 2>&1 &\nsleep 0.2\n")
 
     def start_containerd(self) -> None:
         """Start the root's containerd, and wait for its socket."""
-        self._start(_CONTAINERD)
+        self.start(_CONTAINERD)
 
-    def _start(self, commands: str) -> None:
+    def start(self, commands: str) -> None:
+        """Have the node run these commands first."""
         with (self.node / "start").open("a") as file:
             file.write(commands)
 
@@ -66,7 +67,7 @@ class Machine:
     def run(self, script: str, *, by: Sequence[str] = ("/bin/sh",)) -> str:
         """What a shell prints that runs the script on the node. Raises CalledProcessError."""
         (self.node / "log").mkdir(exist_ok=True)
-        self._start("")
+        self.start("")
         command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _ENTER, "enter"]
         done = subprocess.run(
             [*command, str(self.root), str(self.node), script, *by],

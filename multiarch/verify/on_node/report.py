@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture, image_platform
-from multiarch.images.elf import Elf, head_of
+from multiarch.images.elf import Elf, Script, head_of
 from multiarch.verify.on_node.model import NodeReport, ProgramFile, RunningContainer
 from multiarch.verify.on_node.registration import ConfigFile, Registration, of_bottlerocket, of_kubelet
 
@@ -91,7 +91,8 @@ def _elf(hexadecimal: str, what: str) -> tuple[Elf | None, str]:
         return None, f"{what}: invalid header {hexadecimal[:_SHOWN]!r}"
     if isinstance(head, Elf):
         return head, ""
-    return None, f"{what} is not a program, but {head}" if hexadecimal else ""
+    kind = f"a script for {head.interpreter}" if isinstance(head, Script) else head
+    return None, f"{what} is not a program, but {kind}" if hexadecimal else ""
 
 
 class _Records:

@@ -123,7 +123,7 @@ def test_a_script_in_place_of_a_program_is_a_fault() -> None:
     found = parse_report(reports.report(("program", "runc", "/usr/bin/runc", b"#!/bin/sh\nexec runc2".hex(), "", "")))
 
     assert found.programs[0].elf is None
-    assert found.programs[0].fault.startswith("/usr/bin/runc is not a program, but ")
+    assert found.programs[0].fault == "/usr/bin/runc is not a program, but a script for /bin/sh"
 
 
 def test_taints_are_unknown_if_a_file_could_not_be_read() -> None:
