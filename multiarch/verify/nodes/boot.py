@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from multiarch.verify.nodes.model import BootFault
 
-__all__ = ["boot_fault"]
-
 _LAST_LINES = 8
 _SHOWN = 3
 """Lines of a cause that are shown."""

@@ -16,8 +16,6 @@ from multiarch.facts.instance_types import instance_types
 from multiarch.verify.nodes.model import Image, Instance, Template
 from multiarch.verify.nodes.planned import CLUSTER_TAGS, SCALING_GROUP_TAG
 
-__all__ = ["ClusterFound", "console_output", "find_cluster", "find_instances", "with_images", "with_scaling_groups"]
-
 _IMAGES, _GROUPS, _TYPES, _IDS = 100, 50, 100, 200
 """Names in one request. Auto Scaling takes no more than 50, EC2 no more than 100 instance types."""
 _SEEN = ("pending", "running", "stopping", "stopped")

@@ -24,8 +24,6 @@ from multiarch.verify.nodes.model import (
 from multiarch.verify.nodes.planned import PlannedGroup, group_of
 from multiarch.verify.on_node.model import NodeReport
 
-__all__ = ["not_joined", "verify"]
-
 _GONE = ("terminated", "shutting-down")
 
 

@@ -11,8 +11,6 @@ from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.scheduling.taints import taint_from
 from multiarch.verify.nodes.model import KubernetesNode
 
-__all__ = ["read_nodes"]
-
 
 def read_nodes(objects: Iterable[LoadedObject]) -> tuple[tuple[KubernetesNode, ...], tuple[str, ...]]:
     """The Nodes, and notes about those that are left out: Windows and Fargate.

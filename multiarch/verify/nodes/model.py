@@ -16,8 +16,6 @@ from multiarch.verify.nodes.planned import PlannedGroup
 from multiarch.verify.nodes.rules import RULES
 from multiarch.verify.on_node.model import NodeReport
 
-__all__ = ["Finding", "Instance", "KubernetesNode", "NodeRow", "NodeVerdict", "Sources", "Verification"]
-
 
 @dataclass(frozen=True, slots=True)
 class Image:

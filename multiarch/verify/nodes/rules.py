@@ -8,8 +8,6 @@ from types import MappingProxyType
 
 from multiarch.rules import Severity
 
-__all__ = ["RULES", "NodeRule"]
-
 
 @dataclass(frozen=True, slots=True)
 class NodeRule:

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from multiarch.facts.taints import Taint
 from multiarch.verify.nodes.model import KubernetesNode, NodeRow, Sources
 
-__all__ = ["TaintFix", "taint_fixes", "with_fixes"]
-
 
 @dataclass(frozen=True, slots=True)
 class TaintFix:
