@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import gc
 import signal
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,7 +30,9 @@ hypothesis.settings.load_profile("untimed")
 def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in lanes.LANES.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
-    sys.addaudithook(_WATCH)
+    _WATCH.begin()
+    # By default Python looks for garbage some thousand times in a run, for a seventh of its time.
+    gc.set_threshold(100_000)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell's background jobs ignore it, and so would the programs whose Ctrl-C is tested.
         signal.signal(signal.SIGINT, signal.default_int_handler)
