@@ -143,7 +143,7 @@ class Watch:
             self.check(args)
             start(process, args, *more, **options)
 
-        subprocess.Popen.__init__ = checked  # type: ignore[method-assign]
+        subprocess.Popen.__init__ = checked  # type: ignore[assignment,method-assign]
 
     def check(self, args: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> None:
         """Raise AssertionError if the running test has no lane and needs one for this program."""
