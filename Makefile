@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status registry-demo cluster cluster-down render check test test-fast lint format bench schema lock docs docs-serve
+.PHONY: help venv tools up preview down status registry-demo verify-demo cluster cluster-down render check test test-fast lint format bench schema lock docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -54,6 +54,9 @@ down: $(STAMP) ## destroy every stack in the sandbox and stop what it started
 
 registry-demo: $(STAMP) ## start a registry with made-up images for the image commands; `make down` stops it
 	@$(BIN)/python -m sandbox registry
+
+verify-demo: $(STAMP) ## show what `multiarch verify` says about STACK when it is healthy, and with four faults in it
+	@$(BIN)/python -m sandbox verify-demo $(STACK)
 
 cluster: $(STAMP) ## start a cluster with a real amd64 and a real arm64 node on this machine (Linux, root)
 	@$(BIN)/python -m sandbox cluster up

@@ -204,6 +204,15 @@ def registry(context: typer.Context) -> None:
     summary.print_registry(sandbox.layout, _runnable)
 
 
+@app.command()
+def verify_demo(context: typer.Context, stack: Stack = "checkout-dev") -> None:
+    """Show what `multiarch verify` says about a healthy cluster, and about four faults in it."""
+    from sandbox.verify_demo import demo  # noqa: PLC0415  (imports the control plane and boto3)
+
+    sandbox = _sandbox(context)
+    demo.show(sandbox, sandbox.layout.stack(stack), _say, _show)
+
+
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True})
 def by_hand(context: typer.Context, arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
     """Prepare `pulumi ARGUMENTS` in a shell; the sandbox's own `pulumi` runs what this prints first."""

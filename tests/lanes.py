@@ -6,14 +6,12 @@ starts a real part and has no marker fails, so the fast lane stays fast and need
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -63,6 +61,7 @@ _GROUPS: Final = {
     "tests/e2e/test_refused.py": "platform",
     "tests/e2e/test_up.py": "platform",
     "tests/e2e/test_up_autoscalers.py": "platform",
+    "tests/e2e/test_verify_demo.py": "platform",
 }
 """Files that share an expensive session fixture, by the start of their names: one worker runs them all."""
 _GROUP_OF_FIXTURE: Final = {"platform": "platform", "cluster_programs": "cluster", "real_nodes": "nodes"}
@@ -125,31 +124,18 @@ def needed(command: Sequence[str]) -> str | None:
 
 
 class Watch:
-    """Refuses to start a real part for a test without a lane.
-
-    No audit hook: Python would call it for every file that is opened and every ``id()``, for 3% of a run's time.
-    """
+    """Refuses to start a real part for a test without a lane. An audit hook (``sys.addaudithook``)."""
 
     def __init__(self) -> None:
         """Watch no test yet; set ``running`` to the test that runs."""
         self.running: pytest.Item | None = None
 
-    def begin(self) -> None:
-        """Check each program that this process starts from now on."""
-        start = subprocess.Popen.__init__
-
-        @functools.wraps(start)
-        def checked(process: subprocess.Popen[Any], args: Any, *more: Any, **options: Any) -> None:  # noqa: ANN401
-            self.check(args)
-            start(process, args, *more, **options)
-
-        subprocess.Popen.__init__ = checked  # type: ignore[assignment,method-assign]
-
-    def check(self, args: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> None:
-        """Raise AssertionError if the running test has no lane and needs one for this program."""
-        if self.running is None or of(self.running):
+    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
+        """Check each program that is started. Raises AssertionError."""
+        if event != "subprocess.Popen" or self.running is None or of(self.running):
             return
-        command = [os.fsdecode(word) for word in args] if isinstance(args, list | tuple) else [str(args)]
+        words = arguments[1]
+        command = [os.fsdecode(word) for word in words] if isinstance(words, list | tuple) else [str(words)]
         lane = needed(command)
         if lane is not None:
             raise AssertionError(f"{self.running.nodeid} starts {command}: it needs pytest.mark.{lane}")

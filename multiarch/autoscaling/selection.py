@@ -41,11 +41,7 @@ _VALUES: Mapping[str, Callable[[InstanceType], tuple[str, ...]]] = MappingProxyT
 
 def values(instance: InstanceType, key: str) -> tuple[str, ...]:
     """Return the values that nodes of a type can have for a label of :func:`labels`; none for any other label."""
-    return _VALUES.get(key, _no_values)(instance)
-
-
-def _no_values(_: InstanceType) -> tuple[str, ...]:
-    return ()
+    return _VALUES[key](instance) if key in _VALUES else ()
 
 
 def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
@@ -104,8 +100,8 @@ def _satisfying(types: list[InstanceType], requirement: Requirement) -> list[Ins
     """The types that meet a requirement."""
     if requirement.key == ZONE:
         return types
-    meets, values_of = _test(requirement), _VALUES.get(requirement.key, _no_values)
-    return [each for each in types if meets(values_of(each))]
+    meets = _test(requirement)
+    return [each for each in types if meets(values(each, requirement.key))]
 
 
 def describe(requirement: Requirement) -> str:

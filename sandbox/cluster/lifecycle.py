@@ -42,7 +42,7 @@ class Status:
     kubeconfig: str
     hosts: str
     folder: str
-    kubernetes: str
+    version: str
     nodes: dict[str, str]
     missing: str
     seconds: float

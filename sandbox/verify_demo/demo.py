@@ -1,0 +1,114 @@
+"""The demo itself: both commands on a healthy cluster, then with four faults in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from multiarch.errors import OutsideError
+from multiarch.stack.load import load_file
+from multiarch.stack.model import Plan
+from multiarch.stack.plan import make_plan
+from multiarch.today import today
+from sandbox import state
+from sandbox.aws.controls import Remote
+from sandbox.cluster import control_plane
+from sandbox.cluster.programs import Programs
+from sandbox.inventory import Aws
+from sandbox.layout import SandboxUsageError
+from sandbox.lifecycle import Sandbox
+from sandbox.verify_demo.cluster import populate
+from sandbox.verify_demo.faults import add_faults, arm64_group, remove_faults
+from sandbox.verify_demo.machines import Machines
+from tools import build
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Runs both commands of ``multiarch verify`` and shows them. ``environ`` leads to the sandbox and the cluster."""
+
+    stack: str
+    folder: Path
+    hosts: Path
+    environ: Mapping[str, str]
+    show: Say
+
+    def on(self, kubeconfig: Path) -> Commands:
+        """The same for a cluster."""
+        return replace(self, environ={**self.environ, "KUBECONFIG": str(kubeconfig)})
+
+    def run(self, wanted: int) -> str:
+        """What ``verify nodes`` and ``verify pods`` print. Raises OutsideError if one ends with another exit code."""
+        nodes = self._run(wanted, "nodes", self.stack, "--join-minutes", "0")
+        return nodes + self._run(wanted, "pods", "--on-node", "--hosts-dir", str(self.hosts))
+
+    def _run(self, wanted: int, *arguments: str) -> str:
+        self.show(f"$ multiarch verify {' '.join(arguments)}")
+        command = [sys.executable, "-m", "multiarch.cli", "verify", *arguments]
+        done = subprocess.run(
+            command, cwd=self.folder, env=dict(self.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, check=False,
+        )  # fmt: skip
+        self.show(done.stdout)
+        if done.returncode != wanted:
+            raise OutsideError(f"multiarch verify {arguments[0]} ended with exit code {done.returncode}, not {wanted}.")
+        return done.stdout
+
+
+def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
+    """Bring a stack up in the sandbox and show the demo with it.
+
+    Raises what :meth:`Sandbox.up` and :func:`run` raise.
+    """
+    layout = sandbox.layout
+    sandbox.up(stack)
+    sandbox.registry()
+    server = state.load(layout).server
+    if server is None:
+        raise OutsideError("The sandbox is not up.")
+    file = layout.stacks_folder() / f"Pulumi.{stack}.yaml"
+    plan = make_plan(load_file(file, project_file=layout.root / "Pulumi.yaml"), today=today())
+    environ = sandbox.environment(stack).applied_to(os.environ)
+    commands = Commands(stack, layout.root, layout.registry, environ, show)
+    run(plan, Aws(server.url, layout.region(stack)), Remote(server.url), commands, say)
+
+
+def run(plan: Plan, aws: Aws, remote: Remote, commands: Commands, say: Say) -> None:
+    """Show the demo with the sandbox's AWS and the ``remote`` control of it. Leaves nothing running.
+
+    Raises:
+        SandboxUsageError: the stack has no group of each architecture, with a taint on arm64.
+        OutsideError: the control plane did not start, a command had another exit code, or a fault was not named.
+    """
+    machines = Machines(aws, plan)
+    group = arm64_group(plan)
+    if group is None:
+        raise SandboxUsageError(
+            f"{plan.stack} has no amd64 group beside an arm64 group with a taint.", hint="Try STACK=checkout-dev."
+        )
+    remove_faults(aws)
+    try:
+        with Programs.running() as programs:
+            say("starting etcd, the API server, the controllers and the scheduler")
+            plane = control_plane.start(programs)
+            commands = commands.on(plane.kubeconfig)
+            every = machines.all()
+            populate(plane.kube, remote, every)
+            say(f"{len(every)} nodes are registered: API objects, a stand-in for kubelets; SSM answers for them")
+            commands.run(wanted=0)
+            faults = add_faults(machines, group, plane.kube, remote)
+            for name, fault in faults.items():
+                say(f"now {name}: {fault}")
+            told = commands.run(wanted=1)
+            if unnamed := [name for name in faults if name not in told]:
+                raise OutsideError(f"The commands did not name {', '.join(unnamed)}.")
+    except build.BuildError as error:
+        raise OutsideError(str(error)) from error
+    finally:
+        remove_faults(aws)

@@ -1,0 +1,77 @@
+"""Four faults in a healthy cluster, each on a machine that the demo starts for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from multiarch.facts.architectures import Architecture
+from multiarch.nodes.model import NodeGroupPlan
+from multiarch.stack.model import Plan
+from sandbox.aws.controls import Remote
+from sandbox.cluster.kube import Kube
+from sandbox.inventory import Aws
+from sandbox.verify_demo.cluster import join
+from sandbox.verify_demo.machines import DEMO_TAG, Machine, Machines
+from sandbox.verify_demo.pods import LYING, RunningPod
+
+_CONSOLE = """\
+[    4.812345] cloud-init[1612]: Cloud-init v. 22.2.2 running 'modules:final'
+nodeadm[1702]: {"level":"info","msg":"Starting kubelet.."}
+kubelet[1811]: E0101 kubelet_node_status.go:113] "Unable to register node with API server" err="Unauthorized"
+"""
+
+
+def add_faults(machines: Machines, group: NodeGroupPlan, kube: Kube, remote: Remote) -> Mapping[str, str]:
+    """Start the machines in ``group``, which has arm64 nodes with a taint; return what is wrong, by instance or object.
+
+    The last one registers without its taint, and runs the image that declares arm64 and holds an amd64 program.
+    """
+    every = machines.all()
+    sample = next(each for each in every if each.group is group)
+    other = next(each for each in every if each.architecture is Architecture.AMD64)
+    # EC2 itself refuses this start, unless the image is registered with a wrong architecture.
+    wrong = _launch(machines.aws, sample, image=str(other.row["ImageId"]))
+    silent, bare = _launch(machines.aws, sample), _launch(machines.aws, sample)
+    remote.set_console(silent, _CONSOLE)
+    machine = next(each for each in machines.all() if each.id == bare)
+    lying = RunningPod(LYING, machine)
+    join(kube, remote, machine, [lying], with_taints=False)
+    return {
+        wrong: "its AMI has the wrong architecture",
+        machine.node: "its kubelet was started without the taint",
+        silent: "it never joined",
+        lying.name: "its image declares arm64 and holds an amd64 program",
+    }
+
+
+def remove_faults(aws: Aws) -> None:
+    """Terminate the machines that the demo started, also those of an earlier run."""
+    filters = [
+        {"Name": "instance-state-name", "Values": ["pending", "running"]},
+        {"Name": "tag-key", "Values": [DEMO_TAG]},
+    ]
+    ec2 = aws.client("ec2")
+    rows = [row for each in ec2.describe_instances(Filters=filters)["Reservations"] for row in each["Instances"]]
+    if rows:
+        ec2.terminate_instances(InstanceIds=[row["InstanceId"] for row in rows])
+
+
+def _launch(aws: Aws, sample: Machine, *, image: str = "") -> str:
+    """Start another instance like ``sample``, with another image if one is given; return its ID."""
+    tags = [tag for tag in sample.row["Tags"] if not tag["Key"].startswith("aws:")]
+    answer = aws.client("ec2").run_instances(
+        ImageId=image or sample.row["ImageId"],
+        InstanceType=sample.row["InstanceType"],
+        SubnetId=sample.row["SubnetId"],
+        MinCount=1,
+        MaxCount=1,
+        TagSpecifications=[{"ResourceType": "instance", "Tags": [*tags, {"Key": DEMO_TAG, "Value": "fault"}]}],
+    )
+    return str(answer["Instances"][0]["InstanceId"])
+
+
+def arm64_group(plan: Plan) -> NodeGroupPlan | None:
+    """The group that gets the faults; None if the stack has no arm64 group with a taint and an amd64 group."""
+    if not any(each.architecture is Architecture.AMD64 for each in plan.node_groups):
+        return None
+    return next((each for each in plan.node_groups if each.architecture is Architecture.ARM64 and each.taints), None)
