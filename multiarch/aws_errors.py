@@ -32,7 +32,8 @@ def failures_as_errors() -> Iterator[None]:
     except ClientError as error:
         what, code = error.response.get("Error", {}).get("Message", str(error)), error.response["Error"]["Code"]
         hint = _hint(code, denied_action(error))
-        raise OutsideError(f"AWS rejected {error.operation_name} ({code}): {what}", hint=hint) from error
+        message = f"AWS rejected {error.operation_name} ({code}): {what}".rstrip(": .") + "."
+        raise OutsideError(message, hint=hint) from error
     except BotoCoreError as error:
         hint = "" if "AWS_ENDPOINT_URL" not in os.environ else "AWS_ENDPOINT_URL is set: is that server running?"
         raise OutsideError(f"Can't reach AWS: {error}.", hint=hint) from error

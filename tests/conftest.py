@@ -1,23 +1,25 @@
-"""What all tests share: their lanes, and one test cluster for the whole session, started when a test asks for it."""
+"""What all tests share: their lanes, and one test cluster for the whole session, started when a test asks for it.
+
+What starts it is imported then too: the process that hands tests to others needs none of it.
+"""
 
 from __future__ import annotations
 
+import gc
 import signal
-import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
 
-from sandbox.cluster import cluster
-from sandbox.cluster import control_plane as control_plane_module
-from sandbox.cluster.cluster import Nodes
-from sandbox.cluster.control_plane import ControlPlane
-from sandbox.cluster.programs import Programs
 from tests import lanes
-from tests.cluster import rig as rig_module
-from tests.cluster.rig import Rig
+
+if TYPE_CHECKING:
+    from sandbox.cluster.cluster import Nodes
+    from sandbox.cluster.control_plane import ControlPlane
+    from sandbox.cluster.programs import Programs
+    from tests.cluster.rig import Rig
 
 _WATCH = lanes.Watch()
 
@@ -30,7 +32,9 @@ hypothesis.settings.load_profile("untimed")
 def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in lanes.LANES.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
-    sys.addaudithook(_WATCH)
+    _WATCH.begin()
+    # By default Python looks for garbage some thousand times in a run, for a seventh of its time.
+    gc.set_threshold(100_000)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell's background jobs ignore it, and so would the programs whose Ctrl-C is tested.
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -56,6 +60,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def cluster_programs() -> Iterator[Programs]:
     """What the cluster's programs are started with."""
+    from sandbox.cluster.programs import Programs  # noqa: PLC0415
+
     with Programs.running() as programs:
         yield programs
 
@@ -63,12 +69,16 @@ def cluster_programs() -> Iterator[Programs]:
 @pytest.fixture(scope="session")
 def control_plane(cluster_programs: Programs) -> ControlPlane:
     """A real API server, scheduler and controller manager. The rig uses it too: leave nothing in it."""
-    return control_plane_module.start(cluster_programs)
+    from sandbox.cluster import control_plane  # noqa: PLC0415
+
+    return control_plane.start(cluster_programs)
 
 
 @pytest.fixture(scope="session")
 def real_nodes() -> Iterator[Nodes]:
     """A control plane of its own, and a containerd of each architecture; :func:`ready_nodes` starts kubelets."""
+    from sandbox.cluster import cluster  # noqa: PLC0415
+
     with cluster.complete() as nodes:
         assert not nodes.missing, nodes.missing
         yield nodes
@@ -88,8 +98,10 @@ def ready_nodes(real_nodes: Nodes) -> Nodes:
 @pytest.fixture(scope="session")
 def session_rig(cluster_programs: Programs, control_plane: ControlPlane) -> Iterator[Rig]:
     """The rig as the session shares it; tests take ``rig``."""
-    with rig_module.running(cluster_programs, control_plane) as rig:
-        yield rig
+    from tests.cluster import rig  # noqa: PLC0415
+
+    with rig.running(cluster_programs, control_plane) as running:
+        yield running
 
 
 @pytest.fixture

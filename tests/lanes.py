@@ -6,12 +6,14 @@ starts a real part and has no marker fails, so the fast lane stays fast and need
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -124,18 +126,31 @@ def needed(command: Sequence[str]) -> str | None:
 
 
 class Watch:
-    """Refuses to start a real part for a test without a lane. An audit hook (``sys.addaudithook``)."""
+    """Refuses to start a real part for a test without a lane.
+
+    No audit hook: Python would call it for every file that is opened and every ``id()``, for 3% of a run's time.
+    """
 
     def __init__(self) -> None:
         """Watch no test yet; set ``running`` to the test that runs."""
         self.running: pytest.Item | None = None
 
-    def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Check each program that is started. Raises AssertionError."""
-        if event != "subprocess.Popen" or self.running is None or of(self.running):
+    def begin(self) -> None:
+        """Check each program that this process starts from now on."""
+        start = subprocess.Popen.__init__
+
+        @functools.wraps(start)
+        def checked(process: subprocess.Popen[Any], args: Any, *more: Any, **options: Any) -> None:  # noqa: ANN401
+            self.check(args)
+            start(process, args, *more, **options)
+
+        subprocess.Popen.__init__ = checked  # type: ignore[assignment,method-assign]
+
+    def check(self, args: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> None:
+        """Raise AssertionError if the running test has no lane and needs one for this program."""
+        if self.running is None or of(self.running):
             return
-        words = arguments[1]
-        command = [os.fsdecode(word) for word in words] if isinstance(words, list | tuple) else [str(words)]
+        command = [os.fsdecode(word) for word in args] if isinstance(args, list | tuple) else [str(args)]
         lane = needed(command)
         if lane is not None:
             raise AssertionError(f"{self.running.nodeid} starts {command}: it needs pytest.mark.{lane}")

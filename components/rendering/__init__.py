@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,11 +79,29 @@ def declare(plan: Plan) -> Declared:
     # would go through the SDK's modules again and again, for a third of the time; one look at the young ones will do.
     gc.disable()
     try:
-        return copy_context().run(_declare, plan)
+        with _short_stacks():
+            return copy_context().run(_declare, plan)
     finally:
         gc.collect(0)
         if collects:
             gc.enable()
+
+
+@contextmanager
+def _short_stacks() -> Iterator[None]:
+    """Let the SDK read one line of the stack for each resource, instead of all, twice.
+
+    It tells the engine where a resource is declared. In a rendering nobody asks, and it takes a quarter of the time.
+    """
+    before = getattr(sys, "tracebacklimit", None)
+    sys.tracebacklimit = 1
+    try:
+        yield
+    finally:
+        if before is None:
+            del sys.tracebacklimit
+        else:
+            sys.tracebacklimit = before
 
 
 def _declare(plan: Plan) -> Declared:

@@ -142,6 +142,8 @@ def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
         ("categories", selection.CATEGORY, spec.settings.categories),
         ("sizes", selection.SIZE, spec.settings.sizes),
     ):
+        if not names:
+            continue
         known = {value for each in instance_types().values() for value in selection.values(each, label)}
         for index, name in enumerate(names):
             if name not in known:

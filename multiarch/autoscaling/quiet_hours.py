@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
+from functools import cache
 from itertools import pairwise
 
 from multiarch.autoscaling.syntax import FIELDS, MACROS, number_in
@@ -27,16 +28,23 @@ def longest_pause(schedule: str) -> int | None:
     # Where both days of the month and days of the week are restricted, either matches.
     either = not days[1] and not weekdays[1]
 
-    def starts_on(day: date) -> bool:
-        of_month, of_week = day.day in days[0], day.isoweekday() % 7 in weekdays[0]
-        return day.month in months[0] and ((of_month or of_week) if either else (of_month and of_week))
+    def starts_on(month: int, day: int, weekday: int) -> bool:
+        of_month, of_week = day in days[0], weekday in weekdays[0]
+        return month in months[0] and ((of_month or of_week) if either else (of_month and of_week))
 
-    on = [number for number in range(_DAYS) if starts_on(_FIRST + timedelta(days=number))]
+    on = [number for number, day in enumerate(_calendar()) if starts_on(*day)]
     if not on:
         return None
     apart = max(later - earlier for earlier, later in pairwise([*on, on[0] + _DAYS]))
     within = max((later - earlier for earlier, later in pairwise(times)), default=0)
     return max(within, apart * _DAY - times[-1] + times[0])
+
+
+@cache
+def _calendar() -> tuple[tuple[int, int, int], ...]:
+    """Month, day and weekday (0 is Sunday) of each day until the calendar repeats."""
+    days = (_FIRST + timedelta(days=number) for number in range(_DAYS))
+    return tuple((day.month, day.day, day.isoweekday() % 7) for day in days)
 
 
 def minutes_of(duration: str) -> int:

@@ -41,7 +41,11 @@ _VALUES: Mapping[str, Callable[[InstanceType], tuple[str, ...]]] = MappingProxyT
 
 def values(instance: InstanceType, key: str) -> tuple[str, ...]:
     """Return the values that nodes of a type can have for a label of :func:`labels`; none for any other label."""
-    return _VALUES[key](instance) if key in _VALUES else ()
+    return _VALUES.get(key, _no_values)(instance)
+
+
+def _no_values(_: InstanceType) -> tuple[str, ...]:
+    return ()
 
 
 def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
@@ -100,8 +104,8 @@ def _satisfying(types: list[InstanceType], requirement: Requirement) -> list[Ins
     """The types that meet a requirement."""
     if requirement.key == ZONE:
         return types
-    meets = _test(requirement)
-    return [each for each in types if meets(values(each, requirement.key))]
+    meets, values_of = _test(requirement), _VALUES.get(requirement.key, _no_values)
+    return [each for each in types if meets(values_of(each))]
 
 
 def describe(requirement: Requirement) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 _NAME = "multiarch"
 _COMMAND = re.compile(rf"(?<![\w./-]){_NAME}(?= (?:audit|facts|image|simulate|stack|verify|workload)\b)")
+_WORD = re.compile(r"[^\s`]*`[^`]+`\S*|\S+")
 
 
 def runnable(text: str, program: Path | None = None) -> str:
@@ -34,15 +35,21 @@ def own_name(program: Path | None = None) -> str:
 def wrapped(text: str, room: int, *, first: str = "", others: str = "") -> Iterator[str]:
     """Break a text between words into lines of at most ``room`` characters, indented by ``first`` and ``others``.
 
-    A word that is longer than a line is not broken, so that it can be copied: the terminal breaks its line.
+    Commands in backticks are not broken, so that they can be copied, unless they are longer than a line. A word that is
+    longer than a line is not broken either: the terminal breaks its line.
     """
     from rich.cells import cell_len
 
     line, used = first, False
-    for word in text.split():
+    for word in _words(text, room - len(others)):
         if used and cell_len(line) + 1 + cell_len(word) > room:
             yield line
             line, used = others, False
         line, used = f"{line}{' ' * used}{word}", True
     if used:
         yield line
+
+
+def _words(text: str, longest: int) -> Iterator[str]:
+    for word in _WORD.findall(text):
+        yield from [word] if len(word) <= longest else word.split()

@@ -91,12 +91,18 @@ class InstanceType:
     @property
     def category(self) -> str:
         """What Karpenter calls its category: ``m`` of ``m7g.large``; empty for names such as ``mac-m4.metal``."""
-        return found[1] if (found := _NAME.match(self.name)) else ""
+        return _category_and_generation(self.name)[0]
 
     @property
     def generation(self) -> str:
         """What Karpenter calls its generation: ``7`` of ``m7g.large``; empty for names such as ``mac-m4.metal``."""
-        return found[2] if (found := _NAME.match(self.name)) else ""
+        return _category_and_generation(self.name)[1]
+
+
+@cache  # a plan of several NodePools asks for those of a thousand types again and again
+def _category_and_generation(name: str) -> tuple[str, str]:
+    found = _NAME.match(name)
+    return (found[1], found[2]) if found else ("", "")
 
 
 COLUMNS = (

@@ -36,7 +36,7 @@ class Bootstrap(Section):
     pre_bootstrap: str | None = None
     """A shell script that runs before the kubelet starts (AL2, AL2023). It must not start the kubelet itself."""
     kubelet_extra_args: list[str] = []
-    """More kubelet flags, such as ``--image-gc-high-threshold=70``. Labels and taints have their own keys."""
+    """More kubelet flags, such as ``--image-gc-low-threshold=60``. Labels and taints have their own keys."""
 
 
 class UpdateStrategy(Section):

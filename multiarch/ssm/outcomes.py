@@ -6,6 +6,7 @@ CommandPlugin; the limits and marks of cut outputs are those of amazon-ssm-agent
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -17,17 +18,23 @@ _LISTED_MARKS: Final = ("\n---Output truncated---", "\n---Error truncated----", 
 _FETCHED: Final = 24_000
 """GetCommandInvocation has this much of stdout. The agent counts bytes, the service characters."""
 _FETCHED_MARK: Final = "--output truncated--"
+_AGENT_SAYS: Final = re.compile(r"(failed to run commands: exit status -?\d+|--output truncated--)\s*\Z")
+"""What the agent adds to stderr."""
 
 _GOING_ON: Final = frozenset({"pending", "inprogress", "delayed", "cancelling", ""})
 _DELIVERY: Final = "Check that the node is not overloaded and that its SSM agent runs; then run the command again."
+_AGAIN: Final = "Run the command again."
+_LINUX: Final = "Only Linux nodes can be asked."
+_SHELL: Final = "Open a session on the node with `aws ssm start-session`, and check its shell and its free disk space."
+_PRINTS: Final = "Check what the node's shell prints before it runs a script."
 _ENDS: Final[Mapping[str, tuple[AnswerStatus, str, str]]] = {
     "timedout": (AnswerStatus.TIMED_OUT, "the script did not end in time", "Check the load of the node."),
     "executiontimedout": (AnswerStatus.TIMED_OUT, "the script did not end in time", "Check the load of the node."),
     "deliverytimedout": (AnswerStatus.OFFLINE, "the SSM agent did not take the command in time", _DELIVERY),
     "undeliverable": (AnswerStatus.OFFLINE, "the command could not be delivered to the SSM agent", _DELIVERY),
-    "cancelled": (AnswerStatus.NOT_ASKED, "the command was cancelled before it ended", "Run the command again."),
-    "terminated": (AnswerStatus.NOT_ASKED, "SSM ended the command after errors on other nodes", ""),
-    "invalidplatform": (AnswerStatus.NOT_ASKED, "the document does not support the node's platform", ""),
+    "cancelled": (AnswerStatus.NOT_ASKED, "the command was cancelled before it ended", _AGAIN),
+    "terminated": (AnswerStatus.NOT_ASKED, "SSM ended the command after errors on other nodes", _AGAIN),
+    "invalidplatform": (AnswerStatus.NOT_ASKED, "the document does not support the node's platform", _LINUX),
     "accessdenied": (
         AnswerStatus.NOT_ASKED,
         "access denied for this instance",
@@ -76,15 +83,15 @@ def answer(instance: str, agent_version: str, invocation: Mapping[str, Any], out
         cut = text.endswith(_FETCHED_MARK) or len(text.encode()) >= _FETCHED
         status, reason, hint = AnswerStatus.DONE, "", ""
         if cut:
-            status, reason = AnswerStatus.TRUNCATED, f"the output has more than {_FETCHED:,} characters"
+            status, hint = AnswerStatus.TRUNCATED, _PRINTS
+            reason = f"the output has more than {_FETCHED:,} characters"
     elif detail == "failed":
-        status, hint = AnswerStatus.FAILED, ""
+        status, hint = AnswerStatus.FAILED, _SHELL
         reason = f"the script ended with exit code {invocation.get('ResponseCode', 'unknown')}"
-        said = invocation.get("StandardErrorContent", "").removesuffix(_FETCHED_MARK).strip().splitlines()
-        said = [line for line in said if not line.startswith("failed to run commands: exit status")]
+        said = _AGENT_SAYS.sub("", invocation.get("StandardErrorContent", "")).strip().splitlines()
         reason += f": {said[-1].strip()}" if said else ""
     else:
-        unknown = (AnswerStatus.NOT_ASKED, f"SSM reports the status {invocation.get('StatusDetails')}", "")
+        unknown = (AnswerStatus.NOT_ASKED, f"SSM reports the status {invocation.get('StatusDetails')}", _AGAIN)
         status, reason, hint = _ENDS.get(detail, unknown)
     return Answer(instance, status, text, reason, hint, agent_version)
 

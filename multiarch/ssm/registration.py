@@ -72,7 +72,8 @@ def unreachable(instance: str, row: Registration | None) -> Answer | None:
         return Answer(
             instance,
             AnswerStatus.NOT_ASKED,
-            reason=f"the instance runs {row.platform}, and the script needs Linux",
+            reason=f"the instance runs {row.platform}",
+            hint="Only Linux nodes can be asked.",
             agent_version=row.agent_version,
         )
     return None

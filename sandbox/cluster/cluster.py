@@ -21,6 +21,7 @@ from sandbox.registry import server
 from tools import build
 
 _MACHINES: Final = {"x86_64": Architecture.AMD64, "aarch64": Architecture.ARM64}
+_PODS: Final = Path("/var/lib/kubelet/pods")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,11 @@ def native_architecture() -> Architecture:
         raise OutsideError(
             "Real nodes need root: they mount, and make network namespaces and control groups.",
             hint="Run the command as root, in a virtual machine if you like.",
+        )
+    if _PODS.exists():
+        raise OutsideError(
+            "This machine is a Kubernetes node: another kubelet uses /var/lib/kubelet, which real nodes would share.",
+            hint="Use another machine.",
         )
     return native
 

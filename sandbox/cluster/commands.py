@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 
@@ -59,11 +60,13 @@ def down(context: typer.Context) -> None:
         return
     with state.exclusive(layout, "cluster down"):
         there = lifecycle.down(layout.cluster)
+        if set(layout.folder.iterdir()) == {layout.lock}:
+            shutil.rmtree(layout.folder)
     _say("the cluster is gone, nothing is left" if there else "no cluster, nothing is left")
 
 
 def _print(found: lifecycle.Status) -> None:
-    print(f"Kubernetes {found.version}, ready in {found.seconds} s")
+    print(f"Kubernetes {found.kubernetes}, ready in {found.seconds} s")
     for name, architecture in found.nodes.items():
         print(f"  {name}: {architecture}")
     if found.missing:

@@ -23,7 +23,7 @@ def repositories() -> dict[str, Repository]:
     programs = {name: build.ensure(f"machine-{name}").read_bytes() for name in ("amd64", "arm64", "s390x")}
     made = images.repositories(programs.__getitem__)
     for name in ("sandbox/pause", "payments/batch"):
-        made[name] = Repository(program=programs.__getitem__)
+        made[name] = Repository(program=programs.__getitem__, name=name)
     made["sandbox/pause"].index("1", {"amd64": "amd64", "arm64": "arm64"})
     made["payments/batch"].single("0.9", "s390x")
     return made

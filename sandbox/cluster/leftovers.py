@@ -20,6 +20,7 @@ from tools import build
 
 _END_SECONDS: Final = 3.0
 _KERNEL: Final = Path("/proc/sys")
+_NODES: Final = "kernel.json"  # in the folder of a cluster with nodes
 # What the kubelet sets (pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables), and the plugin ptp (the last).
 _SETTINGS: Final = (
     "vm/overcommit_memory",
@@ -32,6 +33,7 @@ _SETTINGS: Final = (
 )
 _LOG_LINKS: Final = Path("/var/log/containers")  # the kubelet's; it can't be told another folder
 _NETWORK_RESULTS: Final = Path("/var/lib/cni/results")  # libcni's; containerd can't tell it another folder
+_DEVICE_PLUGINS: Final = Path("/var/lib/kubelet/device-plugins")  # the kubelet's; it can't be told another folder
 
 
 def run_folder(folder: Path) -> Path:
@@ -40,9 +42,9 @@ def run_folder(folder: Path) -> Path:
 
 
 def remember_settings(folder: Path) -> None:
-    """Note the settings of the kernel that nodes change, so that :func:`clear` can set them back."""
+    """Note that a cluster has nodes, and the settings of the kernel that these change."""
     values = {name: (_KERNEL / name).read_text().strip() for name in _SETTINGS if (_KERNEL / name).is_file()}
-    (folder / "kernel.json").write_text(json.dumps(values))
+    (folder / _NODES).write_text(json.dumps(values))
 
 
 def clear(folder: Path) -> list[str]:
@@ -50,21 +52,13 @@ def clear(folder: Path) -> list[str]:
 
     May be called twice, and for a cluster without nodes.
     """
-    if not _KERNEL.is_dir():
-        return []  # not Linux: there are no nodes
     _end_programs(folder)
-    left = cgroups.remove(folder.name)
-    left += _unmount(folder)
+    if not (folder / _NODES).is_file():
+        return []
+    left = [*cgroups.remove(folder.name), *_unmount(folder)]
     _restore_settings(folder)
     binfmt.release(folder)
-    for link in _LOG_LINKS.glob("*.log"):
-        if link.is_symlink() and link.readlink().is_relative_to(folder):
-            link.unlink()
-    for result in _NETWORK_RESULTS.glob(f"{folder.name}-*"):
-        result.unlink(missing_ok=True)
-    for empty in (_LOG_LINKS, _NETWORK_RESULTS, _NETWORK_RESULTS.parent):
-        with contextlib.suppress(OSError):  # others use it too, or it is not there
-            empty.rmdir()
+    _remove_files(folder)
     if not left:
         shutil.rmtree(run_folder(folder), ignore_errors=True)
     return left
@@ -115,9 +109,21 @@ def _mounts(folder: Path) -> Iterator[Path]:
 
 
 def _restore_settings(folder: Path) -> None:
-    noted = folder / "kernel.json"
-    if noted.is_file():
-        for name, value in json.loads(noted.read_text()).items():
-            if (_KERNEL / name).read_text().strip() != value:
-                (_KERNEL / name).write_text(value)
-        noted.unlink()
+    for name, value in json.loads((folder / _NODES).read_text()).items():
+        if (_KERNEL / name).read_text().strip() != value:
+            (_KERNEL / name).write_text(value)
+
+
+def _remove_files(folder: Path) -> None:
+    """Remove what a kubelet or a plugin writes to folders of the whole machine."""
+    for link in _LOG_LINKS.glob("*.log"):
+        if link.is_symlink() and link.readlink().is_relative_to(folder):
+            link.unlink(missing_ok=True)
+    for result in _NETWORK_RESULTS.glob(f"{folder.name}-*"):
+        result.unlink(missing_ok=True)
+    for name in ("kubelet.sock", "kubelet_internal_checkpoint"):
+        (_DEVICE_PLUGINS / name).unlink(missing_ok=True)
+    used = (_LOG_LINKS, _NETWORK_RESULTS, _DEVICE_PLUGINS)
+    for empty in (*used, _NETWORK_RESULTS.parent, _DEVICE_PLUGINS.parent):
+        with contextlib.suppress(OSError):  # others use it too, or it is not there
+            empty.rmdir()

@@ -42,7 +42,7 @@ class Status:
     kubeconfig: str
     hosts: str
     folder: str
-    version: str
+    kubernetes: str
     nodes: dict[str, str]
     missing: str
     seconds: float

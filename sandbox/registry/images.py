@@ -59,6 +59,7 @@ class Repository:
     tags: dict[str, Content] = field(default_factory=dict)
     contents: dict[str, Content] = field(default_factory=dict)
     program: Program = elf_header
+    name: str = ""
 
     def index(self, tag: str, entries: Mapping[str, str]) -> None:
         """Add an index: what each entry declares, and what its program is built for."""
@@ -78,7 +79,12 @@ class Repository:
         settings = {
             "architecture": says,
             "os": "linux",
-            "config": {"Entrypoint": ["/bin/service"], "Env": ["PATH=/bin"]},
+            "config": {
+                "Entrypoint": ["/bin/service"],
+                "Env": ["PATH=/bin"],
+                # Without it, images with the same program were one to a container runtime.
+                "Labels": {"org.opencontainers.image.title": self.name},
+            },
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(archive).hexdigest()}"]},
         }
         config = self._added(_CONFIG, settings)
@@ -96,7 +102,7 @@ def repositories(program: Program | None = None) -> dict[str, Repository]:
     """All repositories, by name."""
     amd64, arm64 = Architecture.AMD64, Architecture.ARM64
     names = ("observability/agent", "payments/api", "payments/gateway", "payments/ledger")
-    made = {name: Repository(program=program or elf_header) for name in names}
+    made = {name: Repository(program=program or elf_header, name=name) for name in names}
     made["observability/agent"].index("3.1", {amd64: amd64, arm64: arm64})
     made["payments/api"].index("2.4.0", {amd64: amd64, arm64: arm64})
     made["payments/ledger"].single("1.19.3", amd64)

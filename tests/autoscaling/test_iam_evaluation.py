@@ -120,25 +120,31 @@ def test_actions_and_resources_of_each_statement_are_judged_as_by_moto(sid: str,
     assert set(judged.values()) == {True, False}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _aws() -> Iterator[None]:
+    """One AWS for the module: to make IAM, moto reads all policies of AWS, which takes a moment each time."""
+    with moto.mock_aws():
+        yield
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_moto_takes_each_document_for_well_formed(name: str) -> None:
-    with moto.mock_aws():
-        iam = boto3.client("iam", region_name=REGION)
-        iam.create_policy(PolicyName=name, PolicyDocument=text(DOCUMENTS[name]))
-        broken = {**DOCUMENTS[name], "Statement": [{**DOCUMENTS[name]["Statement"][0], "Resource": "everything"}]}
-        with pytest.raises(ClientError, match="MalformedPolicyDocument"):
-            iam.create_policy(PolicyName="broken", PolicyDocument=json.dumps(broken))
+    iam = boto3.client("iam", region_name=REGION)
+    iam.create_policy(PolicyName=name, PolicyDocument=text(DOCUMENTS[name]))
+    broken = {**DOCUMENTS[name], "Statement": [{**DOCUMENTS[name]["Statement"][0], "Resource": "everything"}]}
+    with pytest.raises(ClientError, match="MalformedPolicyDocument"):
+        iam.create_policy(PolicyName="broken", PolicyDocument=json.dumps(broken))
 
 
-def assumed(*names: str) -> Any:  # noqa: ANN401 (botocore makes its clients at run time)
-    """A session of a role that has these of the documents; inside of a mock."""
+def assumed(role: str, *names: str) -> Any:  # noqa: ANN401 (botocore makes its clients at run time)
+    """A session of a new role that has these of the documents."""
     iam = boto3.client("iam", region_name=REGION)
     trust = {"Effect": "Allow", "Principal": {"Service": "pods.eks.amazonaws.com"}, "Action": "sts:AssumeRole"}
-    role = iam.create_role(RoleName="pods", AssumeRolePolicyDocument=json.dumps({"Statement": [trust]}))["Role"]["Arn"]
+    arn = iam.create_role(RoleName=role, AssumeRolePolicyDocument=json.dumps({"Statement": [trust]}))["Role"]["Arn"]
     for name in names:
-        made = iam.create_policy(PolicyName=name, PolicyDocument=text(DOCUMENTS[name]))
-        iam.attach_role_policy(RoleName="pods", PolicyArn=made["Policy"]["Arn"])
-    keys = boto3.client("sts", region_name=REGION).assume_role(RoleArn=role, RoleSessionName="test")["Credentials"]
+        made = iam.create_policy(PolicyName=f"{role}-{name}", PolicyDocument=text(DOCUMENTS[name]))
+        iam.attach_role_policy(RoleName=role, PolicyArn=made["Policy"]["Arn"])
+    keys = boto3.client("sts", region_name=REGION).assume_role(RoleArn=arn, RoleSessionName="test")["Credentials"]
     return boto3.Session(keys["AccessKeyId"], keys["SecretAccessKey"], keys["SessionToken"], region_name=REGION)
 
 
@@ -152,41 +158,39 @@ def refused(call: Callable[..., object], **options: object) -> bool:
 
 
 def test_calls_of_karpenters_role_are_enforced_by_moto() -> None:
-    with moto.mock_aws():
-        session = assumed(*KARPENTER)
+    session = assumed("karpenter", *KARPENTER)
 
-        @set_initial_no_auth_action_count(0)
-        def calls() -> dict[str, bool]:
-            ec2, iam = session.client("ec2"), session.client("iam")
-            return {
-                "see instances": refused(ec2.describe_instances),
-                "see instance profiles": refused(iam.list_instance_profiles),
-                "stop instances": refused(ec2.stop_instances, InstanceIds=["i-1"]),
-                "open a port": refused(ec2.authorize_security_group_ingress, GroupId="sg-1"),
-                "make a role": refused(iam.create_role, RoleName="mine", AssumeRolePolicyDocument="{}"),
-            }
-
-        assert calls() == {
-            "see instances": False,
-            "see instance profiles": False,
-            "stop instances": True,
-            "open a port": True,
-            "make a role": True,
+    @set_initial_no_auth_action_count(0)
+    def calls() -> dict[str, bool]:
+        ec2, iam = session.client("ec2"), session.client("iam")
+        return {
+            "see instances": refused(ec2.describe_instances),
+            "see instance profiles": refused(iam.list_instance_profiles),
+            "stop instances": refused(ec2.stop_instances, InstanceIds=["i-1"]),
+            "open a port": refused(ec2.authorize_security_group_ingress, GroupId="sg-1"),
+            "make a role": refused(iam.create_role, RoleName="mine", AssumeRolePolicyDocument="{}"),
         }
+
+    assert calls() == {
+        "see instances": False,
+        "see instance profiles": False,
+        "stop instances": True,
+        "open a port": True,
+        "make a role": True,
+    }
 
 
 def test_calls_of_the_cluster_autoscalers_role_are_enforced_by_moto() -> None:
-    with moto.mock_aws():
-        session = assumed("cluster-autoscaler")
+    session = assumed("autoscaler", "cluster-autoscaler")
 
-        @set_initial_no_auth_action_count(0)
-        def calls() -> dict[str, bool]:
-            groups, ec2 = session.client("autoscaling"), session.client("ec2")
-            return {
-                "see groups": refused(groups.describe_auto_scaling_groups),
-                "resize a group": refused(groups.update_auto_scaling_group, AutoScalingGroupName="web", MaxSize=9),
-                "delete a group": refused(groups.delete_auto_scaling_group, AutoScalingGroupName="web"),
-                "end an instance": refused(ec2.terminate_instances, InstanceIds=["i-1"]),
-            }
+    @set_initial_no_auth_action_count(0)
+    def calls() -> dict[str, bool]:
+        groups, ec2 = session.client("autoscaling"), session.client("ec2")
+        return {
+            "see groups": refused(groups.describe_auto_scaling_groups),
+            "resize a group": refused(groups.update_auto_scaling_group, AutoScalingGroupName="web", MaxSize=9),
+            "delete a group": refused(groups.delete_auto_scaling_group, AutoScalingGroupName="web"),
+            "end an instance": refused(ec2.terminate_instances, InstanceIds=["i-1"]),
+        }
 
-        assert calls() == {"see groups": False, "resize a group": True, "delete a group": True, "end an instance": True}
+    assert calls() == {"see groups": False, "resize a group": True, "delete a group": True, "end an instance": True}

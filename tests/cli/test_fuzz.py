@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,21 @@ JSON_VALUES = st.recursive(
 )
 # The folder is the same for every example, and each writes the file again.
 FUZZ = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("clone")
+    shutil.copy(CLONE / "Pulumi.yaml", folder)
+    shutil.copytree(CLONE / "config", folder / "config")
+    return folder
+
+
+@pytest.fixture
+def clone(copied: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One copy for all tests of this module: each writes the stack that it checks, and checks no other."""
+    monkeypatch.chdir(copied)
+    return copied
 
 
 def stack_file(clone: Path, stack: str) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.cli.lines import runnable
+from multiarch.cli.lines import runnable, wrapped
 from multiarch.cli.terminal import progress, show_problems
 from multiarch.errors import Problem
 from tests.cli.running import type_of_run
@@ -79,6 +79,16 @@ def test_a_problem_is_broken_between_words_on_a_terminal_and_one_line_elsewhere(
     monkeypatch.delenv("NO_COLOR")
     show_problems([problem])
     assert capsys.readouterr().err.startswith("\x1b[33mwarning\x1b[0m: stack.yaml:3 ")
+
+
+def test_a_command_is_not_broken_where_a_line_has_room_for_it() -> None:
+    text = "The image is not pinned. Run (`multiarch stack pin checkout-dev`). [ami-not-pinned]"
+    assert list(wrapped(text, 40, others="  ")) == [
+        "The image is not pinned. Run",
+        "  (`multiarch stack pin checkout-dev`).",
+        "  [ami-not-pinned]",
+    ]
+    assert max(map(len, wrapped(text, 24))) <= 24
 
 
 @pytest.mark.parametrize(("in_bytes", "amount"), [(True, "1.5 MB of 3.0 MB"), (False, "1500000 of 3000000")])

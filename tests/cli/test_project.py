@@ -36,6 +36,7 @@ def test_a_folder_that_is_not_a_project_is_refused(run: type_of_run, tmp_path_fa
     assert (ran.code, f"There is no Pulumi.yaml of the project multiarch-eks in {elsewhere}" in ran.err) == (2, True)
 
 
+@pytest.mark.usefixtures("clone")
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
@@ -53,8 +54,13 @@ def test_a_folder_that_is_not_a_project_is_refused(run: type_of_run, tmp_path_fa
         ("multiarch stack che", ["check"]),
     ],
 )
-def test_the_shell_completes_stacks(clone: Path, words: str, completed: list[str]) -> None:
-    assert completions(clone, words) == completed
+def test_the_shell_completes_stacks(
+    monkeypatch: pytest.MonkeyPatch, run: type_of_run, words: str, completed: list[str]
+) -> None:
+    for name, value in asked_for(words).items():
+        monkeypatch.setenv(name, value)
+    ran = run()
+    assert (ran.out.split(), ran.err) == (completed, "")
 
 
 def test_the_stacks_of_a_named_project_are_completed(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -63,15 +69,19 @@ def test_the_stacks_of_a_named_project_are_completed(clone: Path, tmp_path_facto
     assert completions(elsewhere, "multiarch stack check ") == []
 
 
-def completions(folder: Path, words: str) -> list[str]:
-    program = "import sys; from multiarch.cli import main; sys.argv = ['multiarch']; sys.exit(main())"
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(Path(__file__).parents[2]),
+def asked_for(words: str) -> dict[str, str]:
+    """What bash sets when it asks the command line to complete the last of these words."""
+    return {
         "_MULTIARCH_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1),
     }
+
+
+def completions(folder: Path, words: str) -> list[str]:
+    """Complete in a process, as a shell does."""
+    program = "import sys; from multiarch.cli import main; sys.argv = ['multiarch']; sys.exit(main())"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **asked_for(words)}
     ran = subprocess.run(
         [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

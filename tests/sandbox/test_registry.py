@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,11 @@ def test_it_starts_once_leads_the_commands_to_it_and_goes_with_down(tmp_path: Pa
     first = run(*sandbox, "registry")
     try:
         assert run(*sandbox, "registry").stderr == first.stderr
-        printed = [line.removeprefix("multiarch ").split() for line in first.stdout.splitlines()]
+        printed = []
+        for line in first.stdout.splitlines():
+            program, *words = line.split()
+            assert (CLONE / program).is_file() or shutil.which(program), line
+            printed.append(words)
         own = str(tmp_path / ".sandbox" / "registry")
         multiarch = str(Path(sys.executable).with_name("multiarch"))
         audit, inspect, verify = (

@@ -76,7 +76,7 @@ def test_all_states_of_120_instances_get_one_answer_each(aws: Wired) -> None:
         status: set(names) for status, names in states.items()
     }
     for answer in answers.values():
-        assert bool(answer.reason) is (answer.status is not AnswerStatus.DONE), answer
+        assert bool(answer.reason) is bool(answer.hint) is (answer.status is not AnswerStatus.DONE), answer
         assert bool(answer.agent_version) is (answer.status is not AnswerStatus.NOT_REGISTERED), answer
     assert left_running(aws) == []
 
@@ -114,8 +114,9 @@ def test_an_output_of_the_limit_is_truncated(aws: Wired) -> None:
     assert answer.reason == "the output has more than 24,000 characters"
 
 
-def test_a_failed_script_says_its_exit_code_and_its_last_line(aws: Wired) -> None:
-    (name,) = aws.register(1, Target(output="half", errors="one\nsh: 3: lscpu: not found\n", exit_code=127))
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_failed_script_says_its_exit_code_and_its_last_line(aws: Wired, end: str) -> None:
+    (name,) = aws.register(1, Target(output="half", errors=f"one\nsh: 3: lscpu: not found{end}", exit_code=127))
     answer = ask(aws, name)[name]
     assert (answer.status, answer.output) == (AnswerStatus.FAILED, "half")
     assert answer.reason == "the script ended with exit code 127: sh: 3: lscpu: not found"

@@ -55,7 +55,9 @@ def checked(action: str) -> list[Call]:
 @pytest.fixture
 def aws() -> Iterator[Served]:
     with served() as url:
-        yield Served(url)
+        made = Served(url)
+        made.empty()
+        yield made
 
 
 def test_the_policy_has_the_actions_that_verify_calls_and_no_others(

@@ -15,10 +15,11 @@ _CALL = re.compile(
     | \bnodeadm\W+init\b | \bnodeadm-run\b
     | (?:\bservice|/etc/init\.d/)\W*kubelet\W+(?:re)?start\b
     # kubelet as a command: first in the line or behind an operator, a keyword, another command or an assignment.
+    # Spaces are not given back (`\s++`): a long run would take time by the square of its length.
     | (?: ^ | [;&({`!] | \b(?:do|else|then)\s | \s-\w*c\s*['"]
-        | \b(?:command|env|exec|ionice|nice|nohup|setsid|stdbuf|sudo|systemd-run|time|timeout)\s+
-          (?: (?:-n\s+-?\d+ | -[acgku]\s+\S+ | -\S+ | \d\S*) \s+ ){0,9}
-      ) \s* (?:\w+=\S*\s+)*
+        | \b(?:command|env|exec|ionice|nice|nohup|setsid|stdbuf|sudo|systemd-run|time|timeout)\s++
+          (?: (?:-n\s+-?\d+ | -[acgku]\s+\S+ | -\S+ | \d\S*) \s++ ){0,9}
+      ) \s*+ (?:\w+=\S*\s+)*
       (?:/\S*/)?kubelet (?= \s*$ | \s+-(?!-version|-help|h\b) | \s*[;&)`'"] )
     """,
     re.VERBOSE,

@@ -47,7 +47,8 @@ def _read(answer: Answer) -> NodeReport | Answer:
     try:
         return replace(parse_report(answer.output), agent_version=answer.agent_version)
     except NodeReportError as error:
-        return replace(answer, status=AnswerStatus.FAILED, reason=error.message, hint=error.hint)
+        hint = error.hint or "Run the command again."
+        return replace(answer, status=AnswerStatus.FAILED, reason=error.message, hint=hint)
 
 
 def _completed(reports: _Reports, ids: str, asked: Callable[[Sequence[str], str], _Reports]) -> _Reports:

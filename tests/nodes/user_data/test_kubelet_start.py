@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
-import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -114,63 +115,70 @@ MENTIONING = [
     "bash -c 'echo systemctl start kubelet'",
     "echo $(( 1 + 2 )) ${x:-systemctl start kubelet}",
 ]
-# Writes down a call if it would start the kubelet; the real programs of a node are not here.
+# Leaves a mark if a call would start the kubelet; the real programs of a node are not here.
 STAND_IN = """\
-#!{python}
-import fnmatch, pathlib, sys
-name, arguments = pathlib.Path(sys.argv[0]).name, sys.argv[1:]
-def unit(text):
-    return text.startswith("nodeadm") or fnmatch.fnmatch("kubelet", text.removesuffix(".service"))
-started = {{
-    "bootstrap.sh": True,
-    "kubelet": arguments != ["--version"],
-    "nodeadm": arguments[:1] == ["init"],
-    "service": unit((arguments + [""])[0]) and "start" in arguments,
-    "systemctl": any(map(unit, arguments))
-    and bool({{"start", "restart"}} & set(arguments) or {{"enable", "--now"}} <= set(arguments)),
-}}[name]
-if started:
-    pathlib.Path({record!r}).touch()
+#!/bin/bash
+has() {{ local wanted=$1 each; shift; for each; do [[ $each == "$wanted" ]] && return; done; false; }}
+unit() {{ [[ $1 == nodeadm* || kubelet == ${{1%.service}} ]]; }}
+units() {{ local each; for each; do unit "$each" && return; done; false; }}
+case ${{0##*/}} in
+  kubelet) [[ $* != --version ]] ;;
+  nodeadm) [[ $1 == init ]] ;;
+  service) unit "$1" && has start "$@" ;;
+  systemctl) units "$@" && {{ has start "$@" || has restart "$@" || {{ has enable "$@" && has --now "$@"; }}; }} ;;
+esac && : >{record}
+exit 0
 """
 
 
-def kubelet_started(script: str, folder: Path) -> bool:
-    """Run a script in bash with stand-ins for a node's programs; whether one was told to start the kubelet.
+@dataclass(frozen=True)
+class Programs:
+    """Stand-ins for a node's programs, for the tests of this module; ``/etc/eks`` is replaced by ``eks``."""
 
-    ``/etc/eks`` is replaced by a folder of the test's.
-    """
-    record = folder / "started"
-    programs = folder / "bin"
-    eks = folder / "etc" / "eks"
-    for place in (programs, eks, folder / "home"):
+    bin: Path
+    eks: Path
+    record: Path
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    folder = tmp_path_factory.mktemp("node")
+    made = Programs(folder / "bin", folder / "etc" / "eks", folder / "started")
+    for place in (made.bin, made.eks):
         place.mkdir(parents=True)
-    for file in (eks / "bootstrap.sh", *(programs / n for n in ("kubelet", "nodeadm", "service", "systemctl"))):
-        file.write_text(STAND_IN.format(python=sys.executable, record=str(record)))
+    record = shlex.quote(str(made.record))
+    files = {made.bin / name: STAND_IN.format(record=record) for name in ("kubelet", "nodeadm", "service", "systemctl")}
+    files[made.eks / "bootstrap.sh"] = f"#!/bin/bash\n: >{record}\n"
+    files[made.bin / "sudo"] = '#!/bin/bash\nwhile [[ $1 == -* ]]; do shift 2; done\nexec "$@"\n'
+    for file, text in files.items():
+        file.write_text(text)
         file.chmod(0o755)
-    # `bash FILE` and `source FILE` read a shell's script, whatever its first line says.
-    (eks / "bootstrap.sh").write_text(f"#!/bin/bash\ntouch '{record}'\n")
-    (programs / "sudo").write_text('#!/bin/bash\nwhile [[ $1 == -* ]]; do shift 2; done\nexec "$@"\n')
-    (programs / "sudo").chmod(0o755)
+    return made
+
+
+def kubelet_started(script: str, programs: Programs, home: Path) -> bool:
+    """Run a script in bash, with ``home`` for its folder; whether a node's program was told to start the kubelet."""
+    programs.record.unlink(missing_ok=True)
     subprocess.run(
-        ["bash", "-c", script.replace("/etc/eks", str(eks)) + "\nwait"],
-        cwd=folder / "home",
-        env={"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(folder / "home")},
+        ["bash", "-c", script.replace("/etc/eks", str(programs.eks)) + "\nwait"],
+        cwd=home,
+        env={"PATH": f"{programs.bin}:/usr/bin:/bin", "HOME": str(home)},
         capture_output=True,
         check=False,
         timeout=30,
     )
-    return record.exists()
+    return programs.record.exists()
 
 
 @pytest.mark.parametrize("script", STARTING)
-def test_a_script_that_starts_the_kubelet_is_found(script: str, tmp_path: Path) -> None:
-    assert kubelet_started(script, tmp_path)
+def test_a_script_that_starts_the_kubelet_is_found(script: str, programs: Programs, tmp_path: Path) -> None:
+    assert kubelet_started(script, programs, tmp_path)
     assert starts_kubelet(script) is not None
 
 
 @pytest.mark.parametrize("script", NOT_STARTING)
-def test_a_script_that_starts_no_kubelet_passes(script: str, tmp_path: Path) -> None:
-    assert not kubelet_started(script, tmp_path)
+def test_a_script_that_starts_no_kubelet_passes(script: str, programs: Programs, tmp_path: Path) -> None:
+    assert not kubelet_started(script, programs, tmp_path)
     assert starts_kubelet(script) is None
 
 

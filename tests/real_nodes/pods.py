@@ -1,0 +1,77 @@
+"""Pods for the real nodes, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from multiarch.facts.architectures import Architecture
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import wait_for
+
+SPACE = "real"
+TOLERATES = [{"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}]
+
+
+@contextmanager
+def namespace(kube: Kube) -> Iterator[None]:
+    """A namespace of this name for a while; its workloads and pods go with it, without waiting for kubelets' grace."""
+    own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
+    kube.apply(own)
+    wait_for(lambda: kube.get("v1", "ServiceAccount", "default", SPACE), "the service account", timeout=20)
+    try:
+        yield
+    finally:
+        for api, kind in (("apps/v1", "Deployment"), ("apps/v1", "DaemonSet"), ("apps/v1", "ReplicaSet")):
+            for item in kube.list(api, kind, SPACE):
+                kube.delete({"apiVersion": api, "kind": kind, **item})
+        for item in kube.list("v1", "Pod", SPACE):
+            kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=1)
+        wait_for(lambda: not kube.list("v1", "Pod", SPACE), "the pods to end", timeout=60)
+        kube.delete(own)
+
+
+def pod(name: str, image: str, architecture: Architecture | None, *, arguments: Sequence[str] = ()) -> Object:
+    """A pod of one container, for nodes of an architecture or any; it tolerates the taint of arm64."""
+    selector = {"kubernetes.io/arch": str(architecture)} if architecture else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": SPACE, "labels": {"app": name}},
+        "spec": template(image, arguments=arguments) | {"nodeSelector": selector, "tolerations": TOLERATES},
+    }
+
+
+def template(image: str, *, arguments: Sequence[str] = ()) -> dict[str, Any]:
+    """The specification of a pod of one container."""
+    container = {"name": "main", "image": image, "args": list(arguments), "imagePullPolicy": "Always"}
+    return {
+        "containers": [container],
+        "terminationGracePeriodSeconds": 1,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+    }
+
+
+def container(kube: Kube, name: str) -> Mapping[str, Any]:
+    """The status of a pod's only container, empty before the kubelet writes one."""
+    found = kube.get("v1", "Pod", name, SPACE) or {}
+    statuses = found.get("status", {}).get("containerStatuses") or [{}]
+    return dict(statuses[0])
+
+
+def until(kube: Kube, name: str, state: str, accept: Callable[[Mapping[str, Any]], bool] = bool) -> Mapping[str, Any]:
+    """Wait until a pod's container is in a state (``running``), and return what the status says about it."""
+
+    def reached() -> Mapping[str, Any] | None:
+        status = container(kube, name)
+        found = status.get("state", {}).get(state) or status.get("lastState", {}).get(state)
+        return {**status, "reached": found} if found and accept(found) else None
+
+    return wait_for(reached, f"{name} to be {state}", timeout=60)
+
+
+def log(kube: Kube, name: str) -> str:
+    """What a pod's container has printed, by way of the API server and the kubelet."""
+    return str(kube.request("GET", f"/api/v1/namespaces/{SPACE}/pods/{name}/log")["text"])

@@ -1,0 +1,74 @@
+"""Outputs and statuses: what SSM cut is never taken for whole."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.ssm import outcomes
+from multiarch.ssm.model import AnswerStatus
+from sandbox.aws.ssm_commands import Invocation
+from sandbox.aws.ssm_targets import Target
+
+PIECES = st.sampled_from(["x", "é", "\n", "---Output truncated---", "\n----------ERROR-------\n"])
+OUTPUTS = st.builds(
+    lambda parts: "".join(part * count for part, count in parts),
+    st.lists(st.tuples(PIECES, st.sampled_from([1, 2, 50, 1_200, 12_000])), max_size=4),
+)
+
+
+def ended(output: str, errors: str, detail: str = "Success") -> Invocation:
+    return Invocation("i-00000001", Target(), detail, output, errors, 0)
+
+
+@given(OUTPUTS, OUTPUTS)
+def test_the_output_of_a_list_is_whole_or_must_be_asked_for(output: str, errors: str) -> None:
+    invocation = ended(output, errors)
+    row = {**invocation.status, "CommandPlugins": [invocation.listed()]}
+    assert outcomes.whole_output(row) in (None, output)
+    if len(output.encode()) < 2_500 and not errors and "\n---" not in output:
+        assert outcomes.whole_output(row) == (output or None)
+
+
+@given(OUTPUTS)
+def test_a_fetched_output_is_whole_or_truncated(output: str) -> None:
+    answer = outcomes.answer("i-00000001", "3.3", ended(output, "").fetched())
+    if len(output.encode()) < 24_000:
+        assert (answer.status, answer.output) == (AnswerStatus.DONE, output)
+    else:
+        assert answer.status is AnswerStatus.TRUNCATED
+
+
+@pytest.mark.parametrize(
+    ("detail", "status"),
+    [
+        ("ExecutionTimedOut", AnswerStatus.TIMED_OUT),
+        ("Execution Timed Out", AnswerStatus.TIMED_OUT),
+        ("TimedOut", AnswerStatus.TIMED_OUT),
+        ("DeliveryTimedOut", AnswerStatus.OFFLINE),
+        ("Delivery Timed Out", AnswerStatus.OFFLINE),
+        ("Undeliverable", AnswerStatus.OFFLINE),
+        ("Cancelled", AnswerStatus.NOT_ASKED),
+        ("Canceled", AnswerStatus.NOT_ASKED),
+        ("Terminated", AnswerStatus.NOT_ASKED),
+        ("InvalidPlatform", AnswerStatus.NOT_ASKED),
+        ("Invalid Platform", AnswerStatus.NOT_ASKED),
+        ("AccessDenied", AnswerStatus.NOT_ASKED),
+        ("RateExceeded", AnswerStatus.NOT_ASKED),
+        ("SomethingNew", AnswerStatus.NOT_ASKED),
+    ],
+)
+def test_each_terminal_status_has_a_reason_and_a_hint(detail: str, status: AnswerStatus) -> None:
+    row = {"Status": "Failed", "StatusDetails": detail}
+    assert outcomes.ended(row)
+    answer = outcomes.answer("i-00000001", "3.3", row)
+    assert answer.status is status
+    assert answer.reason
+    assert answer.hint
+
+
+@pytest.mark.parametrize("status", ["Pending", "InProgress", "In Progress", "Delayed", "Cancelling"])
+def test_other_statuses_go_on(status: str) -> None:
+    assert not outcomes.ended({"Status": status, "StatusDetails": status})
+    assert not outcomes.ended({"Status": status})
