@@ -38,7 +38,6 @@ def verify(
     """The controls of an AWS with ten nodes, nine of which do not answer, and the command."""
     with served() as url:
         aws, remote = Served(url), Remote(url)
-        aws.empty()
         nodes = create(aws, 5)
         for node, target in zip(nodes, STATES.values(), strict=False):
             remote.register(node["metadata"]["uid"], target)

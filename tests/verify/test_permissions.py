@@ -55,9 +55,7 @@ def checked(action: str) -> list[Call]:
 @pytest.fixture
 def aws() -> Iterator[Served]:
     with served() as url:
-        made = Served(url)
-        made.empty()
-        yield made
+        yield Served(url)
 
 
 def test_the_policy_has_the_actions_that_verify_calls_and_no_others(
