@@ -14,6 +14,8 @@ BOTH: Final = f"{HOST}/payments/api:2.4.0"
 ONLY_AMD64: Final = f"{HOST}/payments/ledger:1.19.3"
 LYING: Final = f"{HOST}/payments/gateway:1.8.0"
 """An index that has arm64, with a program for amd64."""
+BROKEN: Final = f"{HOST}/payments/reports:1.2"
+"""An index for both, whose image for arm64 has a program that no arm64 processor runs."""
 FOREIGN: Final = f"{HOST}/payments/batch:0.9"
 """An image for s390x only: no node runs it, and nothing emulates it."""
 
@@ -22,8 +24,9 @@ def repositories() -> dict[str, Repository]:
     """All repositories, by name. Raises BuildError if their program could not be built."""
     programs = {name: build.ensure(f"machine-{name}").read_bytes() for name in ("amd64", "arm64", "s390x")}
     made = images.repositories(programs.__getitem__)
-    for name in ("sandbox/pause", "payments/batch"):
+    for name in ("sandbox/pause", "payments/batch", "payments/reports"):
         made[name] = Repository(program=programs.__getitem__, name=name)
     made["sandbox/pause"].index("1", {"amd64": "amd64", "arm64": "arm64"})
+    made["payments/reports"].index("1.2", {"amd64": "amd64", "arm64": "s390x"})
     made["payments/batch"].single("0.9", "s390x")
     return made
