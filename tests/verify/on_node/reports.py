@@ -23,7 +23,7 @@ def plain(text: str) -> str:
 
 
 def packed(text: str) -> str:
-    body = base64.b64encode(gzip.compress(text.encode())).decode()
+    body = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
     return f"multiarch-node-report 1 gzip\n{body}\nend {len(body)}\n"
 
 
