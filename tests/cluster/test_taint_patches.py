@@ -1,0 +1,119 @@
+"""Missing taints, added to Nodes of a real API server with the rights that the documents name, and with no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from multiarch.facts.taints import Taint, parse_taint
+from multiarch.kubernetes.access import ClusterAccess
+from multiarch.kubernetes.cluster import Cluster, open_cluster
+from multiarch.kubernetes.errors import ConflictError, ForbiddenError
+from multiarch.kubernetes.resources import Kind
+from multiarch.verify.nodes.kubernetes_nodes import read_nodes
+from multiarch.verify.nodes.model import KubernetesNode
+from multiarch.verify.nodes.taints import TaintFix
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import wait_for
+from tests.cluster.reading import account_token, write_kubeconfig
+from tests.quotations import ROOT, blocks
+
+NODE = "taint-patches"
+ARM = parse_taint("arch=arm64:NoSchedule")
+RBAC = "rbac.authorization.k8s.io"
+
+
+def documented_role() -> Object:
+    """The ClusterRole in the page on ``verify``."""
+    texts = (block.text for block in blocks(ROOT / "docs" / "how-to" / "verify.md") if block.language == "yaml")
+    (found,) = [text for text in texts if "kind: ClusterRole" in text and "patch" in text]
+    role: Object = yaml.safe_load(found)
+    return role
+
+
+@pytest.fixture
+def kube(control_plane: ControlPlane) -> Iterator[Kube]:
+    """A Node with a taint of its own."""
+    kube = control_plane.kube
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}, "spec": {"unschedulable": True}}
+    kube.create(node)
+    yield kube
+    kube.delete(node)
+
+
+@pytest.fixture
+def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
+    with open_cluster(ClusterAccess(control_plane.kubeconfig)) as opened:
+        yield opened
+
+
+def read(cluster: Cluster) -> KubernetesNode:
+    nodes, _ = read_nodes(cluster.objects([Kind.NODE], fields=f"metadata.name={NODE}"))
+    return nodes[0]
+
+
+def allowed(work: Callable[[], object]) -> bool:
+    """Do something, unless the API server does not allow it yet: it learns of roles a moment after they are made."""
+    try:
+        work()
+    except ForbiddenError:
+        return False
+    return True
+
+
+def test_taints_are_appended_and_those_that_are_there_stay(kube: Kube, cluster: Cluster) -> None:
+    del kube  # its Node is there as long as the test runs
+    before = read(cluster)
+    # The API server and the controllers may have added some of their own already.
+    cluster.patch_node(NODE, TaintFix(before, (ARM,)).operations)
+    after = read(cluster)
+    assert {*before.taints, ARM} <= set(after.taints)
+    gpu = Taint("nvidia.com/gpu", "", ARM.effect)
+    cluster.patch_node(NODE, TaintFix(after, (gpu,)).operations)
+    assert {*before.taints, ARM, gpu} <= set(read(cluster).taints)
+
+
+def test_a_node_that_was_changed_since_it_was_read_is_refused(kube: Kube, cluster: Cluster) -> None:
+    before = read(cluster)
+    kube.patch({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}, {"metadata": {"labels": {"a": "b"}}})
+    with pytest.raises(ConflictError, match=f"Node {NODE} was changed meanwhile"):
+        cluster.patch_node(NODE, TaintFix(before, (ARM,)).operations)
+    assert ARM not in read(cluster).taints
+
+
+def test_the_documented_rights_are_enough_and_needed(kube: Kube, control_plane: ControlPlane, tmp_path: Path) -> None:
+    token = account_token(kube, NODE, "default", [])
+    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", control_plane, {"token": token})
+    role = documented_role()
+    binding: Object = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": NODE},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role["metadata"]["name"]},
+        "subjects": [{"kind": "ServiceAccount", "name": NODE, "namespace": "default"}],
+    }
+    only_read = {**role, "rules": [rule for rule in role["rules"] if "patch" not in rule["verbs"]]}
+    try:
+        with open_cluster(ClusterAccess(kubeconfig)) as cluster:
+            with pytest.raises(ForbiddenError, match="may not list nodes in the whole cluster"):
+                read(cluster)
+            kube.apply(only_read)
+            kube.apply(binding)
+            wait_for(lambda: allowed(lambda: read(cluster)), "the right to list nodes", timeout=30)
+            with pytest.raises(ForbiddenError, match=f"may not patch nodes {NODE} in the whole cluster"):
+                cluster.patch_node(NODE, TaintFix(read(cluster), (ARM,)).operations)
+            kube.apply(role)
+            wait_for(
+                lambda: allowed(lambda: cluster.patch_node(NODE, TaintFix(read(cluster), (ARM,)).operations)),
+                "the right to patch nodes",
+                timeout=30,
+            )
+            assert ARM in read(cluster).taints
+    finally:
+        for item in (role, binding):
+            if kube.get(item["apiVersion"], item["kind"], item["metadata"]["name"]):
+                kube.delete(item)
