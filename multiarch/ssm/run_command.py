@@ -73,10 +73,10 @@ def run(
         try:
             known = _describe(calls, threads, wanted)
             found = {each: unreachable(each, known.get(each)) for each in wanted}
-            asked = _Run(calls, request, known, progress, len(wanted))
-            asked.answered(sum(answer is not None for answer in found.values()))
-            online = [each for each, answer in found.items() if answer is None]
             answers = {each: answer for each, answer in found.items() if answer is not None}
+            online = [each for each in wanted if each not in answers]
+            asked = _Run(calls, request, {each: known[each] for each in online}, progress, len(wanted))
+            asked.answered(len(answers))
             for batch in as_completed([threads.submit(asked.ask, batch) for batch in _batches(online, _TARGETS)]):
                 answers |= batch.result()
         except BaseException:
@@ -110,7 +110,7 @@ class _Run:
         progress: Callable[[int, int], None],
         total: int,
     ) -> None:
-        """``request`` is SendCommand's, without instances; ``known`` are at least those that are asked."""
+        """``request`` is SendCommand's, without instances; ``known`` are those that are asked."""
         self._calls = calls
         self._request = request
         self._known = known

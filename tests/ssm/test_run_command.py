@@ -33,6 +33,7 @@ def aws(wired: Wired, monkeypatch: pytest.MonkeyPatch) -> Wired:
     monkeypatch.setattr("multiarch.ssm.run_command._FIRST_LOOK", 0.01)
     monkeypatch.setattr("multiarch.ssm.run_command._LONGEST_LOOK", 0.1)
     monkeypatch.setattr("multiarch.ssm.calls._FAILING", RetryPolicy(retries=4, first_wait=0.02))
+    monkeypatch.setattr("multiarch.ssm.calls._THROTTLING", RetryPolicy(retries=0, first_wait=0.02, longest_wait=0.2))
     wired.empty()
     return wired
 
@@ -266,8 +267,9 @@ def test_a_policy_that_denies_every_instance_is_one_error(aws: Wired) -> None:
     with pytest.raises(OutsideError, match="instance/i-"):
         ask(aws, *names)
     assert aws.calls["SendCommand"] <= 12
+    offline = aws.register(20, Target(status="Inactive"))
     with pytest.raises(OutsideError, match="instance/i-"):
-        ask(aws, names[0])
+        ask(aws, *offline, names[0])
 
 
 def test_an_unknown_document_is_one_error(aws: Wired) -> None:
