@@ -143,7 +143,7 @@ def _blocks(result: Verification) -> Iterator[Block]:
             (shorten[row.name], row.group, *_architecture_cells(row.architectures), str(row.verdict))
             for row in result.rows
         ]
-        yield Table(("node", "group", "architecture", "according to", "verdict"), rows)
+        yield Table(("node", "group", "arch", "according to", "verdict"), rows)
     statements = list(_statements(result.rows))
     if statements:
         yield Details("Findings", statements)
@@ -166,10 +166,14 @@ def _shortened(names: Iterable[str]) -> Mapping[str, str]:
 
 
 def _architecture_cells(found: Mapping[str, str]) -> tuple[str, str]:
-    """The architecture and who says so; where sources disagree, each with its own."""
-    if len(set(found.values())) > 1:
-        return "disagree", ", ".join(f"{source} {value}" for source, value in found.items())
-    return next(iter(found.values()), "unknown"), " ".join(found)
+    """The architecture and the sources that say so; where they disagree, ``AMI amd64, others arm64``."""
+    if not found:
+        return "unknown", ""
+    ((usual, _), *others) = Counter(found.values()).most_common()
+    if not others:
+        return usual, " ".join(found)
+    different = [f"{source} {value}" for source, value in found.items() if value != usual]
+    return "disagree", ", ".join((*different, f"others {usual}"))
 
 
 def _statements(rows: Sequence[NodeRow]) -> Iterator[tuple[str, list[str]]]:

@@ -74,9 +74,14 @@ def report_findings(
     said = node.architecture if node and node.architecture else str((instance and instance.architecture) or "")
     if cpu is not None and said and said != cpu:
         yield Finding("cpu-architecture", f"`uname -m` is {report.machine} and the Node is {said}.")
+    foreign: dict[str, list[str]] = {}
     for program in report.programs:
         if program.elf is not None and cpu is not None and program.elf.architecture is not cpu:
-            yield Finding("program-architecture", f"{program.path} is built for {program.elf}, and the CPU is {cpu}.")
+            foreign.setdefault(str(program.elf), []).append(program.path)
+    for built, paths in foreign.items():
+        verb = "are" if len(paths) > 1 else "is"
+        said = f"{', '.join(paths)} {verb} built for {built}, and the CPU is {cpu}."
+        yield Finding("program-architecture", said)
     if report.package_architecture is not None and cpu is not None and report.package_architecture is not cpu:
         yield Finding(
             "package-architecture",

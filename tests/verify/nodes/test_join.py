@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from multiarch.cli.verify.node_report import _architecture_cells
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.rules import Severity
@@ -214,3 +215,17 @@ def test_missing_taints_are_appended_under_a_test_of_the_version() -> None:
 def test_five_hundred_nodes_are_compared_quickly() -> None:
     worlds = [healthy(list(Architecture)[number % 2], number, f"group-{number % 2}") for number in range(500)]
     assert verified(*worlds).count(NodeVerdict.OK) == 500
+
+
+def test_programs_of_another_architecture_are_one_finding() -> None:
+    world = with_report(healthy(), architecture=Architecture.AMD64, machine="x86_64")
+    (found,) = [each for each in row(world).findings if each.rule == "program-architecture"]
+    assert found.message == (
+        "/usr/bin/kubelet, /usr/bin/containerd, /usr/bin/runc are built for arm64, and the CPU is amd64."
+    )
+
+
+def test_a_nodes_line_names_the_source_that_differs() -> None:
+    odd = with_node(healthy(number=200), architecture="amd64")
+    cells = [_architecture_cells(each.architectures) for each in verified(healthy(), odd).rows]
+    assert cells == [("arm64", "plan EC2 AMI node CPU"), ("disagree", "node amd64, others arm64")]
