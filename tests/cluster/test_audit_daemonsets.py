@@ -220,4 +220,4 @@ def test_live_daemon_sets_are_held_against_a_plan_before_its_nodes_exist(plane: 
 def test_a_namespace_that_is_not_there_is_said(plane: ControlPlane, run: type_of_run) -> None:
     ran = run("audit", "daemonsets", "--kubeconfig", str(plane.kubeconfig), "-n", "nowhere")
     assert (ran.code, ran.out) == (2, "")
-    assert "There is no namespace nowhere in the cluster of context tests." in ran.err
+    assert "There is no namespace nowhere in the cluster of context sandbox." in ran.err

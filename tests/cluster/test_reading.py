@@ -97,7 +97,7 @@ def test_objects_say_what_they_are_and_where_they_come_from(cluster: Cluster, pl
             ("v1", "Pod"),
         ]
         assert made.value["metadata"]["ownerReferences"][0]["uid"] == found[0].value["metadata"]["uid"]
-        assert str(made.source) == "cluster tests"
+        assert str(made.source) == "cluster sandbox"
         assert "hunter2" not in json.dumps([each.value for each in found])
         assert all("managedFields" not in each.value["metadata"] for each in found)
         assert made.value["spec"]["containers"][0]["resources"]["requests"]

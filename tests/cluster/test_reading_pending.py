@@ -86,4 +86,4 @@ def test_a_selector_chooses_among_them(plane: ControlPlane, run: type_of_run) ->
     assert ran.out.startswith("checkout-dev, cluster-autoscaler: 1 pod, 1 placed; 1 new node, 1 existing\n")
     ran = run("simulate", "checkout-dev", "--pending", *where, "-n", "no-such")
     assert (ran.code, ran.out) == (2, "")
-    assert "There is no namespace no-such in the cluster of context tests." in ran.err
+    assert "There is no namespace no-such in the cluster of context sandbox." in ran.err
