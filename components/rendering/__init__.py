@@ -59,9 +59,10 @@ def render(plan: Plan, directory: Path) -> RenderedStack:
     Raises StackError for what only shows when the components run, MultiarchError when the folder can't be written or
     holds something else.
     """
+    target = directory / plan.stack
+    files.check(target)  # before the work, not only after it
     declared = declare(plan)
     texts = files.contents(declared.resources, declared.outputs)
-    target = directory / plan.stack
     files.replace(target, texts)
     return RenderedStack(
         stack=plan.stack,

@@ -142,15 +142,11 @@ def _json(value: Json) -> str:
 def replace(target: Path, files: Mapping[str, str]) -> None:
     """Write the files to ``target``, replacing the whole folder of an earlier rendering at once.
 
-    A run that is interrupted leaves the earlier rendering or none, never half of one. Raises MultiarchError when
-    ``target`` holds files that are not a rendering, or can't be written.
+    A run that is interrupted leaves the earlier rendering or none, never half of one. Raises MultiarchError as
+    :func:`check` does.
     """
+    check(target)
     try:
-        for folder in (target, *target.parents):
-            if folder.exists() and not folder.is_dir():
-                raise MultiarchError(f"{folder} is not a folder.", hint="Render into another folder.")
-        if target.exists():
-            _check_replaceable(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as scratch:
             fresh = Path(scratch) / "fresh"
@@ -159,7 +155,23 @@ def replace(target: Path, files: Mapping[str, str]) -> None:
                 target.rename(Path(scratch) / "earlier")
             fresh.rename(target)
     except OSError as error:
-        raise MultiarchError(f"{target} can't be written: {error.strerror or error}.") from error
+        raise _not_written(target, error) from error
+
+
+def check(target: Path) -> None:
+    """Raise MultiarchError when ``target`` holds files that are not a rendering, or can't be read or written."""
+    try:
+        for folder in (target, *target.parents):
+            if folder.exists() and not folder.is_dir():
+                raise MultiarchError(f"{folder} is not a folder.", hint="Render into another folder.")
+        if target.exists():
+            _check_replaceable(target)
+    except OSError as error:
+        raise _not_written(target, error) from error
+
+
+def _not_written(target: Path, error: OSError) -> MultiarchError:
+    return MultiarchError(f"{target} can't be written: {error.strerror or error}.")
 
 
 def _check_replaceable(target: Path) -> None:

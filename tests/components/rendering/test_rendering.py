@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -32,6 +33,18 @@ ROOT = Path(__file__).parents[3]
 
 def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def smallest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The smallest stack's rendering, to look at and to copy."""
+    return render(plan(), tmp_path_factory.mktemp("smallest")).directory
+
+
+@pytest.fixture
+def earlier(smallest: Path, tmp_path: Path) -> Path:
+    """An earlier rendering of the smallest stack in ``tmp_path``."""
+    return Path(shutil.copytree(smallest, tmp_path / smallest.name))
 
 
 def test_a_rendering_holds_what_reviewers_read(tmp_path: Path) -> None:
@@ -121,10 +134,9 @@ def test_two_processes_render_the_same_bytes(tmp_path: Path) -> None:
     assert content(tmp_path / "there" / "shop-dev") == here
 
 
-def test_a_second_stack_in_one_process_is_rendered_as_if_it_were_the_first(tmp_path: Path) -> None:
-    alone = content(render(plan(), tmp_path / "alone").directory)
+def test_a_second_stack_in_one_process_is_rendered_as_if_it_were_the_first(tmp_path: Path, smallest: Path) -> None:
     render(plan({"team": "search", **declared.FULL}), tmp_path / "after")
-    assert content(render(plan(), tmp_path / "after").directory) == alone
+    assert content(render(plan(), tmp_path / "after").directory) == content(smallest)
 
 
 def test_files_of_an_earlier_rendering_go(tmp_path: Path) -> None:
@@ -155,27 +167,27 @@ def test_a_folder_with_somebody_elses_resources_json_is_left_alone(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "own/file.json", "iam/notes.txt", "iam/README", ".git/HEAD", "iam/link"])
-def test_a_rendering_with_a_file_of_the_users_is_left_alone(tmp_path: Path, name: str) -> None:
-    folder = render(plan(), tmp_path).directory
-    file = folder / name
+def test_a_rendering_with_a_file_of_the_users_is_left_alone(tmp_path: Path, earlier: Path, name: str) -> None:
+    file = earlier / name
     file.parent.mkdir(exist_ok=True)
     if file.name == "link":
         file.symlink_to(tmp_path)
     else:
         file.write_text("mine")
-    before = content(folder)
+    before = content(earlier)
     with pytest.raises(MultiarchError, match="which is not from a rendering"):
         render(plan(), tmp_path)
-    assert content(folder) == before
+    assert content(earlier) == before
 
 
-def test_a_failed_rendering_leaves_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = render(plan(), tmp_path).directory
-    before = content(folder)
+def test_a_failed_rendering_leaves_the_earlier_one(
+    tmp_path: Path, earlier: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = content(earlier)
     monkeypatch.setattr(component.Component, "tags", None)
     with pytest.raises(TypeError):
         render(plan(), tmp_path)
-    assert content(folder) == before
+    assert content(earlier) == before
     monkeypatch.undo()
     assert content(render(plan(), tmp_path).directory) == before
 
