@@ -34,7 +34,7 @@ DAY = "1795219200"
 """2026-11-21, in seconds: support dates count as of that day, whenever the tests run."""
 
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
-_WITHOUT_ERRORS = " 2>/dev/null"
+_WITHOUT_ERRORS, _WITH_ERRORS = " 2>/dev/null", " 2>&1"
 _SHELL = re.compile(r"[|&;<>$*?~`]")
 _MARKER = re.compile(r"<!-- (?P<text>.*?) -->")
 
@@ -116,15 +116,26 @@ def environment() -> dict[str, str]:
 def ran(command: str, folder: Path) -> str:
     """What a command prints in ``folder``, standard output and error as they come.
 
-    Commands of ours run in this process, which spares the start of a Python; what needs a shell gets one.
+    Commands of ours run in this process, which spares the start of a Python; what needs a shell, or the rest of a
+    pipe, gets one.
     """
-    ours = command.removesuffix(_WITHOUT_ERRORS)
-    if ours.startswith("multiarch ") and not _SHELL.search(ours):
-        return _ran_here(shlex.split(ours, comments=True)[1:], folder, errors=ours == command)
+    first, _, rest = command.partition(" | ")
+    redirected = next((each for each in (_WITHOUT_ERRORS, _WITH_ERRORS) if first.endswith(each)), "")
+    ours = first.removesuffix(redirected)
+    if not ours.startswith("multiarch ") or _SHELL.search(ours):
+        return _ran_by_bash(command, folder)
+    joined = redirected == _WITH_ERRORS or (not rest and not redirected)
+    printed, errors = _ran_here(shlex.split(ours, comments=True)[1:], folder, joined=joined)
+    said = "" if redirected else errors
+    return said + (_ran_by_bash(rest, folder, printed) if rest else printed)
+
+
+def _ran_by_bash(command: str, folder: Path, given: str | None = None) -> str:
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
         env=environment(),
+        input=given,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -133,14 +144,15 @@ def ran(command: str, folder: Path) -> str:
     return done.stdout
 
 
-def _ran_here(arguments: list[str], folder: Path, *, errors: bool) -> str:
-    printed = io.BytesIO()
+def _ran_here(arguments: list[str], folder: Path, *, joined: bool) -> tuple[str, str]:
+    """What is written to standard output and to standard error; if they are joined, all to the first."""
+    printed, errors = io.BytesIO(), io.StringIO()
     with (
         io.TextIOWrapper(printed, encoding="utf-8", write_through=True) as stream,
         mock.patch.dict(os.environ, environment(), clear=True),
         contextlib.chdir(folder),
         contextlib.redirect_stdout(stream),
-        contextlib.redirect_stderr(stream if errors else io.StringIO()),
+        contextlib.redirect_stderr(stream if joined else errors),
     ):
         main(arguments)
-        return printed.getvalue().decode()
+        return printed.getvalue().decode(), errors.getvalue()
