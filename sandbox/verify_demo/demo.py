@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from multiarch.errors import OutsideError
+from multiarch.nodes.model import NodeGroupPlan
 from multiarch.stack.load import load_file
-from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
 from multiarch.today import today
 from sandbox import state
@@ -62,36 +62,37 @@ class Commands:
 
 
 def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
-    """Bring a stack up in the sandbox and show the demo with it.
+    """Bring a stack up in the sandbox, and show the demo with it.
 
-    Raises what :meth:`Sandbox.up` and :func:`run` raise.
+    Raises what :meth:`Sandbox.up` and :func:`run` raise, and SandboxUsageError for a stack without a group of each
+    architecture, with a taint on arm64.
     """
     layout = sandbox.layout
+    layout.require_stack(stack)
+    file = layout.stacks_folder() / f"Pulumi.{stack}.yaml"
+    plan = make_plan(load_file(file, project_file=layout.root / "Pulumi.yaml"), today=today())
+    group = arm64_group(plan)
+    if group is None:
+        raise SandboxUsageError(
+            f"{stack} has no amd64 group beside an arm64 group with a taint.", hint="Try STACK=checkout-dev."
+        )
     sandbox.up(stack)
     sandbox.registry()
     server = state.load(layout).server
     if server is None:
         raise OutsideError("The sandbox is not up.")
-    file = layout.stacks_folder() / f"Pulumi.{stack}.yaml"
-    plan = make_plan(load_file(file, project_file=layout.root / "Pulumi.yaml"), today=today())
     environ = sandbox.environment(stack).applied_to(os.environ)
     commands = Commands(stack, layout.root, layout.registry, environ, show)
-    run(plan, Aws(server.url, layout.region(stack)), Remote(server.url), commands, say)
+    run(Machines(Aws(server.url, layout.region(stack)), plan), group, Remote(server.url), commands, say)
 
 
-def run(plan: Plan, aws: Aws, remote: Remote, commands: Commands, say: Say) -> None:
-    """Show the demo with the sandbox's AWS and the ``remote`` control of it. Leaves nothing running.
+def run(machines: Machines, group: NodeGroupPlan, remote: Remote, commands: Commands, say: Say) -> None:
+    """Show the demo with the sandbox's AWS and the ``remote`` control of it; ``group`` gets the faults.
 
-    Raises:
-        SandboxUsageError: the stack has no group of each architecture, with a taint on arm64.
-        OutsideError: the control plane did not start, a command had another exit code, or a fault was not named.
+    Leaves nothing running. Raises OutsideError if the control plane did not start, a command had another exit code than
+    it should, or a fault was not named.
     """
-    machines = Machines(aws, plan)
-    group = arm64_group(plan)
-    if group is None:
-        raise SandboxUsageError(
-            f"{plan.stack} has no amd64 group beside an arm64 group with a taint.", hint="Try STACK=checkout-dev."
-        )
+    aws = machines.aws
     remove_faults(aws)
     try:
         with Programs.running() as programs:

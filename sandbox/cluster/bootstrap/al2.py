@@ -42,6 +42,7 @@ _OPTIONS = frozenset(
 """The options of ``bootstrap.sh``. Each takes its value as the next argument; ``--option=value`` is unknown to it."""
 _BEFORE = frozenset((".", "bash", "exec", "source", "sudo", "sh"))
 _ASSIGNMENT = re.compile(r"\w+=.*", re.DOTALL)
+_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\$")
 _OPERATOR = re.compile(r"[;&|()<>]+")
 _HERE_DOCUMENT = re.compile(r"(?<!<)<<(?!<)(?P<indented>-?)\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)")
 
@@ -77,14 +78,24 @@ def _scripts(document: str) -> list[str]:
 
 def _calls(script: str) -> Iterator[list[str]]:
     """The arguments of each call of ``bootstrap.sh`` in a script, outside of comments and here-documents."""
-    lines = iter(script.replace("\\\n", "").split("\n"))
-    for line in lines:
+    lines = iter(script.split("\n"))
+    for first in lines:
+        line = _joined(first, lines)
         if _BOOTSTRAP in line:
             yield from _calls_in(line)
         for found in _HERE_DOCUMENT.finditer(line):
             for inner in lines:
-                if (inner.lstrip("\t") if found["indented"] else inner) == found["end"]:
+                # Quotes around the delimiter let backslashes be text.
+                text = inner if found["quote"] else _joined(inner, lines)
+                if (text.lstrip("\t") if found["indented"] else text) == found["end"]:
                     break
+
+
+def _joined(line: str, following: Iterator[str]) -> str:
+    """A line with those that a backslash at its end joins to it."""
+    while _CONTINUED.search(line):
+        line = line[:-1] + next(following, "")
+    return line
 
 
 def _calls_in(line: str) -> Iterator[list[str]]:

@@ -33,6 +33,8 @@ def test_a_call_without_the_api_server_leaves_it_to_eks() -> None:
         CALL.replace("/etc/eks", "x=y exec /etc/eks"),
         CALL.replace("/etc/eks", "true && bash -e /etc/eks"),
         CALL.replace("\n/etc", "\ncat <<'EOF' >x\n/etc/eks/bootstrap.sh other\nEOF\n/etc"),
+        CALL.replace("\n/etc", "\ncat <<'EOF'\n\\\nEOF\n/etc"),
+        CALL.replace("\n/etc", "\ncat <<EOF\na\\\nEOF\n/etc/eks/bootstrap.sh other\nEOF\n/etc"),
         CALL.replace("\n/etc", "\ncat <<-EOF\n\t/etc/eks/bootstrap.sh other\n\tEOF\n/etc"),
         CALL.replace("\n/etc", "\n# /etc/eks/bootstrap.sh other\n/etc"),
         CALL.replace("\n/etc", "\nsed -i s/a/b/ /etc/eks/bootstrap.sh\necho /etc/eks/bootstrap.sh\n/etc"),
