@@ -10,6 +10,7 @@ from multiarch.stack.model import Plan
 from sandbox.aws.controls import Remote
 from sandbox.cluster.kube import Kube
 from sandbox.inventory import Aws
+from sandbox.layout import SandboxUsageError
 from sandbox.verify_demo.cluster import join
 from sandbox.verify_demo.machines import DEMO_TAG, Machine, Machines
 from sandbox.verify_demo.pods import LYING, RunningPod
@@ -24,11 +25,14 @@ kubelet[1811]: E0101 kubelet_node_status.go:113] "Unable to register node with A
 def add_faults(machines: Machines, group: NodeGroupPlan, kube: Kube, remote: Remote) -> Mapping[str, str]:
     """Start the machines in ``group``, which has arm64 nodes with a taint; return what is wrong, by instance or object.
 
-    The last one registers without its taint, and runs the image that declares arm64 and holds an amd64 program.
+    The last machine registers without its taint, and runs the image that declares arm64 and holds an amd64 program.
+    Raises SandboxUsageError if the group, or every amd64 group, has no node.
     """
     every = machines.all()
-    sample = next(each for each in every if each.group is group)
-    other = next(each for each in every if each.architecture is Architecture.AMD64)
+    sample = next((each for each in every if each.group is group), None)
+    other = next((each for each in every if each.architecture is Architecture.AMD64), None)
+    if sample is None or other is None:
+        raise SandboxUsageError(f"{group.name}, or every amd64 group, has no node.", hint="Set minSize to 1 or more.")
     # EC2 itself refuses this start, unless the image is registered with a wrong architecture.
     wrong = _launch(machines.aws, sample, image=str(other.row["ImageId"]))
     silent, bare = _launch(machines.aws, sample), _launch(machines.aws, sample)
