@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from multiarch.cli.options.cluster import AccessOptions
     from multiarch.ssm.model import Answer
     from multiarch.stack.model import Plan
-    from multiarch.verify.nodes.instances import ClusterFound
     from multiarch.verify.nodes.model import BootFault, Instance, KubernetesNode, Sources
     from multiarch.verify.on_node.model import NodeReport
 
@@ -56,7 +55,7 @@ class Reader:
         from multiarch.verify.nodes.planned import planned_groups
 
         request, plan = self.request, self.request.plan
-        cluster = self._cluster()
+        version = self._version()
         nodes = self._nodes()
         instances = self._instances(nodes or ())
         if nodes is None and instances is None:
@@ -69,7 +68,7 @@ class Reader:
             nodes=nodes,
             on_node=self._on_node(nodes or (), instances),
             now=datetime.now(tz=UTC),
-            kubernetes_version=cluster.version if cluster else plan.cluster.version if plan else "",
+            kubernetes_version=version or (plan.cluster.version if plan else ""),
             region=self._region(),
             arm64_taint=plan.arm64_taint if plan else None,
             join_minutes=request.join_minutes,
@@ -97,12 +96,12 @@ class Reader:
     def _region(self) -> str:
         return str(self._client("ec2").meta.region_name)
 
-    def _cluster(self) -> ClusterFound | None:
-        from multiarch.verify.nodes.instances import find_cluster
+    def _version(self) -> str | None:
+        from multiarch.verify.nodes.instances import kubernetes_version
 
         name, region = self.request.cluster, self._region()
         eks = self._client("eks")
-        return self._try("the cluster at EKS", lambda: find_cluster(eks, name, region=region))
+        return self._try("the cluster at EKS", lambda: kubernetes_version(eks, name, region=region))
 
     def _nodes(self) -> tuple[KubernetesNode, ...] | None:
         from multiarch.kubernetes.cluster import open_cluster

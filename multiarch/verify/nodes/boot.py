@@ -66,7 +66,8 @@ _CAUSES = (
             r"\bUnauthorized\b|\"?code\"?:\s?401|system:anonymous|is not authorized to perform: eks:|AccessDenied"
         ),
         "its role may not join: the API server or AWS rejects it",
-        "Give the node's role an access entry of type EC2_LINUX: `aws eks create-access-entry`, or `pulumi up`.",
+        "Give the node's role an access entry of type EC2_LINUX, or run `pulumi up`; `aws eks list-access-entries` "
+        "shows those that exist, the ConfigMap aws-auth those of older clusters.",
     ),
     _Cause(
         _NETWORK,

@@ -7,7 +7,7 @@ the instances divided by what one request takes, not with the instances.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from multiarch.errors import MultiarchError, UnknownFactError
@@ -21,30 +21,15 @@ _IMAGES, _GROUPS, _TYPES, _IDS = 100, 50, 100, 200
 _SEEN = ("pending", "running", "stopping", "stopped")
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterFound:
-    """An EKS cluster. ``version`` is its Kubernetes minor; ``access_entries`` whether it reads them."""
-
-    name: str
-    version: str
-    status: str
-    endpoint: str
-    access_entries: bool
-
-
-def find_cluster(eks: Any, name: str, *, region: str) -> ClusterFound:  # noqa: ANN401  (boto3's clients are untyped)
-    """The cluster. Raises MultiarchError if there is none of this name."""
+def kubernetes_version(eks: Any, name: str, *, region: str) -> str:  # noqa: ANN401  (boto3's clients are untyped)
+    """The minor version of a cluster's control plane. Raises MultiarchError if there is no cluster of this name."""
     try:
-        found = eks.describe_cluster(name=name)["cluster"]
+        return str(eks.describe_cluster(name=name)["cluster"].get("version", ""))
     except eks.exceptions.ResourceNotFoundException as error:
         raise MultiarchError(
             f"There is no EKS cluster {name} in {region}.",
             hint="Create it with `pulumi up`, or check --region and the AWS profile.",
         ) from error
-    mode = found.get("accessConfig", {}).get("authenticationMode", "")
-    return ClusterFound(
-        name, found.get("version", ""), found.get("status", ""), found.get("endpoint", ""), mode.startswith("API")
-    )
 
 
 def find_instances(ec2: Any, cluster: str, identifiers: Iterable[str] = ()) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)

@@ -137,7 +137,8 @@ def _boot(instance: Instance, sources: Sources) -> Iterator[Finding]:
         yield Finding("never-joined", f"it has run for {_long(minutes)} and is not a Node.")
     else:
         said = f"it has run for {_long(minutes)} and is not a Node: {fault.cause}."
-        yield Finding("never-joined", said, fault.hint, fault.lines)
+        without = () if instance.profile else ("It has no instance profile, and so no role.",)
+        yield Finding("never-joined", said, fault.hint, (*fault.lines, *without))
 
 
 def _long(minutes: int) -> str:

@@ -145,7 +145,7 @@ class Finding:
     message: str
     hint: str = ""
     details: tuple[str, ...] = ()
-    """Lines of a log."""
+    """Lines of a log, and what else speaks for the cause."""
     severity: Severity = field(init=False)
     """The rule's."""
 

@@ -71,6 +71,7 @@ def healthy(architecture: Architecture = Architecture.ARM64, number: int = 0, na
         "eu-west-1a",
         f"ip-10-0-{number // 250}-{number % 250}.eu-west-1.compute.internal",
         {GROUP_TAG: name, "kubernetes.io/cluster/shop": "owned"},
+        profile="arn:aws:iam::111122223333:instance-profile/node",
         scaling_group=f"shop-{name}-1",
         lifecycle="InService",
         template=Template("lt-1", "3", "3"),
