@@ -1,7 +1,7 @@
 """``multiarch verify pods`` of 10,000 containers on 500 nodes of two architectures.
 
-Limits with a warm registry cache: 20 s, and 300 MB of memory. Requests to the registry are counted on the way: one per
-distinct digest in a cold run, and none in a warm one.
+Limits with a warm registry cache: 20 s, and 300 MB of memory, also with ``--on-node``, where each node answers SSM (the
+sandbox's stand-in) after 300 ms. Requests to the registry are counted in further runs, and calls of AWS.
 """
 
 from __future__ import annotations
@@ -21,14 +21,22 @@ from benchmarks.measure import BIN, Run, run, show
 from multiarch.cli import main as multiarch
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
 from multiarch.registry.transport import RegistryTransport
+from sandbox.aws.controls import Remote
+from sandbox.aws.ssm_targets import Target
 from tests.registry import server
 from tests.registry.server import Server
+from tests.sandbox.served import Served, address, serving
+from tests.verify.clusters import environment
+from tests.verify.on_node.reports import AMD64, ARM64, CONFIG, report
 
 CONTAINERS = 10_000
 NODES = 500
 WALL_LIMIT_S = 20.0
 MEMORY_LIMIT_MB = 300
 REQUESTS_LIMIT = 0
+CALLS_LIMIT = 0.25
+"""AWS calls per node."""
+DELAY_S = 0.3
 
 
 def _digests(registry: Server, names: list[str]) -> list[str]:
@@ -52,11 +60,14 @@ def _digests(registry: Server, names: list[str]) -> list[str]:
 
 
 def write_objects(registry: Server, names: list[str], file: Path) -> None:
-    """Write pods and nodes as ``kubectl get pods,nodes -o json`` does."""
+    """Write pods and nodes as the API server has them, one JSON document per line."""
     image_ids = _digests(registry, names)
-    items: list[object] = [_node(number) for number in range(NODES)]
-    items += [_pod(number, f"{registry.host}/{names[number % IMAGES]}", image_ids) for number in range(CONTAINERS)]
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), encoding="utf-8")
+    # One by one: on Linux, a child's peak is at least that of its parent when it started.
+    with file.open("w", encoding="utf-8") as lines:
+        for number in range(NODES):
+            lines.write(f"{json.dumps(_node(number))}\n")
+        for number in range(CONTAINERS):
+            lines.write(f"{json.dumps(_pod(number, f'{registry.host}/{names[number % IMAGES]}', image_ids))}\n")
 
 
 def _node(number: int) -> object:
@@ -102,9 +113,20 @@ def _pod(number: int, image: str, image_ids: list[str]) -> object:
     }
 
 
-def _verify(environ: dict[str, str], file: Path) -> Run:
-    # A third of the images is for amd64 only: the exit code is 1, as it should be.
-    command = f"{BIN / 'multiarch'} verify pods {file} --output json; test $? = 1"
+def _register(remote: Remote) -> None:
+    """Let every node report the processes of its containers."""
+    for number in range(NODES):
+        elf = ARM64 if number % 2 else AMD64
+        rows = [
+            ("container", f"{each:064x}", "x", CONFIG, f"sha256:{each:064x}", str(each + 1), "/app/main", elf, "", "")
+            for each in range(number, CONTAINERS, NODES)
+        ]
+        remote.register(f"i-{number:017x}", Target(output=report(*rows), delay=DELAY_S))
+
+
+def _verify(environ: dict[str, str], file: Path, more: str = "") -> Run:
+    # Some images are for the other architecture: the exit code is 1, as it should be.
+    command = f"{BIN / 'multiarch'} verify pods {file} --output json {more}; test $? = 1"
     return run(["sh", "-c", command], env=environ)
 
 
@@ -134,12 +156,23 @@ def main() -> None:
         write_objects(registry, push(registry), file)
         environ = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "DOCKER_CONFIG": str(folder)}
         cold = _verify(environ, file)
-        elsewhere = environ | {"XDG_CACHE_HOME": str(folder / "counted")}
-        requests = _requests(elsewhere, file)
-        print(f"{CONTAINERS} containers, cold: {cold.wall:.2f} s, {requests} requests for {IMAGES} digests", flush=True)
+        print(f"{CONTAINERS} containers, cold: {cold.wall:.2f} s", flush=True)
         warm = _verify(environ, file)
         show(f"{CONTAINERS} containers on {NODES} nodes, warm", warm.wall, WALL_LIMIT_S, "s")
         show(f"{CONTAINERS} containers, peak memory", warm.peak_mb, MEMORY_LIMIT_MB, "MB")
+        with serving(policies=False) as process:
+            aws = Served(address(process))
+            remote = Remote(aws.endpoint)
+            _register(remote)
+            remote.forget_calls()
+            asked = _verify(environ | environment(aws, folder), file, "--on-node --region eu-west-1")
+            calls = remote.calls()
+        show(f"{CONTAINERS} containers on {NODES} nodes, warm, --on-node", asked.wall, WALL_LIMIT_S, "s")
+        show("--on-node, peak memory", asked.peak_mb, MEMORY_LIMIT_MB, "MB")
+        print(f"AWS calls: {', '.join(f'{name} {count}' for name, count in sorted(calls.items()))}", flush=True)
+        show("AWS calls per node", calls.total() / NODES, CALLS_LIMIT, "calls")
+        elsewhere = environ | {"XDG_CACHE_HOME": str(folder / "counted")}
+        print(f"requests for {IMAGES} digests, cold: {_requests(elsewhere, file)}", flush=True)
         print(f"requests with a warm cache: {_requests(elsewhere, file)}, limit {REQUESTS_LIMIT}", flush=True)
 
 
