@@ -1,26 +1,20 @@
 """Let the kernel run programs of arm64 through qemu-user: an entry of binfmt_misc, registered when it is missing.
 
-The entry is the whole machine's. Each cluster that uses it is noted in ``/run/multiarch-eks-binfmt``; the last one
-removes what was registered here, and nothing that was there before.
+The entry is the whole machine's: :mod:`.machine` knows who uses it. What was there before is not removed.
 Source: https://docs.kernel.org/admin-guide/binfmt-misc.html.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from multiarch.errors import OutsideError
 
 ENTRIES: Final = Path("/proc/sys/fs/binfmt_misc")
-NOTES: Final = Path("/run/multiarch-eks-binfmt")
 NAME: Final = "multiarch-eks-aarch64"
-_USERS, _REGISTERED, _MOUNTED, _LOCK = "users", "registered", "mounted", "lock"
+_REGISTERED, _MOUNTED = "registered", "mounted"
 # The start of an ELF file for Linux on arm64, as qemu's scripts/qemu-binfmt-conf.sh has it: any of the file types.
 _MAGIC: Final = bytes.fromhex("7f454c460201010000000000000000000200b700")
 _MASK: Final = bytes.fromhex("ffffffffffffff00fffffffffffffffffeffffff")
@@ -30,34 +24,32 @@ class NoEmulationError(OutsideError):
     """This machine can't run arm64 programs, and can't be made to: the message says why."""
 
 
-def acquire(user: Path, interpreter: Path) -> None:
-    """Have the kernel run arm64 programs by ``interpreter`` until ``user``, a folder, releases it.
+def register(notes: Path, interpreter: Path) -> None:
+    """Register ``interpreter`` unless an entry serves already; files in ``notes`` say what :func:`unregister` undoes.
 
     Raises:
         NoEmulationError: binfmt_misc can't be used here.
     """
-    with _noted() as notes:
-        (notes / _USERS).mkdir(exist_ok=True)
-        (notes / _USERS / user.name).write_text(str(user))
-        try:
-            if not (ENTRIES / "register").exists():
-                _run(["mount", "-t", "binfmt_misc", "none", str(ENTRIES)])
-                (notes / _MOUNTED).touch()
-            if not registered():
-                magic, mask = ("".join(f"\\x{byte:02x}" for byte in part) for part in (_MAGIC, _MASK))
-                # F: the kernel opens the interpreter now, so that containers need not have it.
-                (ENTRIES / "register").write_text(f":{NAME}:M::{magic}:{mask}:{interpreter}:F")
-                (notes / _REGISTERED).touch()
-        except OSError as error:
-            _release(notes, user)
-            raise NoEmulationError(f"binfmt_misc can't be used on this machine: {error}.") from error
+    try:
+        if not (ENTRIES / "register").exists():
+            _run(["mount", "-t", "binfmt_misc", "none", str(ENTRIES)])
+            (notes / _MOUNTED).touch()
+        if not registered():
+            magic, mask = ("".join(f"\\x{byte:02x}" for byte in part) for part in (_MAGIC, _MASK))
+            # F: the kernel opens the interpreter now, so that containers need not have it.
+            (ENTRIES / "register").write_text(f":{NAME}:M::{magic}:{mask}:{interpreter}:F")
+            (notes / _REGISTERED).touch()
+    except OSError as error:
+        raise NoEmulationError(f"binfmt_misc can't be used on this machine: {error}.") from error
 
 
-def release(user: Path) -> None:
-    """Forget a user; without any, remove what :func:`acquire` has registered and mounted. May be called twice."""
-    if NOTES.is_dir():
-        with _noted() as notes:
-            _release(notes, user)
+def unregister(notes: Path) -> None:
+    """Remove what :func:`register` has added. Raises OSError."""
+    entry = ENTRIES / NAME
+    if (notes / _REGISTERED).exists() and entry.exists():
+        entry.write_text("-1")
+    if (notes / _MOUNTED).exists() and ENTRIES.is_mount():
+        _run(["umount", str(ENTRIES)])
 
 
 def registered() -> bool:
@@ -73,33 +65,6 @@ def _serves(entry: Path) -> bool:
     fields = {name: value for name, _, value in (line.partition(" ") for line in lines)}
     magic = fields.get("magic", "")
     return "enabled" in fields and "F" in fields.get("flags:", "") and magic.endswith(_MAGIC.hex()[32:])
-
-
-def _release(notes: Path, user: Path) -> None:
-    (notes / _USERS / user.name).unlink(missing_ok=True)
-    for note in (notes / _USERS).glob("*"):
-        if not Path(note.read_text()).exists():
-            note.unlink()  # its cluster was removed by hand
-    if any((notes / _USERS).glob("*")):
-        return
-    entry = ENTRIES / NAME
-    if (notes / _REGISTERED).exists() and entry.exists():
-        entry.write_text("-1")
-    if (notes / _MOUNTED).exists() and ENTRIES.is_mount():
-        _run(["umount", str(ENTRIES)])
-    shutil.rmtree(notes)
-
-
-@contextlib.contextmanager
-def _noted() -> Iterator[Path]:
-    """Hold the lock on the notes; another process may have removed them while this one waited."""
-    while True:
-        NOTES.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError), (NOTES / _LOCK).open("a") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            if (NOTES / _LOCK).exists():
-                yield NOTES
-                return
 
 
 def _run(command: list[str]) -> None:

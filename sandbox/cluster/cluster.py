@@ -13,7 +13,7 @@ from typing import Final
 
 from multiarch.errors import OutsideError
 from multiarch.facts.architectures import Architecture
-from sandbox.cluster import binfmt, control_plane, images, leftovers, node
+from sandbox.cluster import binfmt, control_plane, images, leftovers, machine, node
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.node import Node
 from sandbox.cluster.programs import Programs
@@ -74,11 +74,12 @@ def running(programs: Programs, plane: ControlPlane) -> Iterator[Nodes]:
         BuildError: a tool could not be built.
     """
     native = native_architecture()
-    leftovers.remember_settings(programs.folder)
+    leftovers.mark(programs.folder)
+    machine.enter(programs.folder)
     hosts = programs.folder / "hosts"
     with server.running(images.repositories()) as url:
         server.write_hosts(hosts, url)
-        missing = _emulate(programs.folder, native)
+        missing = _emulate(native)
         nodes = {}
         for architecture in Architecture:
             if architecture is native or not missing:
@@ -87,12 +88,12 @@ def running(programs: Programs, plane: ControlPlane) -> Iterator[Nodes]:
         yield Nodes(plane, nodes, missing, url, hosts)
 
 
-def _emulate(folder: Path, native: Architecture) -> str:
+def _emulate(native: Architecture) -> str:
     """Let this machine run programs of the other architecture; return why not, or nothing."""
     if native is not Architecture.AMD64:
         return "only a machine with an amd64 processor emulates the other architecture here"
     try:
-        binfmt.acquire(folder, build.ensure("qemu-aarch64-static"))
+        machine.emulate(build.ensure("qemu-aarch64-static"))
     except (binfmt.NoEmulationError, build.BuildError) as error:
         return str(error)
     return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -15,22 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from sandbox import processes
-from sandbox.cluster import binfmt, cgroups
+from sandbox.cluster import cgroups, machine
 from tools import build
 
 _END_SECONDS: Final = 3.0
-_KERNEL: Final = Path("/proc/sys")
-_NODES: Final = "kernel.json"  # in the folder of a cluster with nodes
-# What the kubelet sets (pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables), and the plugin ptp (the last).
-_SETTINGS: Final = (
-    "vm/overcommit_memory",
-    "vm/panic_on_oom",
-    "kernel/panic",
-    "kernel/panic_on_oops",
-    "kernel/keys/root_maxkeys",
-    "kernel/keys/root_maxbytes",
-    "net/ipv4/ip_forward",
-)
+_NODES: Final = "nodes"  # in the folder of a cluster with nodes
 _LOG_LINKS: Final = Path("/var/log/containers")  # the kubelet's; it can't be told another folder
 _NETWORK_RESULTS: Final = Path("/var/lib/cni/results")  # libcni's; containerd can't tell it another folder
 _DEVICE_PLUGINS: Final = Path("/var/lib/kubelet/device-plugins")  # the kubelet's; it can't be told another folder
@@ -41,10 +29,9 @@ def run_folder(folder: Path) -> Path:
     return Path("/run") / folder.name
 
 
-def remember_settings(folder: Path) -> None:
-    """Note that a cluster has nodes, and the settings of the kernel that these change."""
-    values = {name: (_KERNEL / name).read_text().strip() for name in _SETTINGS if (_KERNEL / name).is_file()}
-    (folder / _NODES).write_text(json.dumps(values))
+def mark(folder: Path) -> None:
+    """Note that a cluster has nodes, before anything is done for them."""
+    (folder / _NODES).touch()
 
 
 def clear(folder: Path) -> list[str]:
@@ -56,8 +43,7 @@ def clear(folder: Path) -> list[str]:
     if not (folder / _NODES).is_file():
         return []
     left = [*cgroups.remove(folder.name), *_unmount(folder)]
-    _restore_settings(folder)
-    binfmt.release(folder)
+    machine.leave(folder)
     _remove_files(folder)
     if not left:
         shutil.rmtree(run_folder(folder), ignore_errors=True)
@@ -106,12 +92,6 @@ def _mounts(folder: Path) -> Iterator[Path]:
         place = Path(re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), line.split()[4]))
         if place.is_relative_to(folder) or place.is_relative_to(run_folder(folder)):
             yield place
-
-
-def _restore_settings(folder: Path) -> None:
-    for name, value in json.loads((folder / _NODES).read_text()).items():
-        if (_KERNEL / name).read_text().strip() != value:
-            (_KERNEL / name).write_text(value)
 
 
 def _remove_files(folder: Path) -> None:

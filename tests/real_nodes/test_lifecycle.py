@@ -12,7 +12,7 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from sandbox import processes
-from sandbox.cluster import binfmt, cgroups, images
+from sandbox.cluster import binfmt, cgroups, images, machine
 from sandbox.cluster.kube import Access, Kube
 from sandbox.layout import CLONE, read_yaml
 from tests.real_nodes.pods import SPACE, pod, until
@@ -39,10 +39,10 @@ def left_of(folder: Path) -> list[str]:
     programs = [" ".join(words) for _, words in processes.command_lines() if any(mark in word for word in words)]
     mounts = [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if mark in line]
     groups = [str(root / mark) for root in cgroups.hierarchies() if (root / mark).exists()]
-    files = [str(place) for place in (folder, Path("/run") / mark, binfmt.NOTES / "users" / mark) if place.exists()]
+    files = [str(place) for place in (folder, Path("/run") / mark, machine.USERS / mark) if place.exists()]
     files += [str(place) for place in Path("/var/lib/cni/results").glob(f"{mark}*")]
-    if not any((binfmt.NOTES / "users").glob("*")):
-        files += [str(place) for place in (binfmt.NOTES, binfmt.ENTRIES / binfmt.NAME) if place.exists()]
+    if not any(machine.USERS.glob("*")):
+        files += [str(place) for place in (machine.NOTES, binfmt.ENTRIES / binfmt.NAME) if place.exists()]
     return [*programs, *mounts, *groups, *files]
 
 
@@ -71,6 +71,6 @@ def test_a_cluster_comes_up_and_goes_without_a_trace(tmp_path: Path, killed: tup
         sandbox(tmp_path, "cluster", "down")
     assert left_of(folder) == []
     assert list(tmp_path.iterdir()) == [tmp_path / "Pulumi.yaml"]
-    if not any((binfmt.NOTES / "users").glob("*")):
+    if not any(machine.USERS.glob("*")):
         assert Path("/proc/sys/vm/overcommit_memory").read_text() == settings
     assert "no cluster" in sandbox(tmp_path, "cluster", "status")

@@ -12,7 +12,7 @@ import pytest
 from multiarch.facts.architectures import Architecture
 from multiarch.verify.on_node.script import node_script
 from sandbox import roots
-from sandbox.cluster import binfmt
+from sandbox.cluster import machine as shared
 from sandbox.roots import PackageManager
 from tests.real_nodes.machines import Machine, tree
 from tools import build
@@ -39,9 +39,10 @@ staticPodURLHeader: {Authorization: [a secret]}
 @pytest.fixture(scope="module", autouse=True)
 def _emulation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     user = tmp_path_factory.mktemp("roots")
-    binfmt.acquire(user, build.ensure("qemu-aarch64-static"))
+    shared.enter(user)
+    shared.emulate(build.ensure("qemu-aarch64-static"))
     yield
-    binfmt.release(user)
+    shared.leave(user)
 
 
 def machine(folder: Path, architecture: Architecture, manager: PackageManager) -> Machine:

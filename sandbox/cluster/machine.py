@@ -1,0 +1,88 @@
+"""What clusters on one machine share: settings of the kernel, and the entry of binfmt_misc for arm64 programs.
+
+Each cluster is a user, noted in ``/run/multiarch-eks``. The last one to leave sets back what the first one found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from sandbox.cluster import binfmt
+
+NOTES: Final = Path("/run/multiarch-eks")
+USERS: Final = NOTES / "users"
+_LOCK, _SETTINGS = NOTES / "lock", NOTES / "settings.json"
+_KERNEL: Final = Path("/proc/sys")
+# What the kubelet sets (pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables), and the plugin ptp (the last).
+_CHANGED: Final = (
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "kernel/keys/root_maxkeys",
+    "kernel/keys/root_maxbytes",
+    "net/ipv4/ip_forward",
+)
+
+
+def enter(user: Path) -> None:
+    """Note that ``user``, a folder that lives as long as its cluster, will change settings of the machine."""
+    with _locked():
+        if not _users():
+            values = {name: (_KERNEL / name).read_text().strip() for name in _CHANGED if (_KERNEL / name).is_file()}
+            _SETTINGS.write_text(json.dumps(values))
+        USERS.mkdir(exist_ok=True)
+        (USERS / user.name).write_text(str(user))
+
+
+def emulate(interpreter: Path) -> None:
+    """Have the kernel run arm64 programs by ``interpreter`` until the last user leaves; call it after :func:`enter`.
+
+    Raises:
+        NoEmulationError: binfmt_misc can't be used here.
+    """
+    with _locked():
+        binfmt.register(NOTES, interpreter)
+
+
+def leave(user: Path) -> None:
+    """Forget a user; without any, set back what was changed. May be called twice, and for one that never entered."""
+    if not NOTES.is_dir():
+        return
+    with _locked():
+        (USERS / user.name).unlink(missing_ok=True)
+        if _users():
+            return
+        binfmt.unregister(NOTES)
+        for name, value in json.loads(_SETTINGS.read_text()).items() if _SETTINGS.is_file() else ():
+            if (_KERNEL / name).read_text().strip() != value:
+                (_KERNEL / name).write_text(value)
+        shutil.rmtree(NOTES)
+
+
+def _users() -> list[Path]:
+    """The notes of users, without those whose folder was removed by hand."""
+    for note in USERS.glob("*"):
+        if not Path(note.read_text()).exists():
+            note.unlink()
+    return sorted(USERS.glob("*"))
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[None]:
+    """Hold the lock on the notes."""
+    while True:
+        NOTES.mkdir(parents=True, exist_ok=True)
+        with _LOCK.open("a") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            # Another process may have removed the notes while this one waited, and a third one made new ones.
+            if _LOCK.exists() and os.fstat(handle.fileno()).st_ino == _LOCK.stat().st_ino:
+                yield
+                return
