@@ -20,6 +20,7 @@ from multiarch.schema.nodes import InstanceTypesByArchitecture, MultiArchitectur
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.json_schema import stack_file_schema
 from multiarch.stack.schema_paths import fields
+from multiarch.verify.nodes.rules import RULES
 from tests.quotations import ROOT, documents, ran
 
 
@@ -83,16 +84,25 @@ def rules() -> str:
     return "\n" + "\n".join(parts) + "\n"
 
 
+def node_rules() -> str:
+    """The rules of ``verify nodes``."""
+    rows = [(f"`{row.name}`", str(row.severity), row.finds, row.way_out) for row in RULES.values()]
+    return "\n" + _table(("Rule", "Severity", "Finds", "Way out"), rows) + "\n"
+
+
 _SINGLE, _PAIR = "NodeGroup", "MultiArchitectureGroup"
 _MODELS = {
     model.__name__: model for model in (StackSpec, NodeGroup, MultiArchitectureGroup, InstanceTypesByArchitecture)
 }
 _DEFAULT = re.compile(r" ?Default: (?P<value>.+?)\.(?= [A-Z]|$)")
-_GENERATED = re.compile(r"(?P<begin><!-- (?P<name>commands|help|keys|rules) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+_GENERATED = re.compile(
+    r"(?P<begin><!-- (?P<name>commands|help|keys|node-rules|rules) -->\n).*?(?P<end><!-- end -->)", re.DOTALL
+)
 GENERATED: Mapping[str, Callable[[], str]] = {
     "commands": command_table,
     "help": help_texts,
     "keys": all_keys,
+    "node-rules": node_rules,
     "rules": rules,
 }
 
