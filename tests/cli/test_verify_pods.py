@@ -14,6 +14,7 @@ from sandbox.aws.ssm_targets import Target
 from tests.cli.running import type_of_run
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
+from tests.kubernetes.api_server import Answer, Request, refused, serving
 from tests.ssm.wired import Wired
 from tests.verify.on_node.reports import AMD64, ARM64, report
 from tests.verify.pods.made import crashing, node, pod, status
@@ -253,3 +254,37 @@ def test_output_that_is_no_report_is_a_row_with_the_reason(
     assert ran.code == 0
     assert "its node did not answer (failed)" in ran.out
     assert "note: Not asked through SSM: one, two (failed: " in ran.err
+
+
+def test_a_live_cluster_is_read_with_the_owners_of_pods_owners(
+    run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]]
+) -> None:
+    file, seen = tmp_path / "kubeconfig", []
+    owner = {"kind": "Deployment", "name": "api", "controller": True}
+    replica_set = {"metadata": {"name": "api-5d4f", "namespace": "shop", "uid": "r", "ownerReferences": [owner]}}
+    own = {"kind": "ReplicaSet", "name": "api-5d4f", "controller": True}
+    made = {**objects[2], "metadata": {**objects[2]["metadata"], "ownerReferences": [own]}}
+    lists = {"pods": [made], "nodes": [objects[0]], "replicasets": [replica_set]}
+    forbidden: set[str] = set()
+
+    def answer(request: Request) -> Answer:
+        plural = request.path.rpartition("/")[2]
+        seen.append((plural, request.query.get("labelSelector", "")))
+        if plural in forbidden:
+            return refused(403, "Forbidden", "no")
+        return 200, {"kind": "List", "metadata": {}, "items": lists.get(plural, [])}, {}
+
+    with serving(answer) as server:
+        cluster = {"name": "here", "cluster": {"server": server.url}}
+        context = {"name": "here", "context": {"cluster": "here", "namespace": "shop"}}
+        file.write_text(json.dumps({"current-context": "here", "clusters": [cluster], "contexts": [context]}))
+        arguments = ("verify", "pods", "--kubeconfig", str(file), "-l", "app=api", "-o", "json")
+        ran = run(*arguments)
+        assert (ran.code, [row["name"] for row in ran.json["workloads"]]) == (0, ["api"]), ran.err
+        assert ("pods", "app=api") in seen
+        assert {("nodes", ""), ("replicasets", "")} <= set(seen)
+        assert "jobs" not in dict(seen)
+        forbidden.add("replicasets")
+        ran = run(*arguments)
+    assert [row["name"] for row in ran.json["workloads"]] == ["api-5d4f"]
+    assert "replicasets" in ran.err
