@@ -42,7 +42,7 @@ report_containers() {
   [ -x "$ctr" ] || { put fault "ctr is not installed: it reads the containers from containerd"; return; }
   cri=$(limited 20 "$ctr" -a "$socket" -n k8s.io containers ls 'labels."io.cri-containerd.kind"==container' 2>&1) &&
     tasks=$(limited 20 "$ctr" -a "$socket" -n k8s.io tasks ls 2>&1) || {
-    put fault "ctr can't read containerd's containers: $(printf '%s\n' "${tasks:-$cri}" | first_line)"
+    put fault "ctr can't read containerd's containers: $(printf '%s\n' "${tasks:-$cri}" | sed -n '$p' | first_line)"
     return
   }
   [ -z "$other" ] || [ -n "$(printf '%s\n' "$cri" | sed 1d)" ] || put fault "containerd has no containers, but $other runs"
