@@ -8,6 +8,7 @@ Source: karpenter-provider-aws, ``pkg/providers/instancetype/types.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from operator import gt, lt
 from types import MappingProxyType
 
@@ -48,12 +49,13 @@ def _no_values(_: InstanceType) -> tuple[str, ...]:
     return ()
 
 
+@cache  # a simulation asks for those of all types of each NodePool
 def labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
     """Return the labels of a type's nodes that our pools use, each with its possible values.
 
     Labels that Karpenter does not set are missing: names such as ``mac-m4.metal`` have no category.
     """
-    return {key: frozenset(found) for key in _VALUES if (found := values(instance, key))}
+    return MappingProxyType({key: frozenset(found) for key in _VALUES if (found := values(instance, key))})
 
 
 def satisfies(instance: InstanceType, requirement: Requirement) -> bool:

@@ -46,12 +46,18 @@ class Resources:
     def of(cls, amounts: Mapping[str, Fraction]) -> Resources:
         """Take exact quantities by resource name, rounded up as Kubernetes does."""
         whole = {name: round_up(amount) for name, amount in amounts.items() if name != "cpu"}
+        return cls.whole({"cpu": round_up_to_millis(amounts.get("cpu", Fraction(0))), **whole})
+
+    @classmethod
+    def whole(cls, amounts: Mapping[str, int]) -> Resources:
+        """Take whole amounts by resource name, ``cpu`` in millicores."""
+        others = dict(amounts)
         return cls(
-            cpu=round_up_to_millis(amounts.get("cpu", Fraction(0))),
-            memory=whole.pop("memory", 0),
-            ephemeral_storage=whole.pop("ephemeral-storage", 0),
-            pods=whole.pop("pods", 0),
-            extended=_pairs(whole),
+            cpu=others.pop("cpu", 0),
+            memory=others.pop("memory", 0),
+            ephemeral_storage=others.pop("ephemeral-storage", 0),
+            pods=others.pop("pods", 0),
+            extended=_pairs(others),
         )
 
     def __add__(self, other: Resources) -> Resources:

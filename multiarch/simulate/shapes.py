@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from fractions import Fraction
 
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.autoscaling.node_labels import node_labels, region_of
@@ -81,11 +80,10 @@ def _shape(
     more: Mapping[str, str],
 ) -> NodeShape:
     labels = {**node_labels(owner, instance, region=region or region_of(zones)).known, **more}
-    exact = {name: Fraction(amount, 1000 if name == "cpu" else 1) for name, amount in given.items()}
     return NodeShape(
         name=owner.name,
         architecture=instance.architecture,
-        allocatable=Resources.of(exact),
+        allocatable=Resources.whole(given),
         labels=tuple(sorted(labels.items())),
         taints=owner.taints,
         zones=zones,
