@@ -55,7 +55,7 @@ def on_node(judged: Judged, held: RunningContainer, digest: Digest | None) -> Ju
         return found
     if held.elf is not None:
         return _of_process(found, held.elf.architecture is architecture, architecture)
-    if held.emulator and image_platform(held.emulator.rpartition("-")[2], "")[0] != architecture:
+    if held.emulator and _emulated(held.emulator) != architecture:
         return replace(found, proof=Proof.WRONG, reason=f"emulated by {held.emulator}", settled_by="")
     why = f"the node could not read its process{f': {held.fault}' if held.fault else ''}"
     if judged.proof is Proof.CONSISTENT and held.manifest and held.manifest == judged.manifest:
@@ -65,6 +65,11 @@ def on_node(judged: Judged, held: RunningContainer, digest: Digest | None) -> Ju
         settled = _of_platform(found, digest.platform, architecture)
         return replace(settled, reason=f"{settled.reason}, which the node holds; {why}", settled_by="")
     return replace(found, reason=f"{found.reason}; {why}", settled_by="")
+
+
+def _emulated(emulator: str) -> str:
+    """The architecture that an emulator runs: ``arm64`` for ``qemu-aarch64-static``."""
+    return image_platform(emulator.removesuffix("-static").rpartition("-")[2], "")[0]
 
 
 def not_on_node(judged: Judged, reason: str, hint: str = "") -> Judged:

@@ -168,6 +168,12 @@ def held(**more: Any) -> RunningContainer:
         (index("linux/arm64"), held(emulator="qemu-x86_64"), Proof.WRONG, "emulated by qemu-x86_64"),
         (
             index("linux/arm64"),
+            held(emulator="qemu-aarch64-static", fault="it has ended"),
+            Proof.CONSISTENT,
+            "index has linux/arm64; the node could not read its process: it has ended",
+        ),
+        (
+            index("linux/arm64"),
             held(manifest=MANIFEST[:-1] + "0", fault="no permission"),
             Proof.PROVEN,
             "the node holds the index's arm64 manifest; the node could not read its process: no permission",
