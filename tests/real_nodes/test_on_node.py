@@ -171,3 +171,16 @@ def test_a_program_for_another_architecture_is_found(ready_nodes: Nodes) -> None
 
     assert found.elf is not None
     assert (found.elf.architecture, found.emulator) == (AMD64, "")
+
+
+def test_a_program_that_an_emulator_runs_is_found_on_the_other_node(ready_nodes: Nodes) -> None:
+    """A digest of arm64's manifest in a manifest for every node: the kernel runs it through qemu on amd64."""
+    node = ready_nodes.by_architecture[AMD64]
+    running(ready_nodes, "on-node-both", images.BOTH, AMD64)
+    foreign = child(node, target(node, images.BOTH), ARM64)
+    image = f"{images.BOTH.rpartition(':')[0]}@{foreign}"
+    found = reported(node, running(ready_nodes, "on-node-emulated", image, AMD64))
+
+    assert found.elf is not None
+    assert (found.elf.architecture, found.emulator) == (ARM64, "qemu-aarch64-static")
+    assert found.manifest == foreign
