@@ -58,8 +58,8 @@ registry-demo: $(STAMP) ## start a registry with made-up images for the image co
 verify-demo: $(STAMP) ## show what `multiarch verify` says about STACK when it is healthy, and with four faults in it
 	@$(BIN)/python -m sandbox verify-demo $(STACK)
 
-cluster: $(STAMP) ## start a cluster with a real amd64 and a real arm64 node on this machine (Linux, root)
-	@$(BIN)/python -m sandbox cluster up
+cluster: $(STAMP) ## start a real amd64 and a real arm64 node with the user data of STACK (Linux, root)
+	@$(BIN)/python -m sandbox cluster up $(STACK)
 
 cluster-down: $(STAMP) ## stop the cluster, and remove everything of it; `make down` does so too
 	@$(BIN)/python -m sandbox cluster down

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
-from multiarch.facts.architectures import Architecture
 from sandbox import state
 from sandbox.cluster import images, lifecycle
 from sandbox.layout import Layout
@@ -32,11 +32,18 @@ def _layout(context: typer.Context) -> Layout:
 
 
 @app.command()
-def up(context: typer.Context) -> None:
+def up(
+    context: typer.Context,
+    stack: Annotated[str, typer.Argument(help="Start nodes with the user data of this stack's groups.")] = "",
+) -> None:
     """Start the cluster unless it runs; print its kubeconfig and what to try."""
     layout = _layout(context)
+    files = None
+    if stack:
+        layout.require_stack(stack)
+        files = layout.stacks_folder() / f"Pulumi.{stack}.yaml", layout.root / "Pulumi.yaml"
     with state.exclusive(layout, "cluster up"):
-        found = lifecycle.up(layout.cluster, _say)
+        found = lifecycle.up(layout.cluster, _say, stack=files)
     _print(found)
     print(_next(found))
 
@@ -75,19 +82,14 @@ def _print(found: lifecycle.Status) -> None:
 
 
 def _next(found: lifecycle.Status) -> str:
-    arm64 = next((name for name, architecture in found.nodes.items() if architecture == Architecture.ARM64), "")
-    tolerated = '{"spec": {"tolerations": [{"key": "arch", "operator": "Exists"}]}}'
-    lines = [
-        "",
-        "Next",
-        "  see the nodes:                kubectl get nodes -L kubernetes.io/arch -o wide",
-        f"  an image for both:            kubectl create deployment api --replicas 4 --image {images.BOTH}",
-        f"  an image for amd64 only:      kubectl create deployment ledger --replicas 4 --image {images.ONLY_AMD64}",
-        f"  one that no node can run:     kubectl run batch --image {images.FOREIGN}",
-        "  what it says about itself:    kubectl logs -l app=api --prefix",
-        f"  which images fit which nodes: multiarch audit workloads --hosts-dir {found.hosts}",
-        "  stop it:                      make cluster-down",
-    ]
-    if arm64:
-        lines.insert(3, f"  let pods onto the arm64 node: add to a pod {tolerated}")
-    return "\n".join(lines)
+    api = f"kubectl create deployment api --replicas 4 --image {images.BOTH}"
+    return f"""
+Next
+  see the nodes:                kubectl get nodes -L kubernetes.io/arch -o wide
+  start a few pods:             {api}
+  let them onto arm64 nodes:    {api} --dry-run=client -o yaml \\
+                                  | .venv/bin/multiarch workload patch - --tolerate arm64 | kubectl apply -f -
+  what they say:                kubectl logs -l app=api --prefix
+  a wrong image for arm64:      {images.BROKEN}
+  what to change, and where:    .venv/bin/multiarch audit workloads --hosts-dir {found.hosts}
+  stop the cluster:             make cluster-down"""

@@ -22,6 +22,7 @@ from sandbox.cluster.programs import Program, Programs, free_ports, wait_for
 from tools import build
 
 START_SECONDS = 60.0
+SERVICE_CIDR = "10.96.0.0/24"
 _NAME = "sandbox"
 # Nobody renews the nodes' leases: a node is ready until it is gone.
 _LASTING_NODES = "--node-monitor-grace-period=24h"
@@ -140,7 +141,7 @@ def _api_server(tool: Path, keys: Path, etcd_port: int, port: int) -> list[str |
         "--bind-address=127.0.0.1",
         "--advertise-address=127.0.0.1",
         "--endpoint-reconciler-type=none",
-        "--service-cluster-ip-range=10.96.0.0/24",
+        f"--service-cluster-ip-range={SERVICE_CIDR}",
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={keys / 'accounts.pub'}",
         f"--service-account-signing-key-file={keys / 'accounts.key'}",

@@ -37,7 +37,10 @@ EMULATED_TOOLS: Final = ("qemu-aarch64-static", "kubelet-arm64", "containerd-arm
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A running cluster. ``nodes`` is architecture by name; ``missing`` says why there is no emulated node."""
+    """A running cluster. ``nodes`` is architecture by name; ``missing`` says why there is no emulated node.
+
+    ``stack`` is the file of the stack whose user data the nodes started with, or empty.
+    """
 
     kubeconfig: str
     hosts: str
@@ -45,22 +48,27 @@ class Status:
     kubernetes: str
     nodes: dict[str, str]
     missing: str
+    stack: str
     seconds: float
 
     @classmethod
-    def of(cls, plane: ControlPlane, nodes: Nodes, folder: Path, seconds: float) -> Status:
+    def of(cls, plane: ControlPlane, nodes: Nodes, folder: Path, seconds: float, *, stack: Path | None) -> Status:
         """The status of what runs; ``seconds`` is how long the start took."""
         names = {node.name: str(node.architecture) for node in nodes.by_architecture.values()}
         kubeconfig, hosts = str(plane.kubeconfig), str(nodes.hosts)
-        return cls(kubeconfig, hosts, str(folder), plane.version, names, nodes.missing, round(seconds, 1))
+        return cls(
+            kubeconfig, hosts, str(folder), plane.version, names, nodes.missing, str(stack or ""), round(seconds, 1)
+        )
 
     def as_json(self) -> str:
         """As it is kept in a file, and shown: version 1."""
         return json.dumps({"version": 1, **asdict(self)}, indent=2, sort_keys=True) + "\n"
 
 
-def up(state: Path, say: Callable[[str], None]) -> Status:
+def up(state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | None = None) -> Status:
     """Start a cluster whose state is in the folder ``state``, unless it runs; return when its nodes are ready.
+
+    Its nodes start with the user data of ``stack``, its file and ``Pulumi.yaml``, if there is one.
 
     Raises:
         OutsideError: real nodes can't run here, a tool is missing, or a part did not start; nothing is left running.
@@ -68,15 +76,20 @@ def up(state: Path, say: Callable[[str], None]) -> Status:
     native_architecture()
     running = status(state)
     if running is not None:
+        if stack and running.stack != str(stack[0]):
+            raise OutsideError(
+                f"The cluster runs with {running.stack or 'no stack'}.", hint="`make cluster-down` stops it."
+            )
         return running
     down(state)
     _build_tools(say)
     state.mkdir(parents=True, exist_ok=True)
+    chosen = ["--stack", str(stack[0]), "--project", str(stack[1])] if stack else []
     environ = os.environ | {"PYTHONPATH": str(CLONE)}
     forget_aws(environ)
     with (state / _LOG).open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "sandbox.cluster", *_arguments(state)],
+            [sys.executable, "-m", "sandbox.cluster", *chosen, *_arguments(state)],
             cwd=CLONE, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             start_new_session=True,
         )  # fmt: skip

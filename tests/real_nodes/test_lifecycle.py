@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from sandbox.cluster import binfmt, cgroups, images, machine
 from sandbox.cluster.kube import Access, Kube
 from sandbox.layout import CLONE, read_yaml
 from tests.real_nodes.pods import SPACE, pod, until
+
+STACKS = CLONE / "config" / "stacks"
 
 
 def sandbox(project: Path, *words: str) -> str:
@@ -48,15 +51,20 @@ def left_of(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("killed", [(), ("sandbox.cluster", "sandbox.cluster.guard", "containerd")], ids=["", "killed"])
 def test_a_cluster_comes_up_and_goes_without_a_trace(tmp_path: Path, killed: tuple[str, ...]) -> None:
-    (tmp_path / "Pulumi.yaml").write_text("name: shop\n")
+    stacks = tmp_path / "config" / "stacks"
+    stacks.mkdir(parents=True)
+    for file, folder in ((CLONE / "Pulumi.yaml", tmp_path), (STACKS / "Pulumi.checkout-dev.yaml", stacks)):
+        shutil.copy(file, folder)
     settings = Path("/proc/sys/vm/overcommit_memory").read_text()
     try:
-        told = sandbox(tmp_path, "cluster", "up")
+        told = sandbox(tmp_path, "cluster", "up", "checkout-dev")
         assert "node-amd64: amd64\n" in told
         assert "node-arm64: arm64\n" in told
         kubeconfig = Path(told.partition("export KUBECONFIG=")[2].splitlines()[0])
         folder, kube = kubeconfig.parents[1], kube_of(kubeconfig)
         assert sandbox(tmp_path, "cluster", "up") == told  # it is up already
+        taints = (kube.get("v1", "Node", "node-arm64") or {})["spec"]["taints"]
+        assert {"key": "arch", "value": "arm64", "effect": "NoSchedule"} in taints
         assert "node-arm64: arm64" in sandbox(tmp_path, "cluster", "status")
         kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
         for architecture in Architecture:
@@ -70,7 +78,7 @@ def test_a_cluster_comes_up_and_goes_without_a_trace(tmp_path: Path, killed: tup
     finally:
         sandbox(tmp_path, "cluster", "down")
     assert left_of(folder) == []
-    assert list(tmp_path.iterdir()) == [tmp_path / "Pulumi.yaml"]
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["Pulumi.yaml", "config"]
     if not any(machine.USERS.glob("*")):
         assert Path("/proc/sys/vm/overcommit_memory").read_text() == settings
     assert "no cluster" in sandbox(tmp_path, "cluster", "status")
