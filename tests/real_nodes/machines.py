@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,8 @@ from typing import Final
 from multiarch.verify.on_node.model import NodeReport
 from multiarch.verify.on_node.report import parse_report
 from multiarch.verify.on_node.script import node_script
+from sandbox.cluster import machine
+from tools import build
 
 _ENTER: Final = """
 root=$1 node=$2 script=$3; shift 3
@@ -79,6 +82,17 @@ class Machine:
     def report(self, *, containers: bool = False, by: Sequence[str] = ("/bin/sh",)) -> NodeReport:
         """What the node says about itself."""
         return parse_report(self.run(node_script(containers=containers), by=by))
+
+
+@contextmanager
+def emulation(user: Path) -> Iterator[None]:
+    """Let this machine run arm64 programs as long as a folder is in use."""
+    machine.enter(user)
+    try:
+        machine.emulate(build.ensure("qemu-aarch64-static"))
+        yield
+    finally:
+        machine.leave(user)
 
 
 def tree(folders: Sequence[Path]) -> Mapping[str, tuple[int, int, int]]:

@@ -12,10 +12,8 @@ import pytest
 from multiarch.facts.architectures import Architecture
 from multiarch.verify.on_node.script import node_script
 from sandbox import roots
-from sandbox.cluster import machine as shared
 from sandbox.roots import PackageManager
-from tests.real_nodes.machines import Machine, tree
-from tools import build
+from tests.real_nodes.machines import Machine, emulation, tree
 
 _AMD64, _ARM64 = Architecture
 _DPKG, _RPM = PackageManager
@@ -38,11 +36,8 @@ staticPodURLHeader: {Authorization: [a secret]}
 
 @pytest.fixture(scope="module", autouse=True)
 def _emulation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    user = tmp_path_factory.mktemp("roots")
-    shared.enter(user)
-    shared.emulate(build.ensure("qemu-aarch64-static"))
-    yield
-    shared.leave(user)
+    with emulation(tmp_path_factory.mktemp("emulation")):
+        yield
 
 
 def machine(folder: Path, architecture: Architecture, manager: PackageManager) -> Machine:
