@@ -137,7 +137,7 @@ class Cluster:
     def patch_node(self, name: str, operations: Sequence[Mapping[str, Any]]) -> None:
         """Change a Node by a JSON patch that tests its ``resourceVersion``. The only write of this client.
 
-        Raises ConflictError if the Node was changed since it was read.
+        Raises ConflictError if the Node was changed or deleted since it was read.
         """
         resource = RESOURCES[Kind.NODE]
         try:
@@ -145,6 +145,8 @@ class Cluster:
         except StatusError as error:
             if error.status in (_CONFLICT, _UNPROCESSABLE):
                 raise ConflictError(f"Node {name} was changed meanwhile.", hint="Run the command again.") from error
+            if error.status == _NOT_FOUND:
+                raise ConflictError(f"Node {name} was deleted meanwhile.") from error
             raise self._refused(error, "patch", resource, None, name) from error
 
     def _listed(

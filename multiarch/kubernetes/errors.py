@@ -24,7 +24,7 @@ class ClusterError(OutsideError):
 
 
 class ConflictError(ClusterError):
-    """An object that was changed since it was read."""
+    """An object that was changed or deleted since it was read."""
 
 
 class ForbiddenError(ClusterError):

@@ -224,10 +224,10 @@ def test_faults_of_all_sources_are_named(verify: Callable[..., Ran], cluster: Cl
     report = cluster.reports[cluster.instance("arm64")]
     assert isinstance(report, NodeReport)
     cluster.reports[cluster.instance("arm64")] = replace(report, architecture=Architecture.AMD64, machine="x86_64")
-    ran = verify("-o", "json")
+    ran = verify("-o", "json", "--join-minutes", "0")
     assert ran.code == 1
     assert findings(ran) >= {"taint-missing", "node-label", "not-ready", "cpu-architecture", "program-architecture"}
-    shown = verify()
+    shown = verify("--join-minutes", "0")
     assert "[taint-missing]" in shown.out
     assert "the kubelet registered with it, and it was removed later" in shown.out
     assert shown.out.index("error: ") < shown.out.index("CNI is not ready") + 1
@@ -332,6 +332,22 @@ def test_a_kubeconfig_of_another_cluster_is_refused(verify: Callable[..., Ran], 
     assert "the kubeconfig's context is of another cluster" in ran.err
 
 
+def test_a_kubeconfig_of_another_cluster_is_refused_where_the_asked_one_has_no_instances(
+    run: type_of_run, cluster: Cluster
+) -> None:
+    if "empty" not in cluster.aws.client("eks").list_clusters()["clusters"]:
+        cluster.aws.cluster("empty", version="1.35")
+    asked = ("verify", "nodes", "--cluster", "empty", "--region", REGION)
+    ran = run(*asked)
+    assert ran.code == 2
+    assert f"the kubeconfig's context is of {STACK}" in ran.err
+    for number, node in enumerate(cluster.nodes.values()):
+        node["spec"]["providerID"] = f"aws:///eu-west-1a/i-{number:017x}"
+    ran = run(*asked)
+    assert ran.code == 2
+    assert "no instance of any of the 2 Nodes" in ran.err
+
+
 def test_nodes_that_may_not_be_listed_are_a_missing_source(verify: Callable[..., Ran], cluster: Cluster) -> None:
     cluster.denied = "GET"
     ran = verify()
@@ -346,6 +362,7 @@ def test_missing_taints_are_shown_and_not_added_by_a_dry_run(verify: Callable[..
     assert ran.code == 1
     assert f"kubectl patch node {node['metadata']['name']} --type=json -p" in ran.err
     assert "leaves running pods" in ran.err
+    assert "kubectl --context=here patch node" in verify("--fix-taints", "--dry-run", "--context", "here").err
     assert node["spec"]["taints"] == []
 
 

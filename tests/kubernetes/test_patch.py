@@ -37,8 +37,8 @@ def test_a_patch_is_sent_as_json_patch_and_once() -> None:
     assert json.loads(request.body) == OPERATIONS
 
 
-@pytest.mark.parametrize("status", [409, 422])
-def test_a_node_that_was_changed_meanwhile_is_a_conflict(status: int) -> None:
+@pytest.mark.parametrize("status", [404, 409, 422])
+def test_a_node_that_was_changed_or_deleted_meanwhile_is_a_conflict(status: int) -> None:
     with serving(lambda _: refused(status, "Conflict")) as server, pytest.raises(ConflictError, match="node-1 was"):
         opened(server.url).patch_node("node-1", OPERATIONS)
 

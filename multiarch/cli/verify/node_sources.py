@@ -60,7 +60,8 @@ class Reader:
         instances = self._instances(nodes or ())
         if nodes is None and instances is None:
             raise OutsideError(f"Nothing is known about the nodes of {request.cluster}. {' '.join(self.notes)}")
-        self._check_same_cluster(nodes or (), instances or ())
+        if instances is not None:
+            self._check_same_cluster(nodes or (), instances)
         sources = Sources(
             cluster=request.cluster,
             planned=None if plan is None else planned_groups(plan),
@@ -142,15 +143,27 @@ class Reader:
 
     def _check_same_cluster(self, nodes: Iterable[KubernetesNode], instances: Iterable[Instance]) -> None:
         """Raise MultiarchError if the kubeconfig's context is of another cluster."""
-        from multiarch.verify.nodes.planned import is_of_cluster
+        from multiarch.verify.nodes.planned import clusters_of
 
+        cluster = self.request.cluster
         named = {node.instance for node in nodes if node.instance}
-        own = {each.id for each in instances if is_of_cluster(each.tags, self.request.cluster)}
-        if named and own and not named & own:
+        clusters = {each.id: clusters_of(each.tags) for each in instances}
+        own = {identifier for identifier, names in clusters.items() if cluster in names}
+        if not named or named & own:
+            return
+        others = sorted({name for identifier in named for name in clusters.get(identifier, ())})
+        if own or others:
+            of = f"of {', '.join(others)}" if others else "of another cluster"
             raise MultiarchError(
-                f"None of the {len(named)} Nodes is one of the {len(own)} instances of {self.request.cluster}: the "
-                "kubeconfig's context is of another cluster.",
+                f"None of the {len(named)} Nodes is one of the {len(own)} instances of {cluster}: the "
+                f"kubeconfig's context is {of}.",
                 hint="Give its context with --context.",
+            )
+        if not named & set(clusters):
+            raise MultiarchError(
+                f"EC2 in {self._region()} has no instance of any of the {len(named)} Nodes: the kubeconfig's context "
+                f"is of another cluster than {cluster}, or AWS was asked in another account.",
+                hint="Give the cluster's context with --context, and its account with --profile.",
             )
 
     def _on_node(

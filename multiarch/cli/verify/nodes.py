@@ -145,11 +145,13 @@ def _fixed(sources: Sources, result: Verification, access: AccessOptions, *, yes
     if sources.nodes is None:
         say("The Nodes could not be read: no taint was added.")
         return sources
-    fixes = taint_fixes(result.rows)
+    fixes, foreign = taint_fixes(result)
+    for name in foreign:
+        say(f"{name} was left alone: the tags of its instance do not say that it belongs to {result.cluster} alone.")
     if not fixes:
-        say("No taint is missing.")
+        say("No taint can be added." if foreign else "No taint is missing.")
         return sources
-    _show_fixes(fixes, dry_run=dry_run)
+    _show_fixes(fixes, access if dry_run else None)
     if dry_run or not (yes or _confirmed(len(fixes))):
         return sources
     done = []
@@ -165,15 +167,18 @@ def _fixed(sources: Sources, result: Verification, access: AccessOptions, *, yes
     return with_fixes(sources, done)
 
 
-def _show_fixes(fixes: Sequence[TaintFix], *, dry_run: bool) -> None:
+def _show_fixes(fixes: Sequence[TaintFix], access: AccessOptions | None) -> None:
+    """Show what is missing, or for a dry run with ``access`` the commands that add it."""
     import json
     import shlex
 
     for fix in fixes:
         taints = ", ".join(map(str, fix.taints))
-        if dry_run:
-            patch = shlex.quote(json.dumps(fix.operations))
-            say(f"kubectl patch node {fix.node.name} --type=json -p {patch}")
+        if access is not None:
+            given = {"--kubeconfig": access.kubeconfig, "--context": access.context}
+            chosen = [f"{option}={value}" for option, value in given.items() if value]
+            patch = [*chosen, "patch", "node", fix.node.name, "--type=json", "-p", json.dumps(fix.operations)]
+            say(shlex.join(["kubectl", *patch]))
         else:
             say(f"{fix.node.name}: {taints} is missing.")
     say("NoSchedule keeps new pods away and leaves running pods on the node; NoExecute evicts them.")

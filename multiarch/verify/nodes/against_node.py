@@ -92,7 +92,8 @@ def report_findings(
     if report.kernel and node.kernel and report.kernel != node.kernel:
         yield Finding("kernel", f"it runs kernel {report.kernel} and the Node says {node.kernel}.")
     kubelet = report.program("kubelet")
-    if kubelet and kubelet.version and node.kubelet and kubelet.version.split()[-1] != node.kubelet:
+    # Bottlerocket's list of packages has no path, and a version without EKS's suffix.
+    if kubelet and kubelet.path and kubelet.version and node.kubelet and kubelet.version.split()[-1] != node.kubelet:
         yield Finding("kubelet-binary", f"{kubelet.path} is {kubelet.version} and the Node says {node.kubelet}.")
     yield from _started_with(node, report, planned)
 

@@ -18,6 +18,7 @@ from multiarch.verify.nodes.planned import CLUSTER_TAGS, SCALING_GROUP_TAG
 
 _IMAGES, _GROUPS, _TYPES, _IDS = 100, 50, 100, 200
 """Names in one request. Auto Scaling takes no more than 50, EC2 no more than 100 instance types."""
+_WINDOWS = "windows"
 _SEEN = ("pending", "running", "stopping", "stopped")
 
 
@@ -33,7 +34,7 @@ def kubernetes_version(eks: Any, name: str, *, region: str) -> str:  # noqa: ANN
 
 
 def find_instances(ec2: Any, cluster: str, identifiers: Iterable[str] = ()) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
-    """The instances that carry a tag of the cluster, and those with these IDs, sorted by ID.
+    """The instances that carry a tag of the cluster, and those with these IDs, sorted by ID; none of Windows.
 
     Without their AMI's name, and without what Auto Scaling knows. Those that are terminated are found by their ID, as
     long as EC2 shows them.
@@ -59,7 +60,8 @@ def _of_cluster(name: str) -> list[dict[str, Any]]:
 def _instances(ec2: Any, conditions: Sequence[Mapping[str, Any]]) -> Iterator[Instance]:  # noqa: ANN401  (as above)
     for page in ec2.get_paginator("describe_instances").paginate(Filters=conditions):
         for reservation in page["Reservations"]:
-            yield from map(_instance, reservation["Instances"])
+            # Windows nodes are not verified; their Nodes are left out too.
+            yield from (_instance(each) for each in reservation["Instances"] if each.get("Platform") != _WINDOWS)
 
 
 def _instance(found: Mapping[str, Any]) -> Instance:

@@ -43,9 +43,30 @@ def not_joined(sources: Sources) -> tuple[Instance, ...]:
 
 
 def _is_overdue(instance: Instance, sources: Sources) -> bool:
-    if sources.nodes is None or not instance.running:
+    if sources.nodes is None or not instance.running or instance.out_of_service:
         return False
-    return sources.now - instance.launched > timedelta(minutes=sources.join_minutes)
+    return not _is_new(instance, sources)
+
+
+def _is_new(instance: Instance, sources: Sources) -> bool:
+    return sources.now - instance.launched <= timedelta(minutes=sources.join_minutes)
+
+
+def _is_starting(pair: _Pair, sources: Sources) -> bool:
+    """Whether it was started a few minutes ago and has no Node, or one that is not Ready yet."""
+    if sources.nodes is None or pair.instance is None or pair.instance.out_of_service:
+        return False
+    if pair.node is None:
+        return pair.instance.state in ("pending", "running")
+    return pair.instance.running and pair.node.ready != "True" and _is_new(pair.instance, sources)
+
+
+def _must_be_ready(pair: _Pair, sources: Sources) -> bool:
+    """Not a Node that starts, and none whose instance is about to end, such as an interrupted Spot Instance's."""
+    instance = pair.instance
+    if instance is not None and (not instance.running or instance.out_of_service):
+        return False
+    return not _is_starting(pair, sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +142,9 @@ def _membership(pair: _Pair, group: PlannedGroup | None, name: str, sources: Sou
     node, instance = pair.node, pair.instance
     if node is None:
         return
-    if not node.instance:
+    if not node.instance and not node.hybrid:
         yield Finding("no-provider-id", "its Node has no provider ID of an instance.")
-    elif sources.instances is not None and (instance is None or not instance.running):
+    elif node.instance and sources.instances is not None and (instance is None or not instance.running):
         state = f"is {instance.state}" if instance else "does not exist any more in EC2"
         yield Finding("no-instance", f"its instance {node.instance} {state}.")
 
@@ -158,7 +179,8 @@ def _compared(
             yield from against_plan.instance_findings(group, instance)
         yield from against_node.image_findings(instance)
     if node is not None:
-        yield from against_node.node_findings(instance, node, sources.kubernetes_version)
+        found = against_node.node_findings(instance, node, sources.kubernetes_version)
+        yield from (each for each in found if each.rule != "not-ready" or _must_be_ready(pair, sources))
         if group is not None:
             kind = instance.type if instance else node.labels.get(keys.INSTANCE_TYPE, "")
             yield from against_plan.node_findings(
@@ -178,10 +200,14 @@ def _unanswered(answer: Answer) -> Iterator[Finding]:
 def _not_checked(pair: _Pair, group: PlannedGroup | None, report: NodeReport | None, sources: Sources) -> Iterator[str]:
     """What could not be compared, a sentence each."""
     instance = pair.instance
-    if sources.planned is not None and instance is None and group is None:
+    if pair.node and pair.node.hybrid:
+        yield "A hybrid node: it is not an EC2 instance, and was not asked through SSM."
+    elif sources.planned is not None and instance is None and group is None:
         yield "Its group is not known without its instance."
     if group and instance and (why := against_plan.unchecked_image(group, instance)):
         yield why
+    if instance and instance.out_of_service:
+        yield f"The instance is {instance.lifecycle} in its Auto Scaling Group."
     if instance and instance.architecture is None:
         yield f"The architecture of {instance.type} is not known: run `multiarch facts refresh`."
     if report is not None:
@@ -213,12 +239,7 @@ def _verdict(pair: _Pair, findings: tuple[Finding, ...], unchecked: tuple[str, .
         return NodeVerdict.NEVER_JOINED
     if any(each.severity is Severity.ERROR for each in findings):
         return NodeVerdict.WRONG
-    if (
-        pair.node is None
-        and sources.nodes is not None
-        and pair.instance
-        and pair.instance.state in ("pending", "running")
-    ):
+    if _is_starting(pair, sources):
         return NodeVerdict.JOINING
     if rules - {"not-asked"}:
         return NodeVerdict.WARNING

@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import EKS_COMPUTE_TYPE
 from multiarch.facts.taints import Taint
 from multiarch.rules import Severity
 from multiarch.ssm.model import Answer
@@ -66,6 +67,14 @@ class Instance:
         """Whether EC2 runs it."""
         return self.state == "running"
 
+    @property
+    def out_of_service(self) -> bool:
+        """Whether Auto Scaling keeps it in a warm pool, or is about to end it.
+
+        Source: Amazon EC2 Auto Scaling user guide, "Amazon EC2 Auto Scaling instance lifecycle".
+        """
+        return self.lifecycle.startswith(("Warmed", "Terminat", "Detach"))
+
 
 @dataclass(frozen=True, slots=True)
 class KubernetesNode:
@@ -88,6 +97,11 @@ class KubernetesNode:
     kernel: str
     version: str = ""
     """The object's ``resourceVersion``."""
+
+    @property
+    def hybrid(self) -> bool:
+        """Whether it is one of EKS Hybrid Nodes, which are not EC2 instances."""
+        return self.labels.get(EKS_COMPUTE_TYPE) == "hybrid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +145,7 @@ class NodeVerdict(StrEnum):
     PARTLY_CHECKED = "partly checked"
     """What was read agrees, and something could not be read."""
     JOINING = "joining"
-    """The instance was started a few minutes ago and has no Node yet."""
+    """The instance was started a few minutes ago and has no Node yet, or one that is not Ready yet."""
     WARNING = "warning"
     NEVER_JOINED = "never joined"
     WRONG = "wrong"

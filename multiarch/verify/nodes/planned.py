@@ -20,6 +20,7 @@ EKS_GROUP_TAG = "eks:nodegroup-name"
 SCALING_GROUP_TAG = "aws:autoscaling:groupName"
 CLUSTER_TAGS = (CLUSTER_TAG, "eks:cluster-name", "aws:eks:cluster-name", "eks:eks-cluster-name")
 """Tags that name the cluster of an instance: the stack's, EKS's and Karpenter's."""
+_CLUSTER_PREFIX = "kubernetes.io/cluster/"
 _SET_ELSEWHERE = frozenset((keys.ARCHITECTURE, keys.INSTANCE_TYPE, keys.ZONE, *keys.REPLACED_BY))
 """Labels that are compared with EC2, and their deprecated names."""
 _KARPENTER_LABELS = frozenset((keys.KARPENTER_NODE_POOL, keys.KARPENTER_CAPACITY_TYPE))
@@ -108,9 +109,10 @@ def _release(alias: str) -> str:
     return f"v{alias.partition('@')[2].removeprefix('v')}"
 
 
-def is_of_cluster(tags: Mapping[str, str], cluster: str) -> bool:
-    """Whether an instance with these tags belongs to a cluster."""
-    return f"kubernetes.io/cluster/{cluster}" in tags or any(tags.get(key) == cluster for key in CLUSTER_TAGS)
+def clusters_of(tags: Mapping[str, str]) -> frozenset[str]:
+    """The clusters that these tags of an instance name."""
+    named = {key.removeprefix(_CLUSTER_PREFIX) for key in tags if key.startswith(_CLUSTER_PREFIX)}
+    return frozenset(named | {tags[key] for key in CLUSTER_TAGS if key in tags})
 
 
 def group_of(

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from multiarch.facts.taints import Taint
-from multiarch.verify.nodes.model import KubernetesNode, NodeRow, Sources
+from multiarch.verify.nodes.model import KubernetesNode, Sources, Verification
+from multiarch.verify.nodes.planned import clusters_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,22 @@ def _written(taint: Taint) -> dict[str, str]:
     return {"key": taint.key, "effect": str(taint.effect)} | ({"value": taint.value} if taint.value else {})
 
 
-def taint_fixes(rows: Iterable[NodeRow]) -> tuple[TaintFix, ...]:
-    """One for each Node without a taint of its group, in the rows' order.
+def taint_fixes(result: Verification) -> tuple[tuple[TaintFix, ...], tuple[str, ...]]:
+    """A fix for each Node without a taint of its group, in the rows' order; and the Nodes that must be left alone.
 
-    A Node that has another taint with the same key and effect is left alone: adding would replace it.
+    These are the ones that EC2 does not show to be of the cluster: groups of other clusters may have the same name.
+    A Node that has another taint with the same key and effect has no fix: adding would replace it.
     """
-    return tuple(TaintFix(row.node, row.missing_taints) for row in rows if row.node and row.missing_taints)
+    fixes: list[TaintFix] = []
+    foreign: list[str] = []
+    for row in result.rows:
+        if row.node is None or not row.missing_taints:
+            continue
+        if row.node.instance and row.instance and clusters_of(row.instance.tags) == {result.cluster}:
+            fixes.append(TaintFix(row.node, row.missing_taints))
+        else:
+            foreign.append(row.name)
+    return tuple(fixes), tuple(foreign)
 
 
 def with_fixes(sources: Sources, fixes: Iterable[TaintFix]) -> Sources:

@@ -56,6 +56,14 @@ def test_instances_are_found_by_every_tag_page_by_page_and_once(ec2: tuple[Any, 
     assert {each.architecture for each in found} == {Architecture.ARM64}
 
 
+def test_windows_instances_are_left_out_like_their_nodes(ec2: tuple[Any, Stubber]) -> None:
+    client, stub = ec2
+    stub.add_response("describe_instances", described("i-1", Platform="windows"), {"Filters": ANY})
+    for _ in range(4):
+        stub.add_response("describe_instances", described("i-2"), {"Filters": ANY})
+    assert [each.id for each in reading.find_instances(client, "shop")] == ["i-2"]
+
+
 def test_ec2_is_asked_about_types_that_the_table_does_not_have(ec2: tuple[Any, Stubber]) -> None:
     client, stub = ec2
     stub.add_response("describe_instances", described("i-1", InstanceType="m99g.large"), {"Filters": ANY})

@@ -19,6 +19,7 @@ from multiarch.verify.nodes.join import not_joined, verify
 from multiarch.verify.nodes.model import BootFault, NodeVerdict
 from multiarch.verify.nodes.rules import RULES
 from multiarch.verify.nodes.taints import taint_fixes, with_fixes
+from multiarch.verify.on_node.model import ProgramFile
 from tests.verify.nodes.faults import FAULTS, ONLY_WITH_TAINTS
 from tests.verify.nodes.worlds import (
     NOW,
@@ -205,7 +206,8 @@ def test_missing_taints_are_appended_under_a_test_of_the_version() -> None:
     bare = with_node(healthy(), taints=())
     tainted = with_node(healthy(number=1), taints=(parse_taint("dedicated=db:NoSchedule"),))
     read = sources(bare, tainted)
-    first, second = taint_fixes(verify(read).rows)
+    (first, second), foreign = taint_fixes(verify(read))
+    assert foreign == ()
     value = {"key": "arch", "effect": "NoSchedule", "value": "arm64"}
     test = {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}
     assert first.operations == [test, {"op": "add", "path": "/spec/taints", "value": [value]}]
@@ -213,6 +215,64 @@ def test_missing_taints_are_appended_under_a_test_of_the_version() -> None:
     after = verify(with_fixes(read, (first, second)))
     assert not any(each.missing_taints for each in after.rows)
     assert [each.verdict for each in after.rows] == [NodeVerdict.OK, NodeVerdict.OK]
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        {"multiarch-eks/node-group": "batch"},
+        {"multiarch-eks/node-group": "batch", "kubernetes.io/cluster/other": "owned"},
+        {"multiarch-eks/node-group": "batch", "kubernetes.io/cluster/shop": "shared", "eks:cluster-name": "other"},
+    ],
+)
+def test_taints_are_only_added_to_nodes_whose_instance_belongs_to_the_cluster(tags: dict[str, str]) -> None:
+    result = verified(with_instance(with_node(healthy(), taints=()), tags=tags))
+    assert "taint-missing" in {each.rule for each in result.rows[0].findings}
+    assert taint_fixes(result) == ((), (result.rows[0].name,))
+
+
+def test_taints_are_not_added_to_nodes_that_only_their_labels_put_in_a_group() -> None:
+    world = with_labels(with_node(healthy(), taints=()), **{"eks.amazonaws.com/nodegroup": "shop-batch-1"})
+    read = replace(sources(world), instances=None)
+    (found,) = verify(read).rows
+    assert found.missing_taints
+    assert taint_fixes(verify(read)) == ((), (found.name,))
+
+
+def test_a_node_that_started_just_now_may_be_not_ready() -> None:
+    world = with_node(healthy(), ready="False", why_not_ready="cni plugin not initialized")
+    assert row(world).verdict is NodeVerdict.WRONG
+    found = row(with_instance(world, launched=NOW - timedelta(minutes=3)))
+    assert (found.verdict, found.findings) == (NodeVerdict.JOINING, ())
+
+
+@pytest.mark.parametrize("change", [{"state": "shutting-down"}, {"lifecycle": "Terminating:Wait"}])
+def test_a_node_whose_instance_ends_is_not_wrong(change: dict[str, str]) -> None:
+    world = with_instance(with_node(healthy(), ready="Unknown", why_not_ready="Kubelet stopped"), **change)
+    assert rules(world) <= {"no-instance"}
+    assert row(world).verdict in (NodeVerdict.WARNING, NodeVerdict.PARTLY_CHECKED)
+
+
+@pytest.mark.parametrize("lifecycle", ["Warmed:Running", "Warmed:Pending:Wait", "Terminating:Wait", "Detaching"])
+def test_an_instance_that_its_scaling_group_keeps_out_of_service_is_not_missed(lifecycle: str) -> None:
+    world = with_instance(replace(healthy(), node=None), lifecycle=lifecycle)
+    assert not_joined(sources(world)) == ()
+    found = row(world)
+    assert (found.verdict, found.findings) == (NodeVerdict.PARTLY_CHECKED, ())
+    assert found.not_checked == (f"The instance is {lifecycle} in its Auto Scaling Group.",)
+
+
+def test_a_hybrid_node_has_no_instance_to_miss() -> None:
+    world = replace(healthy(), instance=None, report=None)
+    world = with_labels(with_node(world, instance=""), **{"eks.amazonaws.com/compute-type": "hybrid"})
+    found = row(world)
+    assert (found.verdict, found.findings) == (NodeVerdict.PARTLY_CHECKED, ())
+    assert found.not_checked == ("A hybrid node: it is not an EC2 instance, and was not asked through SSM.",)
+
+
+def test_bottlerockets_list_of_packages_is_not_compared_with_the_kubelets_own_version() -> None:
+    listed = ProgramFile("kubelet", "", None, "1.35.2")
+    assert rules(with_report(healthy(), programs=(listed,))) == set()
 
 
 def test_five_hundred_nodes_are_compared_quickly() -> None:

@@ -12,6 +12,7 @@ import pytest
 from multiarch.verify.on_node import script as script_module
 from multiarch.verify.on_node.report import parse_report
 from multiarch.verify.on_node.script import node_script
+from tests.verify.secrets import KEPT, SECRETS
 
 _SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
 _FILES = Path(script_module.__file__).parent / "shell"
@@ -45,26 +46,7 @@ def test_only_digits_of_ids_are_taken() -> None:
             node_script(containers=True, ids=ids)
 
 
-_SECRETS = [
-    "-----BEGIN RSA PRIVATE KEY-----\nc2VjcmV0\n-----END RSA PRIVATE KEY-----",
-    "c2VjcmV0c2VjcmV0c2VjcmV0",
-    "Authorization: Bearer c2VjcmV0",
-    "token: eyJhbGciOi.eyJzdWIiOi.c2VjcmV0",
-    'got "k8s-aws-v1.c2VjcmV0"',
-    "AWS_SECRET_ACCESS_KEY=c2VjcmV0/K7MDENG",
-    "aws_session_token = c2VjcmV0",
-    "--token c2VjcmV0",
-    "--bootstrap-token=c2VjcmV0.c2VjcmV0",
-    "client-key-data: c2VjcmV0",
-    '{"certificateAuthority": "c2VjcmV0"}',
-    "password: 'c2VjcmV0 with blanks'",
-    "https://s3.example/x?X-Amz-Signature=c2VjcmV0&X-Amz-Security-Token=c2VjcmV0",
-    "/etc/eks/bootstrap.sh prod --b64-cluster-ca c2VjcmV0 --apiserver-endpoint https://x",
-    "key " + "c2VjcmV0" * 6,
-]
-
-
-@pytest.mark.parametrize("secret", _SECRETS)
+@pytest.mark.parametrize("secret", SECRETS)
 def test_log_lines_hold_no_secrets(secret: str) -> None:
     masked = _masked(secret)
 
@@ -72,16 +54,7 @@ def test_log_lines_hold_no_secrets(secret: str) -> None:
     assert "[masked]" in masked
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "Unable to register node with API server: Unauthorized",
-        "x509: certificate signed by unknown authority",
-        'Post "https://ABCDEF.gr7.eu-west-1.eks.amazonaws.com/api/v1/nodes": dial tcp 10.0.3.7:443: i/o timeout',
-        "/usr/bin/kubelet: cannot execute binary file: Exec format error",
-        "--kubeconfig=/var/lib/kubelet/kubeconfig --bootstrap-kubeconfig /var/lib/kubelet/bootstrap",
-    ],
-)
+@pytest.mark.parametrize("line", KEPT)
 def test_log_lines_keep_the_reason(line: str) -> None:
     assert _masked(line) == line
 

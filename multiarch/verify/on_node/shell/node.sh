@@ -83,8 +83,13 @@ masked() {
     -e 's/eyJ[A-Za-z0-9_.-]{10,}/[masked]/g' \
     -e 's/k8s-aws-v1\.[A-Za-z0-9_-]*/[masked]/g' \
     -e 's/(AKIA|ASIA)[A-Z0-9]{16}/[masked]/g' \
-    -e 's/(--?[a-z0-9-]*(token|secret|passw|cluster-ca)[a-z0-9-]* +)[^[:space:]]+/\1[masked]/gI' \
-    -e "s/((token|secret|passwd|password|authorization|signature|access.?key|private.?key|certificateAuthority|-data|cluster-ca)[a-z0-9_-]*[\"']? *[=:] *)(\"[^\"]*\"|'[^']*'|[^[:space:]&]+)/\\1[masked]/gI" \
+    -e 's#://[^/@[:space:]]*:[^/@[:space:]]*@#://[masked]@#g' \
+    -e 's#(hooks\.slack\.com/services/)[^[:space:]]+#\1[masked]#g' \
+    -e 's/(gh[pousr]_|github_pat_|glpat-|xox[a-z]-|hvs\.)[A-Za-z0-9_-]+/\1[masked]/g' \
+    -e 's/((^|[[:space:]])(-u|--user) +)[^[:space:]:]+:[^[:space:]]+/\1[masked]/g' \
+    -e 's#((^|[[:space:]])-p +)[^[:space:]/-][^[:space:]]*#\1[masked]#g' \
+    -e 's/(--?[a-z0-9-]*(token|secret|passw|passphrase|cluster-ca|(api|app|license)-key|activation-code)[a-z0-9-]* +)[^[:space:]]+/\1[masked]/gI' \
+    -e "s/((token|secret|passwd|password|passphrase|pwd|authorization|\"auth|credential|signature|(api|app|access|license|private).?key|activation.?code|certificateAuthority|-data|cluster-ca)[a-z0-9_-]*[\"']? *[=:] *)(\"[^\"]*\"|'[^']*'|[^[:space:]&]+)/\\1[masked]/gI" \
     -e 's#[A-Za-z0-9+/]{40,}={0,2}#[masked]#g'
 }
 

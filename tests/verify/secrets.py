@@ -1,0 +1,45 @@
+"""Lines with secrets, and lines without: both masks are held against them."""
+
+from __future__ import annotations
+
+SECRETS = [
+    "-----BEGIN RSA PRIVATE KEY-----\nc2VjcmV0\n-----END RSA PRIVATE KEY-----",
+    "c2VjcmV0c2VjcmV0c2VjcmV0",
+    "Authorization: Bearer c2VjcmV0",
+    "token: eyJhbGciOi.eyJzdWIiOi.c2VjcmV0",
+    'got "k8s-aws-v1.c2VjcmV0"',
+    "AWS_SECRET_ACCESS_KEY=c2VjcmV0/K7MDENG",
+    "aws_session_token = c2VjcmV0",
+    "--token c2VjcmV0",
+    "--bootstrap-token=c2VjcmV0.c2VjcmV0",
+    "client-key-data: c2VjcmV0",
+    '{"certificateAuthority": "c2VjcmV0"}',
+    "password: 'c2VjcmV0 with blanks'",
+    "https://s3.example/x?X-Amz-Signature=c2VjcmV0&X-Amz-Security-Token=c2VjcmV0",
+    "/etc/eks/bootstrap.sh prod --b64-cluster-ca c2VjcmV0 --apiserver-endpoint https://x",
+    "key " + "c2VjcmV0" * 6,
+    "curl -u admin:c2VjcmV0 https://x",
+    "git clone https://bot:c2VjcmV0@git.example/x",
+    "redis://:c2VjcmV0@host",
+    "DD_API_KEY=c2VjcmV0 bash install.sh",
+    "apikey: c2VjcmV0",
+    "newrelic --license-key c2VjcmV0",
+    "NRIA_LICENSE_KEY=c2VjcmV0",
+    "amazon-ssm-agent -register --activation-code c2VjcmV0",
+    "pulled with glpat-c2VjcmV0",
+    "pulled with ghp_c2VjcmV0",
+    "posted to https://hooks.slack.com/services/T0/B0/c2VjcmV0",
+    "DB_PWD=c2VjcmV0",
+    "app_credential=c2VjcmV0",
+    "docker login -u me -p c2VjcmV0 registry.example",
+    '{"auth": "c2VjcmV0"}',
+]
+KEPT = [
+    "Unable to register node with API server: Unauthorized",
+    "x509: certificate signed by unknown authority",
+    'Post "https://ABCDEF.gr7.eu-west-1.eks.amazonaws.com/api/v1/nodes": dial tcp 10.0.3.7:443: i/o timeout',
+    "/usr/bin/kubelet: cannot execute binary file: Exec format error",
+    "--kubeconfig=/var/lib/kubelet/kubeconfig --bootstrap-kubeconfig /var/lib/kubelet/bootstrap",
+    "mkdir -p /etc/kubernetes; journalctl -u kubelet",
+    "Unable to locate credentials. You can configure credentials by running aws configure",
+]
