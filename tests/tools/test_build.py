@@ -290,7 +290,7 @@ def test_the_script_of_the_language_host_lies_beside_it_and_is_executable() -> N
 def test_what_the_tests_use_says_its_version(name: str, arguments: list[str], said: str) -> None:
     tool = build.ensure(name)
     result = subprocess.run([tool, *arguments], capture_output=True, text=True, check=True)
-    assert result.stdout.splitlines()[0].removesuffix("+").removeprefix(f"{tool.parent}/") == said
+    assert result.stdout.splitlines()[0].rstrip().removesuffix("+").removeprefix(f"{tool.parent}/") == said
 
 
 def test_the_folder_of_a_module_holds_the_files_that_karpenter_installs() -> None:
