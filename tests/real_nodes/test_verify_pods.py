@@ -1,0 +1,197 @@
+"""``multiarch verify pods`` on two real nodes: by tag, by digest, imported, lying, and of another architecture.
+
+What it says of an imageID is compared with what the node's containerd holds under that digest.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from multiarch.facts.architectures import Architecture
+from sandbox.cluster.cluster import Nodes
+from sandbox.cluster.kube import Kube
+from sandbox.cluster.node import Node
+from sandbox.cluster.programs import ClusterError, wait_for
+from sandbox.registry import server
+from sandbox.registry.images import Repository
+from tests.cli.running import Ran, runner, type_of_run
+from tools import build
+
+_AMD64, _ARM64 = Architecture
+_SPACE: Final = "verify-pods"
+_HOST: Final = "verify.example.com"
+_IMPORTED: Final = "verify/imported"
+_CASES: Final[Mapping[str, tuple[Architecture, str, str]]] = {
+    "tag-amd64": (_AMD64, "index", "consistent"),
+    "tag-arm64": (_ARM64, "index", "consistent"),
+    "by-index-amd64": (_AMD64, "index", "consistent"),
+    "by-index-arm64": (_ARM64, "index", "consistent"),
+    "by-manifest-amd64": (_AMD64, "platform manifest", "proven"),
+    "by-manifest-arm64": (_ARM64, "platform manifest", "proven"),
+    "imported-amd64": (_AMD64, "config", "cannot tell"),
+    "imported-arm64": (_ARM64, "config", "cannot tell"),
+    "lying-arm64": (_ARM64, "index", "consistent"),
+    "only-amd64-arm64": (_ARM64, "platform manifest", "wrong"),
+    "foreign-amd64": (_AMD64, "platform manifest", "wrong"),
+}
+"""Pods: their node, what the imageID is, and the verdict by the registry."""
+
+
+def _repositories() -> dict[str, Repository]:
+    """Repositories whose images differ, so that containerd keeps one name for each."""
+    programs = {name: build.ensure(f"machine-{name}").read_bytes() for name in ("amd64", "arm64", "s390x")}
+    names = ("tag", "by-index", "by-manifest", "imported", "lying", "only-amd64", "foreign")
+    made = {
+        f"verify/{name}": Repository(program=lambda each, name=name: programs[each] + name.encode())  # type: ignore[misc]
+        for name in names
+    }
+    both = {"amd64": "amd64", "arm64": "arm64"}
+    for name in ("tag", "by-index", "by-manifest", "imported"):
+        made[f"verify/{name}"].index("1", both)
+    made["verify/lying"].index("1", {"amd64": "amd64", "arm64": "amd64"})
+    made["verify/only-amd64"].single("1", "amd64")
+    made["verify/foreign"].single("1", "s390x")
+    return made
+
+
+@dataclass(frozen=True)
+class World:
+    """Nodes with the pods of the cases, and the registry that has their images."""
+
+    nodes: Nodes
+    kube: Kube
+
+    def node_of(self, case: str) -> Node:
+        return self.nodes.by_architecture[_CASES[case][0]]
+
+    def status(self, case: str) -> Mapping[str, Any]:
+        found = self.kube.get("v1", "Pod", case, _SPACE) or {}
+        return dict((found.get("status", {}).get("containerStatuses") or [{}])[0])
+
+
+@pytest.fixture(scope="module")
+def world(real_nodes: Nodes) -> Iterator[World]:
+    kube, repositories = real_nodes.plane.kube, _repositories()
+    served = {name: each for name, each in repositories.items() if name != _IMPORTED}
+    own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _SPACE}}
+    with server.running(served) as url:
+        mirror = real_nodes.hosts / _HOST / "hosts.toml"
+        mirror.parent.mkdir()
+        mirror.write_text(f'server = "{url}"\n')
+        made = World(real_nodes, kube)
+        for node in real_nodes.by_architecture.values():
+            node.stop_kubelet()
+            node.start_kubelet()
+            node.ready()
+            _import(node, repositories[_IMPORTED])
+        kube.apply(own)
+        wait_for(lambda: kube.get("v1", "ServiceAccount", "default", _SPACE), "the service account", timeout=20)
+        for case in _CASES:
+            kube.create(_pod(case, _image(case, repositories)))
+        try:
+            wait_for(lambda: all(_settled(made, case) for case in _CASES), "the pods to start", timeout=90)
+        except ClusterError as error:
+            states = {case: made.status(case).get("state") for case in _CASES if not _settled(made, case)}
+            raise ClusterError(f"{error}: {states}") from error
+        yield made
+        for item in kube.list("v1", "Pod", _SPACE):
+            kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=1)
+        wait_for(lambda: not kube.list("v1", "Pod", _SPACE), "the pods to end", timeout=60)
+        kube.delete(own)
+        for node in real_nodes.by_architecture.values():
+            node.stop_kubelet()
+
+
+def _settled(world: World, case: str) -> bool:
+    status = world.status(case)
+    running = "running" in status.get("state", {})
+    failed = bool(status.get("lastState", {}).get("terminated"))
+    return bool(status.get("imageID")) and (failed if case == "foreign-amd64" else running)
+
+
+def _image(case: str, repositories: Mapping[str, Repository]) -> str:
+    name, _, architecture = case.rpartition("-")
+    repository, prefix = repositories[f"verify/{name}"], f"{_HOST}/verify/{name}"
+    if name == "by-index":
+        return f"{prefix}@{repository.tags['1'].digest}"
+    if name == "by-manifest":
+        rows = json.loads(repository.tags["1"].body)["manifests"]
+        return f"{prefix}@{next(row['digest'] for row in rows if row['platform']['architecture'] == architecture)}"
+    return f"{prefix}:1"
+
+
+def _pod(case: str, image: str) -> dict[str, Any]:
+    policy = "Never" if case.startswith("imported") else "IfNotPresent"
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": case, "namespace": _SPACE},
+        "spec": {
+            "containers": [{"name": "main", "image": image, "imagePullPolicy": policy}],
+            "nodeSelector": {"kubernetes.io/arch": str(_CASES[case][0])},
+            "terminationGracePeriodSeconds": 1,
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+        },
+    }
+
+
+def _import(node: Node, repository: Repository) -> None:
+    """Import an image from an archive, under the name of a registry that does not have it."""
+    top = repository.tags["1"].described(annotations={"io.containerd.image.name": f"{_HOST}/{_IMPORTED}:1"})
+    files = {
+        "oci-layout": b'{"imageLayoutVersion": "1.0.0"}',
+        "index.json": json.dumps({"schemaVersion": 2, "manifests": [top]}).encode(),
+    }
+    files |= {f"blobs/sha256/{each.digest.partition(':')[2]}": each.body for each in repository.contents.values()}
+    archive = node.settings.folder / f"{node.name}.tar"
+    with tarfile.open(archive, "w") as tar:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    node.ctr("images", "import", "--local", "--snapshotter", "native", "--all-platforms", str(archive))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type_of_run:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+    return runner(capsys)
+
+
+def _verify(run: type_of_run, world: World, *more: str) -> Ran:
+    nodes = world.nodes
+    where = ("--kubeconfig", str(nodes.plane.kubeconfig), "-n", _SPACE, "--hosts-dir", str(nodes.hosts))
+    return run("verify", "pods", *where, "-o", "json", *more)
+
+
+def _containers(ran: Ran) -> dict[str, dict[str, Any]]:
+    assert ran.code == 1, ran.err
+    return {each["pod"]: each for row in ran.json["workloads"] for each in row["containers"]}
+
+
+def _held(node: Node, digest: str) -> str:
+    """What the node's containerd holds under a digest."""
+    content = json.loads(node.ctr("content", "get", digest))
+    return "index" if "manifests" in content else "platform manifest" if "layers" in content else "config"
+
+
+def test_the_verdicts_by_the_registry_are_as_containerd_holds_the_images(run: type_of_run, world: World) -> None:
+    found = _containers(_verify(run, world))
+    assert {case: each["verdict"] for case, each in found.items()} == {case: row[2] for case, row in _CASES.items()}
+    for case, (architecture, kind, _) in _CASES.items():
+        each = found[case]
+        assert each["imageID"] == world.status(case)["imageID"]
+        assert _held(world.node_of(case), each["imageID"].rpartition("@")[2]) == kind, case
+        # No registry has the imported image.
+        assert each["digestKind"] == ("unknown" if case.startswith("imported") else kind), case
+        assert each["architecture"] == str(architecture)
