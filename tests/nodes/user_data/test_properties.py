@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_letters, ascii_lowercase, digits
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -22,8 +23,19 @@ from tests.nodes.user_data import reading
 
 pytestmark = pytest.mark.tools
 
-names = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,20}[A-Za-z0-9])?", fullmatch=True)
-domains = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?(\.[a-z]{2,5}){1,2}", fullmatch=True)
+# Of letters: strategies that follow a regular expression take several times as long.
+lower = ascii_lowercase + digits
+inside = st.text(ascii_letters + digits + "-_.", max_size=20)
+names = st.sampled_from(ascii_letters + digits) | st.builds(
+    "{}{}{}".format, st.sampled_from(ascii_letters + digits), inside, st.sampled_from(ascii_letters + digits)
+)
+domains = st.builds(
+    "{}{}{}.{}".format,
+    st.sampled_from(lower),
+    st.text(lower + "-", max_size=8),
+    st.sampled_from(lower),
+    st.lists(st.text(ascii_lowercase, min_size=2, max_size=5), min_size=1, max_size=2).map(".".join),
+)
 keys = names | st.builds("{}/{}".format, domains, names)
 values = st.just("") | names
 labels = st.dictionaries(keys.filter(lambda key: restricted_label(key) is None), values, max_size=6)
