@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from multiarch.facts import labels as keys
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.taints import Taint
+from multiarch.nodes.model import NodeGroupPlan
 from multiarch.rules import Severity
 from multiarch.ssm.model import Answer
 from multiarch.verify.nodes import against_node, against_plan
@@ -29,8 +30,20 @@ _GONE = ("terminated", "shutting-down")
 
 def verify(sources: Sources) -> Verification:
     """Compare everything. The same sources give the same rows, in the order of group and name."""
-    rows = (_row(each, sources) for each in _joined(sources))
-    return Verification(sources.cluster, tuple(sorted(rows, key=lambda row: (row.group, row.name))), sources.notes)
+    rows = sorted((_row(each, sources) for each in _joined(sources)), key=lambda row: (row.group, row.name))
+    notes = (*sources.notes, *_missing_groups(rows, sources))
+    return Verification(sources.cluster, tuple(rows), notes)
+
+
+def _missing_groups(rows: Sequence[NodeRow], sources: Sources) -> Iterator[str]:
+    """Groups without a row although their minimum is not 0: without a note, nothing would say so."""
+    if sources.instances is None:
+        return
+    seen = {row.group for row in rows}
+    for group in sources.planned or ():
+        owner = group.owner
+        if isinstance(owner, NodeGroupPlan) and owner.sizes.minimum and group.name not in seen:
+            yield f"{group.name}: no node of this group was found; its minimum is {owner.sizes.minimum}."
 
 
 def not_joined(sources: Sources) -> tuple[Instance, ...]:

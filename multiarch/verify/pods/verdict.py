@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from multiarch.facts.architectures import Architecture, image_platform
+from multiarch.images.elf import Elf
 from multiarch.images.model import LINUX, Judgement, Platform, Verdict
 from multiarch.images.verdict import judge, judge_volume
 from multiarch.manifests.containers import ContainerRole
@@ -17,6 +18,10 @@ _PROOFS = {
     Verdict.UNSUPPORTED: Proof.WRONG,
     Verdict.UNKNOWN: Proof.CANNOT_TELL,
 }
+
+
+_32_BIT = {Architecture.AMD64: 3, Architecture.ARM64: 40}
+"""ELF machines (386, arm) of 32-bit programs that these nodes run without an emulator, if their kernel allows it."""
 
 
 def by_registry(container: PodContainer, node: HostNode | None, digest: Digest) -> Judged:
@@ -54,7 +59,7 @@ def on_node(judged: Judged, held: RunningContainer, digest: Digest | None) -> Ju
     if architecture is None:
         return found
     if held.elf is not None:
-        return _of_process(found, held.elf.architecture is architecture, architecture)
+        return _of_process(found, held.elf, architecture)
     if held.emulator and _emulated(held.emulator) != architecture:
         return replace(found, proof=Proof.WRONG, reason=f"emulated by {held.emulator}", settled_by="")
     why = f"the node could not read its process{f': {held.fault}' if held.fault else ''}"
@@ -132,12 +137,15 @@ def _failed(found: Judged, architecture: Architecture) -> Judged:
     return replace(found, proof=Proof.CANNOT_TELL, reason=reason, settled_by=settled_by)
 
 
-def _of_process(found: Judged, native: bool, architecture: Architecture) -> Judged:  # noqa: FBT001 (private)
+def _of_process(found: Judged, elf: Elf, architecture: Architecture) -> Judged:
     process = f"its process {found.program or '(no path)'} is {found.machine}"
     if found.emulator:
         process += f", run by {found.emulator}"
-    if not native:
+    if elf.architecture is not architecture:
         declared = found.proof in (Proof.PROVEN, Proof.CONSISTENT)
+        if declared and not found.emulator and elf.little_endian and elf.machine == _32_BIT[architecture]:
+            reason = f"{found.reason}; {process}, which this {architecture} node runs"
+            return replace(found, reason=reason, settled_by="")
         lie = f", though the image declares linux/{architecture}" if declared else f", and the node is {architecture}"
         return replace(found, proof=Proof.WRONG, reason=f"{process}{lie}", settled_by="")
     if found.proof is Proof.WRONG:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from multiarch.cli.verify.node_report import _architecture_cells
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
+from multiarch.nodes.model import NodeGroupPlan
 from multiarch.rules import Severity
 from multiarch.ssm.model import Answer, AnswerStatus
 from multiarch.verify.nodes.join import not_joined, verify
@@ -23,6 +24,7 @@ from multiarch.verify.on_node.model import ProgramFile
 from tests.verify.nodes.faults import FAULTS, ONLY_WITH_TAINTS
 from tests.verify.nodes.worlds import (
     NOW,
+    group,
     healthy,
     row,
     sources,
@@ -273,6 +275,15 @@ def test_a_hybrid_node_has_no_instance_to_miss() -> None:
 def test_bottlerockets_list_of_packages_is_not_compared_with_the_kubelets_own_version() -> None:
     listed = ProgramFile("kubelet", "", None, "1.35.2")
     assert rules(with_report(healthy(), programs=(listed,))) == set()
+
+
+def test_a_group_without_any_node_is_noted_if_it_must_have_some() -> None:
+    world, other = healthy(), group(name="general")
+    owner = other.owner
+    assert isinstance(owner, NodeGroupPlan)
+    for minimum, notes in ((2, ("general: no node of this group was found; its minimum is 2.",)), (0, ())):
+        sized = replace(other, owner=replace(owner, sizes=replace(owner.sizes, minimum=minimum)))
+        assert verify(sources(world, planned=(world.group, sized))).notes == notes
 
 
 def test_five_hundred_nodes_are_compared_quickly() -> None:

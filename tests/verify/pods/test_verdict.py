@@ -158,6 +158,18 @@ def held(**more: Any) -> RunningContainer:
             Proof.WRONG,
             "its config is linux/amd64, and the node is arm64; its process /app is arm64",
         ),
+        (
+            index("linux/arm64"),
+            held(elf=ARM_32),
+            Proof.CONSISTENT,
+            "index has linux/arm64; its process /app is arm, 32-bit, which this arm64 node runs",
+        ),
+        (
+            index("linux/arm64"),
+            held(elf=ARM_32, emulator="qemu-arm"),
+            Proof.WRONG,
+            "its process /app is arm, 32-bit, run by qemu-arm, though the image declares linux/arm64",
+        ),
         # A node that is emulated as a whole runs its own architecture through an emulator.
         (
             index("linux/arm64"),
