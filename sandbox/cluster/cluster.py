@@ -29,7 +29,7 @@ class Nodes:
     """A control plane and nodes by architecture: containerd runs on each, and the kubelet once it is started.
 
     ``missing`` says why there is no emulated node, and is empty if there is one. ``registry`` is the URL of the images'
-    registry, ``hosts`` the folder with the ``hosts.toml`` for it. A registry at ``127.0.0.1:PORT`` needs no such file.
+    registry, ``hosts`` the folder with the ``hosts.toml`` for it. Another registry without TLS needs one too.
     """
 
     plane: ControlPlane

@@ -59,7 +59,7 @@ _ROWS = (
     _warning("kubelet-version", "a kubelet of another minor version than the control plane",
              "Update the group to the cluster's version."),
     # The plan and the Node.
-    _error("taint-missing", "a Node without a taint of its group", "Run `multiarch verify nodes STACK --fix-taints`."),
+    _error("taint-missing", "a Node without a taint of its group", "Run the command again with `--fix-taints`."),
     _error("taint-differs", "a taint of the group with another value or effect",
            "Correct it: `kubectl taint node NAME KEY=VALUE:EFFECT --overwrite`."),
     _error("taint-unexpected", "a taint for an architecture that the group does not have",
