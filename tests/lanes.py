@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -70,13 +71,15 @@ _GROUP_OF_FIXTURE: Final = {"platform": "platform", "cluster_programs": "cluster
 _LONGEST_FIRST: Final = ("platform", "cluster", "nodes", "tests/e2e/", "tests/sandbox/", "tests/")
 """The order of the groups, by the start of their names, so that the workers end at about the same time."""
 
+_PLATFORM_ORDER: Final = {"test_verify_demo.py": -1, "test_destroy.py": 1}
+"""The demo shows the stack as its file has it, before other tests change it; what destroys it comes last."""
+
 
 def mark(item: pytest.Item) -> None:
     """Add the markers of a test's lanes. Raises UsageError if it needs a fixture of another group."""
-    path, values = item.path.relative_to(TESTS), getattr(item, "callspec", None)
+    values = getattr(item, "callspec", None)
     fixtures = set(getattr(item, "fixturenames", ())) - set(values.params if values else ())
-    own_folder = None if path.as_posix().startswith(_PURE) else _BY_FOLDER.get(path.parts[0])
-    for lane in {own_folder, *map(_BY_FIXTURE.get, fixtures)}:
+    for lane in {_own_folder(item.path), *map(_BY_FIXTURE.get, fixtures)}:
         if lane is not None:
             item.add_marker(lane)
     own = group(item.nodeid)
@@ -85,17 +88,23 @@ def mark(item: pytest.Item) -> None:
             raise pytest.UsageError(f"{item.nodeid} uses {name}: add its file to the groups in tests/lanes.py")
 
 
+def _own_folder(file: Path) -> str | None:
+    """The lane of a file's folder."""
+    path = file.relative_to(TESTS)
+    return None if path.as_posix().startswith(_PURE) else _BY_FOLDER.get(path.parts[0])
+
+
 def group(nodeid: str) -> str:
     """The group of a test: one worker runs all tests of a group."""
     path = nodeid.partition("::")[0]
     return next((name for start, name in _GROUPS.items() if path.startswith(start)), path)
 
 
-def order(item: pytest.Item) -> tuple[int, bool]:
-    """The sort key of a test: the place of its group; what destroys the platform comes after all that needs it."""
+def order(item: pytest.Item) -> tuple[int, int]:
+    """The sort key of a test: the place of its group, and of its file in the group."""
     name = group(item.nodeid)
     place = next(place for place, start in enumerate(_LONGEST_FIRST) if name.startswith(start))
-    return place, item.path.name == "test_destroy.py"
+    return place, _PLATFORM_ORDER.get(item.path.name, 0)
 
 
 class Scheduler(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no types
@@ -106,6 +115,24 @@ class Scheduler(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no ty
 
     def _split_scope(self, nodeid: str) -> str:
         return group(nodeid)
+
+
+def in_share(file: Path, worker: int, workers: int) -> bool:
+    """Whether ``worker``, counted from 0, runs the tests of a file where each worker collects files of its own.
+
+    Files of the fast lane's folders are dealt out by size, the largest first; all others belong to the first worker.
+    """
+    return _shares(workers).get(file, 0) == worker
+
+
+@lru_cache(maxsize=1)
+def _shares(workers: int) -> dict[Path, int]:
+    loads, found = [0] * workers, {}
+    files = {file: file.stat().st_size for file in TESTS.rglob("test_*.py") if not _own_folder(file)}
+    for file, size in sorted(files.items(), key=lambda row: (-row[1], row[0])):
+        found[file] = least = loads.index(min(loads))
+        loads[least] += size
+    return found
 
 
 def of(item: pytest.Item) -> set[str]:

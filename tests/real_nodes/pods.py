@@ -18,6 +18,8 @@ TOLERATES = [{"key": "arch", "operator": "Equal", "value": "arm64", "effect": "N
 def namespace(kube: Kube) -> Iterator[None]:
     """A namespace of this name for a while; its workloads and pods go with it, without waiting for kubelets' grace."""
     own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
+    # One of another file's tests may still be ending.
+    wait_for(lambda: kube.get("v1", "Namespace", SPACE) is None, "the last namespace to end", timeout=60)
     kube.apply(own)
     wait_for(lambda: kube.get("v1", "ServiceAccount", "default", SPACE), "the service account", timeout=20)
     try:
