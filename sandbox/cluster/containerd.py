@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -90,8 +91,14 @@ def start(programs: Programs, settings: Settings) -> Program:
 
 def ctr(settings: Settings, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run ``ctr`` on the node's containerd, in the namespace of the kubelet's containers."""
-    command = [str(build.ensure("ctr")), "--address", str(settings.socket), "--namespace", "k8s.io", *arguments]
+    command = [str(_ctr()), "--address", str(settings.socket), "--namespace", "k8s.io", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=check)
+
+
+@cache
+def _ctr() -> Path:
+    """Find it once: a test may move the cache of this process while a cluster runs."""
+    return build.ensure("ctr")
 
 
 def _configuration(settings: Settings) -> dict[str, object]:
