@@ -8,12 +8,10 @@ from __future__ import annotations
 import gc
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
-from xdist.scheduler import EachScheduling, Scheduling
 
 from tests import lanes
 
@@ -28,16 +26,7 @@ _WATCH = lanes.Watch()
 # Examples are not timed: on a busy machine, any may take long.
 _UNTIMED = [hypothesis.HealthCheck.too_slow]
 hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=_UNTIMED)
-hypothesis.settings.register_profile("quick", max_examples=50, deadline=None, suppress_health_check=_UNTIMED)
 hypothesis.settings.load_profile("untimed")
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--split-files",
-        action="store_true",
-        help="with -n: each worker collects files of its own, dealt out by size, where it otherwise collects all",
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,14 +40,6 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    worker: dict[str, Any] = getattr(config, "workerinput", {})
-    if not worker or not config.getoption("--split-files") or collection_path.suffix != ".py":
-        return None
-    number = int(str(worker["workerid"]).removeprefix("gw"))
-    return None if lanes.in_share(collection_path, number, worker["workercount"]) else True
-
-
 @pytest.hookimpl(tryfirst=True)  # before markers select tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -67,9 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:  # noqa: ANN401 (xdist's own)
-    # EachScheduling has a worker run whatever it collected.
-    return (EachScheduling if config.getoption("--split-files") else lanes.Scheduler)(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> lanes.Scheduler:  # noqa: ANN401 (xdist's own)
+    return lanes.Scheduler(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -115,24 +114,6 @@ class Scheduler(LoadScopeScheduling):  # type: ignore[misc]  # xdist ships no ty
 
     def _split_scope(self, nodeid: str) -> str:
         return group(nodeid)
-
-
-def in_share(file: Path, worker: int, workers: int) -> bool:
-    """Whether ``worker``, counted from 0, runs the tests of a file where each worker collects files of its own.
-
-    Files of the fast lane's folders are dealt out by size, the largest first; all others belong to the first worker.
-    """
-    return _shares(workers).get(file, 0) == worker
-
-
-@lru_cache(maxsize=1)
-def _shares(workers: int) -> dict[Path, int]:
-    loads, found = [0] * workers, {}
-    files = {file: file.stat().st_size for file in TESTS.rglob("test_*.py") if not _own_folder(file)}
-    for file, size in sorted(files.items(), key=lambda row: (-row[1], row[0])):
-        found[file] = least = loads.index(min(loads))
-        loads[least] += size
-    return found
 
 
 def of(item: pytest.Item) -> set[str]:
