@@ -13,6 +13,7 @@ from multiarch.verify.on_node.model import RunningContainer
 from multiarch.verify.pods.model import Digest, DigestKind, Failure, HostNode, Judged, PodContainer, Proof
 
 ON_NODE = "--on-node"
+_OR = ", or "
 _PROOFS = {
     Verdict.SUPPORTED: Proof.CONSISTENT,
     Verdict.UNSUPPORTED: Proof.WRONG,
@@ -81,7 +82,8 @@ def not_on_node(judged: Judged, reason: str, hint: str = "") -> Judged:
     """Say why the node could not settle what is open. A verdict that is settled stays as it is."""
     if judged.proof in (Proof.PROVEN, Proof.WRONG):
         return judged
-    settled_by = ", ".join(each for each in (judged.settled_by.removesuffix(ON_NODE).rstrip(" or,"), hint) if each)
+    before = judged.settled_by.removesuffix(ON_NODE).removesuffix(_OR)
+    settled_by = ", ".join(each for each in (before, hint) if each)
     return replace(judged, reason=f"{judged.reason}; {reason}", settled_by=settled_by)
 
 
@@ -101,7 +103,7 @@ def _not_pulled(container: PodContainer, architecture: Architecture) -> str:
 
 
 def _settled_by(container: PodContainer, settled_by: str) -> str:
-    return " or ".join(each for each in (settled_by, ON_NODE if container.running else "") if each)
+    return _OR.join(each for each in (settled_by, ON_NODE if container.running else "") if each)
 
 
 def _of_index(found: Judged, judgement: Judgement) -> Judged:

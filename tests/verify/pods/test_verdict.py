@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -75,7 +76,7 @@ def test_an_index_names_the_manifest_that_must_run_and_the_node_settles_it() -> 
 
 
 def test_what_can_t_be_told_says_what_would_settle_it() -> None:
-    assert by_registry(container(INDEX), host(), UNKNOWN).settled_by == "Log in or --on-node"
+    assert by_registry(container(INDEX), host(), UNKNOWN).settled_by == "Log in, or --on-node"
     missing = by_registry(container(INDEX), None, index("linux/arm64"))
     assert missing.reason == "node arm was not read, so its architecture is unknown"
     assert missing.settled_by == "read the nodes too: kubectl get pods,nodes -A"
@@ -219,6 +220,9 @@ def test_a_node_that_did_not_answer_leaves_the_verdict_and_says_so() -> None:
     assert found.reason == "index has linux/arm64; its node did not answer (offline)"
     unknown = not_on_node(by_registry(container(INDEX), host(), UNKNOWN), "its node did not answer (offline)")
     assert unknown.settled_by == "Log in"
+    for hint in ("Log in, wait, or use a mirror", "Try again later"):
+        unread = by_registry(container(INDEX), host(), replace(UNKNOWN, settled_by=hint))
+        assert not_on_node(unread, "its node did not answer (offline)").settled_by == hint
     proven = by_registry(container(MANIFEST), host(), single("linux/arm64"))
     assert not_on_node(proven, "anything") == proven
 
