@@ -39,7 +39,8 @@ every container that runs, or failed to start for its architecture, the registry
   cannot tell   with the reason, and what would settle it
 
 With --on-node the nodes are asked through SSM Run Command which manifest of the index containerd holds for the
-container, and of which architecture its process is. The script only reads; docs/how-to/verify.md has the IAM policy.
+container, and of which architecture its process is. The script only reads;
+docs/how-to/verify-permissions.md has the IAM policy.
 
 \b
 Examples:
