@@ -301,8 +301,8 @@ def test_a_cluster_that_does_not_exist_is_one_line(verify: Callable[..., Ran]) -
     ran = verify("--cluster", "gone", "--region", REGION)
     assert ran.code == 2
     assert ran.err == (
-        f"error: There is no EKS cluster gone in {REGION}. Create it with `pulumi up`, or check --region and the AWS "
-        "profile.\n"
+        f"error: There is no EKS cluster gone in {REGION}. Check the name, --region and the AWS profile, or create "
+        "it with `pulumi up`.\n"
     )
 
 

@@ -29,7 +29,7 @@ def kubernetes_version(eks: Any, name: str, *, region: str) -> str:  # noqa: ANN
     except eks.exceptions.ResourceNotFoundException as error:
         raise MultiarchError(
             f"There is no EKS cluster {name} in {region}.",
-            hint="Create it with `pulumi up`, or check --region and the AWS profile.",
+            hint="Check the name, --region and the AWS profile, or create it with `pulumi up`.",
         ) from error
 
 

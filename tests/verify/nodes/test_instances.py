@@ -157,6 +157,6 @@ def test_a_cluster_that_does_not_exist_says_what_to_do() -> None:
     eks = boto3.session.Session().client("eks", **KEYS)
     with Stubber(eks) as stub:
         stub.add_client_error("describe_cluster", "ResourceNotFoundException")
-        with pytest.raises(MultiarchError, match=r"There is no EKS cluster shop in eu-west-1\. Create it") as raised:
+        with pytest.raises(MultiarchError, match=r"There is no EKS cluster shop in eu-west-1\. Check") as raised:
             reading.kubernetes_version(eks, "shop", region="eu-west-1")
     assert raised.value.exit_code == 2
