@@ -180,7 +180,7 @@ class Reader:
             wanted = [each.id for each in instances if each.running]
         if not wanted:
             return {}
-        with progress("Asking the nodes through SSM") as shown:
+        with progress("asking nodes") as shown:
             return self._try(
                 "the nodes themselves",
                 lambda: collect(self._client("ssm"), wanted, deadline=self.request.deadline, progress=shown),
