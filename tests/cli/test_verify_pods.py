@@ -165,6 +165,12 @@ def test_what_is_not_a_pod_or_has_not_started_is_said(run: type_of_run, tmp_path
     )
 
 
+def test_manifests_without_pods_are_refused(run: type_of_run, tmp_path: Path) -> None:
+    ran = run("verify", "pods", written(tmp_path, [node("arm")]))
+    assert (ran.code, ran.out) == (2, "")
+    assert "no Pods found. It reads the status of live Pods: kubectl get pods" in ran.err
+
+
 def test_without_nodes_nothing_can_be_told(run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]]) -> None:
     ran = run("verify", "pods", written(tmp_path, objects[1:]), "--output", "json")
     assert ran.json["summary"]["cannot tell"] == 4

@@ -128,7 +128,7 @@ def _records(result: Verification) -> Table:
             *(row.architectures.get(source, "") for source in sources),
             str(row.verdict),
             "; ".join(f"{each.rule}: {each.message}" for each in row.findings),
-            "; ".join(row.not_checked),
+            "; ".join((*result.notes, *row.not_checked)),
         )
         for row in result.rows
     ]

@@ -102,6 +102,9 @@ def _read(paths: Sequence[str], options: ClusterOptions) -> tuple[Pods, Credenti
     if paths:
         objects, _ = reading.manifest_objects(paths)
         reader.read(objects)
+        if not reader.pods:
+            hint = "It reads the status of live Pods: kubectl get pods,nodes,replicasets -A -o yaml"
+            raise MultiarchError(f"{', '.join(paths)}: no Pods found.", hint=hint)
         return reader.result(), None
     with open_cluster(options.access) as cluster:
         reading.check_namespaces(cluster, options)

@@ -26,6 +26,7 @@ from multiarch.verify.nodes.planned import PlannedGroup, group_of
 from multiarch.verify.on_node.model import NodeReport
 
 _GONE = ("terminated", "shutting-down")
+_NO_PROFILE = "It has no instance profile, and so no role: replace it with an instance that its group starts."
 
 
 def verify(sources: Sources) -> Verification:
@@ -171,7 +172,11 @@ def _boot(instance: Instance, sources: Sources) -> Iterator[Finding]:
         yield Finding("never-joined", f"it has run for {_long(minutes)} and is not a Node.")
     else:
         said = f"it has run for {_long(minutes)} and is not a Node: {fault.cause}."
-        without = () if instance.profile else ("It has no instance profile, and so no role.",)
+        without = (
+            ()
+            if instance.profile
+            else ("It has no instance profile, and so no role: replace it with an instance that its group starts.",)
+        )
         yield Finding("never-joined", said, fault.hint, (*fault.lines, *without))
 
 

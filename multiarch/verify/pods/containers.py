@@ -32,6 +32,7 @@ class PodReader:
     nodes: dict[str, HostNode] = field(default_factory=dict)
     owners: dict[WorkloadKey, WorkloadKey] = field(default_factory=dict)
     not_started: int = 0
+    pods: int = 0
 
     def read(self, objects: Iterable[LoadedObject]) -> None:
         """Read objects. Raises MultiarchError for one that no API server would have."""
@@ -58,6 +59,7 @@ class PodReader:
         if key.kind == "Node" and core:
             self.nodes[key.name] = _node(key.name, value)
         elif key.kind == "Pod" and core:
+            self.pods += 1
             found = list(_containers(value, owner_of(content) or key))
             ended = value["status"]["phase"].text() in _ENDED
             # Pods that have ended stay for long; what did not start for its architecture is still news.

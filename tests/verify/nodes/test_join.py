@@ -151,7 +151,7 @@ def test_an_instance_that_never_joined_says_why() -> None:
     assert (finding.hint, finding.details) == ("Correct the user data.", ("Exited with error",))
     bare = sources(with_instance(world, profile=""))
     ((finding,),) = (each.findings for each in verify(replace(bare, boot={world.instance.id: fault})).rows)
-    assert finding.details[-1] == "It has no instance profile, and so no role."
+    assert finding.details[-1].startswith("It has no instance profile, and so no role: replace it")
 
 
 def test_without_nodes_no_instance_counts_as_never_joined() -> None:
