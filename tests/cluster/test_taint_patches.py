@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -41,8 +42,17 @@ def kube(control_plane: ControlPlane) -> Iterator[Kube]:
     kube = control_plane.kube
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}, "spec": {"unschedulable": True}}
     kube.create(node)
+    wait_for(lambda: _unchanged(kube), "the controllers to leave the new Node alone", timeout=30)
     yield kube
     kube.delete(node)
+
+
+def _unchanged(kube: Kube) -> bool:
+    """Whether nothing writes to the Node for a second: controllers label and taint a new one."""
+    before = kube.get("v1", "Node", NODE) or {}
+    time.sleep(1)
+    after = kube.get("v1", "Node", NODE) or {}
+    return bool(before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"])
 
 
 @pytest.fixture
