@@ -79,7 +79,7 @@ def rules() -> str:
     """The rules of ``stack check``, a table for each section."""
     parts = []
     for title, rows in SECTIONS.items():
-        cells = [(f"`{row.name}`", str(row.severity), row.refuses, row.way_out) for row in rows]
+        cells = [(f"`{row.name}`", str(row.severity), row.finds, row.way_out) for row in rows]
         parts.append(f"## {title}\n\n{_table(('Rule', 'Severity', 'Refuses', 'Way out'), cells)}")
     return "\n" + "\n".join(parts) + "\n"
 

@@ -96,7 +96,7 @@ def _findings(checked: Sequence[Checked]) -> Findings:
 
     problems = [(problem.file or file, problem) for file, _, problems in checked for problem in problems]
     rows = [RULES[name] for name in sorted({problem.rule for _, problem in problems})]
-    rules = {row.name: FindingRule(row.name, row.severity, f"Refuses {row.refuses}.") for row in rows}
+    rules = {row.name: FindingRule(row.name, row.severity, f"Refuses {row.finds}.") for row in rows}
     found = [
         Finding(
             rules[problem.rule],

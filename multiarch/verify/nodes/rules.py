@@ -3,84 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
-from multiarch.rules import Severity
-
-
-@dataclass(frozen=True, slots=True)
-class NodeRule:
-    """One rule. ``name`` is a stable kebab-case identifier; ``finds`` names in a few words what disagrees.
-
-    ``way_out`` is a sentence, shown with each finding that has no more specific hint.
-    """
-
-    name: str
-    severity: Severity
-    finds: str
-    way_out: str
-
-
-def _error(name: str, finds: str, way_out: str) -> NodeRule:
-    return NodeRule(name, Severity.ERROR, finds, way_out)
-
-
-def _warning(name: str, finds: str, way_out: str) -> NodeRule:
-    return NodeRule(name, Severity.WARNING, finds, way_out)
-
+from multiarch.rules import Rule, error, warning
 
 _REPLACE = "Replace the node: drain it, and terminate its instance."
 # fmt: off
 _ROWS = (
     # The plan and EC2.
-    _error("instance-type", "an instance type that the group does not have",
-           "Run `pulumi up`, and replace the node."),
-    _error("plan-architecture", "an instance of another architecture than its group's",
-           "Run `pulumi up`, and replace the node."),
-    _error("ami-architecture", "an AMI of another architecture than the instance type: it does not boot",
-           "Correct ami.id in the stack, or leave it out, and replace the node."),
-    _warning("ami-release", "another AMI than the one that the stack pins", "Run `pulumi up`, and replace the node."),
-    _error("ami-family", "another operating system than the group's AMI family", _REPLACE),
-    _warning("launch-template", "an older launch template version than its Auto Scaling Group uses",
-             "Start an instance refresh or a node group update, or replace the node."),
-    _warning("unknown-group", "an instance of the cluster in a group that the stack does not have",
-             "Add the group to the stack, or remove its instances."),
+    error("instance-type", "an instance type that the group does not have",
+          "Run `pulumi up`, and replace the node."),
+    error("plan-architecture", "an instance of another architecture than its group's",
+          "Run `pulumi up`, and replace the node."),
+    error("ami-architecture", "an AMI of another architecture than the instance type: it does not boot",
+          "Correct ami.id in the stack, or leave it out, and replace the node."),
+    warning("ami-release", "another AMI than the one that the stack pins", "Run `pulumi up`, and replace the node."),
+    error("ami-family", "another operating system than the group's AMI family", _REPLACE),
+    warning("launch-template", "an older launch template version than its Auto Scaling Group uses",
+            "Start an instance refresh or a node group update, or replace the node."),
+    warning("unknown-group", "an instance of the cluster in a group that the stack does not have",
+            "Add the group to the stack, or remove its instances."),
     # EC2 and the Node.
-    _error("node-architecture", "a kubelet that reports another architecture than the instance type's", _REPLACE),
-    _error("node-label", "a label for architecture, instance type or zone with another value than EC2's",
-           "Restart the kubelet, which sets it, or replace the node."),
-    _error("not-ready", "a Node that is not Ready", "Read `kubectl describe node NAME` and the kubelet's log."),
-    _error("never-joined", "an instance that runs and has not become a Node", "Read its boot log."),
-    _warning("no-instance", "a Node whose instance does not run", "Delete it: `kubectl delete node NAME`."),
-    _warning("no-provider-id", "a Node that does not name its instance",
-             "Check the kubelet's --cloud-provider flag."),
-    _warning("runtime", "a container runtime other than containerd", "Move to an AMI with containerd."),
-    _warning("kubelet-version", "a kubelet of another minor version than the control plane",
-             "Update the group to the cluster's version."),
+    error("node-architecture", "a kubelet that reports another architecture than the instance type's", _REPLACE),
+    error("node-label", "a label for architecture, instance type or zone with another value than EC2's",
+          "Restart the kubelet, which sets it, or replace the node."),
+    error("not-ready", "a Node that is not Ready", "Read `kubectl describe node NAME` and the kubelet's log."),
+    error("never-joined", "an instance that runs and has not become a Node", "Read its boot log."),
+    warning("no-instance", "a Node whose instance does not run", "Delete it: `kubectl delete node NAME`."),
+    warning("no-provider-id", "a Node that does not name its instance",
+            "Check the kubelet's --cloud-provider flag."),
+    warning("runtime", "a container runtime other than containerd", "Move to an AMI with containerd."),
+    warning("kubelet-version", "a kubelet of another minor version than the control plane",
+            "Update the group to the cluster's version."),
     # The plan and the Node.
-    _error("taint-missing", "a Node without a taint of its group", "Run the command again with `--fix-taints`."),
-    _error("taint-differs", "a taint of the group with another value or effect",
-           "Correct it: `kubectl taint node NAME KEY=VALUE:EFFECT --overwrite`."),
-    _error("taint-unexpected", "a taint for an architecture that the group does not have",
-           "Remove it: `kubectl taint node NAME KEY:EFFECT-`."),
-    _error("label", "a Node without a label of its group, or with another value",
-           "Run `pulumi up`, and replace the node."),
+    error("taint-missing", "a Node without a taint of its group", "Run the command again with `--fix-taints`."),
+    error("taint-differs", "a taint of the group with another value or effect",
+          "Correct it: `kubectl taint node NAME KEY=VALUE:EFFECT --overwrite`."),
+    error("taint-unexpected", "a taint for an architecture that the group does not have",
+          "Remove it: `kubectl taint node NAME KEY:EFFECT-`."),
+    error("label", "a Node without a label of its group, or with another value",
+          "Run `pulumi up`, and replace the node."),
     # The Node and what it reports about itself.
-    _error("cpu-architecture", "a CPU of another architecture than the Node's", _REPLACE),
-    _error("program-architecture", "a kubelet, containerd or runc built for another architecture than the CPU's",
-           "Correct the image or the bootstrap script that installed it, and replace the node."),
-    _error("package-architecture", "a containerd package for another architecture than the CPU's",
-           "Correct the image or the bootstrap script that installed it, and replace the node."),
-    _warning("kernel", "another kernel than the Node reports", "Restart the kubelet, which reports it."),
-    _warning("kubelet-binary", "another kubelet on disk than the one that runs", "Restart the kubelet."),
-    _warning("kubelet-taints", "taints or labels that the kubelet was started with and the Node does not have",
-             "Somebody changed the Node: compare `kubectl describe node NAME` with the plan."),
-    _warning("taint-late", "a taint of the group that the kubelet does not register itself with",
-             "Run `pulumi up`, and replace the node: until another program adds the taint, pods may start on it."),
-    _warning("not-asked", "a node that could not be asked through SSM",
-             "Check the SSM agent, its role and its way to the endpoints."),
+    error("cpu-architecture", "a CPU of another architecture than the Node's", _REPLACE),
+    error("program-architecture", "a kubelet, containerd or runc built for another architecture than the CPU's",
+          "Correct the image or the bootstrap script that installed it, and replace the node."),
+    error("package-architecture", "a containerd package for another architecture than the CPU's",
+          "Correct the image or the bootstrap script that installed it, and replace the node."),
+    warning("kernel", "another kernel than the Node reports", "Restart the kubelet, which reports it."),
+    warning("kubelet-binary", "another kubelet on disk than the one that runs", "Restart the kubelet."),
+    warning("kubelet-taints", "taints or labels that the kubelet was started with and the Node does not have",
+            "Somebody changed the Node: compare `kubectl describe node NAME` with the plan."),
+    warning("taint-late", "a taint of the group that the kubelet does not register itself with",
+            "Run `pulumi up`, and replace the node: until another program adds the taint, pods may start on it."),
+    warning("not-asked", "a node that could not be asked through SSM",
+            "Check the SSM agent, its role and its way to the endpoints."),
 )
 # fmt: on
-RULES: Mapping[str, NodeRule] = MappingProxyType({row.name: row for row in _ROWS})
+RULES: Mapping[str, Rule] = MappingProxyType({row.name: row for row in _ROWS})
 """Every rule by its name."""
