@@ -17,6 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from multiarch.aws_errors import denied_action, failures_as_errors
 from multiarch.errors import OutsideError
+from multiarch.slices import slices
 from multiarch.ssm import outcomes
 from multiarch.ssm.calls import Calls, OutOfTimeError, code
 from multiarch.ssm.model import Answer, AnswerStatus
@@ -77,7 +78,7 @@ def run(
             online = [each for each in wanted if each not in answers]
             asked = _Run(calls, request, {each: known[each] for each in online}, progress, len(wanted))
             asked.answered(len(answers))
-            for batch in as_completed([threads.submit(asked.ask, batch) for batch in _batches(online, _TARGETS)]):
+            for batch in as_completed([threads.submit(asked.ask, batch) for batch in slices(online, _TARGETS)]):
                 answers |= batch.result()
         except BaseException:
             # The threads end soon: each cancels its command.
@@ -91,7 +92,7 @@ def _describe(calls: Calls, threads: ThreadPoolExecutor, instances: Sequence[str
     known: dict[str, Registration] = {}
     valid = [each for each in instances if _INSTANCE.fullmatch(each)]
     try:
-        for found in threads.map(lambda batch: registrations(calls, batch), _batches(valid, PAGE)):
+        for found in threads.map(lambda batch: registrations(calls, batch), slices(valid, PAGE)):
             known |= found
     except OutOfTimeError as error:
         hint = "Run the command again later, or give it more time."
@@ -213,10 +214,6 @@ class _Run:
         except BotoCoreError as error:
             return f", and could not be cancelled ({error})"
         return ""
-
-
-def _batches(instances: Sequence[str], size: int) -> list[Sequence[str]]:
-    return [instances[start : start + size] for start in range(0, len(instances), size)]
 
 
 def _looks() -> Iterator[float]:

@@ -18,6 +18,7 @@ from multiarch.facts.addons import AddOn, add_on
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
 from multiarch.schema.nodes import Ami, AmiByArchitecture, MultiArchitectureGroup
+from multiarch.slices import slices
 from multiarch.stack.engine_config import NAMESPACE
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
@@ -248,10 +249,9 @@ def _alias_pin(stack: Stack, plan: KarpenterPlan, client: SsmClient, *, upgrade:
 
 def _parameters(client: SsmClient, names: Sequence[str]) -> dict[str, str]:
     """Read SSM parameters, ten at a time as the API takes them."""
-    ordered = sorted(set(names))
     found: dict[str, str] = {}
-    for start in range(0, len(ordered), _SSM_BATCH):
-        answer = client.get_parameters(Names=ordered[start : start + _SSM_BATCH])
+    for batch in slices(sorted(set(names)), _SSM_BATCH):
+        answer = client.get_parameters(Names=batch)
         if missing := sorted(answer.get("InvalidParameters", ())):
             raise OutsideError(
                 f"AWS publishes no parameter {missing[0]} in this region.",

@@ -13,6 +13,7 @@ from typing import Any
 from multiarch.errors import MultiarchError, UnknownFactError
 from multiarch.facts.architectures import Architecture, from_ec2
 from multiarch.facts.instance_types import instance_types
+from multiarch.slices import slices
 from multiarch.verify.nodes.model import Image, Instance, Template
 from multiarch.verify.nodes.planned import CLUSTER_TAGS, SCALING_GROUP_TAG
 
@@ -43,7 +44,7 @@ def find_instances(ec2: Any, cluster: str, identifiers: Iterable[str] = ()) -> t
     for condition in _of_cluster(cluster):
         conditions = [condition, {"Name": "instance-state-name", "Values": list(_SEEN)}]
         found |= {each.id: each for each in _instances(ec2, conditions)}
-    for batch in _batches(sorted(set(identifiers) - set(found)), _IDS):
+    for batch in slices(sorted(set(identifiers) - set(found)), _IDS):
         # A filter passes over IDs that EC2 has forgotten; InstanceIds would refuse them.
         found |= {each.id: each for each in _instances(ec2, [{"Name": "instance-id", "Values": batch}])}
     return _with_new_types(ec2, [found[key] for key in sorted(found)])
@@ -96,7 +97,7 @@ def _with_new_types(ec2: Any, instances: Sequence[Instance]) -> tuple[Instance, 
     if not missing:
         return tuple(instances)
     found: dict[str, Architecture | None] = {}
-    for batch in _batches(missing, _TYPES):
+    for batch in slices(missing, _TYPES):
         for row in ec2.describe_instance_types(InstanceTypes=batch)["InstanceTypes"]:
             found[row["InstanceType"]] = _architecture(row.get("ProcessorInfo", {}).get("SupportedArchitectures", ()))
     return tuple(replace(each, architecture=each.architecture or found.get(each.type)) for each in instances)
@@ -106,7 +107,7 @@ def with_images(ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]
     """The instances with the name and architecture of their AMI. One that is deregistered keeps an empty name."""
     instances = tuple(instances)
     images: dict[str, Image] = {}
-    for batch in _batches(sorted({each.image.id for each in instances if each.image.id}), _IMAGES):
+    for batch in slices(sorted({each.image.id for each in instances if each.image.id}), _IMAGES):
         # A filter passes over images that are gone; ImageIds would refuse them.
         for page in ec2.get_paginator("describe_images").paginate(Filters=[{"Name": "image-id", "Values": batch}]):
             for row in page["Images"]:
@@ -119,7 +120,7 @@ def with_scaling_groups(autoscaling: Any, ec2: Any, instances: Iterable[Instance
     """The instances with their state in their Auto Scaling Group and the version of its launch template."""
     instances = tuple(instances)
     members: dict[str, tuple[str, str, str, str]] = {}
-    for batch in _batches(sorted({each.scaling_group for each in instances if each.scaling_group}), _GROUPS):
+    for batch in slices(sorted({each.scaling_group for each in instances if each.scaling_group}), _GROUPS):
         pages = autoscaling.get_paginator("describe_auto_scaling_groups").paginate(AutoScalingGroupNames=batch)
         for group in (row for page in pages for row in page["AutoScalingGroups"]):
             current = _template_of(group)
@@ -146,7 +147,7 @@ def _template_of(group: Mapping[str, Any]) -> tuple[str, str]:
 def _numbers(ec2: Any, templates: Iterable[str]) -> dict[tuple[str, str], str]:  # noqa: ANN401  (as above)
     """What ``$Latest`` and ``$Default`` of launch templates are."""
     found: dict[tuple[str, str], str] = {}
-    for batch in _batches(sorted(set(templates) - {""}), _IDS):
+    for batch in slices(sorted(set(templates) - {""}), _IDS):
         for row in _templates(ec2, batch):
             found[row["LaunchTemplateId"], "$Latest"] = str(row["LatestVersionNumber"])
             found[row["LaunchTemplateId"], "$Default"] = str(row["DefaultVersionNumber"])
@@ -193,8 +194,3 @@ def console_output(ec2: Any, identifier: str) -> str:  # noqa: ANN401  (as above
             raise
         answer = ec2.get_console_output(InstanceId=identifier)
     return str(answer.get("Output") or "")
-
-
-def _batches(items: Sequence[str], size: int) -> Iterator[list[str]]:
-    for start in range(0, len(items), size):
-        yield list(items[start : start + size])
