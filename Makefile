@@ -10,6 +10,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate \
+  --custom-compile-command "make lock"
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests that share a cluster or a sandbox run in one worker (tests/lanes.py); the longest of these begin first.
 SIDE_BY_SIDE = -n $(WORKERS) --no-loadscope-reorder
@@ -95,9 +97,9 @@ bench: $(STAMP) ## measure, and print ratios
 schema: $(STAMP) ## regenerate config/stack.schema.json
 	@$(BIN)/multiarch stack schema --write
 
-lock: $(STAMP) ## renew requirements.lock after a change in requirements.txt or requirements-dev.txt
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate \
-	  --custom-compile-command "make lock" --output-file requirements.lock requirements-dev.txt $(LOCK)
+lock: $(STAMP) ## renew the lock files after a change in requirements*.txt
+	@$(COMPILE) --output-file requirements.lock requirements-dev.txt $(LOCK)
+	@$(COMPILE) --output-file requirements-webhook.lock requirements-webhook.txt $(LOCK)
 
 docs: $(STAMP) ## build the documentation into build/site, and check its links
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -30,8 +30,8 @@ def test_it_names_no_place_to_download_from() -> None:
     assert "--find-links" not in LOCK
 
 
-def test_it_has_the_versions_of_both_lists() -> None:
-    for name in ("requirements.txt", "requirements-dev.txt"):
+def test_it_has_the_versions_of_all_lists() -> None:
+    for name in ("requirements.txt", "requirements-dev.txt", "requirements-webhook.txt"):
         for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
             if match := re.match(r"([A-Za-z0-9._-]+)(?:\[\S+\])?==([^;\s]+)", line):
                 package = re.sub(r"[-_.]+", "-", match[1]).lower()

@@ -1,0 +1,93 @@
+"""The admission webhook: its configuration file, and its section of the stack file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from multiarch.schema.base import Section, TaintText, section
+
+ModeName = Literal["tolerate", "prefer", "pin", "observe"]
+
+
+class CacheConfiguration(Section):
+    """What the webhook remembers of images."""
+
+    memory_mib: Annotated[int, Field(ge=1, le=65536)] = 64
+    """The most memory for remembered images, in MiB; the least recently used are dropped."""
+    fresh_seconds: Annotated[int, Field(ge=1, le=86400)] = 300
+    """How long a tag is believed to point at the same image; it is then looked up again in the background."""
+    stale_seconds: Annotated[int, Field(ge=0, le=604800)] = 3600
+    """How long after that a tag is still believed while the registry does not answer."""
+    failure_seconds: Annotated[int, Field(ge=1, le=3600)] = 30
+    """How long a failed look-up is remembered, so that not every pod waits for it."""
+    file: str | None = None
+    """A SQLite file that keeps manifests over restarts. Default: memory only."""
+    shared_url_file: str | None = None
+    """A file with the URL of a Redis or Valkey that several replicas share, such as ``rediss://:PASSWORD@HOST:6379/0``;
+    a file, because the URL may contain a password.
+    """
+
+
+class RegistriesConfiguration(Section):
+    """Which registries may be asked, and how."""
+
+    allowed: list[str] = ["*"]
+    """Registries that may be asked, with ``*`` for any part: ``docker.io``, ``*.dkr.ecr.*.amazonaws.com``."""
+    allowed_networks: list[str] = []
+    """Networks of registries with private addresses, as CIDR blocks. All addresses that are not public are refused
+    otherwise: a pod's author chooses the name, and could make the webhook connect to services inside the network.
+    """
+    plain_http: list[str] = []
+    """Registries (HOST or HOST:PORT) that may be asked without TLS."""
+    ca_files: list[str] = []
+    """PEM files with certificates to trust besides the system's."""
+    hosts_dir: str | None = None
+    """A folder with mirrors, like containerd's ``/etc/containerd/certs.d``."""
+    docker_config: str | None = None
+    """A ``config.json`` with credentials for registries."""
+    ecr: bool = True
+    """Get credentials for Amazon ECR with the pod's AWS role."""
+    pull_secrets: list[Annotated[str, Field(examples=["team-a/registry"])]] = []
+    """Pull secrets (NAMESPACE/NAME) that the webhook may read, and uses for pods that name them."""
+
+
+class Limits(Section):
+    """Bounds of one review."""
+
+    body_kib: Annotated[int, Field(ge=16, le=16384)] = 3072
+    """The largest request body in KiB."""
+    depth: Annotated[int, Field(ge=16, le=512)] = 128
+    """The deepest nesting of the JSON in a request."""
+    images: Annotated[int, Field(ge=1, le=1000)] = 100
+    """The most different images of a pod; a pod with more is left alone."""
+    look_ups: Annotated[int, Field(ge=1, le=10000)] = 256
+    """The most images that are looked up at the same time."""
+
+
+class WebhookConfiguration(Section):
+    """How the webhook decides. ``multiarch webhook serve --config`` reads a file with these keys."""
+
+    mode: ModeName = "tolerate"
+    """What is done to pods of namespaces without the label ``multiarch-eks/webhook``."""
+    architectures: Annotated[list[Literal["amd64", "arm64"]], Field(min_length=1)] = ["amd64", "arm64"]
+    """The architectures that every image of a pod must support: those of the nodes with the taints."""
+    taints: Annotated[list[TaintText], Field(min_length=1)] = ["arch=arm64:NoSchedule"]
+    """The taints that such a pod is let onto, as kubectl writes them."""
+    preferred_weight: Annotated[int, Field(ge=1, le=100)] = 100
+    """The weight of the preference for arm64 nodes in mode ``prefer``."""
+    deadline_seconds: Annotated[float, Field(ge=0.1, le=10.0)] = 1.5
+    """How long a pod waits for its images to be looked up; then it is left alone. The look-up goes on."""
+    annotate: bool = False
+    """Write the decision into the pod's annotation ``multiarch-eks/decision``."""
+    warnings: bool = False
+    """Return a warning, which kubectl shows, for a pod that is left alone because of its images."""
+    events: bool = False
+    """Write a Kubernetes Event for a pod that is left alone because of its images."""
+    cache: CacheConfiguration = section(CacheConfiguration)
+    """What is remembered of images."""
+    registries: RegistriesConfiguration = section(RegistriesConfiguration)
+    """Which registries may be asked, and how."""
+    limits: Limits = section(Limits)
+    """Bounds of one review."""
