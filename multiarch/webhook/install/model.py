@@ -1,0 +1,77 @@
+"""One installation of the webhook, and the names of its objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from multiarch.facts.taints import Taint, parse_taint
+from multiarch.schema.webhook_installation import InstallationValues, Label, Name
+
+Object = dict[str, Any]
+"""A Kubernetes object, or a part of one."""
+
+HTTPS_PORT = 8443
+METRICS_PORT = 8080
+"""Plain HTTP: ``/metrics`` and what the kubelet asks."""
+CONFIGURATION_FOLDER = "/etc/multiarch/webhook"
+CONFIGURATION_FILE = "config.yaml"
+CERTIFICATE_FOLDER = "/etc/multiarch/tls"
+SHARED_CACHE_FOLDER = "/etc/multiarch/shared-cache"
+SHARED_CACHE_FILE = "url"
+
+
+class Installation(InstallationValues):
+    """One installation: its names, and everything that may vary. Frozen.
+
+    Python code gives the fields by their names: ``Installation(image="…", replicas=3)``. For the keys of a values file,
+    ``Installation.model_validate(values, by_alias=True, by_name=False)``.
+
+    Raises pydantic's ValidationError.
+    """
+
+    name: Name = "multiarch-webhook"
+    """Of most objects; the others have a suffix."""
+    namespace: Label = "multiarch-webhook"
+
+    @property
+    def certificates_name(self) -> str:
+        """Of what issues certificates: Job (with a suffix), CronJob, ServiceAccount, Role, ClusterRole."""
+        return f"{self.name}-certificates"
+
+    @property
+    def secret_name(self) -> str:
+        """Of the Secret with ``tls.crt``, ``tls.key`` and ``ca.crt``."""
+        return f"{self.name}-tls"
+
+    @property
+    def host_names(self) -> list[str]:
+        """The names of the Service that the certificate is for; the API server uses the first."""
+        return [f"{self.name}.{self.namespace}.svc", f"{self.name}.{self.namespace}.svc.cluster.local"]
+
+    @property
+    def taints(self) -> list[Taint]:
+        """Those of the configuration. Raises TaintSyntaxError."""
+        return [parse_taint(text) for text in self.configuration.taints]
+
+    @property
+    def configuration_data(self) -> Object:
+        """The configuration file: the keys that are set, and where the shared cache's URL is."""
+        data: Object = self.configuration.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
+        if self.shared_cache:
+            data["cache"] = data.get("cache", {}) | {"sharedUrlFile": f"{SHARED_CACHE_FOLDER}/{SHARED_CACHE_FILE}"}
+        return data
+
+    @property
+    def pull_secrets(self) -> Mapping[str, list[str]]:
+        """The names of the pull secrets that the webhook may read, by namespace, sorted."""
+        found: dict[str, set[str]] = {}
+        for each in self.configuration.registries.pull_secrets:
+            namespace, _, name = each.partition("/")
+            found.setdefault(namespace, set()).add(name)
+        return {namespace: sorted(found[namespace]) for namespace in sorted(found)}
+
+    @property
+    def uses_api(self) -> bool:
+        """Whether the server itself calls the Kubernetes API."""
+        return bool(self.pull_secrets) or self.configuration.events
