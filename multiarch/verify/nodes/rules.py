@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from multiarch.rules import Rule, error, warning
+from multiarch.rules.rule import Rule, error, warning
 
 _REPLACE = "Replace the node: drain it, and terminate its instance."
 # fmt: off

@@ -1,0 +1,33 @@
+"""Every rule of ``stack check``: its name, its severity, what it refuses and the way out.
+
+A problem takes its severity and, without a hint of its own, the way out from its rule's row; a problem whose rule has
+no row can't be made. ``docs/reference/rules.md`` is generated from these rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from multiarch.rules.autoscaling import AUTOSCALING
+from multiarch.rules.cluster import CLUSTER, NETWORK
+from multiarch.rules.images import IMAGES
+from multiarch.rules.node_groups import NODE_GROUPS
+from multiarch.rules.rule import Rule, Severity
+from multiarch.rules.stack_file import STACK_FILE
+
+__all__ = ["RULES", "Rule", "Severity"]
+
+SECTIONS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
+    {
+        "Instance types and images": IMAGES,
+        "Node groups": NODE_GROUPS,
+        "Cluster and add-ons": CLUSTER,
+        "Network": NETWORK,
+        "The file": STACK_FILE,
+        "Autoscaling": AUTOSCALING,
+    }
+)
+"""The rules as docs/reference/rules.md shows them, by heading."""
+RULES: Mapping[str, Rule] = MappingProxyType({rule.name: rule for rows in SECTIONS.values() for rule in rows})
+"""Every rule by its name."""
