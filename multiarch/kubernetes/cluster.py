@@ -127,27 +127,37 @@ class Cluster:
 
     def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
         """One Secret as the API server sends it, or None if it does not exist."""
+        return self.get(SECRETS, namespace, name)
+
+    def get(self, resource: Resource, namespace: str | None, name: str) -> dict[str, Any] | None:
+        """One object as the API server sends it, its latest state, or None if it does not exist."""
         try:
-            return self._transport.get(SECRETS.path(namespace, name))
+            return self._transport.get(resource.path(namespace, name))
         except StatusError as error:
             if error.status == _NOT_FOUND:
                 return None
-            raise self._refused(error, "get", SECRETS, namespace, name) from error
+            raise self._refused(error, "get", resource, namespace, name) from error
 
     def patch_node(self, name: str, operations: Sequence[Mapping[str, Any]]) -> None:
-        """Change a Node by a JSON patch that tests its ``resourceVersion``. The only write of this client.
+        """Change a Node as :meth:`patch` does."""
+        self.patch(RESOURCES[Kind.NODE], None, name, operations)
 
-        Raises ConflictError if the Node was changed or deleted since it was read.
+    def patch(
+        self, resource: Resource, namespace: str | None, name: str, operations: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Change an object by a JSON patch that tests its ``resourceVersion``. The only way this client writes.
+
+        Raises ConflictError if the object was changed or deleted since it was read.
         """
-        resource = RESOURCES[Kind.NODE]
         try:
-            self._transport.patch(resource.path(None, name), operations)
+            self._transport.patch(resource.path(namespace, name), operations)
         except StatusError as error:
+            what = f"{resource.kind} {name}"
             if error.status in (_CONFLICT, _UNPROCESSABLE):
-                raise ConflictError(f"Node {name} was changed meanwhile.", hint="Run the command again.") from error
+                raise ConflictError(f"{what} was changed meanwhile.", hint="Run the command again.") from error
             if error.status == _NOT_FOUND:
-                raise ConflictError(f"Node {name} was deleted meanwhile.") from error
-            raise self._refused(error, "patch", resource, None, name) from error
+                raise ConflictError(f"{what} was deleted meanwhile.") from error
+            raise self._refused(error, "patch", resource, namespace, name) from error
 
     def _listed(
         self, resource: Resource, namespace: str | None, selector: str, fields: str, limit: int

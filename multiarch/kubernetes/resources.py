@@ -84,6 +84,9 @@ RESOURCES = MappingProxyType(
     }
 )
 SECRETS = Resource("Secret", "", "secrets")
+MUTATING_WEBHOOKS = Resource(
+    "MutatingWebhookConfiguration", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", namespaced=False
+)
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
