@@ -60,7 +60,7 @@ def test_the_server_has_no_rights_and_no_token() -> None:
 def test_the_job_s_rights_are_those_of_one_secret_and_one_webhook() -> None:
     granted = [rule for each in rules(installed()).values() for rule in each]
     assert sorted((*rule["resources"], *rule["resourceNames"], *rule["verbs"]) for rule in granted) == [
-        ("mutatingwebhookconfigurations", "multiarch-webhook", "get", "patch"),
+        ("mutatingwebhookconfigurations", "zz-multiarch-webhook", "get", "patch"),
         ("secrets", "multiarch-webhook-tls", "get", "patch"),
     ]
 
@@ -86,7 +86,7 @@ def test_events_add_one_right_and_side_effects() -> None:
     found = installed(configuration={"events": True})
     (rule,) = rules(found)["ClusterRole", "multiarch-webhook-events"]
     assert (rule["resources"], rule["verbs"]) == (["events"], ["create"])
-    webhooks = found["MutatingWebhookConfiguration", "multiarch-webhook"]["webhooks"]
+    webhooks = found["MutatingWebhookConfiguration", "zz-multiarch-webhook"]["webhooks"]
     assert {each["sideEffects"] for each in webhooks} == {"NoneOnDryRun"}
 
 
@@ -191,7 +191,7 @@ def test_cert_manager_issues_the_certificate_and_needs_no_job() -> None:
         "multiarch-webhook-root",
         "multiarch-webhook-authority",
     ]
-    webhook = found["MutatingWebhookConfiguration", "multiarch-webhook"]["metadata"]
+    webhook = found["MutatingWebhookConfiguration", "zz-multiarch-webhook"]["metadata"]
     assert webhook["annotations"] == {"cert-manager.io/inject-ca-from": "multiarch-webhook/multiarch-webhook"}
     own = installed(certificates="cert-manager", issuer={"name": "corporate"})
     assert not [kind for kind, _ in own if kind == "Issuer"]
@@ -202,7 +202,7 @@ def test_cert_manager_issues_the_certificate_and_needs_no_job() -> None:
 
 def test_the_namespaces_that_are_never_called() -> None:
     for each in installed(namespace="own", excludedNamespaces=["x"])[
-        "MutatingWebhookConfiguration", "multiarch-webhook"
+        "MutatingWebhookConfiguration", "zz-multiarch-webhook"
     ]["webhooks"]:
         excluded = each["namespaceSelector"]["matchExpressions"][0]
         assert excluded == {

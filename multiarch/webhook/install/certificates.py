@@ -34,7 +34,7 @@ def roles(installation: Installation) -> Iterator[Object]:
     webhooks = {
         "apiGroups": ["admissionregistration.k8s.io"],
         "resources": ["mutatingwebhookconfigurations"],
-        "resourceNames": [installation.name],
+        "resourceNames": [installation.registration_name],
     }
     metadata = parts.metadata(installation, parts.CERTIFICATES, name=name, namespace="")
     yield from access.granted(metadata, [{**webhooks, "verbs": ["get", "patch"]}], name, installation.namespace)
@@ -79,7 +79,7 @@ def arguments(installation: Installation) -> list[str]:
         *("webhook", "certificates"),
         f"--namespace={installation.namespace}",
         f"--secret={installation.secret_name}",
-        f"--webhook={installation.name}",
+        f"--webhook={installation.registration_name}",
         f"--service={installation.name}",
     ]
 

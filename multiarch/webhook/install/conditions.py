@@ -1,33 +1,54 @@
 """What the API server itself sees in a pod that has nothing to be decided about, in CEL.
 
-``multiarch.webhook.decision`` skips the same pods; a test compares the two on a real API server. Each expression is
-true for a pod that is to be decided about. An error would also count as not matching, so no expression may have one.
+The webhook skips all of these pods too, and some more: ``multiarch.webhook.decision``. Each expression is true for a
+pod that is to be decided about. An error counts as false, so there is none for a pod that the API server accepts.
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#matching-requests-matchconditions
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
-from multiarch.facts.admission import OFF, OPT_OUT_ANNOTATION, Mode
+from multiarch.facts.admission import DECISION_ANNOTATION, OFF, OPT_OUT_ANNOTATION
 from multiarch.facts.labels import ARCHITECTURE, REPLACED_BY
 from multiarch.facts.taints import Taint
-from multiarch.webhook.install.model import Object
 
-_LABELS = (ARCHITECTURE, *(old for old, new in REPLACED_BY.items() if new == ARCHITECTURE))
-_REQUIRED = "object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+_LABELS = json.dumps([ARCHITECTURE, *(old for old, new in REPLACED_BY.items() if new == ARCHITECTURE)])
+_ANNOTATIONS = "object.metadata.annotations"
+_SELECTOR = "object.spec.nodeSelector"
+_AFFINITY = "object.spec.affinity"
+_NODE_AFFINITY = f"{_AFFINITY}.nodeAffinity"
+_REQUIRED = f"{_NODE_AFFINITY}.requiredDuringSchedulingIgnoredDuringExecution"
+_TERMS = f"{_REQUIRED}.nodeSelectorTerms"
+_HAS_TERMS = f"has({_AFFINITY}) && has({_NODE_AFFINITY}) && has({_REQUIRED}) && size({_TERMS}) > 0"
+_OPT_OUT, _DECISION, _OFF = (json.dumps(each) for each in (OPT_OUT_ANNOTATION, DECISION_ANNOTATION, OFF))
+
+_BY_NAME = (
+    'has(term.matchFields) && term.matchFields.exists(field, field.key == "metadata.name" && field.operator == "In")'
+)
+_NODE_NAME = '(!has(object.spec.nodeName) || object.spec.nodeName == "")'
+NOT_OPTED_OUT: Mapping[str, str] = {
+    "not-opted-out": f"!has({_ANNOTATIONS}) || !({_OPT_OUT} in {_ANNOTATIONS}) || {_ANNOTATIONS}[{_OPT_OUT}] != {_OFF}"
+}
+_NOT_SCHEDULED_BY_NAME = {
+    # The DaemonSet controller writes the affinity.
+    "not-scheduled-by-name": f"{_NODE_NAME} && !({_HAS_TERMS} && {_TERMS}.all(term, {_BY_NAME}))"
+}
 
 
-def conditions(taints: Sequence[Taint], architectures: Sequence[str], mode: Mode | None) -> list[Object]:
-    """The ``matchConditions`` of a webhook of this mode, None where it only reports that the mode is invalid."""
-    found = {"not-opted-out": _not_opted_out()}
-    if mode is not None:
-        found["not-scheduled-by-name"] = _not_scheduled_by_name()
-        found["not-pinned"] = _not_pinned(architectures)
-        if mode is not Mode.PIN:  # which may have to keep such a pod off nodes that its images do not support
-            found["not-tolerant"] = f"!({' && '.join(tolerates(taint) for taint in taints)})"
-    return [{"name": name, "expression": expression} for name, expression in found.items()]
+def undecided(architectures: Sequence[str]) -> Mapping[str, str]:
+    """Expressions by name; together they are true for a pod whose images have to be looked at."""
+    return {**NOT_OPTED_OUT, **_NOT_SCHEDULED_BY_NAME, **_not_pinned(architectures)}
+
+
+def not_tolerant(taints: Sequence[Taint]) -> Mapping[str, str]:
+    """True for a pod that does not tolerate all taints, or that the webhook has decided about already.
+
+    Of the latter it checks the images again: another webhook may have added one.
+    """
+    decided = f"has({_ANNOTATIONS}) && {_DECISION} in {_ANNOTATIONS}"
+    return {"not-tolerant": f"{decided} || !({' && '.join(tolerates(taint) for taint in taints)})"}
 
 
 def tolerates(taint: Taint) -> str:
@@ -43,29 +64,14 @@ def tolerates(taint: Taint) -> str:
     return f"has(object.spec.tolerations) && object.spec.tolerations.exists(t, {' && '.join(parts)})"
 
 
-def _not_opted_out() -> str:
-    key, off = json.dumps(OPT_OUT_ANNOTATION), json.dumps(OFF)
-    annotations = "object.metadata.annotations"
-    return f"!has({annotations}) || !({key} in {annotations}) || {annotations}[{key}] != {off}"
+def _not_pinned(architectures: Sequence[str]) -> Mapping[str, str]:
+    """No rule of node selector or required affinity on the architecture's label excludes a required one.
 
-
-def _not_scheduled_by_name() -> str:
-    """``nodeName``, or the affinity that the DaemonSet controller writes."""
-    terms = f"{_REQUIRED}.nodeSelectorTerms"
-    named = 'has(term.matchFields) && term.matchFields.exists(f, f.key == "metadata.name" && f.operator == "In")'
-    has = " && ".join(f"has({path})" for path in _paths(_REQUIRED))
-    node_name = '(!has(object.spec.nodeName) || object.spec.nodeName == "")'
-    return f"{node_name} && !({has} && size({terms}) > 0 && {terms}.all(term, {named}))"
-
-
-def _paths(path: str) -> Iterable[str]:
-    """The fields on the way to a field of ``object.spec``, the first first."""
-    parts = path.split(".")
-    return (".".join(parts[:count]) for count in range(3, len(parts) + 1))
-
-
-def _not_pinned(architectures: Sequence[str]) -> str:
-    """No rule of the node selector on the architecture, or one that all required architectures meet."""
-    selector, names = "object.spec.nodeSelector", json.dumps(list(architectures))
-    met = f"{names}.all(each, {selector}[label] == each)"
-    return f"!has({selector}) || {json.dumps(list(_LABELS))}.all(label, !(label in {selector}) || {met})"
+    Rules on other labels, and with other operators, are left to the webhook.
+    """
+    unmet = 'e.operator == "In" && !(each in e.values) || e.operator == "NotIn" && each in e.values'
+    rules = "term.matchExpressions"
+    by_term = f"has({rules}) && {rules}.exists(e, e.key in {_LABELS} && has(e.values) && ({unmet}))"
+    by_selector = f"has({_SELECTOR}) && {_LABELS}.exists(label, label in {_SELECTOR} && {_SELECTOR}[label] != each)"
+    by_affinity = f"{_HAS_TERMS} && {_TERMS}.all(term, {by_term})"
+    return {"not-pinned": f"!{json.dumps(list(architectures))}.exists(each, {by_selector} || {by_affinity})"}

@@ -45,6 +45,16 @@ class Installation(InstallationValues):
         return f"{self.name}-tls"
 
     @property
+    def registration_name(self) -> str:
+        """Of the MutatingWebhookConfiguration.
+
+        API servers call webhooks in the order of these names, and this one should see what the others add to a pod.
+
+        Source: kubernetes, ``apiserver/pkg/admission/configuration/mutating_webhook_manager.go``.
+        """
+        return f"zz-{self.name}"
+
+    @property
     def host_names(self) -> list[str]:
         """The names of the Service that the certificate is for; the API server uses the first."""
         return [f"{self.name}.{self.namespace}.svc", f"{self.name}.{self.namespace}.svc.cluster.local"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from multiarch.facts.admission import MODE_LABEL, OFF, Mode
 from multiarch.webhook.install import certificates, parts
-from multiarch.webhook.install.conditions import conditions
+from multiarch.webhook.install.conditions import NOT_OPTED_OUT, not_tolerant, undecided
 from multiarch.webhook.install.model import Installation, Object
 
 _PATH = "/mutate"
@@ -17,7 +19,7 @@ _NAME = "kubernetes.io/metadata.name"
 
 def mutating_webhook_configuration(installation: Installation) -> Object:
     """The MutatingWebhookConfiguration. Whoever issues the certificate adds each ``caBundle``."""
-    metadata = parts.metadata(installation, namespace="")
+    metadata = parts.metadata(installation, name=installation.registration_name, namespace="")
     if installation.certificates == "cert-manager":
         metadata["annotations"] = {certificates.INJECTION: f"{installation.namespace}/{installation.name}"}
     default = Mode(installation.configuration.mode)
@@ -75,5 +77,21 @@ def _webhook(installation: Installation, entry: str, mode: Mode | None, *rules: 
                 "scope": "Namespaced",
             }
         ],
-        "matchConditions": conditions(installation.taints, configuration.architectures, mode),
+        "matchConditions": [
+            {"name": name, "expression": expression} for name, expression in _conditions(installation, mode).items()
+        ],
     }
+
+
+def _conditions(installation: Installation, mode: Mode | None) -> Mapping[str, str]:
+    """What spares the webhook a call. ``mode`` is None where it only says that the label's value is not a mode."""
+    if mode is None:
+        return NOT_OPTED_OUT
+    found = undecided(installation.configuration.architectures)
+    own = Mode(installation.configuration.mode)
+    # Observing decides as the configuration's mode does.
+    acting = own if mode is Mode.OBSERVE and own is not Mode.OBSERVE else mode
+    if acting in (Mode.TOLERATE, Mode.OBSERVE):
+        # The other modes may add something to such a pod.
+        return {**found, **not_tolerant(installation.taints)}
+    return found
