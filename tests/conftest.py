@@ -16,6 +16,8 @@ import pytest
 from tests import lanes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sandbox.cluster.cluster import Nodes
     from sandbox.cluster.control_plane import ControlPlane
     from sandbox.cluster.programs import Programs
@@ -29,7 +31,13 @@ hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_c
 hypothesis.settings.load_profile("untimed")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="run the fast lane, with few examples of each property")
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    if config.option.fast:
+        config.option.markexpr = lanes.only_fast(config.option.markexpr)
     for name, meaning in lanes.LANES.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     _WATCH.begin()
@@ -40,11 +48,23 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.option.fast and not lanes.may_be_fast(collection_path) else None
+
+
 @pytest.hookimpl(tryfirst=True)  # before markers select tests
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         lanes.mark(item)
+        if config.option.fast:
+            lanes.limit_examples(item)
     items.sort(key=lanes.order)
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: no collection of garbage needs to visit them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

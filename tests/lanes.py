@@ -1,4 +1,4 @@
-"""The lanes of the tests: a marker says what a test needs besides Python, and ``make test-fast`` takes those without.
+"""The lanes of the tests: a marker says what a test needs besides Python, and ``pytest --fast`` takes those without.
 
 A test gets its marker from its folder or from a fixture; otherwise its module or the test itself has it. A test that
 starts a real part and has no marker fails, so the fast lane stays fast and needs no Go.
@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
@@ -70,6 +71,8 @@ _GROUP_OF_FIXTURE: Final = {"platform": "platform", "cluster_programs": "cluster
 _LONGEST_FIRST: Final = ("platform", "cluster", "nodes", "tests/e2e/", "tests/sandbox/", "tests/")
 """The order of the groups, by the start of their names, so that the workers end at about the same time."""
 
+_FEW_EXAMPLES: Final = 10
+
 _PLATFORM_ORDER: Final = {"test_verify_demo.py": -1, "test_destroy.py": 1}
 """The demo shows the stack as its file has it, before other tests change it; what destroys it comes last."""
 
@@ -91,6 +94,32 @@ def _own_folder(file: Path) -> str | None:
     """The lane of a file's folder."""
     path = file.relative_to(TESTS)
     return None if path.as_posix().startswith(_PURE) else _BY_FOLDER.get(path.parts[0])
+
+
+def only_fast(expression: str) -> str:
+    """What ``-m`` says, and without the tests of any lane."""
+    fast = f"not ({' or '.join(LANES)})"
+    return f"({expression}) and {fast}" if expression else fast
+
+
+def may_be_fast(path: Path) -> bool:
+    """Whether a file, or a folder with any file in it, can hold tests of the fast lane: others need not be read."""
+    if not path.is_relative_to(TESTS) or path == TESTS:
+        return True
+    below = f"{path.relative_to(TESTS).as_posix()}/"
+    return _own_folder(path) is None or any(pure.startswith(below) for pure in _PURE)
+
+
+def limit_examples(item: pytest.Item) -> None:
+    """Let a property be tried with few examples, as Hypothesis' own plugin for pytest changes the settings of a test.
+
+    They are a quarter of the fast lane's time, and ``make test`` tries all.
+    """
+    test: Any = getattr(item, "obj", None)
+    if hypothesis.is_hypothesis_test(test):
+        usual = test._hypothesis_internal_use_settings  # noqa: SLF001
+        few = min(usual.max_examples, _FEW_EXAMPLES)
+        test._hypothesis_internal_use_settings = hypothesis.settings(usual, max_examples=few)  # noqa: SLF001
 
 
 def group(nodeid: str) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import hypothesis
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests import lanes
 from tools import build
@@ -43,3 +46,43 @@ def test_files_that_share_a_cluster_or_a_sandbox_are_one_group() -> None:
     assert lanes.group("tests/cluster/test_rbac.py::test_one") == lanes.group("tests/cluster/test_nodes.py::test[a::b]")
     assert lanes.group("tests/e2e/test_up.py::test_one") == lanes.group("tests/e2e/test_destroy.py::test_two")
     assert lanes.group("tests/e2e/test_crash.py::test_one") == "tests/e2e/test_crash.py"
+
+
+@pytest.mark.parametrize(
+    ("path", "read"),
+    [
+        ("", True),
+        ("cli", True),
+        ("cli/test_fuzz.py", True),
+        ("e2e", False),
+        ("cluster/test_rbac.py", False),
+        ("sandbox", True),
+        ("sandbox/test_layout.py", False),
+        ("sandbox/cluster", True),
+        ("sandbox/cluster/bootstrap", True),
+        ("sandbox/cluster/bootstrap/test_al2.py", True),
+        ("sandbox/providers", False),
+    ],
+)
+def test_the_fast_lane_reads_no_files_of_the_others(path: str, *, read: bool) -> None:
+    assert lanes.may_be_fast(lanes.TESTS / path) is read
+
+
+def test_the_fast_lane_keeps_what_was_asked_for() -> None:
+    fast = "not (tools or registry or e2e or cluster or nodes)"
+    assert lanes.only_fast("") == fast
+    assert lanes.only_fast("a or b") == f"(a or b) and {fast}"
+
+
+@pytest.mark.parametrize(("usual", "tried"), [(150, 10), (5, 5)])
+def test_the_fast_lane_tries_few_examples(request: pytest.FixtureRequest, usual: int, tried: int) -> None:
+    examples = []
+
+    @hypothesis.settings(max_examples=usual, database=None)
+    @given(st.integers(0, 10**9))
+    def holds(number: int) -> None:
+        examples.append(number)
+
+    lanes.limit_examples(pytest.Function.from_parent(request.node.parent, name="holds", callobj=holds))
+    holds()
+    assert len(examples) == tried

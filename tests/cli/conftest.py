@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from multiarch.registry import attempts
+from multiarch.retries import RetryPolicy
 from tests.cli.running import every_table_read_at_80_columns, runner, type_of_run
 
 CLONE = Path(__file__).parents[2]
@@ -24,6 +26,12 @@ def narrow() -> Iterator[None]:
     """Every table that a test prints must also read on a terminal of 80 columns."""
     with every_table_read_at_80_columns():
         yield
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registry that can't be reached is asked again at once: seconds of waiting show nothing."""
+    monkeypatch.setattr(attempts, "RetryPolicy", lambda retries, wait: RetryPolicy(retries, wait / 100))
 
 
 @pytest.fixture
