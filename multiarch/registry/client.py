@@ -6,8 +6,8 @@ Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote
@@ -28,13 +28,13 @@ from multiarch.registry.endpoints import Endpoint, HostsFileError, endpoints_of
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest
 from multiarch.registry.operation import Operation, new_deadline
-from multiarch.registry.reference import Reference
+from multiarch.registry.reference import Reference, digest_fault
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
 from multiarch.registry.transport import RegistryTransport
 
 __all__ = ["RegistryClient"]
 
-_OK, _NOT_MODIFIED, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND = 200, 304, 401, 403, 404
+_OK, _NOT_MODIFIED, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY = 200, 304, 401, 403, 404, 429
 _ACCEPT = ", ".join(MANIFEST_TYPES)
 _ROUNDS = 100
 """The most requests for one response, with one credential tried after the other; the deadline may end them before."""
@@ -64,6 +64,7 @@ class RegistryClient:
         self._attempts = Attempts(settings)
         self._endpoints: LRUCache[str, tuple[Endpoint, ...]] = LRUCache(REMEMBERED)
         self._manifests: SingleFlight[Manifest] = SingleFlight()
+        self._digests: SingleFlight[str] = SingleFlight()
         self._blobs: SingleFlight[bytes] = SingleFlight()
 
     async def __aenter__(self) -> Self:
@@ -84,6 +85,13 @@ class RegistryClient:
         checked with a HEAD request. Raises RegistryError.
         """
         return await self._manifests.run(str(reference), lambda: self._manifest(reference))
+
+    async def resolve(self, reference: Reference) -> str:
+        """The digest that a tag points at now, by a HEAD request; by GET where the registry does not answer that.
+
+        Raises RegistryError.
+        """
+        return await self._digests.run(str(reference), lambda: self._resolve(reference))
 
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
         """A blob, whole and verified. Raises RegistryError, TOO_LARGE above ``limit`` bytes."""
@@ -144,16 +152,37 @@ class RegistryClient:
             and 0 <= time.time() - pointer.checked < self._settings.fresh_seconds
         ):
             return Manifest(known.media_type, known.digest, known.content, source)
-        try:
+        with self._forgetting(pointer_name, tag):
             content = await self._fetched(reference, known)
-        except RegistryError as error:
-            if error.reason is RegistryReason.NOT_FOUND:
-                self._cache.forget(pointer_name, tag)
-            raise
         if content is not known:
             self._cache.keep(name, content)
         self._cache.point(pointer_name, tag, content.digest)
         return Manifest(content.media_type, content.digest, content.content, source)
+
+    async def _resolve(self, reference: Reference) -> str:
+        if reference.digest is not None:
+            return reference.digest
+        operation = self._operation(reference)
+        endpoints = self._for(operation, reference, resolve=True)
+        pointer_name, tag = self._pointer_name(reference), reference.tag or ""
+        with self._forgetting(pointer_name, tag):
+            found = await self._attempts.run(operation, endpoints, lambda own, host: self._head(own, host, reference))
+            if found is None:
+                content = await self._fetched(reference, None)
+                self._cache.keep(reference.name, content)
+                found = content.digest
+        self._cache.point(pointer_name, tag, found)
+        return found
+
+    @contextmanager
+    def _forgetting(self, pointer_name: str, tag: str) -> Iterator[None]:
+        """Remove a tag from the cache if the registry says that it does not exist."""
+        try:
+            yield
+        except RegistryError as error:
+            if error.reason is RegistryReason.NOT_FOUND:
+                self._cache.forget(pointer_name, tag)
+            raise
 
     async def _fetched(self, reference: Reference, known: Content | None) -> Content:
         operation = self._operation(reference)
@@ -165,10 +194,10 @@ class RegistryClient:
     async def _fetch(
         self, operation: Operation, endpoint: Endpoint, reference: Reference, known: Content | None
     ) -> Content:
-        path = f"manifests/{reference.digest or quote(reference.tag or '', safe='')}"
+        path = _manifest_path(reference)
         headers = {"Accept": _ACCEPT}
         if known is not None:
-            if await self._is_still(operation, endpoint, reference, path, known):
+            if await self._head(operation, endpoint, reference) == known.digest:
                 return known
             headers["If-None-Match"] = f'"{known.digest}"'
         expected = (_OK,) if known is None else (_OK, _NOT_MODIFIED)
@@ -179,16 +208,19 @@ class RegistryClient:
             body = await whole(operation, response, self._settings.manifest_limit)
             return checked_manifest(operation, reference, response, body)
 
-    async def _is_still(
-        self, operation: Operation, endpoint: Endpoint, reference: Reference, path: str, known: Content
-    ) -> bool:
-        """Whether the tag still points at ``known``, by a HEAD request. Raises RegistryError if the tag is gone."""
+    async def _head(self, operation: Operation, endpoint: Endpoint, reference: Reference) -> str | None:
+        """The digest of the reference's tag, by a HEAD request; None if the answer does not say it.
+
+        Raises RegistryError if the tag is gone, and if the registry wants fewer requests.
+        """
         every = tuple(range(200, 600))
+        path = _manifest_path(reference)
         opening = self._open(operation, endpoint, reference, "HEAD", path, {"Accept": _ACCEPT}, every)
         async with opening as response:
-            if response.status == _NOT_FOUND:
+            if response.status in {_NOT_FOUND, _TOO_MANY}:
                 raise await refusal(operation, response)
-            return response.status == _OK and response.headers.get("Docker-Content-Digest") == known.digest
+            digest = response.headers.get("Docker-Content-Digest", "")
+            return digest if response.status == _OK and digest_fault(digest) is None else None
 
     # Blobs and tags
 
@@ -311,6 +343,10 @@ class RegistryClient:
                 yield response
                 return
         raise operation.error(RegistryReason.DENIED, f"{endpoint.host} keeps asking for credentials")
+
+
+def _manifest_path(reference: Reference) -> str:
+    return f"manifests/{reference.digest or quote(reference.tag or '', safe='')}"
 
 
 def _url(base: URL, endpoint: Endpoint, reference: Reference, path: str) -> URL:

@@ -17,9 +17,8 @@ from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
     from multiarch.registry.cache.model import Cache
-    from multiarch.registry.credentials.model import Credential, Credentials
+    from multiarch.registry.credentials.model import Credentials
     from multiarch.registry.model import Registry
-    from multiarch.registry.reference import Reference
 
 Result = TypeVar("Result")
 ImageArgument = Annotated[str, typer.Argument(metavar="IMAGE", help="An image, written as in a pod: nginx:1.27.")]
@@ -102,7 +101,7 @@ def ask(
     """
     import asyncio
 
-    from multiarch.cli.threads import DaemonThreads
+    from multiarch.threads import DaemonThreads
 
     async def asked() -> Result:
         asyncio.get_running_loop().set_default_executor(DaemonThreads())
@@ -118,6 +117,7 @@ async def _connected(
 ) -> AsyncIterator[Registry]:
     from multiarch.registry.client import RegistryClient
     from multiarch.registry.credentials.docker_config import config_file, load
+    from multiarch.registry.credentials.lazy_ecr import LazyEcrCredentials
     from multiarch.registry.credentials.model import CredentialChain
     from multiarch.registry.settings import RegistrySettings
 
@@ -137,7 +137,7 @@ async def _connected(
         parts.append(credentials)
     cache = _cache(options)
     try:
-        async with RegistryClient(settings, CredentialChain(*parts, _LazyEcr()), cache) as client:
+        async with RegistryClient(settings, CredentialChain(*parts, LazyEcrCredentials()), cache) as client:
             yield client
     finally:
         cache.close()
@@ -151,20 +151,3 @@ def _cache(options: RegistryOptions) -> Cache:
 
     file = None if options.no_cache else cache_file(os.environ)
     return MemoryCache() if file is None else SqliteCache(file)
-
-
-class _LazyEcr:
-    """ECR's credentials; boto3 is loaded for registries that may be ECR only."""
-
-    def __init__(self) -> None:
-        self._made: Credentials | None = None
-
-    async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
-        """The credentials for a repository in ECR. Raises RegistryError as EcrCredentials does."""
-        if "ecr" not in reference.registry:
-            return ()
-        if self._made is None:
-            from multiarch.registry.credentials.ecr import EcrCredentials
-
-            self._made = EcrCredentials()
-        return await self._made.for_repository(reference)

@@ -1,0 +1,125 @@
+"""One look-up: ask the cache that replicas share, then the registry, and tell the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from multiarch.facts.architectures import Architecture
+from multiarch.images.inspect import inspect_manifest
+from multiarch.registry.answers import RefusalError
+from multiarch.registry.client import RegistryClient
+from multiarch.registry.errors import RegistryError, RegistryReason
+from multiarch.registry.operation import one_image
+from multiarch.registry.reference import Reference
+from multiarch.webhook.images.clients import Clients
+from multiarch.webhook.images.memory import Memory
+from multiarch.webhook.images.shared import Shared
+from multiarch.webhook.images.statistics import Statistics
+from multiarch.webhook.images.verdicts import Verdicts, verdicts_of
+from multiarch.webhook.model import NotFound, PullSecretNames, Reason
+
+LOOK_UP_SECONDS = 20.0
+"""The most seconds of one look-up. The client's own deadlines are shorter; asking AWS or a helper has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """An image was read: its digest, its verdicts, and how many seconds ago the registry said so."""
+
+    digest: str
+    verdicts: Verdicts
+    age: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An image could not be read. ``gone``: the registry says that it does not exist.
+
+    ``retry_after`` are the seconds that the registry asks to wait.
+    """
+
+    answer: NotFound
+    gone: bool = False
+    retry_after: float = 0.0
+
+
+class Fetcher:
+    """Reads images that are not in memory."""
+
+    def __init__(
+        self,
+        clients: Clients,
+        memory: Memory,
+        architectures: Sequence[Architecture],
+        statistics: Statistics,
+        shared: Shared | None,
+    ) -> None:
+        """``memory`` is only asked for verdicts of digests."""
+        self._clients = clients
+        self._memory = memory
+        self._architectures = tuple(architectures)
+        self._statistics = statistics
+        self._shared = shared
+
+    async def fetch(
+        self, reference: Reference, identity: PullSecretNames, *, refresh: bool, known: bool
+    ) -> Fetched | Failure:
+        """Read an image. ``known``: its tag was read before, so its digest may not have changed."""
+        try:
+            async with asyncio.timeout(LOOK_UP_SECONDS):
+                return await self._fetched(reference, identity, refresh=refresh, known=known)
+        except TimeoutError:
+            self._statistics.failures[RegistryReason.TIMEOUT.value] += 1
+            text = f"timed out: the look-up did not end within {LOOK_UP_SECONDS:g} s"
+            return Failure(NotFound(Reason.UNREADABLE_IMAGE, text))
+
+    async def _fetched(
+        self, reference: Reference, identity: PullSecretNames, *, refresh: bool, known: bool
+    ) -> Fetched | Failure:
+        self._statistics.fetches += 1
+        self._statistics.refreshes += refresh
+        try:
+            return await self._from_registry(reference, identity, known=known)
+        except RegistryError as error:
+            denied = error.reason is RegistryReason.DENIED and identity.names
+            if not denied or not await self._clients.renewed(identity):
+                return await self._failure(error, identity)
+        try:
+            return await self._from_registry(reference, identity, known=known)
+        except RegistryError as error:
+            return await self._failure(error, identity)
+
+    async def _from_registry(self, reference: Reference, identity: PullSecretNames, *, known: bool) -> Fetched:
+        async with self._clients.client(identity) as (client, _):
+            with one_image():
+                return await self._read(client, reference, known=known)
+
+    async def _read(self, client: RegistryClient, reference: Reference, *, known: bool) -> Fetched:
+        if known and reference.digest is None:
+            digest = await client.resolve(reference)
+            verdicts = self._memory.verdicts(digest)
+            if verdicts is not None:
+                return Fetched(digest, verdicts)
+            reference = reference.at(digest)
+        manifest = await client.manifest(reference)
+        verdicts = self._memory.verdicts(manifest.digest)
+        if verdicts is None:
+            inspected = await inspect_manifest(client, reference, manifest)
+            verdicts = verdicts_of(inspected, self._architectures)
+        return Fetched(manifest.digest, verdicts)
+
+    async def _failure(self, error: RegistryError, identity: PullSecretNames) -> Failure:
+        self._statistics.failures[error.reason.value] += 1
+        text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
+        if error.reason is RegistryReason.DENIED and identity.names:
+            async with self._clients.client(identity) as (_, faults):
+                text = "; ".join((text, *faults))
+        cause = error if isinstance(error, RefusalError) else error.__cause__
+        asked = cause.retry_after if isinstance(cause, RefusalError) else None
+        return Failure(
+            NotFound(Reason.UNREADABLE_IMAGE, text),
+            gone=error.reason is RegistryReason.NOT_FOUND,
+            retry_after=asked or 0.0,
+        )

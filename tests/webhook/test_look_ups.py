@@ -1,0 +1,418 @@
+"""Look-ups of images: one for all pods, within a deadline, remembered as long as they hold."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from multiarch.webhook.images.look_ups import REFRESHES
+from multiarch.webhook.model import PodImage, Reason
+from tests.webhook.look_ups import (
+    SUPPORTED,
+    UNSUPPORTED,
+    Clock,
+    ask,
+    configuration,
+    looking_up,
+    reason,
+    settled,
+    verdicts,
+)
+from tests.webhook.registry_stand_in import serving
+
+
+def test_an_image_is_judged_for_each_required_architecture_and_then_known() -> None:
+    async def work() -> None:
+        async with serving() as registry, looking_up() as look_ups:
+            registry.index("both")
+            registry.index("amd", architectures=["amd64"])
+            registry.single("alone", architecture="arm64")
+            assert look_ups.known(PodImage(registry.name("both"))) is None
+            assert verdicts(await ask(look_ups, registry.name("both"))) == (SUPPORTED, SUPPORTED)
+            assert verdicts(await ask(look_ups, registry.name("amd"))) == (SUPPORTED, UNSUPPORTED)
+            assert verdicts(await ask(look_ups, registry.name("alone"))) == (UNSUPPORTED, SUPPORTED)
+            asked = registry.asked.total()
+            for name in ("both", "amd", "alone"):
+                assert look_ups.known(PodImage(registry.name(name))) is not None
+            assert registry.asked.total() == asked
+            assert look_ups.statistics.hits == 3
+
+    asyncio.run(work())
+
+
+def test_the_judgements_have_the_order_of_the_configuration() -> None:
+    async def work() -> None:
+        found = configuration().model_copy(update={"architectures": ["arm64", "amd64"]})
+        async with serving() as registry, looking_up(found=found) as look_ups:
+            registry.index("amd", architectures=["amd64"])
+            assert verdicts(await ask(look_ups, registry.name("amd"))) == (UNSUPPORTED, SUPPORTED)
+
+    asyncio.run(work())
+
+
+def test_an_image_that_is_mounted_does_not_have_to_run() -> None:
+    async def work() -> None:
+        async with serving() as registry, looking_up() as look_ups:
+            registry.single("files")
+            assert verdicts(await ask(look_ups, registry.name("files"), mounted=True)) == (SUPPORTED, SUPPORTED)
+            assert verdicts(await ask(look_ups, registry.name("files"))) == (SUPPORTED, UNSUPPORTED)
+            assert registry.count("GET") == 1
+
+    asyncio.run(work())
+
+
+def test_a_thousand_pods_of_one_image_make_one_request() -> None:
+    async def work() -> None:
+        async with serving(delay=0.05) as registry, looking_up() as look_ups:
+            registry.index("app")
+            answers = await asyncio.gather(*(ask(look_ups, registry.name("app")) for _ in range(1000)))
+            assert {verdicts(each) for each in answers} == {(SUPPORTED, SUPPORTED)}
+            assert registry.asked == {"GET app/manifests/1": 1}
+            assert look_ups.statistics.fetches == 1
+
+    asyncio.run(work())
+
+
+def test_spellings_of_one_image_share_a_look_up() -> None:
+    async def work() -> None:
+        async with serving() as registry, looking_up() as look_ups:
+            digest = registry.index("app", "latest")
+            name = f"{registry.host}/app"
+            spellings = [name, f"{name}:latest"]
+            await look_ups.look_up([PodImage(each) for each in spellings], seconds=5)
+            assert registry.count("GET") == 1
+            pinned = [f"{name}@{digest}", f"{name}:latest@{digest}", f"{name}:other@{digest}"]
+            await look_ups.look_up([PodImage(each) for each in pinned], seconds=5)
+            assert registry.count("GET") == 1
+            for each in (*spellings, *pinned):
+                assert look_ups.known(PodImage(each)) is not None
+
+    asyncio.run(work())
+
+
+def test_a_look_up_goes_on_after_the_deadline_and_is_there_for_the_next_pod() -> None:
+    async def work() -> None:
+        async with serving(delay=0.1) as registry, looking_up() as look_ups:
+            registry.index("app")
+            began = time.monotonic()
+            late = await ask(look_ups, registry.name("app"), seconds=0.02)
+            assert time.monotonic() - began < 0.09
+            assert reason(late) == (Reason.DEADLINE, "the registry has not answered within 0.0 s")
+            await settled(look_ups)
+            assert verdicts(look_ups.known(PodImage(registry.name("app")))) == (SUPPORTED, SUPPORTED)
+            assert registry.asked.total() == 1
+
+    asyncio.run(work())
+
+
+def test_a_look_up_that_takes_longer_than_the_deadline_already_is_not_waited_for() -> None:
+    async def work() -> None:
+        clock = Clock()
+        async with serving(held=asyncio.Event()) as registry, looking_up(clock) as look_ups:
+            registry.index("app")
+            first = await ask(look_ups, registry.name("app"), seconds=0.02)
+            clock.now += 1.5
+            began = time.monotonic()
+            second = await ask(look_ups, registry.name("app"), seconds=1.5)
+            assert time.monotonic() - began < 0.5
+            assert reason(first)[0] is reason(second)[0] is Reason.DEADLINE
+            assert registry.asked.total() == 1
+
+    asyncio.run(work())
+
+
+def test_images_of_a_pod_are_looked_up_side_by_side_and_one_late_image_keeps_no_other() -> None:
+    async def work() -> None:
+        async with serving(delay=0.05) as registry, looking_up() as look_ups:
+            names = [f"app-{number}" for number in range(20)]
+            for name in names:
+                registry.index(name)
+            began = time.monotonic()
+            answers = await look_ups.look_up([PodImage(registry.name(name)) for name in names], seconds=5)
+            assert time.monotonic() - began < 0.8
+            assert {verdicts(each) for each in answers.values()} == {(SUPPORTED, SUPPORTED)}
+            assert registry.most_at_once > 10
+
+    asyncio.run(work())
+
+
+def test_more_look_ups_than_allowed_are_refused() -> None:
+    async def work() -> None:
+        found = configuration(limits={"lookUps": 2})
+        async with serving(held=asyncio.Event()) as registry, looking_up(found=found) as look_ups:
+            images = [PodImage(registry.name("app", str(number))) for number in range(3)]
+            answers = await look_ups.look_up(images, seconds=0.05)
+            assert [reason(answers[each])[0] for each in images] == [
+                Reason.DEADLINE,
+                Reason.DEADLINE,
+                Reason.TOO_MANY_LOOKUPS,
+            ]
+            assert look_ups.known(images[2]) is None
+
+    asyncio.run(work())
+
+
+def test_an_invalid_name_is_not_looked_up() -> None:
+    async def work() -> None:
+        async with looking_up() as look_ups:
+            for name in ("", "library/Upper", "a b", "https://example.com/x", "x" * 3000, "app@sha256:12"):
+                found, text = reason(await ask(look_ups, name))
+                assert found is Reason.UNREADABLE_IMAGE
+                assert text.startswith("the image's name is not valid: ")
+            assert look_ups.statistics.fetches == 0
+
+    asyncio.run(work())
+
+
+# Tags
+
+
+def test_a_tag_is_believed_while_fresh_then_checked_in_the_background_without_a_download() -> None:
+    async def work() -> None:
+        clock = Clock()
+        async with serving() as registry, looking_up(clock) as look_ups:
+            registry.index("app")
+            image = PodImage(registry.name("app"))
+            await ask(look_ups, image.image)
+            clock.now += 299
+            assert look_ups.known(image) is not None
+            assert look_ups.statistics.refreshes == 0
+            clock.now += 2
+            for _ in range(5):
+                assert verdicts(look_ups.known(image)) == (SUPPORTED, SUPPORTED)
+            await settled(look_ups)
+            assert look_ups.statistics.refreshes == 1
+            assert registry.asked == {"GET app/manifests/1": 1, "HEAD app/manifests/1": 1}
+            clock.now += 299
+            look_ups.known(image)
+            assert look_ups.statistics.refreshes == 1
+
+    asyncio.run(work())
+
+
+def test_a_moved_tag_is_read_again() -> None:
+    async def work() -> None:
+        clock = Clock()
+        async with serving() as registry, looking_up(clock) as look_ups:
+            registry.index("app", architectures=["amd64"])
+            image = PodImage(registry.name("app"))
+            await ask(look_ups, image.image)
+            registry.index("app")
+            clock.now += 301
+            assert verdicts(look_ups.known(image)) == (SUPPORTED, UNSUPPORTED)
+            await settled(look_ups)
+            assert verdicts(look_ups.known(image)) == (SUPPORTED, SUPPORTED)
+
+    asyncio.run(work())
+
+
+def test_a_tag_that_moves_to_a_digest_that_is_known_needs_no_download() -> None:
+    async def work() -> None:
+        clock = Clock()
+        async with serving() as registry, looking_up(clock) as look_ups:
+            registry.index("app", "1", ["amd64"])
+            registry.index("app", "2")
+            await ask(look_ups, registry.name("app", "1"))
+            await ask(look_ups, registry.name("app", "2"))
+            registry.index("app", "1")
+            clock.now += 301
+            look_ups.known(PodImage(registry.name("app", "1")))
+            await settled(look_ups)
+            assert verdicts(look_ups.known(PodImage(registry.name("app", "1")))) == (SUPPORTED, SUPPORTED)
+            assert registry.count("GET") == 2
+
+    asyncio.run(work())
+
+
+def test_a_registry_that_does_not_answer_head_is_asked_with_get() -> None:
+    async def work() -> None:
+        clock = Clock()
+        async with serving(answers_head=False) as registry, looking_up(clock) as look_ups:
+            registry.index("app", architectures=["amd64"])
+            await ask(look_ups, registry.name("app"))
+            registry.index("app")
+            clock.now += 301
+            look_ups.known(PodImage(registry.name("app")))
+            await settled(look_ups)
+            assert verdicts(look_ups.known(PodImage(registry.name("app")))) == (SUPPORTED, SUPPORTED)
+
+    asyncio.run(work())
+
+
+def test_a_deleted_tag_is_forgotten_at_once() -> None:
+    async def work() -> None:
+        clock = Clock()
+        async with serving() as registry, looking_up(clock) as look_ups:
+            registry.index("app")
+            image = PodImage(registry.name("app"))
+            await ask(look_ups, image.image)
+            registry.delete("app")
+            clock.now += 301
+            assert verdicts(look_ups.known(image)) == (SUPPORTED, SUPPORTED)
+            await settled(look_ups)
+            found, text = reason(look_ups.known(image))
+            assert found is Reason.UNREADABLE_IMAGE
+            assert text.startswith("not found: ")
+
+    asyncio.run(work())
+
+
+def test_a_tag_is_believed_for_a_bounded_time_while_its_registry_fails() -> None:
+    async def work() -> None:
+        clock = Clock()
+        async with serving() as registry, looking_up(clock, retries=0) as look_ups:
+            registry.index("app")
+            image = PodImage(registry.name("app"))
+            await ask(look_ups, image.image)
+            registry.status = 503
+            clock.now += 3899
+            for _ in range(3):
+                assert verdicts(look_ups.known(image)) == (SUPPORTED, SUPPORTED)
+                await settled(look_ups)
+            assert look_ups.statistics.refreshes == 1, "a failed check is not repeated at once"
+            clock.now += 2
+            assert look_ups.known(image) is None
+            assert reason(await ask(look_ups, image.image))[1].startswith("server error: ")
+            registry.status = 0
+            clock.now += 31
+            assert verdicts(await ask(look_ups, image.image)) == (SUPPORTED, SUPPORTED)
+
+    asyncio.run(work())
+
+
+def test_a_digest_is_believed_for_ever() -> None:
+    async def work() -> None:
+        clock = Clock()
+        async with serving() as registry, looking_up(clock) as look_ups:
+            name = f"{registry.host}/app@{registry.index('app')}"
+            await ask(look_ups, name)
+            clock.now += 1e9
+            assert verdicts(look_ups.known(PodImage(name))) == (SUPPORTED, SUPPORTED)
+            assert look_ups.statistics.refreshes == 0
+
+    asyncio.run(work())
+
+
+def test_background_checks_are_bounded_in_number() -> None:
+    async def work() -> None:
+        clock = Clock()
+        async with serving() as registry, looking_up(clock) as look_ups:
+            images = [PodImage(registry.name("app", str(number))) for number in range(3 * REFRESHES)]
+            for number in range(len(images)):
+                registry.index("app", str(number))
+            await look_ups.look_up(images, seconds=5)
+            registry.held = asyncio.Event()
+            clock.now += 301
+            for image in images:
+                assert look_ups.known(image) is not None
+            assert look_ups.statistics.under_way == REFRESHES
+            registry.held.set()
+            await settled(look_ups)
+
+    asyncio.run(work())
+
+
+# Failures
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "pause", "text"),
+    [
+        (404, {}, 30, "not found: "),
+        (403, {}, 30, "denied: "),
+        (500, {}, 30, "server error: "),
+        (429, {}, 30, "rate limited: "),
+        (429, {"Retry-After": "120"}, 120, "rate limited: "),
+        (429, {"Retry-After": "999999"}, 3600, "rate limited: "),
+    ],
+)
+def test_a_failure_is_remembered_for_as_long_as_the_registry_asks(
+    status: int, headers: dict[str, str], pause: int, text: str
+) -> None:
+    async def work() -> None:
+        clock = Clock()
+        async with serving(status=status, headers=headers) as registry, looking_up(clock, retries=0) as look_ups:
+            registry.index("app")
+            first = await ask(look_ups, registry.name("app"))
+            asked = registry.asked.total()
+            clock.now += pause - 1
+            assert look_ups.known(PodImage(registry.name("app"))) == first
+            assert reason(first)[0] is Reason.UNREADABLE_IMAGE
+            assert reason(first)[1].startswith(text)
+            assert registry.asked.total() == asked
+            clock.now += 2
+            assert look_ups.known(PodImage(registry.name("app"))) is None
+
+    asyncio.run(work())
+
+
+def test_an_unreachable_registry_costs_one_look_up() -> None:
+    async def work() -> None:
+        async with serving() as registry:
+            name = registry.name("app")
+        async with looking_up() as look_ups:
+            answers = await asyncio.gather(*(ask(look_ups, name) for _ in range(100)))
+            assert {reason(each)[1].partition(":")[0] for each in answers} == {"unreachable"}
+            assert look_ups.statistics.fetches == 1
+            assert look_ups.statistics.failures == {"unreachable": 1}
+
+    asyncio.run(work())
+
+
+def test_an_index_that_could_be_read_in_part_only_is_soon_read_again() -> None:
+    async def work() -> None:
+        clock = Clock()
+        async with serving() as registry, looking_up(clock) as look_ups:
+            registry.unreadable_entry("app")
+            first = await ask(look_ups, registry.name("app"))
+            assert {str(each) for each in verdicts(first)} == {"unknown"}
+            clock.now += 29
+            assert look_ups.known(PodImage(registry.name("app"))) == first
+            clock.now += 2
+            assert look_ups.known(PodImage(registry.name("app"))) is None
+
+    asyncio.run(work())
+
+
+def test_a_fault_inside_of_the_webhook_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        async with serving() as registry, looking_up() as look_ups:
+            registry.index("app")
+
+            def broken(*_: object) -> None:
+                raise KeyError("a fault")
+
+            monkeypatch.setattr("multiarch.webhook.images.fetching.verdicts_of", broken)
+            found = reason(await ask(look_ups, registry.name("app")))
+            assert found == (Reason.UNREADABLE_IMAGE, "internal error (KeyError)")
+            assert reason(look_ups.known(PodImage(registry.name("app")))) == found
+
+    asyncio.run(work())
+
+
+# The end
+
+
+def test_leaving_ends_what_is_under_way() -> None:
+    async def work() -> None:
+        clock = Clock()
+        before = asyncio.all_tasks()
+        async with serving() as registry:
+            async with looking_up(clock) as look_ups:
+                registry.index("app")
+                await ask(look_ups, registry.name("app"))
+                registry.held = asyncio.Event()
+                clock.now += 301
+                look_ups.known(PodImage(registry.name("app")))
+                waiting = asyncio.create_task(ask(look_ups, registry.name("cold")))
+                await asyncio.sleep(0.02)
+                assert look_ups.statistics.under_way == 2
+            assert reason(await waiting) == (Reason.UNREADABLE_IMAGE, "the webhook is shutting down")
+            assert look_ups.statistics.under_way == 0
+            late = await ask(look_ups, registry.name("later"))
+            assert reason(late) == (Reason.UNREADABLE_IMAGE, "the webhook is shutting down")
+        assert asyncio.all_tasks() == before
+
+    asyncio.run(work(), debug=False)
