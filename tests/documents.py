@@ -153,7 +153,7 @@ def _takes(schema: Mapping[str, Any]) -> str:
         return f"list of {_takes(inner)}" if "enum" in inner else "list"
     if kind == "object" and not _reference(schema.get("additionalProperties") or {}):
         return "texts by name"
-    if kind == "integer":
+    if kind in ("integer", "number"):
         low, high = schema.get("minimum"), schema.get("maximum")
         return f"{low} to {high}" if high is not None else f"number, {low} or more" if low is not None else "number"
     return {"boolean": "true, false", "string": "text"}.get(str(kind), "mapping")

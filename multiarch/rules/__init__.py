@@ -15,6 +15,7 @@ from multiarch.rules.images import IMAGES
 from multiarch.rules.node_groups import NODE_GROUPS
 from multiarch.rules.rule import Rule, Severity
 from multiarch.rules.stack_file import STACK_FILE
+from multiarch.rules.webhook import WEBHOOK
 
 __all__ = ["RULES", "Rule", "Severity"]
 
@@ -26,6 +27,7 @@ SECTIONS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
         "Network": NETWORK,
         "The file": STACK_FILE,
         "Autoscaling": AUTOSCALING,
+        "Admission webhook": WEBHOOK,
     }
 )
 """The rules as docs/reference/rules.md shows them, by heading."""

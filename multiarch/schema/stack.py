@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from multiarch.schema.addons import Addons
+from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.base import Section, TopLevelFlag, section
 from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
@@ -57,6 +58,8 @@ class StackSpec(Section):
     """SSM Session Manager preferences."""
     autoscaling: Autoscaling = section(Autoscaling)
     """Who adds nodes, and which are wanted first."""
+    admission_webhook: AdmissionWebhook = section(AdmissionWebhook)
+    """The admission webhook, which adds the arm64 toleration to pods whose images support both architectures."""
     deletion_protection: TopLevelFlag | None = None
     """Refuse to delete the cluster until this is false. Default: true in production (prod, production, live), false
     elsewhere.

@@ -278,7 +278,7 @@ def _spec(merged: dict[str, Any], origin: Origin, files: _Files, problems: list[
         message, hint = f"{key} is empty.", f"{wording.EXAMPLES.get((key,), 'Give it a value')}, or leave the line out."
         problems.append(origin.problem("empty-value", (key,), message, hint=hint))
     try:
-        spec = StackSpec.model_validate(merged)
+        spec = StackSpec.model_validate(merged, by_alias=True, by_name=False)
     except ValidationError as error:
         known = {problem.key for problem in problems if problem.rule in _VALUE_FAULTS and problem.key}
         longest = max(map(len, known), default=0)

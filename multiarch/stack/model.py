@@ -9,10 +9,12 @@ from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
+from multiarch.schema.webhook_installation import InstallationValues
 from multiarch.stack.identity import AwsIdentity
 
 __all__ = [
     "AddonPlan",
+    "AdmissionWebhookPlan",
     "ClusterPlan",
     "ExistingNetwork",
     "FlowLogsPlan",
@@ -127,6 +129,18 @@ class SessionPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class AdmissionWebhookPlan:
+    """The admission webhook.
+
+    ``values.configuration`` has the stack's taints and architectures where the file names none. ``ecr_repositories``
+    are names or ARNs, possibly with ``*``, sorted; empty where the webhook needs no IAM role.
+    """
+
+    values: InstallationValues
+    ecr_repositories: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Everything that one stack's components declare.
 
@@ -150,4 +164,5 @@ class Plan:
     autoscaling: AutoscalingPlan
     storage_class: bool
     termination_handler: bool
+    admission_webhook: AdmissionWebhookPlan | None
     warnings: tuple[Problem, ...]

@@ -24,6 +24,7 @@ from multiarch.stack.load import Stack
 from multiarch.stack.model import ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
 from multiarch.stack.problems import CollectedProblems
+from multiarch.stack.webhook import plan_webhook
 
 __all__ = ["make_plan"]
 
@@ -75,6 +76,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     addons = plan_addons(spec.addons, taint, report)
     protected, storage_class = production.deletion_protection(spec, report), reach.storage_class(spec, report)
     termination_handler = draining.termination_handler(spec, specs, report)
+    webhook = plan_webhook(spec, taint, groups, autoscaling, report)
     problems = (*stack.warnings, *report.sorted())
     if network is None or autoscaling is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(problems)
@@ -94,6 +96,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         autoscaling=autoscaling,
         storage_class=storage_class,
         termination_handler=termination_handler,
+        admission_webhook=webhook,
         warnings=problems,
     )
 

@@ -84,7 +84,7 @@ AT_TOP = [
     ("node-groups: {}", "node-groups: node-groups is unknown here. Did you mean nodeGroups?"),
     (
         "taints: []",
-        "taints: taints is unknown here. It belongs to autoscaling.karpenter.nodePools.NAME.taints or multiArch",
+        "taints: taints is unknown here. It belongs to admissionWebhook.configuration.taints or autoscaling",
     ),
     ("session: 3", "session: session is the number 3; it takes a mapping: keys with values below it."),
     ("session: later", "session: session is the text 'later'; it takes a mapping: keys with values below it."),

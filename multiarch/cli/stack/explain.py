@@ -103,12 +103,32 @@ def _cluster(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
         _origin(stack, ("nodeTerminationHandler",), "self-managed groups, and the API is reachable"),
     )
     yield "autoscaling.use", plan.autoscaling.use, _origin(stack, ("autoscaling", "use"))
+    yield from _webhook(stack, plan)
     yield "session", f"closed after {session.idle_timeout_minutes} idle minutes", _origin(stack, ("session",))
     yield (
         "tags",
         ", ".join(f"{key}={value}" for key, value in plan.tags),
         "from team, environment, owner, costCenter and tags",
     )
+
+
+def _webhook(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
+    section, webhook = "admissionWebhook", plan.admission_webhook
+    if webhook is None:
+        yield section, "off", _origin(stack, (section, "enabled"))
+        return
+    configuration, place = webhook.values.configuration, (section, "configuration")
+    yield f"{section}.image", webhook.values.image, _origin(stack, (section, "image"))
+    yield f"{section}.certificates", webhook.values.certificates, _origin(stack, (section, "certificates"))
+    yield f"{section}.mode", configuration.mode, _origin(stack, (*place, "mode"))
+    yield f"{section}.taints", ", ".join(configuration.taints), _origin(stack, (*place, "taints"), "arm64Taint")
+    yield (
+        f"{section}.architectures",
+        ", ".join(configuration.architectures),
+        _origin(stack, (*place, "architectures"), "those of the groups and pools"),
+    )
+    role = ", ".join(webhook.ecr_repositories) or "no role"
+    yield f"{section}.ecrRepositories", role, _origin(stack, (section, "ecrRepositories"))
 
 
 def _network(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:

@@ -1,0 +1,38 @@
+"""Rules about the admission webhook."""
+
+from __future__ import annotations
+
+from multiarch.rules.rule import error, warning
+
+# fmt: off
+WEBHOOK = (
+    error("webhook-image-missing", "`admissionWebhook.enabled` without an image: there is no public one",
+          "Push the webhook's image to a registry of yours, and name it in admissionWebhook.image."),
+    error("webhook-image", "an `admissionWebhook.image` that is not an image reference",
+          "Write REGISTRY/REPOSITORY@sha256:DIGEST."),
+    warning("webhook-image-not-pinned", "an `admissionWebhook.image` without a digest: the tag may be moved",
+            "Write REGISTRY/REPOSITORY@sha256:DIGEST."),
+    error("webhook-no-way-out",
+          "an `admissionWebhook.image` outside of Amazon ECR with `nat: none`: nodes can't pull it",
+          "Push it to a private repository of Amazon ECR, or use nat: single or per-zone."),
+    warning("webhook-not-used", "settings of the admission webhook without `enabled: true`",
+            "Set admissionWebhook.enabled: true, or remove them."),
+    error("webhook-repository", "an entry of `ecrRepositories` that is neither a repository's name nor an ARN",
+          "Write a name such as team/*, or arn:aws:ecr:REGION:ACCOUNT:repository/NAME."),
+    warning("webhook-architecture",
+            "`architectures` without one that the stack has nodes of: a pod's images may lack it, and the pod still "
+            "be scheduled there",
+            "Leave architectures out: they are those of the stack's groups and pools."),
+    error("webhook-network", "an entry of `allowedNetworks` that is not a network",
+          "Write a range such as 10.0.0.0/16."),
+    error("webhook-without-role",
+          "the admission webhook without `addons.podIdentityAgent`, which gives it its role for Amazon ECR",
+          "Leave the agent on, or set admissionWebhook.configuration.registries.ecr: false."),
+    error("webhook-without-taint", "the admission webhook without a taint to tolerate",
+          "Set arm64Taint, or admissionWebhook.configuration.taints."),
+    warning("webhook-taint-unused", "a taint of the admission webhook that no group or pool has",
+            "Write the taint of the groups, or leave taints out for the stack's arm64Taint."),
+    warning("webhook-unreachable",
+            "the admission webhook with a private API endpoint in a new VPC: the first run can't reach the API",
+            "Turn it on once a build agent or a VPN is in the VPC, or open apiEndpoint.public to your address."),
+)

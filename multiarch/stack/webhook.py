@@ -1,0 +1,175 @@
+"""The admission webhook's plan: its configuration follows from the stack's taint, groups and pools."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping, Sequence
+
+from multiarch.autoscaling.model import AutoscalingPlan
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.nodes.model import NodeGroupPlan
+from multiarch.nodes.report import ProblemReport
+from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
+from multiarch.schema.admission_webhook import AdmissionWebhook
+from multiarch.schema.stack import StackSpec
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.schema.webhook_installation import InstallationValues
+from multiarch.stack.checks.reach import reachable
+from multiarch.stack.model import AdmissionWebhookPlan
+
+_SECTION = "admissionWebhook"
+_CONFIGURATION = (_SECTION, "configuration")
+_ECR = re.compile(r"[0-9]{12}\.dkr[.-]ecr[.-].+")
+# Source: Amazon ECR API reference, CreateRepository, repositoryName; ``*`` as in IAM.
+_REPOSITORY = re.compile(r"[a-z0-9*][a-z0-9._/*-]{0,255}|arn:[a-z-]+:ecr:[a-z0-9*-]+:[0-9*]+:repository/[a-z0-9._/*-]+")
+
+
+def plan_webhook(
+    spec: StackSpec,
+    arm64_taint: Taint | None,
+    groups: Sequence[NodeGroupPlan],
+    autoscaling: AutoscalingPlan | None,
+    report: ProblemReport,
+) -> AdmissionWebhookPlan | None:
+    """Plan the webhook where it is enabled; ``autoscaling`` None has problems of its own."""
+    webhook = spec.admission_webhook
+    if not webhook.enabled:
+        if webhook.written - {"enabled"} and "enabled" not in webhook.written:
+            report("webhook-not-used", (_SECTION,), "the admission webhook is off, and its settings have no effect.")
+        return None
+    image = _image(webhook, report)
+    _check_pods(spec, image, report)
+    _check_registries(spec, report)
+    if image is None or autoscaling is None:
+        return None
+    configuration = _configuration(webhook.configuration, arm64_taint, _nodes(groups, autoscaling), report)
+    written = {
+        name: getattr(webhook, name) for name in webhook.model_fields_set & InstallationValues.model_fields.keys()
+    }
+    return AdmissionWebhookPlan(
+        values=InstallationValues(**written | {"configuration": configuration}),
+        ecr_repositories=tuple(sorted(set(webhook.ecr_repositories))) if webhook.configuration.registries.ecr else (),
+    )
+
+
+def _image(webhook: AdmissionWebhook, report: ProblemReport) -> Reference | None:
+    path = (_SECTION, "image")
+    if webhook.image is None:
+        report("webhook-image-missing", path, "the admission webhook has no image.")
+        return None
+    try:
+        image = parse_reference(webhook.image)
+    except InvalidReferenceError as error:
+        report("webhook-image", path, f"not an image reference: {error.fault}.", value=webhook.image)
+        return None
+    if image.digest is None:
+        report("webhook-image-not-pinned", path, "the image has no digest.", value=webhook.image)
+    return image
+
+
+def _check_pods(spec: StackSpec, image: Reference | None, report: ProblemReport) -> None:
+    webhook = spec.admission_webhook
+    if spec.network.nat == "none" and image is not None and not _ECR.fullmatch(image.registry):
+        report(
+            "webhook-no-way-out",
+            (_SECTION, "image"),
+            f"the image is in {image.registry}, which a VPC without a way out can't reach.",
+            value=webhook.image,
+        )
+    if not reachable(spec):
+        report(
+            "webhook-unreachable",
+            (_SECTION, "enabled"),
+            "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
+            "the admission webhook unless Pulumi reaches the VPC.",
+            value=True,
+        )
+
+
+def _check_registries(spec: StackSpec, report: ProblemReport) -> None:
+    webhook = spec.admission_webhook
+    registries = webhook.configuration.registries
+    if registries.ecr and not spec.addons["eks-pod-identity-agent"].enabled:
+        report(
+            "webhook-without-role",
+            ("addons", "podIdentityAgent", "enabled"),
+            "the admission webhook would get no IAM role for Amazon ECR: the Pod Identity agent is turned off.",
+            value=False,
+        )
+    for index, repository in enumerate(webhook.ecr_repositories):
+        if _ECR.match(repository) or not _REPOSITORY.fullmatch(repository):
+            report(
+                "webhook-repository",
+                (_SECTION, "ecrRepositories", index),
+                f"{repository!r} is not an ECR repository.",
+                value=repository,
+            )
+    for index, network in enumerate(registries.allowed_networks):
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as error:
+            report(
+                "webhook-network",
+                (*_CONFIGURATION, "registries", "allowedNetworks", index),
+                f"{error}.",
+                value=network,
+            )
+
+
+def _nodes(groups: Sequence[NodeGroupPlan], autoscaling: AutoscalingPlan) -> Mapping[Architecture, frozenset[Taint]]:
+    """The architectures of the stack's nodes, and the taints on nodes of each."""
+    found: dict[Architecture, frozenset[Taint]] = {}
+    pools = autoscaling.karpenter.pools if autoscaling.karpenter else ()
+    made = [
+        *((group.architecture, group.taints) for group in groups),
+        *((capacity.architecture, pool.taints) for pool in pools for capacity in pool.capacities),
+    ]
+    for architecture, taints in made:
+        found[architecture] = found.get(architecture, frozenset()) | frozenset(taints)
+    return found
+
+
+def _configuration(
+    written: WebhookConfiguration,
+    arm64_taint: Taint | None,
+    nodes: Mapping[Architecture, frozenset[Taint]],
+    report: ProblemReport,
+) -> WebhookConfiguration:
+    """The configuration with the stack's taints and architectures where the file names none."""
+    changed: dict[str, object] = {}
+    if "taints" in written.written:
+        _check_taints(written.taints, nodes, report)
+    elif arm64_taint is None:
+        report("webhook-without-taint", (_SECTION, "enabled"), "no taint keeps pods off arm64 nodes.", value=True)
+    else:
+        changed["taints"] = [str(arm64_taint)]
+        if not any(arm64_taint in taints for taints in nodes.values()):
+            _report_unused(arm64_taint, (_SECTION, "enabled"), report)
+    if "architectures" not in written.written:
+        changed["architectures"] = sorted(map(str, nodes)) or written.architectures
+    elif missing := sorted(set(nodes) - set(written.architectures)):
+        report(
+            "webhook-architecture",
+            (*_CONFIGURATION, "architectures"),
+            f"the stack also has {' and '.join(missing)} nodes, which images of a pod need not support.",
+            value=written.architectures,
+        )
+    return written.model_copy(update=changed)
+
+
+def _check_taints(taints: Sequence[str], nodes: Mapping[Architecture, frozenset[Taint]], report: ProblemReport) -> None:
+    for index, text in enumerate(taints):
+        path = (*_CONFIGURATION, "taints", index)
+        try:
+            taint = parse_taint(text)
+        except TaintSyntaxError as error:
+            report("taint", path, error.message, hint=error.hint, value=text)
+            continue
+        if not any(taint in found for found in nodes.values()):
+            _report_unused(taint, path, report)
+
+
+def _report_unused(taint: Taint, path: tuple[str | int, ...], report: ProblemReport) -> None:
+    report("webhook-taint-unused", path, f"no group or pool has the taint {taint}.", value=str(taint))

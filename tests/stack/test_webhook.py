@@ -1,0 +1,142 @@
+"""The admission webhook in a stack: what follows from the stack, and what contradicts it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.rules import Severity
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.stack.model import AdmissionWebhookPlan
+from tests.stack.files import CONFIG, Project
+from tests.stack.test_autoscaling_contradictions import KARPENTER, NO_AGENT, NO_NAT
+from tests.stack.words import merged, plan, problems
+
+ERROR, WARNING = Severity.ERROR, Severity.WARNING
+IMAGE = f"111122223333.dkr.ecr.eu-west-1.amazonaws.com/multiarch-webhook@sha256:{'0123456789abcdef' * 4}"
+ROOT = "admissionWebhook"
+SETTINGS = f"{ROOT}.configuration"
+
+
+def webhook(**words: object) -> dict[str, Any]:
+    return {ROOT: {"enabled": True, "image": IMAGE, **words}}
+
+
+def deciding(**words: object) -> dict[str, Any]:
+    return webhook(configuration=words)
+
+
+CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
+    ("webhook-image-missing", {ROOT: {"enabled": True}}, f"{ROOT}.image", "Push", ERROR),
+    ("webhook-image", webhook(image="registry.example.com/Webhook"), f"{ROOT}.image", "not an image reference", ERROR),
+    ("webhook-image-not-pinned", webhook(image=IMAGE.partition("@")[0]), f"{ROOT}.image", "no digest", WARNING),
+    ("webhook-no-way-out", merged(NO_NAT, webhook(image=f"quay.io/a/b@{IMAGE.partition('@')[2]}")), f"{ROOT}.image",
+     "quay.io", ERROR),
+    ("webhook-not-used", {ROOT: {"replicas": 3}}, ROOT, "no effect", WARNING),
+    ("webhook-repository", webhook(ecrRepositories=["shop/*", "https://x"]), f"{ROOT}.ecrRepositories[1]", "https://x",
+     ERROR),
+    ("webhook-architecture", deciding(architectures=["arm64"]), f"{SETTINGS}.architectures", "amd64", WARNING),
+    ("webhook-network", deciding(registries={"allowedNetworks": ["10.0.0.1/8"]}),
+     f"{SETTINGS}.registries.allowedNetworks[0]", "host bits", ERROR),
+    ("webhook-without-role", webhook() | NO_AGENT, "addons.podIdentityAgent.enabled", "no IAM role", ERROR),
+    ("webhook-without-taint", webhook() | {"arm64Taint": "none"}, f"{ROOT}.enabled", "arm64Taint", ERROR),
+    ("webhook-taint-unused", deciding(taints=["arch=arm64:NoSchedule", "gpu:NoSchedule"]), f"{SETTINGS}.taints[1]",
+     "gpu:NoSchedule", WARNING),
+    ("webhook-taint-unused", webhook() | {"nodeGroups": {"web-arm": None}}, f"{ROOT}.enabled", "arch=arm64", WARNING),
+    ("taint", deciding(taints=["arch=arm64"]), f"{SETTINGS}.taints[0]", "effect", ERROR),
+    ("webhook-unreachable", webhook(), f"{ROOT}.enabled", "this VPC is new", WARNING),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "change", "key", "says", "severity"), CASES, ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_a_contradiction_is_named_with_its_key_and_the_way_out(
+    rule: str, change: dict[str, Any], key: str, says: str, severity: Severity
+) -> None:
+    found = [p for p in problems(change) if p.rule == rule]
+    assert [p.key for p in found] == [key]
+    assert found[0].severity is severity
+    assert says in str(found[0])
+    assert found[0].hint
+
+
+def planned(change: dict[str, Any]) -> AdmissionWebhookPlan:
+    found = plan(change).admission_webhook
+    assert found is not None
+    return found
+
+
+def configuration(change: dict[str, Any]) -> WebhookConfiguration:
+    return planned(change).values.configuration
+
+
+def test_it_is_off_unless_it_is_turned_on() -> None:
+    assert plan().admission_webhook is None
+    assert plan({ROOT: {"enabled": False, "image": IMAGE}}).admission_webhook is None
+    assert "webhook-not-used" not in {p.rule for p in problems({ROOT: {"enabled": False, "image": IMAGE}})}
+
+
+def test_taints_and_architectures_follow_from_the_stack() -> None:
+    found = configuration(webhook())
+    assert (found.taints, found.architectures) == (["arch=arm64:NoSchedule"], ["amd64", "arm64"])
+    found = configuration(webhook() | {"arm64Taint": "cpu=graviton:NoSchedule", "nodeGroups": {"web": None}})
+    assert (found.taints, found.architectures) == (["cpu=graviton:NoSchedule"], ["arm64"])
+
+
+def test_architectures_of_pools_count_too() -> None:
+    change = merged(KARPENTER, merged(webhook(), {"nodeGroups": {"web-arm": None}}))
+    assert configuration(change).architectures == ["amd64", "arm64"]
+    assert "webhook-taint-unused" not in {p.rule for p in problems(change)}
+
+
+def test_what_is_written_stays_and_only_that_and_what_follows_is_set() -> None:
+    found = planned(webhook(replicas=3, configuration={"mode": "observe"}))
+    assert found.values.model_fields_set == {"image", "replicas", "configuration"}
+    assert found.values.configuration.model_dump(exclude_unset=True) == {
+        "mode": "observe",
+        "taints": ["arch=arm64:NoSchedule"],
+        "architectures": ["amd64", "arm64"],
+    }
+
+
+def test_without_ecr_it_needs_no_role_and_no_agent() -> None:
+    without = deciding(registries={"ecr": False})
+    assert planned(without).ecr_repositories == ()
+    assert not {p.rule for p in problems(without | NO_AGENT)} & {"webhook-without-role"}
+    assert planned(webhook(ecrRepositories=["b", "a", "b"])).ecr_repositories == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("repository", "valid"),
+    [
+        ("*", True),
+        ("shop/*", True),
+        ("arn:aws:ecr:eu-west-1:111122223333:repository/base/*", True),
+        ("arn:aws-cn:ecr:*:111122223333:repository/*", True),
+        ("arn:aws:s3:::bucket", False),
+        ("111122223333.dkr.ecr.eu-west-1.amazonaws.com/shop", False),
+        ("Shop", False),
+        ("", False),
+    ],
+)
+def test_a_repository_is_a_name_or_an_arn(repository: str, valid: bool) -> None:  # noqa: FBT001
+    rules = {p.rule for p in problems(webhook(ecrRepositories=[repository]))}
+    assert ("webhook-repository" not in rules) is valid
+
+
+def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
+    """The installation's values take Python's names too; a stack file does not."""
+    lines = project.lines(
+        f"{CONFIG}  multiarch-eks:admissionWebhook: {{max_replicas: 3, resources: {{memory_mib: 9}}}}\n"
+    )
+    assert [line for line in lines if "max_replicas" in line and "maxReplicas" in line]
+    assert [line for line in lines if "memory_mib" in line and "memoryMib" in line]
+
+
+def test_what_the_installation_refuses_is_refused_with_file_and_line(project: Project) -> None:
+    lines = project.lines(f"{CONFIG}  multiarch-eks:admissionWebhook: {{resources: {{memoryMib: 64}}}}\n")
+    assert len(lines) == 1
+    assert lines[0].startswith("Pulumi.shop-dev.yaml:10 admissionWebhook: ")
+    assert "resources.memoryMib must be at least" in lines[0]
