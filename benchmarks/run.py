@@ -19,6 +19,8 @@ from benchmarks import (
     verify_deep,
     verify_nodes,
     verify_pods,
+    webhook_cold,
+    webhook_memory,
     workload_patch,
 )
 
@@ -32,6 +34,8 @@ BENCHMARKS = (
     audit_images,
     verify_nodes,
     verify_pods,
+    webhook_cold,
+    webhook_memory,
 )
 
 

@@ -416,3 +416,20 @@ def test_leaving_ends_what_is_under_way() -> None:
         assert asyncio.all_tasks() == before
 
     asyncio.run(work(), debug=False)
+
+
+# Many images of one pod
+
+
+def test_fifty_cold_images_behind_tokens_are_answered_within_the_deadline_at_100_ms_per_request() -> None:
+    async def work() -> None:
+        async with serving(delay=0.1, demands_tokens=True) as registry, looking_up() as look_ups:
+            for number in range(50):
+                (registry.single if number % 2 else registry.index)(f"team-{number}/app")
+            images = [PodImage(registry.name(f"team-{number}/app")) for number in range(50)]
+            answers = await look_ups.look_up(images, seconds=1.5)
+            assert all(verdicts(each)[0] is SUPPORTED for each in answers.values())
+            assert registry.asked["TOKEN"] == 50
+            assert registry.most_at_once == 50
+
+    asyncio.run(work())

@@ -24,7 +24,7 @@ from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.images.clients import Clients, cache_of, credentials_of, settings_of
 from multiarch.webhook.images.fetching import Failure, Fetched, Fetcher
 from multiarch.webhook.images.memory import Key, Memory, Passing, Remembered
-from multiarch.webhook.images.secrets import ClusterSecrets
+from multiarch.webhook.images.secrets import SecretSource
 from multiarch.webhook.images.shared import Shared
 from multiarch.webhook.images.statistics import Statistics
 from multiarch.webhook.images.verdicts import Verdicts
@@ -91,7 +91,7 @@ class LookUps:
             settings_of(configuration),
             credentials_of(registries),
             cache=cache_of(configuration),
-            secrets=ClusterSecrets() if registries.pull_secrets else None,
+            secrets=_cluster_secrets() if registries.pull_secrets else None,
             allowed=registries.pull_secrets,
         )
         return cls(clients, configuration)
@@ -276,6 +276,12 @@ class LookUps:
             _log.error("looking an image up failed inside of the webhook", exc_info=error)
             self._statistics.failures["internal"] += 1
             self._failed(key, Failure(_fault(error)))
+
+
+def _cluster_secrets() -> SecretSource:
+    from multiarch.webhook.images.cluster_secrets import ClusterSecrets  # noqa: PLC0415 (most webhooks read no secret)
+
+    return ClusterSecrets()
 
 
 def _answer(found: _LookUp, image: PodImage, seconds: float) -> Answer:

@@ -151,8 +151,9 @@ class _Shared:
     def __init__(self, verdicts: Verdicts) -> None:
         self.verdicts = verdicts
         self.digests = 0
-        judgements = (*verdicts.run.judgements, *verdicts.mounted.judgements)
-        self.size = 8 * _OBJECT + sum(2 * _OBJECT + getsizeof(each.reason) for each in judgements)
+        answers = (verdicts.run,) if verdicts.mounted is verdicts.run else (verdicts.run, verdicts.mounted)
+        judgements = [judgement for answer in answers for judgement in answer.judgements]
+        self.size = 6 * _OBJECT + sum(2 * _OBJECT + getsizeof(each.reason) for each in judgements)
 
 
 def _size(key: Key, value: Remembered | Passing) -> int:

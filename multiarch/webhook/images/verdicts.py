@@ -32,7 +32,7 @@ def verdicts_of(inspected: Inspected, architectures: Sequence[Architecture]) -> 
     run = Found(tuple(replace(judge(inspected, each), digest=None) for each in architectures))
     mounted = Found(tuple(replace(judge_volume(inspected, each), digest=None) for each in architectures))
     unknown = any(each.verdict is Verdict.UNKNOWN for each in (*run.judgements, *mounted.judgements))
-    return Verdicts(run, mounted, lasting=not (unknown and _unreadable(inspected.entries)))
+    return Verdicts(run, run if mounted == run else mounted, lasting=not (unknown and _unreadable(inspected.entries)))
 
 
 def _unreadable(entries: Sequence[Entry]) -> bool:

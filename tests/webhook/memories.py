@@ -1,0 +1,36 @@
+"""Verdicts, and images that are remembered without asking a registry."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+from multiarch.facts.architectures import Architecture
+from multiarch.images.model import Judgement, Verdict
+from multiarch.webhook.images.look_ups import LookUps
+from multiarch.webhook.images.memory import Memory
+from multiarch.webhook.images.verdicts import Verdicts
+from multiarch.webhook.model import Found
+
+
+def verdicts(*supported: Architecture, why: str = "index has linux/{0}") -> Verdicts:
+    """What an index with these architectures supports."""
+    judgements = tuple(
+        Judgement(each, Verdict.SUPPORTED if each in supported else Verdict.UNSUPPORTED, why.format(each), None)
+        for each in Architecture
+    )
+    found = Found(judgements)
+    return Verdicts(found, found)
+
+
+VERDICTS = (verdicts(*Architecture), verdicts(Architecture.AMD64), verdicts(Architecture.ARM64))
+
+
+def digest(number: int) -> str:
+    return f"sha256:{hashlib.sha256(str(number).encode()).hexdigest()}"
+
+
+def remember(look_ups: LookUps, name: str, number: int, found: Verdicts) -> None:
+    """As after a look-up."""
+    memory: Memory = look_ups._memory  # noqa: SLF001 (a registry with so many images takes too long)
+    memory.keep(name, digest(number), found, math.inf)
