@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from multiarch.rules import RULES, Severity
 
-__all__ = ["MultiarchError", "OutsideError", "Problem", "StackError", "UnknownFactError", "said_once"]
+__all__ = ["MultiarchError", "OutsideError", "Problem", "ProblemsError", "StackError", "UnknownFactError", "said_once"]
 
 _SAID_ONCE = frozenset({"ami-not-pinned"})
 
@@ -101,13 +101,17 @@ class UnknownFactError(MultiarchError):
         self.value = value
 
 
-class StackError(MultiarchError):
-    """A refused stack: its problems, each with its position."""
+class ProblemsError(MultiarchError):
+    """A refused file: its problems, each with its position."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         """``problems`` has at least one error; there may be warnings too."""
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class StackError(ProblemsError):
+    """A refused stack."""
 
 
 class OutsideError(MultiarchError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from multiarch.cli.lines import runnable, wrapped
-from multiarch.errors import MultiarchError, Problem, StackError, said_once
+from multiarch.errors import MultiarchError, Problem, ProblemsError, said_once
 from multiarch.escaping import escaped
 from multiarch.rules import Severity
 
@@ -29,7 +29,7 @@ def say(text: str) -> None:
 
 def show_error(error: MultiarchError) -> None:
     """Print an error to stderr: each of its problems on one line, or its message and hint."""
-    if isinstance(error, StackError):
+    if isinstance(error, ProblemsError):
         show_problems(error.problems)
     else:
         _say_marked(Severity.ERROR, str(error))

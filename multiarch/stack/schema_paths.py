@@ -1,4 +1,7 @@
-"""Walking the schema by a value's path: which keys are known there, and where else a key belongs."""
+"""Walking a schema by a value's path: which keys are known there, and where else a key belongs.
+
+The schema is the stack's unless another ``root`` is given.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,8 @@ def descriptions(model: type[Section]) -> dict[str, str]:
     return {field.alias or name: field.description or found.get(name, "") for name, field in fields_.items()}
 
 
-def models() -> Iterator[type[Section]]:
-    """Every model of the schema, each once, the stack's first."""
+def models(root: type[Section] = StackSpec) -> Iterator[type[Section]]:
+    """Every model of the schema, each once, ``root`` first."""
     seen: dict[type[Section], None] = {}
 
     def walk(annotation: Any) -> None:  # noqa: ANN401
@@ -57,27 +60,27 @@ def models() -> Iterator[type[Section]]:
             elif get_origin(option) is dict:
                 walk(get_args(option)[1])
 
-    walk(StackSpec)
+    walk(root)
     yield from seen
 
 
-def model_at(path: KeyPath) -> type[Section] | None:
+def model_at(path: KeyPath, root: type[Section] = StackSpec) -> type[Section] | None:
     """The model whose keys stand below ``path``, or None where there is a scalar, a list or a free mapping."""
-    annotations: list[Any] = [StackSpec]
+    annotations: list[Any] = [root]
     for part in path:
         annotations = [inner for outer in annotations for inner in _below(outer, part)]
     return next((a for a in annotations if _is_model(a)), None)
 
 
-def elsewhere(key: str) -> tuple[str, ...]:
-    """Where else in a stack ``key`` is known: dotted paths with NAME for a node group's name, sorted."""
-    return _places_by_key().get(key, ())
+def elsewhere(key: str, root: type[Section] = StackSpec) -> tuple[str, ...]:
+    """Where else in a file ``key`` is known: dotted paths with NAME for a node group's name, sorted."""
+    return _places_by_key(root).get(key, ())
 
 
 @cache
-def _places_by_key() -> Mapping[str, tuple[str, ...]]:
+def _places_by_key(root: type[Section]) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
-    for where in _known(StackSpec, ()):
+    for where in _known(root, ()):
         found.setdefault(where.rpartition(".")[2], set()).add(where)
     return {key: tuple(sorted(places)) for key, places in found.items()}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from multiarch.errors import KeyPath, Problem
 from multiarch.facts.autoscalers import KARPENTER_CHART
+from multiarch.schema.base import Section
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.origin import Origin
 from multiarch.stack.schema_paths import descriptions, elsewhere, fields, model_at, nearest
@@ -19,12 +21,14 @@ from multiarch.stack.schema_paths import descriptions, elsewhere, fields, model_
 _EXPECTED = {
     "bool_type": "true or false",
     "dict_type": "a mapping: keys with values below it",
+    "float_type": "a number",
     "int_type": "a whole number",
     "list_type": "a list",
     "model_type": "a mapping: keys with values below it",
     "string_type": "a text",
 }
-_UNQUOTED = {"bool_type": re.compile("true|false"), "int_type": re.compile(r"-?\d+")}
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_UNQUOTED = {"bool_type": re.compile("true|false"), "float_type": _NUMBER, "int_type": re.compile(r"-?\d+")}
 _NO_COLON = re.compile(r"([\w.-]+):?\s*(\S.*)")
 _QUOTED = re.compile(r"'([^']*)'")
 _DID_YOU_MEAN = re.compile(r"Did you mean (\S+)\?")
@@ -43,16 +47,33 @@ EXAMPLES: Mapping[KeyPath, str] = MappingProxyType(
 """The way out where a value of the right type, made of what was written, would be refused as well."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """What was written: where each value stands, and the model that it should be."""
+
+    origin: Origin
+    root: type[Section]
+
+    @property
+    def is_stack(self) -> bool:
+        return self.root is StackSpec
+
+    def model_at(self, path: KeyPath) -> type[Section] | None:
+        return model_at(path, self.root)
+
+
 def problems(
     errors: Sequence[ErrorDetails],
     value: Any,  # noqa: ANN401  (any YAML value)
     origin: Origin,
     written: Mapping[str, Any],
+    root: type[Section] = StackSpec,
 ) -> list[Problem]:
-    """Turn the errors of validating ``value`` into problems, in no particular order.
+    """Turn the errors of validating ``value`` as a ``root`` into problems, in no particular order.
 
     ``written`` holds top-level values as they stand in the file, before the engine made text of them.
     """
+    document = _Document(origin, root)
     by_path: dict[KeyPath, list[ErrorDetails]] = {}
     unknown = [error for error in errors if error["type"] == "extra_forbidden"]
     for error in unknown[_MOST_SUGGESTIONS:]:
@@ -62,7 +83,7 @@ def problems(
         if len(path) == 1 and path[0] in written:
             error["input"] = written[str(path[0])]
         by_path.setdefault(path, []).append(error)
-    found = [problem for path, group in by_path.items() for problem in _of_group(path, group, value, origin)]
+    found = [problem for path, group in by_path.items() for problem in _of_group(path, group, value, document)]
     # A key that is only misspelled is not missing too, nor is one that is a level too deep.
     meant = {_sibling(problem.key, near) for problem in found if (near := _DID_YOU_MEAN.fullmatch(problem.hint))}
     around = {_parent(problem.key) for problem in found if problem.hint.startswith(_TOO_DEEP)}
@@ -114,24 +135,24 @@ def _union(location: tuple[int | str, ...], value: Any) -> KeyPath:  # noqa: ANN
     return tuple(path)
 
 
-def _of_group(path: KeyPath, group: list[ErrorDetails], value: Any, origin: Origin) -> Iterator[Problem]:  # noqa: ANN401
+def _of_group(path: KeyPath, group: list[ErrorDetails], value: Any, document: _Document) -> Iterator[Problem]:  # noqa: ANN401
     """Word what stops at one path: missing keys below it, faults of the value, complaints of a union's members."""
     for error in group:
         if error["type"] == "missing":
-            yield _missing((*path, str(error["loc"][-1])), origin)
+            yield _missing((*path, str(error["loc"][-1])), document)
     others = [error for error in group if error["type"] != "missing"]
     members = [error for error in others if len(error["loc"]) > len(path)]
     if not members:
-        yield from (_of_value(path, error["type"], error, origin) for error in others)
+        yield from (_of_value(path, error["type"], error, document) for error in others)
         return
     # A member that takes this kind of value knows better what is wrong than one that takes another kind.
     fitting = [error for error in members if error["type"] not in _EXPECTED or len(error["loc"]) > len(path) + 1]
     if fitting:
         for error in fitting:
-            yield _of_value((*path, *error["loc"][len(path) + 1 :]), error["type"], error, origin)
+            yield _of_value((*path, *error["loc"][len(path) + 1 :]), error["type"], error, document)
         return
     expected = " or ".join(dict.fromkeys(_EXPECTED[error["type"]] for error in members))
-    yield _wrong_type(path, _at(path, value), expected, members[0]["type"], origin)
+    yield _wrong_type(path, _at(path, value), expected, members[0]["type"], document)
 
 
 def _at(path: KeyPath, value: Any) -> Any:  # noqa: ANN401
@@ -140,40 +161,47 @@ def _at(path: KeyPath, value: Any) -> Any:  # noqa: ANN401
     return value
 
 
-def _of_value(path: KeyPath, kind: str, error: ErrorDetails, origin: Origin) -> Problem:
+def _of_value(path: KeyPath, kind: str, error: ErrorDetails, document: _Document) -> Problem:
     written, context = error["input"], error.get("ctx", {})
     if kind in _EXPECTED:
-        return _wrong_type(path, written, _EXPECTED[kind], kind, origin)
+        return _wrong_type(path, written, _EXPECTED[kind], kind, document)
+    if kind == "extra_forbidden":
+        message, hint = _unknown_key(path, written, document, suggest=context.get("suggest", True))
+        return document.origin.problem("unknown-key", path, message, hint=hint, value=written)
     if special := _SPECIAL.get(kind):
         rule, message, hint = special(path, written, context)
-        return origin.problem(rule, path, message, hint=hint, value=written)
-    return origin.problem("not-valid", path, f"{described(written)} is not valid: {error['msg']}.", value=written)
+        return document.origin.problem(rule, path, message, hint=hint, value=written)
+    return document.origin.problem(
+        "not-valid", path, f"{described(written)} is not valid: {error['msg']}.", value=written
+    )
 
 
-def _missing(path: KeyPath, origin: Origin) -> Problem:
-    model = model_at(path[:-1])
+def _missing(path: KeyPath, document: _Document) -> Problem:
+    model = document.model_at(path[:-1])
     meaning = descriptions(model).get(str(path[-1]), "") if model else ""
     meaning = " ".join(meaning.replace("``", "").split())
-    return origin.problem("missing-key", path, f"{path[-1]} is missing.", hint=meaning)
+    return document.origin.problem("missing-key", path, f"{path[-1]} is missing.", hint=meaning)
 
 
-def _wrong_type(path: KeyPath, written: Any, expected: str, kind: str, origin: Origin) -> Problem:  # noqa: ANN401
+def _wrong_type(path: KeyPath, written: Any, expected: str, kind: str, document: _Document) -> Problem:  # noqa: ANN401
     key = _key(path)
     if written is None or written == "":
         message, hint = f"{key} is empty.", f"It takes {expected}; give it one, or leave the line out."
-        return origin.problem("empty-value", path, message, hint=hint, value=written)
+        return document.origin.problem("empty-value", path, message, hint=hint, value=written)
     message = f"{key} is {described(written)}; it takes {expected}."
     if path in EXAMPLES:
         hint = f"{EXAMPLES[path]}."
     else:
-        hint = _mapping_hint(path, written) if kind in {"dict_type", "model_type"} else _type_hint(written, kind)
-    return origin.problem("wrong-type", path, message, hint=hint, value=written)
+        hint = (
+            _mapping_hint(path, written, document) if kind in {"dict_type", "model_type"} else _type_hint(written, kind)
+        )
+    return document.origin.problem("wrong-type", path, message, hint=hint, value=written)
 
 
-def _mapping_hint(path: KeyPath, written: Any) -> str:  # noqa: ANN401
+def _mapping_hint(path: KeyPath, written: Any, document: _Document) -> str:  # noqa: ANN401
     """For a key of a node group or a pool where its name belongs, and for a line without a colon."""
-    model = model_at(path)
-    if model is not None and model_at(path[:-1]) is None and path[-1] in fields(model):
+    model = document.model_at(path)
+    if model is not None and document.model_at(path[:-1]) is None and path[-1] in fields(model):
         return f"{path[-1]} belongs below a name: {path[-2]}: {{NAME: {{{path[-1]}: …}}}}."
     found = _NO_COLON.fullmatch(written) if isinstance(written, str) else None
     return f"Is a colon missing? Write `{found[1]}: {found[2]}`." if found else ""
@@ -183,9 +211,9 @@ def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
     match kind, written:
         case "string_type", bool() | int() | float():
             return f'Write it in quotes: "{json.dumps(written)}".'
-        case "int_type" | "bool_type", str() if _UNQUOTED[kind].fullmatch(written.lower()):
+        case "int_type" | "bool_type" | "float_type", str() if _UNQUOTED[kind].fullmatch(written.lower()):
             return "Write it without quotes."
-        case "int_type", _:
+        case "int_type" | "float_type", _:
             return "Write a number, such as 4."
         case "list_type", str():
             dashed = written.startswith("-")
@@ -206,28 +234,30 @@ def _taint_hint(written: dict[str, Any]) -> str:
     return ""
 
 
-def _unknown_key(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+def _unknown_key(path: KeyPath, written: Any, document: _Document, *, suggest: bool) -> tuple[str, str]:  # noqa: ANN401
+    """The message and the hint for an unknown key."""
     key = str(path[-1])
-    if _is_region(key, written):
-        return "unknown-key", f"{key} is unknown here: the region is a key of the AWS provider.", "Write aws:region."
-    if key in {"arch", "architecture"}:
-        return "unknown-key", f"{key} is unknown here.", "It follows from instanceTypes; leave the line out."
-    return "unknown-key", f"{key} is unknown here.", _key_hint(path, written, suggest=context.get("suggest", True))
+    if document.is_stack and _is_region(key, written):
+        return f"{key} is unknown here: the region is a key of the AWS provider.", "Write aws:region."
+    message = f"{key} is unknown here."
+    if document.is_stack and key in {"arch", "architecture"}:
+        return message, "It follows from instanceTypes; leave the line out."
+    return message, _key_hint(path, written, document, suggest=suggest)
 
 
-def _key_hint(path: KeyPath, written: Any, *, suggest: bool) -> str:  # noqa: ANN401
+def _key_hint(path: KeyPath, written: Any, document: _Document, *, suggest: bool) -> str:  # noqa: ANN401
     """What was meant by an unknown key, or which keys are known."""
-    key, model = str(path[-1]), model_at(path[:-1])
+    key, model = str(path[-1]), document.model_at(path[:-1])
     known = list(fields(model)) if model else []
     if isinstance(written, dict) and len(path) > 1 and sum(each in known for each in written) * 2 > len(written):
         return f"{_TOO_DEEP}: its keys are those of {path[-2]}. Begin it in the column of {path[-2]}."
-    if suggest and len(path) == 1 and (home := _home(written)):
+    if suggest and len(path) == 1 and (home := _home(written, document)):
         return f"Its keys are those of an entry of {home}. Indent it below {home}."
     if suggest and (near := nearest(key, known)):
         return f"Did you mean {near}?"
-    if found := elsewhere(key):
+    if found := elsewhere(key, document.root):
         return f"It belongs to {' or '.join(found)}."
-    if written in (None, "") and path[:-2] and model_at(path[:-2]) is None:
+    if written in (None, "") and path[:-2] and document.model_at(path[:-2]) is None:
         return f"If it is a name such as {path[-2]}, begin it in the column of {path[-2]}."
     return f"Known here: {', '.join(known)}."
 
@@ -239,15 +269,17 @@ def _is_region(key: str, written: Any) -> bool:  # noqa: ANN401
     return re.sub(r"[-_. ]", "", key).lower() in _REGIONS
 
 
-def _home(written: Any) -> str | None:  # noqa: ANN401
+def _home(written: Any, document: _Document) -> str | None:  # noqa: ANN401
     """The section whose entries have most of the keys that were written at the top, if any has more than half."""
     if not isinstance(written, dict):
         return None
     counts = {
         section: sum(key in fields(entry) for key in written)
-        for section in fields(StackSpec)
-        if model_at((section,)) is None and (entry := model_at((section, "NAME")))
+        for section in fields(document.root)
+        if document.model_at((section,)) is None and (entry := document.model_at((section, "NAME")))
     }
+    if not counts:
+        return None
     best = max(counts, key=lambda section: counts[section])
     return best if counts[best] * 2 > len(written) else None
 
@@ -292,7 +324,6 @@ def _length(word: str, name: str) -> Callable[[KeyPath, Any, Any], tuple[str, st
 
 
 _SPECIAL: dict[str, Callable[[KeyPath, Any, Any], tuple[str, str, str]]] = {
-    "extra_forbidden": _unknown_key,
     "greater_than_equal": _bound("least", "ge"),
     "less_than_equal": _bound("most", "le"),
     "literal_error": _not_allowed,

@@ -1,0 +1,169 @@
+"""The configuration file of ``multiarch webhook serve``: read, validated, and checked beyond its schema.
+
+Problems name file, line and key, as those of a stack file do: the mechanism is the same.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from multiarch.errors import KeyPath, MultiarchError, Problem, ProblemsError, StackError
+from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.stack import wording, yaml_source
+from multiarch.stack.model import Plan
+from multiarch.stack.origin import Origin, Place
+
+__all__ = ["ConfigurationError", "check", "from_stack", "load"]
+
+_LABEL = r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
+_SECRET = re.compile(f"{_LABEL}/{_LABEL}")
+_HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+_PATTERN = re.compile(r"(?:[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.*]+\])(?::[0-9]{1,5}|:\*)?")
+_ENTRIES = {
+    "allowed": ("HOST or HOST:PORT", "Write it with * for any characters, as in *.dkr.ecr.*.amazonaws.com."),
+    "plainHttp": ("HOST or HOST:PORT", "Write it without http:// or a path, as in registry.example.com:5000."),
+    "pullSecrets": ("NAMESPACE/NAME", "Write it as in team-a/registry."),
+}
+"""What the entries of a list are, and how to write them."""
+
+
+class ConfigurationError(ProblemsError):
+    """A configuration that can't be used."""
+
+
+class Fault(NamedTuple):
+    """A value that the schema allows, and that is wrong: its path, a rule, a message and the way out."""
+
+    path: KeyPath
+    rule: str
+    message: str
+    hint: str
+    value: object = None
+
+
+def load(path: Path) -> WebhookConfiguration:
+    """Read a configuration file. An empty file is all defaults.
+
+    Raises ConfigurationError with every problem.
+    """
+    if path.is_dir():
+        message, hint = "The file can't be read: it is a folder.", "Name the file in it."
+        raise ConfigurationError([Problem("unreadable-file", message, hint, file=yaml_source.shown(path))])
+    try:
+        document = yaml_source.read(path)
+    except StackError as error:
+        raise ConfigurationError(error.problems) from error
+    origin = Origin(document.file, {key: Place(document.file, line) for key, line in document.lines.items()})
+    problems = [origin.problem(each.rule, each.path, each.sentence, hint=each.hint) for each in document.faults]
+    value = {} if document.value is None else document.value
+    if not isinstance(value, dict):
+        problems.append(Problem("wrong-type", "The file has no keys at the top.", file=document.file, line=1))
+    if problems:
+        raise ConfigurationError(problems)
+    try:
+        configuration = WebhookConfiguration.model_validate(value)
+    except ValidationError as error:
+        found = wording.problems(error.errors(include_url=False), value, origin, {}, WebhookConfiguration)
+        raise ConfigurationError(sorted(found, key=lambda each: each.line or 0)) from error
+    problems += (
+        origin.problem(each.rule, each.path, each.message, hint=each.hint, value=each.value)
+        for each in (*check(configuration), *_check_files(configuration))
+    )
+    if problems:
+        raise ConfigurationError(sorted(problems, key=lambda each: each.line or 0))
+    return configuration
+
+
+def check(configuration: WebhookConfiguration) -> Iterator[Fault]:
+    """What is wrong beyond the schema, files apart."""
+    for index, text in enumerate(configuration.taints):
+        try:
+            parse_taint(text)
+        except TaintSyntaxError as error:
+            yield Fault(("taints", index), "taint", error.message, error.hint, text)
+    registries = configuration.registries
+    yield from _check_entries("allowed", registries.allowed, _PATTERN)
+    yield from _check_entries("plainHttp", registries.plain_http, _HOST)
+    yield from _check_entries("pullSecrets", registries.pull_secrets, _SECRET)
+    for index, text in enumerate(registries.allowed_networks):
+        try:
+            ipaddress.ip_network(text)
+        except ValueError as error:
+            path = ("registries", "allowedNetworks", index)
+            yield Fault(path, "not-valid", f"{error}.", "Write a CIDR block such as 10.1.2.0/24.", text)
+
+
+def _check_entries(key: str, entries: list[str], syntax: re.Pattern[str]) -> Iterator[Fault]:
+    what, hint = _ENTRIES[key]
+    for index, text in enumerate(entries):
+        if not syntax.fullmatch(text):
+            yield Fault(("registries", key, index), "not-valid", f"{text!r} is not {what}.", hint, text)
+
+
+def _check_files(configuration: WebhookConfiguration) -> Iterator[Fault]:
+    cache, registries = configuration.cache, configuration.registries
+    files: list[tuple[KeyPath, str | None]] = [
+        (("cache", "sharedUrlFile"), cache.shared_url_file),
+        (("registries", "dockerConfig"), registries.docker_config),
+        *((("registries", "caFiles", index), file) for index, file in enumerate(registries.ca_files)),
+    ]
+    for path, file in files:
+        if file is not None and (why_not := _why_unreadable(Path(file))):
+            message, hint = f"{file} can't be read: {why_not}.", "Check the path, and that it is mounted in the pod."
+            yield Fault(path, "unreadable-file", message, hint, file)
+    if (folder := registries.hosts_dir) is not None and not Path(folder).is_dir():
+        hint = "Name a folder like containerd's /etc/containerd/certs.d."
+        yield Fault(("registries", "hostsDir"), "unreadable-file", f"{folder} is not a folder.", hint, folder)
+    if (file := cache.file) is not None and not Path(file).parent.is_dir():
+        message = f"{Path(file).parent} is not a folder."
+        yield Fault(("cache", "file"), "unreadable-file", message, "Mount a writable volume there.", file)
+
+
+def _why_unreadable(file: Path) -> str:
+    try:
+        with file.open("rb"):
+            return ""
+    except (OSError, ValueError) as error:
+        return str(getattr(error, "strerror", None) or error)
+
+
+def from_stack(plan: Plan, configuration: WebhookConfiguration) -> WebhookConfiguration:
+    """Take the taint and the architectures from a stack where the configuration does not have them.
+
+    Raises MultiarchError if both have them, and the configuration's don't cover the stack's.
+    """
+    pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
+    architectures = {group.architecture for group in plan.node_groups}
+    architectures |= {capacity.architecture for pool in pools for capacity in pool.capacities}
+    changes: dict[str, object] = {}
+    if "taints" not in configuration.written:
+        if plan.arm64_taint is None:
+            message = f"The arm64 nodes of the stack {plan.stack} have no taint: there is nothing to tolerate."
+            raise MultiarchError(message, hint="Set arm64Taint in the stack, or taints in the configuration.")
+        changes["taints"] = [str(plan.arm64_taint)]
+    elif plan.arm64_taint is not None and plan.arm64_taint not in _taints(configuration):
+        raise MultiarchError(
+            f"taints of the configuration are {', '.join(configuration.taints)}, and arm64 nodes of the stack "
+            f"{plan.stack} have {plan.arm64_taint}.",
+            hint="Leave taints out to take the stack's.",
+        )
+    if "architectures" not in configuration.written:
+        changes["architectures"] = sorted(map(str, architectures)) or configuration.architectures
+    elif missing := sorted(architectures - set(configuration.architectures)):
+        raise MultiarchError(
+            f"architectures of the configuration are {', '.join(configuration.architectures)}, and the stack "
+            f"{plan.stack} also has {' and '.join(missing)} nodes.",
+            hint="Leave architectures out to take the stack's.",
+        )
+    return configuration.model_copy(update=changes)
+
+
+def _taints(configuration: WebhookConfiguration) -> set[Taint]:
+    return {parse_taint(text) for text in configuration.taints}

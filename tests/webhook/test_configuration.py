@@ -1,0 +1,164 @@
+"""The webhook's configuration file: every problem names file, line, key, value and the way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from multiarch.errors import MultiarchError
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.webhook.configuration import ConfigurationError, from_stack, load
+from tests.stack.words import plan
+
+
+def faults(folder: Path, text: str) -> list[str]:
+    file = folder / "webhook.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigurationError) as refused:
+        load(file)
+    return [str(problem).removeprefix(f"{file}:") for problem in refused.value.problems]
+
+
+def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "webhook.yaml"
+    file.write_text("# nothing set\n", encoding="utf-8")
+    assert load(file) == WebhookConfiguration()
+
+
+def test_a_file_that_sets_everything_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "webhook.yaml"
+    for name in ("ca.pem", "config.json", "url"):
+        (tmp_path / name).touch()
+    file.write_text(
+        "mode: prefer\narchitectures: [amd64, arm64]\ntaints: [arch=arm64:NoSchedule, spot:NoSchedule]\n"
+        "preferredWeight: 50\ndeadlineSeconds: 1\nannotate: true\nwarnings: true\nevents: true\n"
+        f"cache: {{memoryMib: 8, file: {tmp_path}/cache.db, sharedUrlFile: {tmp_path}/url}}\n"
+        f"registries: {{allowed: ['*.dkr.ecr.*.amazonaws.com', '[fd00::1]:5000'],"
+        f" allowedNetworks: [10.1.2.0/24, 'fd00::/8'], plainHttp: ['registry:5000'],"
+        f" caFiles: [{tmp_path}/ca.pem],"
+        f" hostsDir: {tmp_path},"
+        f" dockerConfig: {tmp_path}/config.json, pullSecrets: [team-a/registry]}}\n",
+        encoding="utf-8",
+    )
+    found = load(file)
+    assert (found.mode, found.deadline_seconds, found.registries.pull_secrets) == ("prefer", 1, ["team-a/registry"])
+
+
+def test_what_the_schema_refuses_is_named_with_line_key_and_value(tmp_path: Path) -> None:
+    text = (
+        "mode: tolerat\n"
+        "deadlineSeconds: soon\n"
+        "architecture: [amd64]\n"
+        "region: eu-west-1\n"
+        "cache:\n"
+        "  memoryMiB: 5\n"
+        "limits:\n"
+        "  bodyKib: 1\n"
+        "fresh_seconds: 5\n"
+    )
+    assert faults(tmp_path, text) == [
+        "1 mode: mode can't be the text 'tolerat'. Did you mean tolerate? Allowed: tolerate, prefer, pin, observe.",
+        "2 deadlineSeconds: deadlineSeconds is the text 'soon'; it takes a number. Write a number, such as 4.",
+        "3 architecture: architecture is unknown here. Did you mean architectures?",
+        (
+            "4 region: region is unknown here. Known here: mode, architectures, taints, preferredWeight, "
+            "deadlineSeconds, annotate, warnings, events, cache, registries, limits."
+        ),
+        "6 cache.memoryMiB: memoryMiB is unknown here. Did you mean memoryMib?",
+        "8 limits.bodyKib: bodyKib is 1; it must be at least 16. Write 16 or more.",
+        (
+            "9 fresh_seconds: fresh_seconds is unknown here. Known here: mode, architectures, taints, preferredWeight, "
+            "deadlineSeconds, annotate, warnings, events, cache, registries, limits."
+        ),
+    ]
+
+
+def test_values_are_checked_beyond_the_schema(tmp_path: Path) -> None:
+    text = (
+        "taints: [arch=arm64:NoSchedul]\n"
+        "cache:\n"
+        "  sharedUrlFile: /nope\n"
+        "  file: /nope/x\n"
+        "registries:\n"
+        "  allowed: ['https://foo', '*']\n"
+        "  allowedNetworks: [10.1.2.3/24]\n"
+        "  plainHttp: ['http://x']\n"
+        "  pullSecrets: [foo, team/UPPER]\n"
+        "  hostsDir: /nope\n"
+    )
+    assert faults(tmp_path, text) == [
+        (
+            "1 taints[0]: Unknown taint effect 'NoSchedul'. Write arch=arm64:NoSchedule; effects are NoSchedule, "
+            "PreferNoSchedule, NoExecute."
+        ),
+        (
+            "3 cache.sharedUrlFile: /nope can't be read: No such file or directory. Check the path, and that it is "
+            "mounted in the pod."
+        ),
+        "4 cache.file: /nope is not a folder. Mount a writable volume there.",
+        (
+            "6 registries.allowed[0]: 'https://foo' is not HOST or HOST:PORT. Write it with * for any characters, as "
+            "in *.dkr.ecr.*.amazonaws.com."
+        ),
+        "7 registries.allowedNetworks[0]: 10.1.2.3/24 has host bits set. Write a CIDR block such as 10.1.2.0/24.",
+        (
+            "8 registries.plainHttp[0]: 'http://x' is not HOST or HOST:PORT. Write it without http:// or a path, as "
+            "in registry.example.com:5000."
+        ),
+        "9 registries.pullSecrets[0]: 'foo' is not NAMESPACE/NAME. Write it as in team-a/registry.",
+        "9 registries.pullSecrets[1]: 'team/UPPER' is not NAMESPACE/NAME. Write it as in team-a/registry.",
+        "10 registries.hostsDir: /nope is not a folder. Name a folder like containerd's /etc/containerd/certs.d.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("- mode: tolerate\n", "1: The file has no keys at the top."),
+        ("mode: [\n", "not-yaml"),
+        ("mode: observe\nmode: pin\n", "duplicate-key"),
+    ],
+)
+def test_what_is_not_a_mapping_in_yaml_is_refused(tmp_path: Path, text: str, fault: str) -> None:
+    file = tmp_path / "webhook.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigurationError) as refused:
+        load(file)
+    problem = refused.value.problems[0]
+    assert fault in f"{problem} {problem.rule}"
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="No such file or directory"):
+        load(tmp_path / "missing.yaml")
+    with pytest.raises(ConfigurationError, match=r"it is a folder\. Name the file in it\."):
+        load(tmp_path)
+
+
+def test_taint_and_architectures_are_taken_from_a_stack() -> None:
+    found = from_stack(plan({"arm64Taint": "cpu=arm:NoExecute"}), WebhookConfiguration(mode="pin"))
+    assert (found.mode, found.taints, found.architectures) == ("pin", ["cpu=arm:NoExecute"], ["amd64", "arm64"])
+    only = plan({"nodeGroups": {"web": None}})
+    assert from_stack(only, WebhookConfiguration()).architectures == ["arm64"]
+
+
+def test_what_the_configuration_sets_is_kept_if_it_covers_the_stack() -> None:
+    taints = ["arch=arm64:NoSchedule", "spot:NoSchedule"]
+    found = from_stack(plan(), WebhookConfiguration(taints=taints, architectures=["arm64", "amd64"]))
+    assert (found.taints, found.architectures) == (taints, ["arm64", "amd64"])
+
+
+@pytest.mark.parametrize(
+    ("change", "configuration", "message"),
+    [
+        ({"arm64Taint": "none"}, WebhookConfiguration(), "there is nothing to tolerate"),
+        ({}, WebhookConfiguration(taints=["cpu=arm:NoSchedule"]), "arm64 nodes of the stack shop-dev have arch=arm64"),
+        ({}, WebhookConfiguration(architectures=["amd64"]), "the stack shop-dev also has arm64 nodes"),
+    ],
+)
+def test_contradictions_between_configuration_and_stack_are_refused(
+    change: dict[str, str], configuration: WebhookConfiguration, message: str
+) -> None:
+    with pytest.raises(MultiarchError, match=message):
+        from_stack(plan(change), configuration)
