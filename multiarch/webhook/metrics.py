@@ -1,0 +1,179 @@
+"""The webhook's metrics for Prometheus. Dashboards and alerts depend on their names and labels.
+
+Decisions are counted with children that are resolved once: a review takes about 50 µs in all. What look-ups count is
+read when Prometheus asks. Names: https://prometheus.io/docs/practices/naming/
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from multiarch import __version__
+from multiarch.webhook.images.statistics import Statistics
+from multiarch.webhook.model import Decision, Request
+
+PREFIX = "multiarch_webhook"
+SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
+"""The buckets of durations: a warm review takes less than a millisecond, and the API server waits for 3 s."""
+
+
+class _Decided(NamedTuple):
+    """What counts a decision."""
+
+    add: Callable[[], None]
+    observe: Callable[[float], None]
+
+
+class Metrics:
+    """All metrics of a process, in a registry of their own. An Observer."""
+
+    def __init__(self) -> None:
+        """Begin at zero."""
+        # Without this each series has another one with the time of its creation, which Prometheus does not use.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        GCCollector(registry=self._registry)
+        self._decisions = self._counter("decisions", "Decisions about pods.", "outcome", "reason", "mode")
+        self._seconds = Histogram(
+            f"{PREFIX}_review_duration_seconds",
+            "Time from a whole review to its answer.",
+            ["outcome"],
+            registry=self._registry,
+            buckets=SECONDS,
+        )
+        self._failures = self._counter("failures", "Requests that are not reviews, and reviews that failed.", "reason")
+        self._responses = self._counter("http_responses", "HTTP responses by status code.", "code")
+        self._requests = self._gauge("http_requests_in_progress", "HTTP requests that are being answered.")
+        self._connections = self._gauge("connections", "Open connections.")
+        self._refused = self._counter("connections_refused", "Connections closed because too many were open.")
+        self._reloads = self._counter("certificate_reloads", "Changes of the certificate's files.", "result")
+        self._expiry = self._gauge(
+            "certificate_expiry_timestamp_seconds", "When the certificate in use expires, as Unix time."
+        )
+        self._lines = self._counter("log_lines_dropped", "Log lines that were not written, by reason.", "reason")
+        self._events = self._counter("events", "Kubernetes Events, by what became of them.", "result")
+        self._gauge("build_info", "Versions, as labels.", "version", "python").labels(
+            __version__, platform.python_version()
+        ).set(1)
+        _begin(self._reloads, "success", "failure")
+        _begin(self._lines, "rate-limit", "write-error")
+        _begin(self._events, "created", "failed", "dropped")
+        self._by_decision: dict[tuple[str, str, str], _Decided] = {}
+        self._by_code: dict[int, Callable[[], None]] = {}
+
+    def decided(self, request: Request, decision: Decision, seconds: float) -> None:
+        """Count a decision."""
+        key = decision.outcome, decision.reason, request.mode
+        found = self._by_decision.get(key)
+        if found is None:
+            child = self._seconds.labels(decision.outcome)
+            found = self._by_decision[key] = _Decided(self._decisions.labels(*key).inc, child.observe)
+        found.add()
+        found.observe(seconds)
+
+    def failed(self, reason: str, text: str) -> None:
+        """Count a request that is not a review, or a review that failed."""
+        del text
+        self._failures.labels(reason).inc()
+
+    def responded(self, code: int) -> None:
+        """Count an HTTP response."""
+        count = self._by_code.get(code)
+        if count is None:
+            count = self._by_code[code] = self._responses.labels(str(code)).inc
+        count()
+
+    def refused(self) -> None:
+        """Count a connection that was closed at once."""
+        self._refused.inc()
+
+    def watch_server(self, requests: Callable[[], float], connections: Callable[[], float]) -> None:
+        """Read the numbers of requests and connections from these functions."""
+        self._requests.set_function(requests)
+        self._connections.set_function(connections)
+
+    def watch_look_ups(self, statistics: Statistics, most_bytes: int) -> None:
+        """Show what look-ups count. ``most_bytes`` is the limit of the cache's memory."""
+        self._registry.register(_LookUps(statistics, most_bytes))
+
+    def certificate_in_use(self, expires: float) -> None:
+        """Set when the certificate expires, as Unix time."""
+        self._expiry.set(expires)
+
+    def certificate_changed(self, result: str) -> None:
+        """Count ``success`` or ``failure`` of taking a changed certificate into use."""
+        self._reloads.labels(result).inc()
+
+    def lines_dropped(self, reason: str, lines: int) -> None:
+        """Count log lines that were not written for ``rate-limit`` or ``write-error``."""
+        self._lines.labels(reason).inc(lines)
+
+    def event(self, result: str) -> None:
+        """Count an Event that was ``created``, ``failed``, or ``dropped`` because too many were waiting."""
+        self._events.labels(result).inc()
+
+    def text(self, accept: str = "") -> tuple[bytes, str]:
+        """All metrics in the format that the header Accept asks for, and its content type."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self._registry), content_type
+
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(f"{PREFIX}_{name}", text, labels, registry=self._registry)
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        return Gauge(f"{PREFIX}_{name}", text, labels, registry=self._registry)
+
+
+def _begin(counter: Counter, *values: str) -> None:
+    """Show these values of the only label from the start: an alert on an increase misses a series' first sample."""
+    for value in values:
+        counter.labels(value)
+
+
+class _LookUps(Collector):
+    """The metrics of look-ups and of what is remembered."""
+
+    def __init__(self, statistics: Statistics, most_bytes: int) -> None:
+        self._statistics = statistics
+        self._most_bytes = most_bytes
+
+    def collect(self) -> Iterator[Metric]:
+        """Read the counts."""
+        found = self._statistics
+        asked = {"hit": found.hits - found.stale, "stale": found.stale, "miss": found.misses}
+        yield _counted("image_cache_requests", "Images that reviews asked for.", "result", asked)
+        yield _now("image_cache_entries", "Remembered images.", found.entries)
+        yield _now("image_cache_size_bytes", "Memory of remembered images, as estimated.", found.bytes)
+        yield _now("image_cache_limit_bytes", "The limit of that memory.", self._most_bytes)
+        yield _counted(
+            "lookups",
+            "Look-ups that asked a registry: for a review, or to check a tag in the background.",
+            "purpose",
+            {"review": found.fetches - found.refreshes, "refresh": found.refreshes},
+        )
+        yield _now("lookups_in_progress", "Look-ups under way.", found.under_way)
+        reasons = {reason.replace(" ", "-"): count for reason, count in sorted(found.failures.items())}
+        yield _counted("registry_errors", "Failed look-ups by reason.", "reason", reasons)
+        shared = {"hit": found.shared_hits, "error": found.shared_failures}
+        yield _counted("shared_cache_requests", "Uses of the shared cache.", "result", shared)
+
+
+def _counted(name: str, text: str, label: str, counts: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(f"{PREFIX}_{name}", text, labels=[label])
+    for value, count in counts.items():
+        family.add_metric([value], count)
+    return family
+
+
+def _now(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"{PREFIX}_{name}", text, value=value)
