@@ -1,0 +1,259 @@
+"""The decision about a pod: from what it says itself, then from what its images support. Pure.
+
+- A verdict ``unknown`` of an image that could be read (its config names no architecture, it needs newer processors, it
+  is an artifact) counts like an image that could not be read: nothing is known to be missing, so the pod is UNKNOWN.
+- A pod that excludes a required architecture by its own rules is left alone before anything else is looked at, so what
+  mode ``pin`` requires never contradicts the pod.
+- A pod that tolerates the taints already is left alone, with three exceptions. In mode ``prefer`` it may still get the
+  preference. In mode ``pin`` it may still be pinned: tolerations let it onto nodes of every architecture, and ``pin``
+  is there to keep it off those that it can't run on. And where the annotation says that the webhook added the
+  tolerations itself (``reinvocationPolicy: IfNeeded``), the images are checked again, because another webhook may have
+  added a sidecar since. What was added can't be taken back: in mode ``pin`` such a pod is pinned, in the other modes
+  it is reported as LEAVE.
+- Mode ``prefer`` adds no preference to a pod that prefers an architecture itself, whichever it is.
+- Mode ``pin`` requires the architecture that all readable images support, if all others are known to be lacking in some
+  image. An image that could not be read does not change where the others can't run. With one required architecture
+  nothing is known about others, so nothing is pinned. A pod that is pinned to arm64 gets the tolerations too: without
+  them no tainted node takes it.
+- Mode ``observe`` decides as the configuration's mode does, or like ``tolerate`` if that is ``observe``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import msgspec
+
+from multiarch.escaping import escaped
+from multiarch.facts.admission import DECISION_ANNOTATION, OFF, OPT_OUT_ANNOTATION, Mode
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import parse_taint
+from multiarch.images.model import Verdict
+from multiarch.manifests.selectors import ARCHITECTURE_LABELS
+from multiarch.patching.patches import json_patch
+from multiarch.patching.transform import SchedulingChange, transform
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.webhook.model import Answer, Decision, NotFound, Outcome, Reason
+from multiarch.webhook.pod import Pod
+from multiarch.yaml_text.additions import Addition
+
+__all__ = ["Decider"]
+
+_PREFERRED = Architecture.ARM64
+"""Whose nodes have the taints, and are preferred in mode ``prefer``."""
+_NAMED = 3
+_LONGEST_NAME = 200
+_LONGEST_REASON = 300
+_LONGEST_WARNING = 120
+"""Characters that Kubernetes recommends at most; and below, bytes of all warnings that the API server keeps.
+
+Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#response
+"""
+_LONGEST_WARNINGS = 4096
+
+
+class _Fault(NamedTuple):
+    """What is the matter with one image; ``reason`` may be empty."""
+
+    image: str
+    summary: str
+    reason: str
+    kind: Reason
+
+
+class Decider:
+    """Decides about pods as one configuration says. Raises TaintSyntaxError for a taint that Kubernetes refuses."""
+
+    def __init__(self, configuration: WebhookConfiguration) -> None:
+        """Read what the decisions need."""
+        self._mode = Mode(configuration.mode)
+        self._architectures = tuple(Architecture(each) for each in configuration.architectures)
+        self._taints = tuple(parse_taint(each) for each in configuration.taints)
+        self._weight = configuration.preferred_weight
+        self._annotate = configuration.annotate
+        self._most_images = configuration.limits.images
+
+    def without_images(self, pod: Pod, mode: Mode) -> Decision | None:
+        """Decide by what the pod says itself; None if its images have to be known."""
+        if skipped := self._by_own_rules(pod):
+            return skipped
+        if self._acting(mode) is not Mode.PIN and self._has_all(pod, mode) and not _tolerates_by_webhook(pod):
+            return self._tolerates_already()
+        if not pod.containers:
+            return skip(Reason.NO_CONTAINERS, "the pod has no containers")
+        if len(pod.images) > self._most_images:
+            text = f"the pod has {len(pod.images)} images, more than limits.images, which is {self._most_images}"
+            return self._with_patch(Decision(Outcome.UNKNOWN, Reason.TOO_MANY_IMAGES, text), pod, mode)
+        return None
+
+    def with_images(self, pod: Pod, mode: Mode, answers: Sequence[Answer]) -> Decision:
+        """Decide by ``answers``, which are those about ``pod.images`` in their order."""
+        if lacking := self._lacking(pod, answers):
+            return self._leave(pod, mode, answers, lacking)
+        if unknown := self._unknown(pod, answers):
+            decision = Decision(Outcome.UNKNOWN, unknown[0].kind, _joined(unknown), images=_named(unknown))
+            return self._with_patch(decision, pod, mode)
+        if self._has_all(pod, mode):
+            return self._tolerates_already()
+        count = len(pod.images)
+        images = "its image supports" if count == 1 else f"all {count} images support"
+        text = f"{images} {' and '.join(self._architectures)}"
+        prefer = self._acting(mode) is Mode.PREFER and _may_prefer(pod)
+        change = SchedulingChange(prefer=_PREFERRED if prefer else None, tolerate=self._taints, weight=self._weight)
+        return self._with_patch(Decision(Outcome.TOLERATE, Reason.SUPPORTED, text), pod, mode, change)
+
+    def warnings(self, pod: Pod, decision: Decision, answers: Sequence[Answer]) -> tuple[str, ...]:
+        """Write what kubectl may show of a decision: one warning for each image that kept the pod from tolerating.
+
+        Each has at most 120 characters, all together at most 4,096 bytes.
+        """
+        if decision.outcome not in (Outcome.LEAVE, Outcome.UNKNOWN):
+            return ()
+        faults = self._lacking(pod, answers) or self._unknown(pod, answers)
+        written = [_warning(each.image, each.summary) for each in faults] or [cut(decision.text, _LONGEST_WARNING)]
+        room = _LONGEST_WARNINGS
+        kept = []
+        for each in dict.fromkeys(written):
+            room -= len(each.encode())
+            if room < 0:
+                break
+            kept.append(each)
+        return tuple(kept)
+
+    def _by_own_rules(self, pod: Pod) -> Decision | None:
+        if pod.opted_out:
+            return skip(Reason.OPTED_OUT, f"the annotation {OPT_OUT_ANNOTATION} is {OFF}")
+        if pod.scheduled_by_name:
+            return skip(Reason.SCHEDULED_BY_NAME, pod.scheduled_by_name)
+        for each in pod.excluded:
+            if each.architecture in self._architectures:
+                return skip(Reason.EXCLUDED, f"the pod can't use {each.architecture} nodes: {escaped(each.reason)}")
+        return None
+
+    def _acting(self, mode: Mode) -> Mode:
+        """The mode whose decisions are made."""
+        if mode is not Mode.OBSERVE:
+            return mode
+        return Mode.TOLERATE if self._mode is Mode.OBSERVE else self._mode
+
+    def _has_all(self, pod: Pod, mode: Mode) -> bool:
+        """Whether nothing would be added to a pod whose images support every architecture."""
+        return self._tolerates(pod) and not (self._acting(mode) is Mode.PREFER and _may_prefer(pod))
+
+    def _tolerates(self, pod: Pod) -> bool:
+        return all(any(each.tolerates(taint) for each in pod.tolerations) for taint in self._taints)
+
+    def _tolerates_already(self) -> Decision:
+        return skip(Reason.TOLERATES_ALREADY, f"the pod tolerates {', '.join(map(str, self._taints))} already")
+
+    def _leave(self, pod: Pod, mode: Mode, answers: Sequence[Answer], lacking: list[_Fault]) -> Decision:
+        text, change, pinned = _joined(lacking), None, ""
+        possible = [each for each in self._architectures if not _lacks(answers, each)]
+        if not possible and len(self._architectures) > 1:
+            text = f"no {' or '.join(self._architectures)} node can run all images: {text}"
+        if self._acting(mode) is Mode.PIN and len(possible) == 1 and _supports(answers, possible[0]):
+            pinned = possible[0]
+            tolerate = self._taints if pinned is _PREFERRED else ()
+            change = SchedulingChange(require=possible[0], tolerate=tolerate)
+            text += f"; requires {pinned}"
+        elif self._tolerates(pod):
+            text += f"; the pod tolerates {', '.join(map(str, self._taints))} all the same"
+        decision = Decision(Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, text, images=_named(lacking), pinned=pinned)
+        return self._with_patch(decision, pod, mode, change)
+
+    def _with_patch(self, decision: Decision, pod: Pod, mode: Mode, change: SchedulingChange | None = None) -> Decision:
+        if mode is Mode.OBSERVE:
+            return decision
+        operations = [] if change is None else json_patch(transform(pod.spec, change).additions, ("spec",))
+        if self._annotate and pod.decided is None:
+            value: object = f"{decision.outcome}: {decision.text}"
+            path = (*pod.annotations_at, *_ANNOTATION[len(pod.annotations_at) :])
+            for missing in reversed(path[len(pod.annotations_at) + 1 :]):
+                value = {missing: value}
+            operations += json_patch([Addition(path[: len(pod.annotations_at) + 1], value)])
+        return replace(decision, patch=msgspec.json.encode(operations)) if operations else decision
+
+    def _lacking(self, pod: Pod, answers: Sequence[Answer]) -> list[_Fault]:
+        return list(self._with_verdict(pod, answers, Verdict.UNSUPPORTED, "does not support"))
+
+    def _unknown(self, pod: Pod, answers: Sequence[Answer]) -> list[_Fault]:
+        found: list[_Fault] = []
+        if pod.without_image:
+            found.append(_Fault("", "a container or image volume names no image", "", Reason.UNREADABLE_IMAGE))
+        for image, each in zip(pod.images, answers, strict=False):
+            if isinstance(each, NotFound):
+                found.append(_Fault(image.image, "could not be read", each.text, each.reason))
+        return [*found, *self._with_verdict(pod, answers, Verdict.UNKNOWN, "may not support")]
+
+    def _with_verdict(self, pod: Pod, answers: Sequence[Answer], verdict: Verdict, verb: str) -> Iterator[_Fault]:
+        kind = Reason.UNSUPPORTED_IMAGE if verdict is Verdict.UNSUPPORTED else Reason.UNREADABLE_IMAGE
+        for image, each in zip(pod.images, answers, strict=False):
+            about = [] if isinstance(each, NotFound) else [one for one in each.judgements if one.verdict is verdict]
+            if about:
+                architectures = " or ".join(one.architecture for one in about)
+                yield _Fault(image.image, f"{verb} {architectures}", about[0].reason, kind)
+
+
+_ANNOTATION = ("metadata", "annotations", DECISION_ANNOTATION)
+
+
+def skip(reason: Reason, text: str) -> Decision:
+    """Return the decision that there is nothing to decide."""
+    return Decision(Outcome.SKIP, reason, text)
+
+
+def cut(text: str, longest: int) -> str:
+    """Return text without unprintable characters and of at most ``longest`` characters."""
+    text = escaped(text)
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def _tolerates_by_webhook(pod: Pod) -> bool:
+    return pod.decided is not None and pod.decided.startswith(Outcome.TOLERATE)
+
+
+def _may_prefer(pod: Pod) -> bool:
+    """Whether a preference can be added: the pod has none for an architecture, and may be on the preferred one."""
+    if any(each.architecture is _PREFERRED for each in pod.excluded):
+        return False
+    preferred = (expression.key for each in pod.affinity.preferred for expression in each.term.expressions)
+    return not any(key in ARCHITECTURE_LABELS for key in preferred)
+
+
+def _lacks(answers: Sequence[Answer], architecture: Architecture) -> bool:
+    return any(verdict is Verdict.UNSUPPORTED for verdict in _verdicts(answers, architecture))
+
+
+def _supports(answers: Sequence[Answer], architecture: Architecture) -> bool:
+    return all(verdict is Verdict.SUPPORTED for verdict in _verdicts(answers, architecture))
+
+
+def _verdicts(answers: Sequence[Answer], architecture: Architecture) -> Iterator[Verdict]:
+    for each in answers:
+        if not isinstance(each, NotFound):
+            yield from (one.verdict for one in each.judgements if one.architecture is architecture)
+
+
+def _named(faults: Sequence[_Fault]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(cut(each.image, _LONGEST_NAME) for each in faults if each.image))
+
+
+def _joined(faults: Sequence[_Fault]) -> str:
+    """``registry.example/api:1 does not support arm64: single manifest for linux/amd64; …``."""
+    parts = []
+    for each in faults[:_NAMED]:
+        head = f"{cut(each.image, _LONGEST_NAME)} {each.summary}".lstrip()
+        parts.append(f"{head}: {cut(each.reason, _LONGEST_REASON).rstrip('.')}" if each.reason else head)
+    more = len(faults) - _NAMED
+    if more > 0:
+        parts.append(f"and {more} more {'image' if more == 1 else 'images'}")
+    return "; ".join(parts)
+
+
+def _warning(image: str, summary: str) -> str:
+    """A warning whose image loses its beginning, which says least, if there is no room for all."""
+    name, room = escaped(image), _LONGEST_WARNING - len(summary) - 1
+    shown = name if len(name) <= room else f"...{name[len(name) - room + 3 :]}"
+    return f"{shown} {summary}".lstrip()

@@ -1,0 +1,199 @@
+"""From the bytes of an AdmissionReview to the bytes of the answer. A pod is always allowed.
+
+What a pod says itself, what is decided for its images' answers, and the answer's bytes are remembered by what the pod
+says (:func:`multiarch.webhook.pod.pod_key`): answers to the replicas of a Deployment differ only in their uid.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import PurePath
+from time import perf_counter
+
+from cachetools import LRUCache
+
+from multiarch.facts.admission import MODE_LABEL, OFF, Mode
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.webhook.decision import Decider, cut, skip
+from multiarch.webhook.model import Answer, Decision, Images, NotFound, Observer, Reason, Request
+from multiarch.webhook.pod import InvalidPodError, Pod, PodKey, WrittenPod, pod_key, read_pod
+from multiarch.webhook.review import Failure, Review, ReviewError, answer, read_review, response
+
+__all__ = ["Handler"]
+
+_MOST_REMEMBERED = 32 * 1024 * 1024
+_ENTRY = 8 * 1024
+"""Bytes of a usual pod's entry."""
+_GROWTH = 16
+"""Bytes that a byte of a pod's rules on nodes takes in memory once it is read."""
+_LONGEST_VALUE = 512
+_GRACE_SECONDS = 0.05
+"""Behind the deadline, for a look-up that does not keep it."""
+_INVALID_MODE = f"label {MODE_LABEL} of the namespace must be {', '.join(Mode)} or {OFF}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """A decision, and all of its answer but the uid. ``size`` is that of an entry without a pod."""
+
+    decision: Decision
+    written: bytes
+    size: int = _ENTRY
+
+
+@dataclass(slots=True)
+class _Open:
+    """A pod whose images decide; ``settled`` is the decision for ``answers``, the latest ones."""
+
+    pod: Pod
+    size: int
+    answers: Sequence[Answer] | None = None
+    settled: _Settled | None = None
+
+
+class Handler:
+    """Answers reviews, for one event loop. It closes neither ``images`` nor ``observer``."""
+
+    def __init__(self, configuration: WebhookConfiguration, images: Images, observer: Observer) -> None:
+        """Read the configuration. Raises TaintSyntaxError for a taint that Kubernetes refuses."""
+        self._mode = Mode(configuration.mode)
+        self._deadline = configuration.deadline_seconds
+        self._most_bytes = configuration.limits.body_kib * 1024
+        self._depth = configuration.limits.depth
+        self._warn = configuration.warnings
+        self._readable_secrets = frozenset(configuration.registries.pull_secrets)
+        self._decider = Decider(configuration)
+        self._images = images
+        self._observer = observer
+        self._remembered: LRUCache[tuple[Mode, PodKey], _Settled | _Open]
+        self._remembered = LRUCache(_MOST_REMEMBERED, getsizeof=attrgetter("size"))
+
+    def review_now(self, body: bytes, mode: Mode | None) -> bytes | None:
+        """Answer without waiting, or return None if an image has to be looked up: call :meth:`review` then.
+
+        ``mode`` None is the configuration's. Raises ReviewError for what is not a review; the observer is told of it.
+        """
+        began = perf_counter()
+        review = self._read(body)
+        mode = mode or self._mode
+        try:
+            settled = self._now(review, mode)
+            return self._answer(review, mode, settled, began) if isinstance(settled, _Settled) else None
+        except Exception as error:  # noqa: BLE001 (a fault in here must not keep pods from being created)
+            return self._allow(review, error)
+
+    async def review(self, body: bytes, mode: Mode | None) -> bytes:
+        """Answer before the deadline, which begins with this call.
+
+        ``mode`` None is the configuration's. Raises ReviewError for what is not a review; the observer is told of it.
+        """
+        began = perf_counter()
+        review = self._read(body)
+        mode = mode or self._mode
+        try:
+            settled = self._now(review, mode)
+            if isinstance(settled, _Open):
+                settled = self._settle(settled, mode, await self._look_up(settled.pod, began))
+            return self._answer(review, mode, settled, began)
+        except Exception as error:  # noqa: BLE001 (a fault in here must not keep pods from being created)
+            return self._allow(review, error)
+
+    def review_in_invalid_mode(self, body: bytes) -> bytes:
+        """Answer for a namespace whose label is not a mode: nothing changes, and a warning says so.
+
+        Raises ReviewError like :meth:`review_now`.
+        """
+        began = perf_counter()
+        review = self._read(body)
+        decision = skip(Reason.NOT_A_POD, review.other) if review.other else skip(Reason.INVALID_MODE, _INVALID_MODE)
+        warnings = () if review.other else (_INVALID_MODE,)
+        return self._answer(review, self._mode, _written(decision, warnings), began)
+
+    def _read(self, body: bytes) -> Review:
+        try:
+            return read_review(body, self._most_bytes)
+        except ReviewError as error:
+            self._observer.failed(error.reason, error.message)
+            raise
+
+    def _now(self, review: Review, mode: Mode) -> _Settled | _Open:
+        """Decide as far as that is possible without waiting."""
+        if review.other:
+            return _written(skip(Reason.NOT_A_POD, review.other))
+        if review.pod is None:
+            return _written(skip(Reason.INVALID_POD, cut(review.fault, _LONGEST_VALUE)))
+        key = mode, pod_key(review.pod, review.namespace)
+        found = self._remembered.get(key)
+        if found is None:
+            found = self._prepare(review.pod, review.namespace, mode, _ENTRY + _GROWTH * _length(key[1]))
+            if found.size <= _MOST_REMEMBERED:
+                self._remembered[key] = found
+        if isinstance(found, _Settled):
+            return found
+        known, secrets = self._images.known, found.pod.secrets
+        answers = [each for image in found.pod.images if (each := known(image, secrets)) is not None]
+        return self._settle(found, mode, answers) if len(answers) == len(found.pod.images) else found
+
+    def _prepare(self, written: WrittenPod, namespace: str, mode: Mode, size: int) -> _Settled | _Open:
+        try:
+            pod = read_pod(written, namespace, self._readable_secrets, self._depth)
+        except InvalidPodError as error:
+            return _written(skip(Reason.INVALID_POD, cut(error.message, _LONGEST_VALUE)), size=size)
+        decision = self._decider.without_images(pod, mode)
+        if decision is None:
+            return _Open(pod, size)
+        return _written(decision, self._decider.warnings(pod, decision, ()) if self._warn else (), size)
+
+    def _settle(self, found: _Open, mode: Mode, answers: Sequence[Answer]) -> _Settled:
+        # What is remembered is answered with the same objects, so that comparing them takes no time.
+        if found.settled is None or found.answers != answers:
+            decision = self._decider.with_images(found.pod, mode, answers)
+            warnings = self._decider.warnings(found.pod, decision, answers) if self._warn else ()
+            found.settled, found.answers = _written(decision, warnings), answers
+        return found.settled
+
+    async def _look_up(self, pod: Pod, began: float) -> list[Answer]:
+        known = {image: self._images.known(image, pod.secrets) for image in pod.images}
+        missing = [image for image, each in known.items() if each is None]
+        left = max(0.0, self._deadline - (perf_counter() - began))
+        try:
+            async with asyncio.timeout(left + _GRACE_SECONDS):
+                known |= await self._images.look_up(missing, pod.secrets, seconds=left)
+        except TimeoutError:
+            pass
+        late = NotFound(Reason.DEADLINE, f"not looked up within {self._deadline:g} s")
+        return [known[image] or late for image in pod.images]
+
+    def _answer(self, review: Review, mode: Mode, settled: _Settled, began: float) -> bytes:
+        written = answer(review.uid, settled.written)
+        pod = review.pod
+        name, owner = ("", "") if pod is None else (pod.name, pod.owner)
+        request = Request(review.uid, review.namespace, name, owner, mode, review.dry_run)
+        self._observer.decided(request, settled.decision, perf_counter() - began)
+        return written
+
+    def _allow(self, review: Review, error: Exception) -> bytes:
+        """Allow a pod as it is. The observer gets the place of the error; its text could have parts of the pod."""
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__} in {PurePath(frame.filename).name}, line {frame.lineno}"
+        self._observer.failed(Failure.INTERNAL, text)
+        return answer(review.uid, response())
+
+
+def _written(decision: Decision, warnings: Sequence[str] = (), size: int = _ENTRY) -> _Settled:
+    reason = cut(f"{decision.reason}: {decision.text}", _LONGEST_VALUE)
+    audit = {"decision": str(decision.outcome), "reason": reason}
+    return _Settled(decision, response(decision.patch, audit, warnings), size)
+
+
+def _length(key: PodKey) -> int:
+    """The bytes of a pod's rules and images."""
+    return sum(
+        len(each) if isinstance(each, str | bytes) else sum(len(name or "") for name in each)
+        for each in key
+        if isinstance(each, str | bytes | tuple)
+    )

@@ -1,0 +1,252 @@
+"""From the bytes of a review to the bytes of the answer: deadlines, dry runs, failures, and what is remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from multiarch.facts.admission import Mode
+from multiarch.schema.webhook import Limits, RegistriesConfiguration, WebhookConfiguration
+from multiarch.webhook.decision import Decider
+from multiarch.webhook.handler import Handler
+from multiarch.webhook.model import NO_SECRETS, Answer, Decision, Outcome, PodImage, PullSecretNames, Reason
+from multiarch.webhook.pod import Pod
+from multiarch.webhook.review import Failure, ReviewError
+from tests.webhook.stand_ins import (
+    AMD64_ONLY,
+    BOTH,
+    LATE,
+    UID,
+    RecordingObserver,
+    StandInImages,
+    patch_in,
+    pod,
+    response_in,
+    review_of,
+)
+
+ARM = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
+
+
+class Rig:
+    """A handler with its stand-ins."""
+
+    def __init__(self, images: StandInImages | None = None, **configuration: Any) -> None:
+        self.images = images or StandInImages()
+        self.observer = RecordingObserver()
+        self.handler = Handler(WebhookConfiguration(**configuration), self.images, self.observer)
+
+    def now(self, body: bytes, mode: Mode | None = None) -> bytes:
+        answered = self.handler.review_now(body, mode)
+        assert answered is not None
+        return answered
+
+    def wait(self, body: bytes, mode: Mode | None = None) -> bytes:
+        return asyncio.run(self.handler.review(body, mode))
+
+
+def test_a_pod_whose_images_support_both_architectures_gets_the_toleration() -> None:
+    rig = Rig()
+    answered = rig.now(review_of(pod("a", "b")))
+    assert patch_in(answered) == [{"op": "add", "path": "/spec/tolerations", "value": [ARM]}]
+    assert response_in(answered) == {
+        "uid": UID,
+        "allowed": True,
+        "patchType": "JSONPatch",
+        "patch": response_in(answered)["patch"],
+        "auditAnnotations": {
+            "decision": "tolerate",
+            "reason": "supported: all 2 images support amd64 and arm64",
+        },
+    }
+    (request, decision, seconds) = rig.observer.decisions[0]
+    assert (request.uid, request.namespace, request.name) == (UID, "shop", "api-6d4cf56db6-*")
+    assert (request.owner, request.mode, request.dry_run) == ("ReplicaSet/api-6d4cf56db6", Mode.TOLERATE, False)
+    assert (decision.outcome, decision.reason) == (Outcome.TOLERATE, Reason.SUPPORTED)
+    assert 0 < seconds < 1
+
+
+def test_waiting_and_not_waiting_answer_alike() -> None:
+    body = review_of(pod("a"))
+    assert Rig().now(body) == Rig().wait(body) == Rig(StandInImages(seconds=0)).wait(body)
+
+
+def test_an_image_that_is_not_known_is_not_decided_without_waiting() -> None:
+    rig = Rig(StandInImages(seconds=0))
+    body = review_of(pod("a", "b", "a"))
+    assert rig.handler.review_now(body, None) is None
+    assert rig.observer.decisions == []
+    rig.wait(body)
+    assert rig.images.looked_up == [(PodImage("a"), PodImage("b"))]
+    assert patch_in(rig.now(body))
+
+
+def test_only_what_is_not_known_is_looked_up() -> None:
+    rig = Rig(StandInImages(seconds=0))
+    rig.wait(review_of(pod("a")))
+    rig.wait(review_of(pod("a", "b")))
+    assert rig.images.looked_up == [(PodImage("a"),), (PodImage("b"),)]
+
+
+def test_the_replicas_of_a_deployment_are_decided_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig()
+    calls: list[Mode] = []
+    decide = Decider.with_images
+
+    def counted(decider: Decider, of: Pod, mode: Mode, answers: Sequence[Answer]) -> Decision:
+        calls.append(mode)
+        return decide(decider, of, mode, answers)
+
+    monkeypatch.setattr(Decider, "with_images", counted)
+    for number in range(20):
+        volume = {"name": f"kube-api-access-{number}", "projected": {"sources": []}}
+        mounts = [{"name": f"kube-api-access-{number}", "mountPath": "/var/run"}]
+        replica = pod("a", volumes=[volume])
+        replica["spec"]["containers"][0]["volumeMounts"] = mounts
+        answered = rig.now(review_of(replica, uid=f"uid-{number}"))
+        assert response_in(answered)["uid"] == f"uid-{number}"
+        assert patch_in(answered)
+    assert calls == [Mode.TOLERATE]
+    assert len(rig.observer.decisions) == 20
+
+
+def test_a_moved_tag_changes_the_decision_about_a_pod_that_is_remembered() -> None:
+    rig = Rig()
+    body = review_of(pod("a"))
+    assert patch_in(rig.now(body))
+    rig.images.answers["a"] = AMD64_ONLY
+    assert not patch_in(rig.now(body))
+    rig.images.answers["a"] = BOTH
+    assert patch_in(rig.now(body))
+
+
+def test_modes_are_remembered_apart() -> None:
+    rig = Rig()
+    body = review_of(pod("a"))
+    assert [len(patch_in(rig.now(body, mode))) for mode in (Mode.TOLERATE, Mode.PREFER, Mode.OBSERVE, None)] == [
+        1,
+        2,
+        0,
+        1,
+    ]
+
+
+def test_the_deadline_is_kept_and_the_pod_allowed_as_it_is() -> None:
+    rig = Rig(StandInImages(seconds=30), deadlineSeconds=0.1)
+    began = time.perf_counter()
+    answered = rig.wait(review_of(pod("a")))
+    assert time.perf_counter() - began < 0.2
+    assert response_in(answered)["allowed"] is True
+    assert not patch_in(answered)
+    assert (rig.observer.last.outcome, rig.observer.last.reason) == (Outcome.UNKNOWN, Reason.DEADLINE)
+
+
+class StuckImages(StandInImages):
+    """Looks up for longer than it was given."""
+
+    async def look_up(
+        self, images: Collection[PodImage], secrets: PullSecretNames = NO_SECRETS, *, seconds: float
+    ) -> Mapping[PodImage, Answer]:
+        await asyncio.sleep(30)
+        return await super().look_up(images, secrets, seconds=seconds)
+
+
+def test_a_look_up_that_does_not_keep_the_deadline_is_not_waited_for() -> None:
+    rig = Rig(StuckImages({"b": LATE}, seconds=1), deadlineSeconds=0.1)
+    began = time.perf_counter()
+    rig.wait(review_of(pod("a")))
+    assert time.perf_counter() - began < 0.25
+    assert rig.observer.last.reason is Reason.DEADLINE
+    assert rig.observer.last.text == "a could not be read: not looked up within 0.1 s"
+
+
+@pytest.mark.parametrize("error", [KeyError("secret"), RecursionError(), ZeroDivisionError("secret")])
+def test_a_fault_inside_allows_the_pod(error: Exception) -> None:
+    def fail() -> None:
+        raise error
+
+    rig = Rig(StandInImages(seconds=0, hook=fail))
+    assert response_in(rig.wait(review_of(pod("a")))) == {"uid": UID, "allowed": True}
+    ((reason, text),) = rig.observer.failures
+    assert reason == Failure.INTERNAL
+    assert type(error).__name__ in text
+    assert "secret" not in text
+
+
+def test_a_dry_run_is_decided_and_marked() -> None:
+    rig = Rig()
+    assert patch_in(rig.now(review_of(pod("a"), dryRun=True)))
+    assert rig.observer.decisions[0][0].dry_run is True
+
+
+OTHERS: list[tuple[dict[str, Any], str]] = [
+    ({"operation": "UPDATE"}, "UPDATE of v1/Pod"),
+    ({"operation": "UPDATE", "subResource": "ephemeralcontainers"}, "UPDATE of v1/Pod/ephemeralcontainers"),
+    ({"operation": "CREATE", "subResource": "eviction"}, "CREATE of v1/Pod/eviction"),
+    ({"operation": "DELETE", "object": None}, "DELETE of v1/Pod"),
+    ({"operation": "CONNECT", "subResource": "exec", "object": {"stdin": True}}, "CONNECT of v1/Pod/exec"),
+    ({"kind": {"group": "apps", "version": "v1", "kind": "Deployment"}}, "CREATE of apps/v1/Deployment"),
+    ({"kind": {"group": "x.io", "version": "v1", "kind": "Pod"}}, "CREATE of x.io/v1/Pod"),
+    ({"kind": {"group": "", "version": "v1", "kind": "Node"}, "object": {"spec": 3}}, "CREATE of v1/Node"),
+    ({"kind": None}, "a request without a kind"),
+]
+
+
+@pytest.mark.parametrize(("request_", "text"), OTHERS)
+def test_what_is_not_the_creation_of_a_pod_is_allowed(request_: dict[str, Any], text: str) -> None:
+    rig = Rig()
+    response = response_in(rig.now(review_of(pod("a"), **request_)))
+    assert response["allowed"] is True
+    assert "patch" not in response
+    assert (rig.observer.last.outcome, rig.observer.last.reason) == (Outcome.SKIP, Reason.NOT_A_POD)
+    assert rig.observer.last.text == text
+    assert rig.images.asked == []
+
+
+def test_an_invalid_mode_changes_nothing_and_is_said_to_the_user() -> None:
+    rig = Rig()
+    response = response_in(rig.handler.review_in_invalid_mode(review_of(pod("a"))))
+    assert response["allowed"] is True
+    assert "patch" not in response
+    (warning,) = response["warnings"]
+    assert warning == ("label multiarch-eks/webhook of the namespace must be tolerate, prefer, pin, observe or off")
+    assert (rig.observer.last.outcome, rig.observer.last.reason) == (Outcome.SKIP, Reason.INVALID_MODE)
+    assert "warnings" not in response_in(rig.handler.review_in_invalid_mode(review_of(pod("a"), operation="UPDATE")))
+
+
+def test_pull_secrets_are_handed_over_where_they_may_be_read() -> None:
+    registries = RegistriesConfiguration(pullSecrets=["shop/one", "shop/two", "other/three"])
+    rig = Rig(registries=registries)
+    secrets = [{"name": "three"}, {"name": "two"}, {"name": "one"}, {"name": "two"}, {}]
+    rig.now(review_of(pod("a", imagePullSecrets=secrets)))
+    assert rig.images.secrets == [PullSecretNames("shop", ("two", "one"))]
+    rig.now(review_of(pod("a", imagePullSecrets=secrets), namespace="elsewhere"))
+    assert rig.images.secrets[1] == PullSecretNames("", ())
+
+
+def test_a_body_over_the_limit_is_refused_and_counted() -> None:
+    rig = Rig(limits=Limits(bodyKib=16))
+    with pytest.raises(ReviewError, match="more than 16384 bytes"):
+        rig.now(review_of(pod("a" * 20_000)))
+    assert rig.observer.failures[0][0] == Failure.TOO_LARGE
+
+
+def test_remembered_pods_take_bounded_memory() -> None:
+    rig = Rig()
+    handler = rig.handler
+    for number in range(300):
+        selector = {f"k{each}": f"{number}" * 8 for each in range(1000)}
+        rig.now(review_of(pod("a", nodeSelector=selector)))
+    assert handler._remembered.currsize <= 32 * 1024 * 1024  # noqa: SLF001
+    assert 10 < len(handler._remembered) < 300  # noqa: SLF001
+
+
+def test_the_cache_is_asked_for_every_pod_so_that_it_knows_what_is_in_use() -> None:
+    rig = Rig()
+    body = review_of(pod("a"))
+    assert rig.now(body) == rig.now(body)
+    assert len(rig.images.asked) == 2

@@ -1,0 +1,222 @@
+"""Reading a review and writing the answer: what is not a review, what is not a pod, and what is hostile."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.webhook.handler import Handler
+from multiarch.webhook.model import Outcome, Reason
+from multiarch.webhook.review import Failure, ReviewError, read_review
+from tests.webhook.stand_ins import AMD64_ONLY, UID, RecordingObserver, StandInImages, pod, response_in, review_of
+
+MOST = 3 * 1024 * 1024
+REVIEW = json.loads(review_of(pod("a")))
+
+
+def without(key: str) -> bytes:
+    return json.dumps({name: value for name, value in REVIEW.items() if name != key}).encode()
+
+
+NOT_REVIEWS: list[tuple[bytes, Failure, str]] = [
+    (b"", Failure.NOT_JSON, "Not JSON: Input data was truncated."),
+    (b"\xff\xfe", Failure.NOT_JSON, "Not JSON: "),
+    (b"hello", Failure.NOT_JSON, "Not JSON: "),
+    (review_of(pod("a"))[:-1], Failure.NOT_JSON, "Not JSON: Input data was truncated."),
+    (review_of(pod("a")) + b"{}", Failure.NOT_JSON, "Not JSON: "),
+    (b"\xef\xbb\xbf" + review_of(pod("a")), Failure.NOT_JSON, "Not JSON: "),
+    (b"kind: AdmissionReview\n", Failure.NOT_JSON, "Not JSON: "),
+    (b"null", Failure.NOT_A_REVIEW, "Not an AdmissionReview: Expected `object`, got `null`."),
+    (b"[]", Failure.NOT_A_REVIEW, "Not an AdmissionReview: Expected `object`, got `array`."),
+    (b"{}", Failure.NOT_A_REVIEW, "The request must be admission.k8s.io/v1 AdmissionReview, not ' '."),
+    (without("apiVersion"), Failure.NOT_A_REVIEW, "not ' AdmissionReview'"),
+    (without("kind"), Failure.NOT_A_REVIEW, "not 'admission.k8s.io/v1 '"),
+    (without("request"), Failure.NOT_A_REVIEW, "The AdmissionReview has no request."),
+    (json.dumps({**REVIEW, "request": None}).encode(), Failure.NOT_A_REVIEW, "has no request"),
+    (json.dumps({**REVIEW, "request": "x"}).encode(), Failure.NOT_A_REVIEW, "got `str` - at `$.request`"),
+    (
+        json.dumps({**REVIEW, "apiVersion": "admission.k8s.io/v1beta1"}).encode(),
+        Failure.NOT_A_REVIEW,
+        "must be admission.k8s.io/v1 AdmissionReview, not 'admission.k8s.io/v1beta1 AdmissionReview'",
+    ),
+    (json.dumps({**REVIEW, "kind": "ConversionReview"}).encode(), Failure.NOT_A_REVIEW, "ConversionReview"),
+    (review_of(pod("a"), uid=""), Failure.NOT_A_REVIEW, "The AdmissionReview's request has no uid."),
+    (review_of(pod("a"), uid=7), Failure.NOT_A_REVIEW, "Expected `str`, got `int` - at `$.request.uid`"),
+    (review_of(pod("a"), uid=None), Failure.NOT_A_REVIEW, "$.request.uid"),
+    (review_of(pod("a")).replace(UID.encode(), b"\xff"), Failure.NOT_JSON, "Not JSON: "),
+    (review_of({"spec": {"n": float("nan")}}), Failure.NOT_JSON, "Not JSON: JSON is malformed"),
+    (b"[" * 100_000, Failure.NOT_A_REVIEW, "Expected `object`"),
+    (b'{"a":' * 100_000, Failure.TOO_DEEP, "The request is nested too deeply."),
+    (b'{"request":{"object":' + b'{"spec":' * 100_000, Failure.TOO_DEEP, "nested too deeply"),
+    (review_of({"spec": {"affinity": "@"}}).replace(b'"@"', b"[" * 100_000 + b"]" * 100_000), Failure.TOO_DEEP, "deep"),
+    (review_of(pod("a"), extra="x" * MOST), Failure.TOO_LARGE, "The request has more than 3145728 bytes."),
+]
+
+
+@pytest.mark.parametrize(("body", "reason", "text"), NOT_REVIEWS)
+def test_what_is_not_a_review_is_refused_with_its_reason(body: bytes, reason: Failure, text: str) -> None:
+    with pytest.raises(ReviewError) as refused:
+        read_review(body, MOST)
+    assert refused.value.reason is reason
+    assert text in refused.value.message
+
+
+def test_nothing_of_a_pod_is_in_an_error() -> None:
+    secret = pod("a")
+    secret["spec"]["containers"][0]["env"] = [{"name": "PASSWORD", "value": "hunter2"}]
+    for broken in (review_of(secret)[:-2], review_of(secret, uid=3), review_of(secret, kind="hunter2")):
+        with pytest.raises(ReviewError) as refused:
+            read_review(broken, MOST)
+        assert "hunter2" not in refused.value.message
+
+
+NOT_PODS: list[tuple[object, str]] = [
+    (None, "the request has no object"),
+    (3, "Expected `object | null`, got `int`"),
+    ({"spec": []}, "spec"),
+    ({"spec": {"containers": {}}}, "spec.containers"),
+    ({"spec": {"containers": [3]}}, "spec.containers[0]"),
+    ({"spec": {"containers": [None]}}, "spec.containers[0]"),
+    ({"spec": {"containers": [{"image": 3}]}}, "spec.containers[0].image"),
+    ({"spec": {"initContainers": "x"}}, "spec.initContainers"),
+    ({"spec": {"volumes": [{"image": "x"}]}}, "spec.volumes[0].image"),
+    ({"spec": {"nodeName": {}}}, "spec.nodeName"),
+    ({"metadata": [], "spec": {}}, "metadata"),
+    ({"metadata": {"annotations": []}}, "metadata.annotations"),
+    ({"metadata": {"ownerReferences": [3]}}, "metadata.ownerReferences[0]"),
+    ({"spec": {"tolerations": {}}}, "spec.tolerations: must be a list, not {}"),
+    ({"spec": {"tolerations": [3]}}, "spec.tolerations[0]: must be a mapping, not 3"),
+    ({"spec": {"tolerations": [{"key": "a", "operator": "Like"}]}}, "'Like' is not an operator of a toleration"),
+    ({"spec": {"tolerations": [{"tolerationSeconds": 1e30, "key": "a"}]}}, "spec.tolerations"),
+    ({"spec": {"nodeSelector": {"a": 1}}}, "spec.nodeSelector.a: must be a string, not 1"),
+    ({"spec": {"nodeSelector": ["a"]}}, "spec.nodeSelector: must be a mapping"),
+    ({"spec": {"affinity": 3}}, "spec.affinity: must be a mapping, not 3"),
+    ({"spec": {"affinity": {"nodeAffinity": [1]}}}, "spec.affinity.nodeAffinity: must be a mapping"),
+    ({"spec": {"os": "linux"}}, "spec.os: must be a mapping"),
+    ({"spec": {"imagePullSecrets": "x"}}, "spec.imagePullSecrets: must be a list"),
+]
+
+
+def decided(body: bytes, **configuration: Any) -> tuple[dict[str, Any], Any]:
+    observer = RecordingObserver()
+    answered = Handler(WebhookConfiguration(**configuration), StandInImages(), observer).review_now(body, None)
+    assert answered is not None
+    assert observer.failures == []
+    return response_in(answered), observer.last
+
+
+@pytest.mark.parametrize(("object_", "text"), NOT_PODS)
+def test_a_pod_that_the_api_server_would_refuse_is_left_to_it(object_: object, text: str) -> None:
+    response, decision = decided(review_of(object_))
+    assert response["uid"] == UID
+    assert response["allowed"] is True
+    assert "patch" not in response
+    assert (decision.outcome, decision.reason) == (Outcome.SKIP, Reason.INVALID_POD)
+    assert text in decision.text
+
+
+def test_bytes_that_are_not_text_inside_of_a_pod_leave_the_pod_alone() -> None:
+    for whole in (pod("@"), pod("a", nodeSelector={"a": "@"}), pod("a", nodeName="@")):
+        _, decision = decided(review_of(whole).replace(b'"@"', b'"\xff"'))
+        assert decision.reason is Reason.INVALID_POD
+
+
+def test_numbers_that_are_too_large_leave_the_pod_alone() -> None:
+    for number in (b"9" * 5000, b"1e999"):
+        tolerations = [{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": "@"}]
+        _, decision = decided(review_of(pod("a", tolerations=tolerations)).replace(b'"@"', number))
+        assert decision.reason is Reason.INVALID_POD
+        unread = decided(review_of({**pod("a"), "x": "@"}).replace(b'"@"', number))[1]
+        assert unread.reason is Reason.SUPPORTED
+
+
+@pytest.mark.parametrize("depth", [16, 128])
+def test_rules_that_are_nested_too_deeply_leave_the_pod_alone(depth: int) -> None:
+    def nested(levels: int) -> bytes:
+        return review_of(pod("a", affinity={"x": "@"})).replace(b'"@"', b"[" * levels + b"]" * levels)
+
+    limits = {"limits": {"depth": depth}}
+    assert decided(nested(depth - 1), **limits)[1].reason is Reason.SUPPORTED
+    decision = decided(nested(depth), **limits)[1]
+    assert (decision.reason, decision.text) == (
+        Reason.INVALID_POD,
+        f"spec.affinity is nested deeper than {depth} levels",
+    )
+
+
+def test_brackets_in_strings_do_not_nest() -> None:
+    tolerations = [{"key": "a", "operator": "Equal", "value": '[[{{\\"' * 100}]
+    assert decided(review_of(pod("a", tolerations=tolerations)), limits={"depth": 16})[1].reason is Reason.SUPPORTED
+    assert (
+        decided(review_of(pod("a", tolerations=[{"key": f"k{n}", "operator": "Exists"} for n in range(100)])))[1].reason
+        is Reason.SUPPORTED
+    )
+
+
+def test_rules_of_more_than_64_kib_are_not_read() -> None:
+    _, decision = decided(review_of(pod("a", nodeSelector={"a": "x" * 65536})))
+    assert (decision.reason, decision.text) == (Reason.INVALID_POD, "spec.nodeSelector has more than 65536 bytes")
+
+
+def test_of_keys_that_are_there_twice_the_last_one_counts() -> None:
+    body = review_of(pod("a", nodeName="@")).replace(b'"nodeName":"@"', b'"nodeName":"one","nodeName":null')
+    assert decided(body)[1].reason is Reason.SUPPORTED
+    body = review_of(pod("a", nodeName="@")).replace(b'"nodeName":"@"', b'"nodeName":null,"nodeName":"one"')
+    assert decided(body)[1].reason is Reason.SCHEDULED_BY_NAME
+
+
+def test_null_and_what_is_missing_are_the_same() -> None:
+    names = ("tolerations", "nodeSelector", "affinity", "os", "imagePullSecrets", "volumes", "initContainers")
+    nulls = pod("a", **dict.fromkeys(names), ephemeralContainers=None, nodeName=None)
+    nulls["metadata"] = dict.fromkeys(("name", "generateName", "annotations", "ownerReferences", "namespace"))
+    assert decided(review_of(nulls, dryRun=None, subResource=None, namespace=None))[1].reason is Reason.SUPPORTED
+    assert decided(review_of({"metadata": None, "spec": {"containers": [{"image": "a"}]}}))[1].patch
+
+
+@pytest.mark.parametrize("uid", ['a"b\\', "ü€\u2028", "\x00\n"])
+def test_the_uid_comes_back_as_it_came(uid: str) -> None:
+    assert decided(review_of(pod("a"), uid=uid))[0]["uid"] == uid
+
+
+def test_an_audit_annotation_is_not_longer_than_512_characters() -> None:
+    images = [f"registry.example/{'long' * 40}/{number}" for number in range(9)]
+    handler = Handler(WebhookConfiguration(), StandInImages(default=AMD64_ONLY), RecordingObserver())
+    answered = handler.review_now(review_of(pod(*images)), None)
+    assert answered is not None
+    audit = response_in(answered)["auditAnnotations"]
+    assert set(audit) == {"decision", "reason"}
+    assert audit["decision"] == "leave"
+    assert len(audit["reason"]) == 512
+
+
+@given(st.binary(max_size=300))
+@example(b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"\\ud800"}}')
+def test_any_bytes_are_answered_or_refused(body: bytes) -> None:
+    _answered_or_refused(body)
+
+
+@given(st.data())
+def test_a_review_with_any_bytes_changed_is_answered_or_refused(data: st.DataObject) -> None:
+    body = bytearray(review_of(pod("a", nodeSelector={"a": "b"}, tolerations=[{"key": "a", "operator": "Exists"}])))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(body) - 1))
+        body[at : at + data.draw(st.integers(0, 6))] = data.draw(st.binary(max_size=6))
+    _answered_or_refused(bytes(body))
+
+
+def _answered_or_refused(body: bytes) -> None:
+    observer = RecordingObserver()
+    handler = Handler(WebhookConfiguration(), StandInImages(), observer)
+    try:
+        answered = handler.review_now(body, None)
+    except ReviewError:
+        assert [reason for reason, _ in observer.failures] != [Failure.INTERNAL]
+        return
+    assert answered is not None
+    assert response_in(answered)["allowed"] is True
+    assert observer.failures == []
