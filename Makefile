@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status registry-demo verify-demo cluster cluster-down render check test test-fast lint format bench schema lock docs docs-serve
+.PHONY: help venv tools up preview down status registry-demo verify-demo cluster cluster-down render check test test-fast lint format bench schema lock webhook-image docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -100,6 +100,9 @@ schema: $(STAMP) ## regenerate config/stack.schema.json
 lock: $(STAMP) ## renew the lock files after a change in requirements*.txt
 	@$(COMPILE) --output-file requirements.lock requirements-dev.txt $(LOCK)
 	@$(COMPILE) --output-file requirements-webhook.lock requirements-webhook.txt $(LOCK)
+
+webhook-image: $(STAMP) ## build the webhook's image for both architectures as the tests do (Linux, root, apt)
+	@$(BIN)/python -m sandbox webhook-image
 
 docs: $(STAMP) ## build the documentation into build/site, and check its links
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -20,10 +20,11 @@ import typer
 from rich.console import Console
 
 from multiarch.cli import lines
-from multiarch.errors import MultiarchError, StackError, said_once
+from multiarch.errors import MultiarchError, OutsideError, StackError, said_once
 from sandbox import environment, lifecycle, state, summary
 from sandbox.cluster import commands
 from sandbox.layout import CLONE, Layout
+from tools import build
 
 app = typer.Typer(
     name="sandbox",
@@ -211,6 +212,17 @@ def verify_demo(context: typer.Context, stack: Stack = "checkout-dev") -> None:
 
     sandbox = _sandbox(context)
     demo.show(sandbox, sandbox.layout.stack(stack), _say, _show)
+
+
+@app.command()
+def webhook_image() -> None:
+    """Build the webhook's image for both architectures on a stand-in for its base; print where it is, an OCI layout."""
+    from sandbox.webhook_image import image  # noqa: PLC0415  (imports the control plane)
+
+    try:
+        print(f"oci:{image.ensure(_say)}:{image.TAG}")
+    except build.BuildError as error:
+        raise OutsideError(str(error)) from error
 
 
 @app.command(hidden=True, context_settings={"ignore_unknown_options": True})

@@ -59,6 +59,7 @@ class Tool:
     executable: str = field(default="", repr=False)
     goarch: str = field(default="", repr=False)
     debian_file: str = field(default="", repr=False)
+    debian_libraries: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def module_folder(self) -> str:
@@ -74,7 +75,12 @@ class Tool:
 def _read_table(file: Path) -> dict[str, Tool]:
     rows = tomllib.loads(file.read_text(encoding="utf-8"))
     return {
-        name: Tool(name=name, borrows=tuple(Borrowed(**part) for part in row.pop("borrows", ())), **row)
+        name: Tool(
+            name=name,
+            borrows=tuple(Borrowed(**part) for part in row.pop("borrows", ())),
+            debian_libraries=tuple(row.pop("debian_libraries", ())),
+            **row,
+        )
         for name, row in rows.items()
     }
 
@@ -151,7 +157,7 @@ def key(tool: Tool) -> str:
     """Hash everything the executable depends on: module files, sources, flags, this machine's kind."""
     digest = hashlib.sha256()
     parts = [LAYOUT, repr(tool), sys.platform, platform.machine()]
-    parts += [text for text in (tool.executable, tool.goarch, tool.debian_file) if text]
+    parts += [text for text in (tool.executable, tool.goarch, tool.debian_file, *tool.debian_libraries) if text]
     own = () if tool.debian_file else (tool.module_folder,)
     folders = sorted({*own, *(borrowed.pinned_in for borrowed in tool.borrows)})
     for part in parts:
@@ -262,14 +268,15 @@ def _compile(tool: Tool, log: Path, output: Path, progress: Progress) -> None:
 
 
 def _unpack(tool: Tool, workplace: Path, output: Path) -> None:
-    """Take one file out of a Debian package, which is downloaded and not installed.
+    """Take one file out of a Debian package, which is downloaded and not installed; and libraries out of others.
 
-    apt checks its signature. Where its lists are missing or old, new ones go into ``workplace``: no root needed.
+    apt checks their signatures. Where its lists are missing or old, new ones go into ``workplace``: no root needed.
     """
+    names = (tool.package, *tool.debian_libraries)
     lists = ["-o", f"Dir::State::lists={workplace}/lists", "-o", f"Dir::Cache={workplace}/cache"]
     attempts = (
-        [["apt-get", "download", tool.package]],
-        [["apt-get", *lists, "update"], ["apt-get", *lists, "download", tool.package]],
+        [["apt-get", "download", *names]],
+        [["apt-get", *lists, "update"], ["apt-get", *lists, "download", *names]],
     )
     (workplace / "lists" / "partial").mkdir(parents=True)
     said = ""
@@ -282,12 +289,15 @@ def _unpack(tool: Tool, workplace: Path, output: Path) -> None:
         else:
             break
     packages = sorted(workplace.glob("*.deb"))
-    if not packages:
-        raise BuildError(f"apt-get can't download {tool.package}, which has {tool.file_name}:\n{said.strip()}")
+    if len(packages) != len(names):
+        raise BuildError(f"apt-get can't download {', '.join(names)} for {tool.file_name}:\n{said.strip()}")
     root = workplace / "root"
-    subprocess.run(["dpkg-deb", "-x", str(packages[0]), str(root)], check=True)
+    for package in packages:
+        subprocess.run(["dpkg-deb", "-x", str(package), str(root)], check=True)
     shutil.copyfile(root / tool.debian_file, output / tool.file_name)
     (output / tool.file_name).chmod(0o755)
+    for library in root.rglob("lib*.so.*") if tool.debian_libraries else ():
+        shutil.copyfile(library, output / library.name, follow_symlinks=False)
 
 
 def _minutes(seconds: int) -> str:

@@ -20,10 +20,10 @@ from multiarch.facts.architectures import Architecture
 HOST: Final = "registry.example.com"
 """The registry that the images' names have; it does not exist."""
 
-_INDEX: Final = "application/vnd.oci.image.index.v1+json"
+INDEX: Final = "application/vnd.oci.image.index.v1+json"
 _MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG: Final = "application/vnd.oci.image.config.v1+json"
-_LAYER: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
+LAYER: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
 _MACHINES: Final = {"amd64": 62, "arm64": 183}  # e_machine
 Program = Callable[[str], bytes]
 """The program of an image, by the architecture that it is built for: ``amd64``."""
@@ -67,7 +67,7 @@ class Repository:
             self._image(says, program).described(platform={"architecture": says, "os": "linux"})
             for says, program in entries.items()
         ]
-        self.tags[tag] = self._added(_INDEX, {"schemaVersion": 2, "mediaType": _INDEX, "manifests": rows})
+        self.tags[tag] = self.add(INDEX, {"schemaVersion": 2, "mediaType": INDEX, "manifests": rows})
 
     def single(self, tag: str, architecture: str) -> None:
         """Add an image without an index."""
@@ -75,23 +75,24 @@ class Repository:
 
     def _image(self, says: str, program: str) -> Content:
         archive = _archive({"bin/service": self.program(program)})
-        layer = self._added(_LAYER, gzip.compress(archive, mtime=0))
+        layer = self.add(LAYER, gzip.compress(archive, mtime=0))
         settings = {
-            "architecture": says,
-            "os": "linux",
-            "config": {
-                "Entrypoint": ["/bin/service"],
-                "Env": ["PATH=/bin"],
-                # Without it, images with the same program were one to a container runtime.
-                "Labels": {"org.opencontainers.image.title": self.name},
-            },
-            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(archive).hexdigest()}"]},
+            "Entrypoint": ["/bin/service"],
+            "Env": ["PATH=/bin"],
+            # Without it, images with the same program were one to a container runtime.
+            "Labels": {"org.opencontainers.image.title": self.name},
         }
-        config = self._added(_CONFIG, settings)
-        pointers = {"config": config.described(), "layers": [layer.described()]}
-        return self._added(_MANIFEST, {"schemaVersion": 2, "mediaType": _MANIFEST, **pointers})
+        return self.image(says, settings, {f"sha256:{hashlib.sha256(archive).hexdigest()}": layer})
 
-    def _added(self, media_type: str, what: bytes | Mapping[str, Any]) -> Content:
+    def image(self, says: str, settings: Mapping[str, Any], layers: Mapping[str, Content]) -> Content:
+        """Add an image without a tag: its architecture, the config's ``config``, layers by their archives' digests."""
+        rootfs = {"type": "layers", "diff_ids": list(layers)}
+        config = self.add(_CONFIG, {"architecture": says, "os": "linux", "config": settings, "rootfs": rootfs})
+        pointers = {"config": config.described(), "layers": [each.described() for each in layers.values()]}
+        return self.add(_MANIFEST, {"schemaVersion": 2, "mediaType": _MANIFEST, **pointers})
+
+    def add(self, media_type: str, what: bytes | Mapping[str, Any]) -> Content:
+        """Add a blob or a manifest, and return it."""
         body = what if isinstance(what, bytes) else json.dumps(what, sort_keys=True).encode()
         content = Content(media_type, body)
         self.contents[content.digest] = content

@@ -1,0 +1,111 @@
+"""The stand-in for the Containerfile's base image, made of Debian's packages: see the package's docstring."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from multiarch.facts.architectures import Architecture
+from sandbox import debian
+from sandbox.registry.images import INDEX, LAYER, Repository
+from tools import build
+
+NAME: Final = "library/python"
+TAG: Final = "3.11-slim-bookworm"
+"""The repository and the tag in the Containerfile, without the registry."""
+_PACKAGES: Final = ("base-files", "ca-certificates", "coreutils", "dash", "netbase", "python3", "python3-pip", "tzdata")
+_NOT_NEEDED: Final = (
+    "usr/share/doc",
+    "usr/share/info",
+    "usr/share/locale",
+    "usr/share/man",
+    "var/cache",
+    "var/lib/apt",
+)
+_EMPTY: Final = ("dev", "proc", "root", "run", "sys", "tmp", "var/tmp")
+_ENVIRONMENT: Final = (
+    "PATH=/usr/local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LANG=C.UTF-8",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A compressed layer in the cache, and the digest of its archive."""
+
+    file: Path
+    diff_id: str
+
+
+def key() -> str:
+    """Changes with what the base is made of."""
+    parts = (Path(__file__).read_bytes(), Path(debian.__file__).read_bytes(), debian.release())
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def repository() -> Repository:
+    """The base for both architectures, made if it is missing (needs root, apt-get and a Debian mirror; a minute).
+
+    Raises PackageError.
+    """
+    made = Repository(name=NAME)
+    rows = []
+    for architecture in Architecture:
+        layer = _ensure(architecture)
+        content = made.add(LAYER, layer.file.read_bytes())
+        image = made.image(str(architecture), {"Env": _ENVIRONMENT, "Cmd": ["python3"]}, {layer.diff_id: content})
+        rows.append(image.described(platform={"architecture": str(architecture), "os": "linux"}))
+    made.tags[TAG] = made.add(INDEX, {"schemaVersion": 2, "mediaType": INDEX, "manifests": rows})
+    return made
+
+
+def _ensure(architecture: Architecture) -> Layer:
+    folder = build.cache_root().parent / "images"
+    kept = folder / f"base-{architecture}-{key()}"
+    if not kept.is_dir():
+        if os.geteuid() != 0 or not all(map(shutil.which, ("apt-get", "dpkg-deb", "tar"))):
+            raise debian.PackageError(
+                "The image's base can't be made here.", hint="Run as root on Debian or Ubuntu, with apt-get."
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        with debian.locked(folder / ".lock-base"), tempfile.TemporaryDirectory(prefix=".making-", dir=folder) as made:
+            if not kept.is_dir():
+                _make(architecture, Path(made)).rename(kept)
+    return Layer(kept / "layer.tar.gz", (kept / "diff-id").read_text())
+
+
+def _make(architecture: Architecture, workplace: Path) -> Path:
+    root, result = workplace / "root", workplace / "result"
+    debian.make_root(root)
+    for package in debian.download(architecture, _PACKAGES, workplace / "apt"):
+        debian.unpack(package.file, root)
+    _finish(root)
+    result.mkdir()
+    archive = workplace / "layer.tar"
+    options = ("--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--hard-dereference")
+    debian.run(["tar", "-C", root, *options, "-cf", archive, "."])
+    (result / "diff-id").write_text(f"sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}")
+    with (result / "layer.tar.gz").open("wb") as output:
+        subprocess.run(["gzip", "-n", "-6", "-c", str(archive)], stdout=output, check=True)
+    return result
+
+
+def _finish(root: Path) -> None:
+    """Do what the packages' own scripts would do, as far as an image needs it."""
+    for name in _NOT_NEEDED:
+        shutil.rmtree(root / name, ignore_errors=True)
+    for name in _EMPTY:
+        (root / name).mkdir(parents=True, exist_ok=True)
+    for name in ("tmp", "var/tmp"):
+        (root / name).chmod(0o1777)
+    (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    (root / "etc/group").write_text("root:x:0:\n")
+    authorities = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
+    (root / "etc/ssl/certs").mkdir(parents=True, exist_ok=True)
+    (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(b"".join(each.read_bytes() for each in authorities))

@@ -1,0 +1,97 @@
+"""buildah with folders of its own: what other programs on this machine store of images is not touched."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from multiarch.errors import OutsideError
+from tools import build
+
+_LINES_SHOWN: Final = 30
+# In a mount namespace of its own: a list of libraries that has those beside buildah too. It starts itself again with an
+# empty environment, so LD_LIBRARY_PATH is not enough.
+_WITH_LIBRARIES: Final = """\
+ldconfig -X -C "$1" "$2" && mount --bind "$1" /etc/ld.so.cache && shift 2 && exec "$@"
+"""
+_PIP_KEYS: Final = ("index-url", "extra-index-url", "trusted-host", "proxy", "timeout", "default-timeout", "cert")
+_CA: Final = "/run/secrets/ca"
+
+
+class ImageBuildError(OutsideError):
+    """The image could not be built; the message has the end of what buildah said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buildah:
+    """buildah with its storage in ``folder``. ``mirrors`` is the host and port that serves a registry, by its name."""
+
+    folder: Path
+    mirrors: Mapping[str, str]
+
+    def run(self, *arguments: str | Path) -> str:
+        """Run a command of buildah, and return what it prints. Raises ImageBuildError."""
+        program = build.ensure("buildah")
+        (self.folder / "policy.json").write_text(json.dumps({"default": [{"type": "insecureAcceptAnything"}]}))
+        (self.folder / "registries.conf").write_text(self._registries())
+        # vfs and chroot work in containers too, and on every file system.
+        command: list[str | Path] = [
+            program, "--storage-driver", "vfs", "--root", self.folder / "storage", "--runroot", self.folder / "run",
+            "--registries-conf", self.folder / "registries.conf", *arguments,
+        ]  # fmt: skip
+        if program.is_relative_to(build.cache_root()):
+            libraries = (self.folder / "ld.so.cache", program.parent)
+            command = ["unshare", "--mount", "sh", "-c", _WITH_LIBRARIES, "sh", *libraries, *command]
+        environment = {
+            "CONTAINERS_CONF": "/dev/null",
+            "HOME": str(self.folder),
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "TMPDIR": str(self.folder),
+        }
+        done = subprocess.run(
+            [str(word) for word in command], env=environment, cwd=self.folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+        )  # fmt: skip
+        if done.returncode:
+            said = "\n".join(done.stdout.splitlines()[-_LINES_SHOWN:])
+            raise ImageBuildError(f"buildah {arguments[0]} ended with exit code {done.returncode}:\n{said}")
+        return done.stdout
+
+    def policy(self) -> tuple[str | Path, ...]:
+        """The option for commands that read or write images: a machine without containers has no policy."""
+        return "--signature-policy", self.folder / "policy.json"
+
+    def pip_secrets(self) -> tuple[str, ...]:
+        """The options that let pip in a build use the package index that it uses here."""
+        settings = {key: value for key, value in _pip_settings().items() if key in _PIP_KEYS}
+        options: tuple[str, ...] = ()
+        if "cert" in settings:
+            shutil.copyfile(settings["cert"], self.folder / "ca.pem")
+            settings["cert"] = _CA
+            options = ("--secret", f"id=ca,src={self.folder / 'ca.pem'}")
+        file = self.folder / "pip.conf"
+        file.write_text("[global]\n" + "".join(f"{key} = {value}\n" for key, value in settings.items()))
+        return (*options, "--secret", f"id=pip,src={file}")
+
+    def _registries(self) -> str:
+        tables = (
+            f'[[registry]]\nprefix = "{name}"\nlocation = "{host}"\ninsecure = true\n'
+            for name, host in self.mirrors.items()
+        )
+        return "unqualified-search-registries = []\n" + "".join(tables)
+
+
+def _pip_settings() -> Mapping[str, str]:
+    """What files and the environment set for pip; the environment comes last, and wins."""
+    command: Sequence[str] = [sys.executable, "-m", "pip", "config", "list"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.partition("=") for line in listed.splitlines()]
+    ordered = sorted(rows, key=lambda row: row[0].startswith(":env:"))
+    return {name.rpartition(".")[2]: str(ast.literal_eval(value)) for name, _, value in ordered}

@@ -1,0 +1,92 @@
+"""The webhook's image as an OCI layout in a cache outside the clone, built when its sources have changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from multiarch.errors import OutsideError
+from multiarch.facts.architectures import Architecture
+from sandbox import debian
+from sandbox.cluster.cluster import native_architecture
+from sandbox.layout import CLONE
+from sandbox.registry import server
+from sandbox.webhook_image import base
+from sandbox.webhook_image.buildah import Buildah
+from tools import build
+
+TAG: Final = "gate"
+_SOURCES: Final = ("Containerfile", ".dockerignore", "LICENSE", "requirements-webhook.lock", "tools/image_packages.py")
+_REGISTRY: Final = "docker.io"
+_KEPT: Final = 3
+"""So many images stay in the cache: another branch's is not built again at once."""
+PLATFORMS: Final = tuple(f"linux/{each}" for each in Architecture)
+
+
+def ensure(say: Callable[[str], None]) -> Path:
+    """The OCI layout of the image's index under :data:`TAG`, built if it is missing (needs root; about a minute).
+
+    Raises:
+        OutsideError: no root, no Debian mirror or package index, or buildah failed; the message says which.
+        BuildError: buildah is not there, and can't be downloaded.
+    """
+    folder = build.cache_root().parent / "images"
+    layout = folder / f"webhook-{_key()}"
+    if layout.is_dir():
+        layout.touch()
+        return layout
+    if os.geteuid() != 0:
+        raise OutsideError("The image can't be built here: buildah needs root.", hint="Run the command as root.")
+    folder.mkdir(parents=True, exist_ok=True)
+    with debian.locked(folder / ".lock"):
+        if not layout.is_dir():
+            say("building the webhook's image for amd64 and arm64")
+            for left in folder.glob(".building-*"):
+                shutil.rmtree(left, ignore_errors=True)
+            with tempfile.TemporaryDirectory(prefix=".building-", dir=folder) as made:
+                _build(Path(made)).rename(layout)
+            _forget_old(folder)
+    return layout
+
+
+def _build(folder: Path) -> Path:
+    """Build both platforms, and write their index as an OCI layout into ``folder``."""
+    with server.running({base.NAME: base.repository()}) as url:
+        buildah = Buildah(folder, {_REGISTRY: url.partition("://")[2]})
+        options = (
+            *buildah.policy(), *buildah.pip_secrets(), "--isolation", "chroot", "--layers=false", "--pull-always",
+            "--timestamp", "0", "--build-arg", f"BASE={_REGISTRY}/{base.NAME}:{base.TAG}",
+            "--build-arg", f"BUILDPLATFORM=linux/{native_architecture()}",
+        )  # fmt: skip
+        for platform in PLATFORMS:
+            # buildah 1.28 does not set BUILDPLATFORM and TARGETPLATFORM in FROM.
+            own = ("--platform", platform, "--build-arg", f"TARGETPLATFORM={platform}", "--manifest", "webhook")
+            buildah.run("build", *options, *own, "--file", CLONE / "Containerfile", CLONE)
+    layout = folder / "layout"
+    buildah.run("manifest", "push", *buildah.policy(), "--all", "webhook", f"oci:{layout}:{TAG}")
+    return layout
+
+
+def _key() -> str:
+    digest = hashlib.sha256(base.key().encode())
+    for file in _inputs():
+        content = file.read_bytes()
+        digest.update(f"\0{file.name}:{len(content)}:".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def _inputs() -> Iterator[Path]:
+    yield from (CLONE / name for name in _SOURCES)
+    yield from sorted(Path(__file__).parent.glob("*.py"))
+    yield from sorted(path for path in (CLONE / "multiarch").rglob("*") if path.is_file() and path.suffix != ".pyc")
+
+
+def _forget_old(folder: Path) -> None:
+    kept = sorted(folder.glob("webhook-*"), key=lambda each: each.stat().st_mtime, reverse=True)
+    for old in kept[_KEPT:]:
+        shutil.rmtree(old, ignore_errors=True)

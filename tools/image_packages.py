@@ -1,0 +1,106 @@
+"""Fill the webhook's image, in its Containerfile: install packages for another architecture, compile the bytecode.
+
+``install LOCK FOLDER`` installs what a lock file lists, from wheels for $TARGETARCH and this Python's version, and
+removes what the webhook has no use for. ``compile FOLDER`` compiles all modules below FOLDER, writes the program's
+start script, and gives all files one time: $SOURCE_DATE_EPOCH, or 0. It needs pip, and nothing else to be installed.
+"""
+
+from __future__ import annotations
+
+import compileall
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from py_compile import PycInvalidationMode
+
+MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
+ELF_MACHINES = {"amd64": 62, "arm64": 183}
+OLDEST_GLIBC, GLIBC = 5, 36  # minor versions of what wheels may need; Debian 12 has 2.36
+SERVICES = ("ecr", "ecr-public", "sts")
+"""The AWS services that are asked for credentials: botocore describes 400 others in 20 MB."""
+BOTOCORE_FILES = ("_retry.json", "endpoints.json", "partitions.json", "sdk-default-configuration.json")
+NOT_RUN = ("*.pyi", "*.pyx", "*.pxd", "*.pxi", "*.c", "*.h")
+"""Sources of extension modules and types."""
+SCRIPT = """\
+#!/usr/bin/env python3
+import sys
+
+from multiarch.cli import main
+
+sys.exit(main())
+"""
+
+
+def platforms(architecture: str) -> list[str]:
+    """The platform tags of wheels that run on the image, as options of pip."""
+    tags = [f"manylinux_2_{minor}" for minor in range(GLIBC, OLDEST_GLIBC - 1, -1)] + ["manylinux2014"]
+    return [word for tag in tags for word in ("--platform", f"{tag}_{MACHINES[architecture]}")]
+
+
+def install(lock: Path, folder: Path, architecture: str) -> None:
+    """Install what the lock file lists into an empty folder."""
+    pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-cache-dir", "--no-compile"]
+    exactly = ["--require-hashes", "--no-deps", "--only-binary", ":all:", *platforms(architecture)]
+    subprocess.run([*pip, *exactly, "--target", str(folder), "--requirement", str(lock)], check=True)
+    before = size(folder)
+    for path in list(unused(folder)):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    wrong = [str(path) for path in folder.rglob("*.so*") if machine(path) != ELF_MACHINES[architecture]]
+    if wrong:
+        sys.exit(f"image_packages.py: not for {architecture}: {', '.join(wrong)}")
+    print(f"{folder}: {before / 1e6:.1f} MB installed, {size(folder) / 1e6:.1f} MB kept")
+
+
+def unused(folder: Path) -> Iterator[Path]:
+    """What is removed: scripts, tests, and the data of AWS services that are not asked."""
+    yield folder / "bin"
+    yield from (path for path in folder.rglob("*") if path.is_dir() and path.name in ("test", "tests"))
+    for pattern in NOT_RUN:
+        yield from (path for path in folder.rglob(pattern) if not {"test", "tests"} & set(path.parts))
+    yield from (folder / "boto3" / "data", folder / "boto3" / "examples")
+    kept = {*SERVICES, *BOTOCORE_FILES}
+    yield from (path for path in (folder / "botocore" / "data").iterdir() if path.name not in kept)
+
+
+def machine(library: Path) -> int:
+    """The ``e_machine`` of an ELF file."""
+    return int.from_bytes(library.read_bytes()[18:20], "little")
+
+
+def compile_all(folder: Path) -> None:
+    """Compile modules, write the start script, set times."""
+    script = folder / "program" / "bin" / "multiarch"
+    script.parent.mkdir()
+    script.write_text(SCRIPT, encoding="utf-8")
+    script.chmod(0o755)
+    # Not by time: the files are never written again, and are not looked at.
+    mode = PycInvalidationMode.UNCHECKED_HASH
+    if not compileall.compile_dir(folder, quiet=1, maxlevels=50, invalidation_mode=mode):
+        sys.exit("image_packages.py: a module can't be compiled")
+    when = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+    for path in (folder, *folder.rglob("*")):
+        os.utime(path, (when, when), follow_symlinks=False)
+    print(f"{folder}: {size(folder) / 1e6:.1f} MB with bytecode")
+
+
+def size(folder: Path) -> int:
+    """The bytes of all files below a folder."""
+    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
+
+
+def main() -> None:
+    """Run the command line."""
+    match sys.argv[1:]:
+        case ["install", lock, folder]:
+            install(Path(lock), Path(folder), os.environ["TARGETARCH"])
+        case ["compile", folder]:
+            compile_all(Path(folder))
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
