@@ -53,5 +53,5 @@ def usable(secrets: Sequence[dict[str, Any]], faults: Sequence[str], *, complete
 
 
 def clause(error: MultiarchError) -> str:
-    """The error's sentence without its full stop."""
-    return str(error).rstrip(".")
+    """What is wrong, without the full stop."""
+    return error.message.rstrip(".")

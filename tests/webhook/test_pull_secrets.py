@@ -1,0 +1,292 @@
+"""Pull secrets: read where the configuration names them, used for the pods that name them, and for no other."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multiarch.errors import MultiarchError
+from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.kubeconfig import Connection, User
+from multiarch.webhook.images import cluster_secrets
+from multiarch.webhook.images.clients import MOST_CLIENTS
+from multiarch.webhook.images.cluster_secrets import ClusterSecrets
+from multiarch.webhook.images.secrets import SecretSet, usable
+from multiarch.webhook.model import NO_SECRETS, Found, PodImage, PullSecretNames, Reason
+from tests.kubernetes import api_server
+from tests.webhook.look_ups import SUPPORTED, Clock, ask, configuration, looking_up, reason, verdicts
+from tests.webhook.registry_stand_in import RegistryStandIn, serving
+
+ACCOUNT = ("puller", "pass:word:with:colons")
+NAMES = PullSecretNames("team-a", ("registry",))
+CONFIGURED = configuration(registries={"pullSecrets": ["team-a/registry", "team-a/second", "team-b/registry"]})
+
+
+def secret(host: str, name: str = "registry", account: tuple[str, str] = ACCOUNT, *, legacy: bool = False) -> Any:  # noqa: ANN401
+    """A Secret as the API server sends it."""
+    entry = {"auth": base64.b64encode(":".join(account).encode()).decode()}
+    content = {host: entry} if legacy else {"auths": {host: entry}}
+    key = ".dockercfg" if legacy else ".dockerconfigjson"
+    return raw_secret(name, key, base64.b64encode(json.dumps(content).encode()).decode())
+
+
+def raw_secret(name: str, key: str, data: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"namespace": "team-a", "name": name},
+        "type": f"kubernetes.io/{key.removeprefix('.')}",
+        "data": {key: data},
+    }
+
+
+class SecretsStandIn:
+    """Answers for the API server; ``read_names`` is what was asked for."""
+
+    def __init__(self, **secrets: dict[str, Any]) -> None:
+        self.secrets = secrets
+        self.complete = True
+        self.read_names: list[PullSecretNames] = []
+
+    async def read(self, names: PullSecretNames) -> SecretSet:
+        self.read_names.append(names)
+        if not self.complete:
+            return usable([], ["the API server is away"], complete=False)
+        held = self.secrets if names.namespace == "team-a" else {}
+        found = [held[name] for name in names.names if name in held]
+        faults = [f"Secret {names.namespace}/{name} does not exist" for name in names.names if name not in held]
+        return usable(found, faults, complete=True)
+
+
+def guarded(registry: RegistryStandIn) -> None:
+    registry.demands_tokens, registry.account = True, ACCOUNT
+    registry.index("private")
+
+
+@pytest.mark.parametrize("legacy", [False, True], ids=["dockerconfigjson", "dockercfg"])
+def test_a_pull_secret_of_either_format_opens_its_registry_for_pods_that_name_it_only(*, legacy: bool) -> None:
+    async def work() -> None:
+        async with serving() as registry:
+            guarded(registry)
+            source = SecretsStandIn(registry=secret(registry.host, legacy=legacy))
+            async with looking_up(secrets=source, found=CONFIGURED) as look_ups:
+                name = registry.name("private")
+                assert verdicts(await ask(look_ups, name, NAMES)) == (SUPPORTED, SUPPORTED)
+                assert look_ups.known(PodImage(name), NAMES) is not None
+                for others in (NO_SECRETS, PullSecretNames("team-b", ("registry",)), PullSecretNames("team-a", ())):
+                    assert not isinstance(look_ups.known(PodImage(name), others), Found)
+                    assert reason(await ask(look_ups, name, others))[1].startswith("denied: ")
+                assert source.read_names == [NAMES, PullSecretNames("team-b", ("registry",))]
+
+    asyncio.run(work())
+
+
+def test_a_secret_that_the_configuration_does_not_name_is_not_read() -> None:
+    async def work() -> None:
+        async with serving() as registry:
+            registry.index("public")
+            source = SecretsStandIn()
+            async with looking_up(secrets=source, found=CONFIGURED) as look_ups:
+                pod = PullSecretNames("team-a", ("other", "registry-2"))
+                assert verdicts(await ask(look_ups, registry.name("public"), pod)) == (SUPPORTED, SUPPORTED)
+                assert look_ups.known(PodImage(registry.name("public"))) is not None
+                assert source.read_names == []
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("secrets", "fault"),
+    [
+        ({}, "Secret team-a/registry does not exist"),
+        (
+            {"registry": raw_secret("registry", ".dockerconfigjson", "%%%")},
+            "Secret team-a/registry: data..dockerconfigjson is not valid base64 text",
+        ),
+        (
+            {"registry": raw_secret("registry", ".dockercfg", base64.b64encode(b"{").decode())},
+            "Secret team-a/registry: .dockercfg is not JSON",
+        ),
+        (
+            {
+                "registry": raw_secret(
+                    "registry",
+                    ".dockerconfigjson",
+                    base64.b64encode(b'{"auths": {"example.com": {"auth": "bm8gY29sb24="}}}').decode(),
+                )
+            },
+            "Secret team-a/registry: auths.example.com: auth must be the base64 of USER:PASSWORD",
+        ),
+    ],
+    ids=["missing", "broken base64", "not JSON", "no colon"],
+)
+def test_a_secret_that_cannot_be_used_is_named_where_the_registry_refuses(
+    secrets: Mapping[str, dict[str, Any]], fault: str
+) -> None:
+    async def work() -> None:
+        async with serving() as registry, looking_up(secrets=SecretsStandIn(**secrets), found=CONFIGURED) as look_ups:
+            guarded(registry)
+            found, text = reason(await ask(look_ups, registry.name("private"), NAMES))
+            assert found is Reason.UNREADABLE_IMAGE
+            assert text.startswith("denied: ")
+            assert text.endswith(f"; {fault}")
+
+    asyncio.run(work())
+
+
+def test_a_broken_secret_beside_a_valid_one_and_a_public_image_do_no_harm() -> None:
+    async def work() -> None:
+        async with serving() as registry:
+            guarded(registry)
+            broken = raw_secret("second", ".dockerconfigjson", "%%%")
+            source = SecretsStandIn(registry=secret(registry.host), second=broken)
+            async with looking_up(secrets=source, found=CONFIGURED) as look_ups:
+                both = PullSecretNames("team-a", ("second", "registry"))
+                assert verdicts(await ask(look_ups, registry.name("private"), both)) == (SUPPORTED, SUPPORTED)
+                registry.account = None
+                only = PullSecretNames("team-a", ("second",))
+                assert verdicts(await ask(look_ups, registry.name("private"), only)) == (SUPPORTED, SUPPORTED)
+
+    asyncio.run(work())
+
+
+def test_the_password_goes_to_its_registry_only() -> None:
+    async def work() -> None:
+        async with serving() as registry, serving() as other:
+            guarded(registry)
+            guarded(other)
+            source = SecretsStandIn(registry=secret(registry.host))
+            async with looking_up(secrets=source, found=CONFIGURED) as look_ups:
+                assert verdicts(await ask(look_ups, registry.name("private"), NAMES)) == (SUPPORTED, SUPPORTED)
+                found = reason(await ask(look_ups, other.name("private"), NAMES))[1]
+                assert "sent without credentials" in found
+                assert not any(ACCOUNT[1] in each for each in (found, repr(look_ups), repr(source.secrets and NAMES)))
+
+    asyncio.run(work())
+
+
+def test_a_secret_is_read_again_when_the_registry_refuses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("multiarch.webhook.images.clients._SECRET_PAUSE", 0.0)
+
+    async def work() -> None:
+        clock = Clock()
+        async with serving() as registry:
+            guarded(registry)
+            source = SecretsStandIn(registry=secret(registry.host, account=("puller", "old")))
+            async with looking_up(clock, secrets=source, found=CONFIGURED) as look_ups:
+                name = registry.name("private")
+                assert reason(await ask(look_ups, name, NAMES))[1].startswith("denied: ")
+                source.secrets["registry"] = secret(registry.host)
+                clock.now += 31
+                assert verdicts(await ask(look_ups, name, NAMES)) == (SUPPORTED, SUPPORTED)
+                registry.account = ("puller", "newer")
+                registry.index("second")
+                source.complete = False
+                assert reason(await ask(look_ups, registry.name("second"), NAMES))[1].startswith("denied: ")
+                source.complete = True
+                source.secrets["registry"] = secret(registry.host, account=("puller", "newer"))
+                clock.now += 31
+                assert verdicts(await ask(look_ups, registry.name("second"), NAMES)) == (SUPPORTED, SUPPORTED)
+
+    asyncio.run(work())
+
+
+def test_secrets_are_not_read_again_within_seconds() -> None:
+    async def work() -> None:
+        async with serving() as registry:
+            guarded(registry)
+            source = SecretsStandIn(registry=secret(registry.host, account=("puller", "old")))
+            async with looking_up(secrets=source, found=CONFIGURED) as look_ups:
+                for tag in ("1", "2", "3"):
+                    registry.index("private", tag)
+                    assert reason(await ask(look_ups, registry.name("private", tag), NAMES))[1].startswith("denied: ")
+                assert len(source.read_names) == 1
+
+    asyncio.run(work())
+
+
+def test_clients_of_many_sets_of_secrets_are_bounded_and_closed_after_their_last_use() -> None:
+    async def work() -> None:
+        names = [f"secret-{number}" for number in range(2 * MOST_CLIENTS)]
+        found = configuration(registries={"pullSecrets": [f"team-a/{each}" for each in names]})
+        async with serving(delay=0.05) as registry:
+            guarded(registry)
+            source = SecretsStandIn(**{each: secret(registry.host, each) for each in names})
+            async with looking_up(secrets=source, found=found) as look_ups:
+                pods = [PullSecretNames("team-a", (each,)) for each in names]
+                answers = await asyncio.gather(*(ask(look_ups, registry.name("private"), each) for each in pods))
+                assert {verdicts(each) for each in answers} == {(SUPPORTED, SUPPORTED)}
+                assert len(look_ups._clients._opened) == MOST_CLIENTS  # noqa: SLF001
+
+    asyncio.run(work())
+
+
+# The API server
+
+
+def connected(url: str) -> Cluster:
+    return Cluster(Connection(name="in-cluster", server=url, user=User()), first_wait=0.01)
+
+
+def test_secrets_are_read_from_the_api_server_one_by_one() -> None:
+    held = {"registry": secret("registry.example.com")}
+
+    def answer(request: api_server.Request) -> api_server.Answer:
+        name = request.path.rpartition("/")[2]
+        if name in held:
+            return 200, held[name], {}
+        if name == "second":
+            return 403, {"kind": "Status", "reason": "Forbidden", "message": "no"}, {}
+        return 404, {"kind": "Status", "reason": "NotFound", "message": "no"}, {}
+
+    async def work() -> None:
+        with api_server.serving(answer) as server:
+            found = await ClusterSecrets(lambda: connected(server.url)).read(
+                PullSecretNames("team-a", ("registry", "second", "third"))
+            )
+            assert [each.path for each in server.requests] == [
+                f"/api/v1/namespaces/team-a/secrets/{name}" for name in ("registry", "second", "third")
+            ]
+        assert found.faults == (
+            "Secret team-a/second can't be read: The user may not get secrets second in namespace team-a",
+            "Secret team-a/third does not exist",
+        )
+        assert not found.complete
+        assert ACCOUNT[1] not in repr(found)
+
+    asyncio.run(work())
+
+
+def test_an_api_server_that_does_not_answer_costs_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_secrets, "READ_SECONDS", 0.05)
+
+    def answer(_: api_server.Request) -> api_server.Answer:
+        time.sleep(0.5)
+        return 404, {}, {}
+
+    async def work() -> None:
+        with api_server.serving(answer) as server:
+            began = time.monotonic()
+            found = await ClusterSecrets(lambda: connected(server.url)).read(NAMES)
+            assert time.monotonic() - began < 0.4
+        assert found.faults == ("the API server did not send the pull secrets within 0.05 s",)
+
+    asyncio.run(work())
+
+
+def test_a_webhook_outside_of_a_cluster_says_so_where_the_registry_refuses(tmp_path: Path) -> None:
+    def opened() -> Cluster:
+        raise MultiarchError(f"No kubeconfig found: {tmp_path}/config does not exist.")
+
+    async def work() -> None:
+        found = await ClusterSecrets(opened).read(NAMES)
+        assert found.faults == (f"pull secrets can't be read: No kubeconfig found: {tmp_path}/config does not exist",)
+
+    asyncio.run(work())
