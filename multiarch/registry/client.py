@@ -290,6 +290,9 @@ class RegistryClient:
 
     def _for(self, operation: Operation, reference: Reference, *, resolve: bool) -> list[Endpoint]:
         """The endpoints that may be used; ``resolve`` wants those that may resolve tags."""
+        policy = self._settings.egress
+        if policy is not None and (refusal := policy.registry_refusal(reference.registry)) is not None:
+            raise operation.error(RegistryReason.NOT_ALLOWED, refusal.text, refusal.hint)
         known = self._endpoints.get(reference.registry)
         if known is None:
             try:

@@ -32,6 +32,8 @@ class RegistryReason(StrEnum):
     CREDENTIALS = "no credentials"
     MISCONFIGURED = "misconfigured"
     UNSUPPORTED = "unsupported"
+    NOT_ALLOWED = "not allowed"
+    """By the settings' ``egress``. The detail says why, and the hint what to change."""
 
 
 _HINTS = {

@@ -10,6 +10,7 @@ from typing import Protocol
 import aiohttp
 from yarl import URL
 
+from multiarch.registry.egress import RefusedAddressError
 from multiarch.registry.errors import RegistryError, RegistryReason
 
 # OpenSSL's reasons for bytes that are not TLS.
@@ -56,6 +57,9 @@ def failures(make: MakeError, host: str, seconds: float, *, reading: bool = Fals
     try:
         yield
     except (aiohttp.ClientError, OSError, ValueError) as error:  # a TimeoutError is an OSError
+        refused = error.os_error if isinstance(error, aiohttp.ClientConnectorDNSError) else None
+        if isinstance(refused, RefusedAddressError):
+            raise make(RegistryReason.NOT_ALLOWED, refused.refusal.text, refused.refusal.hint) from error
         reason, detail = _described(error, reading=reading)
         raise make(reason, detail.format(host=host, seconds=seconds), _certificate_hint(error)) from error
 

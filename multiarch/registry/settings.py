@@ -7,6 +7,8 @@ import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from multiarch.registry.egress import EgressPolicy
+
 __all__ = ["RegistrySettings"]
 
 MIB = 1024 * 1024
@@ -24,9 +26,13 @@ class RegistrySettings:
     free slot of ``concurrency``; ``stream_seconds`` bounds a stream. ``read_seconds`` is the longest wait for data.
     ``retries`` and ``backoff_seconds`` are those of ``multiarch.retries.RetryPolicy``.
 
-    ``plain_http`` names hosts (``host`` or ``host:port``) that may use plain HTTP; loopback addresses always
-    may. ``ca_files`` are PEM files trusted in addition to the system's. ``mirrors`` is a folder like containerd's
-    ``certs.d``. ``proxies`` follows ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY``.
+    ``plain_http`` names hosts (``host`` or ``host:port``) that may use plain HTTP; without ``egress`` loopback
+    addresses always may. ``ca_files`` are PEM files trusted in addition to the system's. ``mirrors`` is a folder like
+    containerd's ``certs.d``. ``proxies`` follows ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY``.
+
+    ``egress`` bounds which servers are connected to, for images whose names come from people who are not trusted; None
+    allows all but link-local addresses. With a proxy only names are checked: the proxy resolves them, and has to refuse
+    addresses of its own network.
 
     An unreachable host is not tried again for ``down_seconds``, so that a thousand images of one registry fail as
     fast as one. A cached tag is used for ``fresh_seconds``, then checked with a HEAD request.
@@ -43,6 +49,7 @@ class RegistrySettings:
     plain_http: frozenset[str] = frozenset()
     ca_files: tuple[Path, ...] = ()
     mirrors: Path | None = None
+    egress: EgressPolicy | None = None
     proxies: bool = True
     fresh_seconds: float = 300.0
     down_seconds: float = 30.0
@@ -59,8 +66,11 @@ class RegistrySettings:
         """Whether ``host`` (with or without a port) may use plain HTTP.
 
         ``named_by`` is the server that names it, in a redirect or as its token server. Only servers on loopback may
-        name one on loopback: from elsewhere, ``localhost`` is this machine, where any program may listen.
+        name one on loopback: from elsewhere, ``localhost`` is this machine, where any program may listen. With
+        ``egress`` both must be in ``plain_http``: others could have any path of such a server asked for.
         """
+        if self.egress is not None:
+            return self.names(host) and (named_by is None or self.names(named_by))
         if self.names(host):
             return True
         return is_loopback(host) and (named_by is None or is_loopback(named_by))

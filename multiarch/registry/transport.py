@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import socket
 import ssl
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
@@ -18,35 +17,24 @@ from typing import Self
 from urllib.parse import quote
 
 import aiohttp
-from aiohttp.abc import ResolveResult
+from aiohttp.abc import AbstractResolver
 from cachetools import LRUCache
 from yarl import URL
 
 from multiarch.files import refuse_device
+from multiarch.registry.egress import plain_name
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.failures import failures, host_of
 from multiarch.registry.operation import Operation
-from multiarch.registry.settings import REMEMBERED, RegistrySettings, is_link_local, is_loopback
+from multiarch.registry.resolver import BoundedResolver, OperatorResolver
+from multiarch.registry.settings import REMEMBERED, RegistrySettings, host_name, is_link_local, is_loopback
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Headers that may follow a redirect to another server.
 _PUBLIC_HEADERS = frozenset({"accept", "accept-encoding", "if-none-match", "user-agent"})
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _BAD_REQUEST = 400
-
-
-class _Resolver(aiohttp.ThreadedResolver):
-    """The system's resolver, without names of link-local addresses: see :func:`is_link_local`."""
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        """The addresses of ``host``. Raises OSError if there are none to connect to."""
-        found = await super().resolve(host, port, family)
-        if allowed := [each for each in found if not is_link_local(each["host"])]:
-            return allowed
-        raise OSError(f"{host} is a link-local address")
 
 
 class RegistryTransport:
@@ -56,6 +44,8 @@ class RegistryTransport:
         """Open no connection before ``async with``."""
         self._settings = settings
         self._session: aiohttp.ClientSession | None = None
+        self._proxied: aiohttp.ClientSession | None = None
+        self._mirrors: set[str] = set()
         self._proxies: dict[str, str] = {}
         self._contexts: dict[tuple[tuple[Path, ...], bool], ssl.SSLContext] = {}
         self._slots: LRUCache[str, asyncio.Semaphore] = LRUCache(REMEMBERED)
@@ -65,8 +55,15 @@ class RegistryTransport:
     async def __aenter__(self) -> Self:
         """Open the connection pool."""
         self._proxies = urllib.request.getproxies_environment() if self._settings.proxies else {}
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60, resolver=_Resolver()),
+        policy = self._settings.egress
+        # A proxy is the operator's, and may be anywhere.
+        self._proxied = self._open(OperatorResolver())
+        self._session = self._proxied if policy is None else self._open(BoundedResolver(policy, self._resolves_locally))
+        return self
+
+    def _open(self, resolver: AbstractResolver) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60, resolver=resolver),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             timeout=aiohttp.ClientTimeout(
@@ -74,17 +71,17 @@ class RegistryTransport:
             ),
             headers={"User-Agent": self._settings.user_agent, "Accept-Encoding": "identity"},
         )
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the connection pool."""
-        if self._session is not None:
-            await self._session.close()
-            # aiohttp closes TLS connections in the loop's next iterations.
-            await asyncio.sleep(0)
-            self._session = None
+        for session in (self._session, self._proxied):
+            if session is not None:
+                await session.close()
+        # aiohttp closes TLS connections in the loop's next iterations.
+        await asyncio.sleep(0)
+        self._session = self._proxied = None
 
     async def base(self, operation: Operation, endpoint: Endpoint) -> URL:
         """The root of an endpoint's API. Detects its scheme first, once, if both are allowed."""
@@ -192,18 +189,43 @@ class RegistryTransport:
         headers: Mapping[str, str],
         form: Mapping[str, str] | None,
     ) -> aiohttp.ClientResponse:
-        if self._session is None:
+        if self._session is None or self._proxied is None:
             raise RuntimeError("use the client inside `async with`")
-        if is_link_local(host_of(url)) and not self._settings.names(host_of(url)):
-            detail = f"{host_of(url)} is a link-local address; instance metadata and credentials are served there"
-            raise operation.error(RegistryReason.UNSUPPORTED, detail)
+        self._check(operation, endpoint, url)
         context = self._context(operation, endpoint) if url.scheme == "https" else True
         proxy = self._proxy(operation, url)
         with failures(operation.error, host_of(url), operation.deadline.seconds):
             async with asyncio.timeout(operation.deadline.left):
-                return await self._session.request(
+                session = self._session if proxy is None else self._proxied
+                return await session.request(
                     method, url, headers=headers, data=form, allow_redirects=False, ssl=context, proxy=proxy
                 )
+
+    def _check(self, operation: Operation, endpoint: Endpoint, url: URL) -> None:
+        """Refuse a host that may not be connected to, by its name. The resolver refuses addresses of other names."""
+        policy = self._settings.egress
+        host = host_of(url)
+        if policy is None:
+            if is_link_local(host) and not self._settings.names(host):
+                detail = f"{host} is a link-local address; instance metadata and credentials are served there"
+                raise operation.error(RegistryReason.UNSUPPORTED, detail)
+            return
+        name = plain_name(url.raw_host or "")
+        is_mirror = endpoint.namespace is not None
+        named = is_mirror or self._is_operators(name)
+        if is_mirror:
+            self._mirrors.add(name)
+        if (refusal := policy.host_refusal(name, named=named)) is not None:
+            raise operation.error(RegistryReason.NOT_ALLOWED, refusal.text, refusal.hint)
+
+    def _is_operators(self, name: str) -> bool:
+        """Whether the operator names this host, as an allowed registry or for plain HTTP."""
+        policy = self._settings.egress
+        allowed = policy is not None and policy.names(name)
+        return allowed or any(host_name(each) == name for each in self._settings.plain_http)
+
+    def _resolves_locally(self, name: str) -> bool:
+        return name in self._mirrors or self._is_operators(name)
 
     def _context(self, operation: Operation, endpoint: Endpoint) -> ssl.SSLContext:
         files = (*self._settings.ca_files, *endpoint.ca_files)
@@ -248,7 +270,7 @@ class RegistryTransport:
         problem = await self._speaks(operation, endpoint, first)
         if problem is None:
             return first
-        if problem.reason in {RegistryReason.UNTRUSTED, RegistryReason.TIMEOUT}:
+        if problem.reason in {RegistryReason.UNTRUSTED, RegistryReason.TIMEOUT, RegistryReason.NOT_ALLOWED}:
             raise problem
         other = await self._speaks(operation, endpoint, second)
         if other is None:

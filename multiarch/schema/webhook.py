@@ -34,17 +34,28 @@ class RegistriesConfiguration(Section):
     """Which registries may be asked, and how."""
 
     allowed: list[str] = ["*"]
-    """Registries that may be asked, with ``*`` for any part: ``docker.io``, ``*.dkr.ecr.*.amazonaws.com``."""
+    """Registries of images that may be looked up, as HOST or HOST:PORT with ``*`` for any characters: ``docker.io``,
+    ``*.dkr.ecr.*.amazonaws.com``, ``registry.example:*``. Without a port, an entry is for port 443. Names within the
+    cluster (``registry.tools.svc``) need an entry without ``*``. A registry's token server and the hosts that it
+    redirects to need no entry.
+    """
     allowed_networks: list[str] = []
     """Networks of registries with private addresses, as CIDR blocks. All addresses that are not public are refused
-    otherwise: a pod's author chooses the name, and could make the webhook connect to services inside the network.
+    otherwise, also those of mirrors, token servers and redirects: a pod's author chooses the name, and could make the
+    webhook connect to services inside the network. Keep the blocks small, such as 10.1.2.3/32. Amazon ECR's private
+    registries and their layers in S3 need no entry: with VPC endpoints they have private addresses, and only AWS and
+    the owner of the VPC's DNS can give these names an address. Instance metadata and other link-local addresses are
+    only allowed by a block that has nothing else. Behind an HTTP proxy only names are checked, and the proxy has to
+    refuse addresses inside the network.
     """
     plain_http: list[str] = []
-    """Registries (HOST or HOST:PORT) that may be asked without TLS."""
+    """Registries (HOST or HOST:PORT) that may be asked without TLS, also on loopback addresses."""
     ca_files: list[str] = []
     """PEM files with certificates to trust besides the system's."""
     hosts_dir: str | None = None
-    """A folder with mirrors, like containerd's ``/etc/containerd/certs.d``."""
+    """A folder with mirrors, like containerd's ``/etc/containerd/certs.d``. Mirrors need no entry in ``allowed``;
+    their private addresses need one in ``allowedNetworks``.
+    """
     docker_config: str | None = None
     """A ``config.json`` with credentials for registries."""
     ecr: bool = True

@@ -22,6 +22,7 @@ class Hostile:
     answer: Answer
     pause: float = 0.0
     host: str = ""
+    address: str = "127.0.0.1"
     asked: list[Asked] = field(default_factory=list)
     _serving: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -33,8 +34,8 @@ class Hostile:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Hostile]:
         """Serve on a free port, in the event loop of the test."""
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        server = await asyncio.start_server(self._serve, self.address, 0)
+        self.host = f"{self.address}:{server.sockets[0].getsockname()[1]}"
         try:
             yield self
         finally:

@@ -12,7 +12,8 @@ import pytest
 from botocore.exceptions import NoCredentialsError
 from moto import mock_aws
 
-from multiarch.registry.credentials.ecr import PUBLIC_REGION, EcrCredentials, EcrHost, default_client, ecr_host
+from multiarch.facts.ecr import PUBLIC_REGION, EcrHost, ecr_host
+from multiarch.registry.credentials.ecr import EcrCredentials, default_client
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import Reference, parse_reference
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import dataclasses
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -14,6 +12,7 @@ from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import parse_reference
 from sandbox.cluster.programs import free_ports
 from tests.registry.images import QUICK, READER, Known, client
+from tests.registry.names import web_proxy
 
 ONCE = dataclasses.replace(QUICK, retries=0, plain_http=frozenset({"plain.invalid"}))
 IMAGE = "quay.invalid/team/image:1"
@@ -31,24 +30,6 @@ async def refused(image: str = IMAGE) -> RegistryError:
         with pytest.raises(RegistryError) as caught:
             await registry.manifest(parse_reference(image))
     return caught.value
-
-
-@asynccontextmanager
-async def web_proxy() -> AsyncIterator[tuple[int, list[str]]]:
-    """Port and heads of requests. It lets nobody through TLS, and says of everything else that it is not there."""
-    asked: list[str] = []
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        asked.append(head)
-        status = "502 No Way" if head.startswith("CONNECT ") else "404 Not Found"
-        writer.write(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
-        await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1], asked
 
 
 @pytest.mark.parametrize(

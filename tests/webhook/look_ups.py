@@ -31,7 +31,12 @@ class Clock:
 
 def configuration(**sections: Mapping[str, object]) -> WebhookConfiguration:
     """A configuration that lets the webhook read registries on this machine."""
-    registries = {"allowedNetworks": ["127.0.0.0/8"], "ecr": False, **sections.pop("registries", {})}
+    registries = {
+        "allowedNetworks": ["127.0.0.0/8"],
+        "plainHttp": ["127.0.0.1"],
+        "ecr": False,
+        **sections.pop("registries", {}),
+    }
     return WebhookConfiguration.model_validate({"registries": registries, **sections})
 
 

@@ -1,8 +1,7 @@
 """Amazon ECR: a token for 12 hours, from boto3, with its usual AWS credentials.
 
 The token is valid for every registry that its owner may read, including other accounts' in the same region.
-Source: https://docs.aws.amazon.com/AmazonECR/latest/userguide/registry_auth.html and
-https://docs.aws.amazon.com/general/latest/gr/ecr.html (host names)
+Source: https://docs.aws.amazon.com/AmazonECR/latest/userguide/registry_auth.html
 """
 
 from __future__ import annotations
@@ -10,24 +9,18 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
-from multiarch.facts.partitions import partition_of
+from multiarch.facts.ecr import EcrHost, ecr_host
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import Reference
-
-PUBLIC_HOSTS = frozenset({"public.ecr.aws", "ecr-public.aws.com"})
-PUBLIC_REGION = "us-east-1"
-"""The only region that hands out tokens for ECR's public gallery."""
 
 RENEWED_BEFORE = 30 * 60.0
 """A token is replaced this many seconds before it expires."""
@@ -35,42 +28,6 @@ RENEWED_BEFORE = 30 * 60.0
 _FAILED_SECONDS = 60.0
 _NEW_SECONDS = 300.0
 """A new token is used at least this long, even if this machine's clock is wrong."""
-_HOST = re.compile(
-    r"(?P<account>[0-9]{12})\.dkr(?:\.ecr|-ecr)(?P<fips>-fips)?\.(?P<region>[a-z]+(?:-[a-z]+)+-[0-9]+)\.(?P<suffix>.+)"
-)
-# The suffixes of dual-stack host names, by partition.
-_DUAL_STACK = {"aws": "on.aws", "aws-us-gov": "on.aws", "aws-cn": "on.amazonwebservices.com.cn"}
-
-
-@dataclass(frozen=True, slots=True)
-class EcrHost:
-    """The parts of an ECR registry's host name; ``account`` is empty for the public gallery."""
-
-    account: str
-    region: str
-    fips: bool = False
-    public: bool = False
-
-
-def ecr_host(registry: str) -> EcrHost | None:
-    """Parse a host name; None if it is not one of ECR's.
-
-    ``ACCOUNT.dkr.ecr.REGION.SUFFIX`` (``dkr.ecr-fips`` for FIPS), ``ACCOUNT.dkr-ecr.REGION.on.aws`` (dual-stack),
-    where SUFFIX is the DNS suffix of the region's partition.
-    """
-    if registry in PUBLIC_HOSTS:
-        return EcrHost("", PUBLIC_REGION, public=True)
-    match = _HOST.fullmatch(registry)
-    if match is None:
-        return None
-    partition = partition_of(match["region"])
-    if partition is None:
-        return None
-    dual = registry.startswith(f"{match['account']}.dkr-ecr")
-    suffix = _DUAL_STACK.get(partition.name) if dual else partition.dns_suffix
-    if match["suffix"] != suffix:
-        return None
-    return EcrHost(match["account"], match["region"], fips=bool(match["fips"]))
 
 
 def default_client(host: EcrHost) -> Any:  # noqa: ANN401 (boto3 has no types)

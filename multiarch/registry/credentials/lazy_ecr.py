@@ -1,7 +1,8 @@
-"""ECR's credentials where a registry may be one of ECR's; for others, boto3 is not loaded."""
+"""ECR's credentials where a registry is one of ECR's; for others, boto3 is not loaded."""
 
 from __future__ import annotations
 
+from multiarch.facts.ecr import ecr_host
 from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.reference import Reference
 
@@ -17,7 +18,7 @@ class LazyEcrCredentials:
 
     async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
         """The credentials for a repository in ECR. Raises RegistryError as EcrCredentials does."""
-        if "ecr" not in reference.registry:
+        if ecr_host(reference.registry) is None:
             return ()
         if self._made is None:
             from multiarch.registry.credentials.ecr import EcrCredentials  # noqa: PLC0415 (boto3 is large)

@@ -23,6 +23,7 @@ from multiarch.registry.cache.sqlite import SqliteCache
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.credentials.lazy_ecr import LazyEcrCredentials
 from multiarch.registry.credentials.model import CredentialChain, Credentials
+from multiarch.registry.egress import EgressPolicy
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
 from multiarch.schema.webhook import RegistriesConfiguration, WebhookConfiguration
 from multiarch.webhook.images.secrets import SecretSet, SecretSource
@@ -40,7 +41,10 @@ _SECRET_CACHE_LIMIT = MIB // 2
 
 
 def settings_of(configuration: WebhookConfiguration) -> RegistrySettings:
-    """The client's settings. Its deadlines bound a look-up that outlives its pod, so they are longer than a pod's."""
+    """The client's settings. Its deadlines bound a look-up that outlives its pod, so they are longer than a pod's.
+
+    Raises MultiarchError for allowed registries or networks that are not valid.
+    """
     registries = configuration.registries
     return RegistrySettings(
         concurrency=64,
@@ -54,6 +58,7 @@ def settings_of(configuration: WebhookConfiguration) -> RegistrySettings:
         plain_http=frozenset(registries.plain_http),
         ca_files=tuple(map(Path, registries.ca_files)),
         mirrors=Path(registries.hosts_dir) if registries.hosts_dir else None,
+        egress=EgressPolicy.of(registries.allowed, registries.allowed_networks),
         user_agent="multiarch-eks-webhook",
     )
 

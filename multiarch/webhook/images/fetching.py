@@ -112,6 +112,10 @@ class Fetcher:
 
     async def _failure(self, error: RegistryError, identity: PullSecretNames) -> Failure:
         self._statistics.failures[error.reason.value] += 1
+        if error.reason is RegistryReason.NOT_ALLOWED:
+            # Both name the key to change.
+            text = "; ".join(filter(None, (error.detail, f"{error.hint[:1].lower()}{error.hint[1:]}".rstrip("."))))
+            return Failure(NotFound(Reason.REGISTRY_NOT_ALLOWED, text))
         text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
         if error.reason is RegistryReason.DENIED and identity.names:
             async with self._clients.client(identity) as (_, faults):

@@ -1,0 +1,244 @@
+"""Which servers may be connected to, where people who are not trusted choose the names of images.
+
+An operator who runs a command chooses its images. The webhook gets them from everybody who can create a pod, and it
+runs inside the network: without bounds, an image's name, a redirect, a token server or a changing DNS answer would make
+it connect to instance metadata and to services that its own pod can reach.
+
+Names are checked before a request is sent, and addresses after DNS resolution: those that are checked are those that
+are connected to. Both hold for registries, for the targets of redirects, for token servers and for mirrors.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple
+
+from multiarch.errors import MultiarchError
+from multiarch.facts.ecr import may_be_vpc_endpoint
+
+__all__ = ["EgressPolicy"]
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_TLS_PORT = "443"
+_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
+_ENTRY = re.compile(r"(?:\*|(?P<host>\[[0-9a-fA-F:]+\]|[A-Za-z0-9*_][A-Za-z0-9*_.-]*)(?::(?P<port>[0-9]{1,5}|\*))?)")
+# The cluster's DNS zone may have another name than cluster.local; Services have private addresses in any case.
+_CLUSTER_ZONES = (".svc", ".cluster.local", ".localhost")
+
+
+def _networks(*texts: str) -> tuple[Network, ...]:
+    return tuple(ipaddress.ip_network(text) for text in texts)
+
+
+# Sources: https://www.iana.org/assignments/iana-ipv4-special-registry/ and …/iana-ipv6-special-registry/;
+# 198.18.0.0/15 and 100.64.0.0/10 are ranges that VPCs use for pods.
+_PRIVATE = _networks("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15", "fc00::/7")
+_INSTANCE = _networks("169.254.0.0/16", "fe80::/10", "fd00:ec2::/32")
+"""Link-local addresses, and AWS's own: instance metadata, credentials of pods, DNS, time."""
+_OTHER = _networks(
+    "0.0.0.0/8", "127.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.51.100.0/24", "203.0.113.0/24",
+    "224.0.0.0/3", "2001::/23", "2001:db8::/32", "3fff::/20",
+)  # fmt: skip
+"""This machine, examples, relays, multicast and reserved addresses."""
+_IPV6_PUBLIC = ipaddress.IPv6Network("2000::/3")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+class _Reach(Enum):
+    """Who can be at an address."""
+
+    PUBLIC = auto()
+    PRIVATE = auto()
+    INSTANCE = auto()
+    OTHER = auto()
+
+
+class Refusal(NamedTuple):
+    """Why a server may not be connected to, without a full stop, and what to change."""
+
+    text: str
+    hint: str
+
+
+class RefusedAddressError(OSError):
+    """A name has only addresses that may not be connected to."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        """``refusal`` is that of the first address."""
+        super().__init__(refusal.text)
+        self.refusal = refusal
+
+
+@dataclass(frozen=True, slots=True)
+class EgressPolicy:
+    """The servers that may be asked. Make one with :meth:`of`.
+
+    ``registries`` are HOST or HOST:PORT with ``*`` for any characters; without a port, an entry is for port 443 only,
+    and ``*`` alone is everything. They are the registries of images: these may redirect to other hosts, and use token
+    servers of other hosts, at any port.
+
+    A host that the operator names, in ``registries`` without ``*``, for plain HTTP or as a mirror, may be a
+    cluster-internal name, and is resolved as every name in its pod; other names are resolved without search domains.
+
+    ``networks`` are those of allowed addresses besides the public ones. Instance metadata and other link-local
+    addresses need a network of their own: a wider one does not include them. Without any network, ECR's private
+    registries may have private addresses, because that is what VPC endpoints give them.
+    """
+
+    registries: tuple[str, ...] = ("*",)
+    networks: tuple[Network, ...] = ()
+
+    @classmethod
+    def of(cls, registries: Iterable[str], networks: Iterable[str]) -> EgressPolicy:
+        """Read entries and CIDR blocks.
+
+        Raises:
+            MultiarchError: one of them is invalid.
+        """
+        entries = tuple(registries)
+        for entry in entries:
+            if not _ENTRY.fullmatch(entry):
+                raise MultiarchError(
+                    f"registries.allowed: {entry!r} is not a registry.",
+                    hint="Write HOST or HOST:PORT, with * for any characters, such as *.dkr.ecr.*.amazonaws.com.",
+                )
+        blocks = []
+        for text in networks:
+            try:
+                blocks.append(ipaddress.ip_network(text))
+            except ValueError as error:
+                raise MultiarchError(
+                    f"registries.allowedNetworks: {text!r} is not a network ({error}).",
+                    hint="Write a CIDR block such as 10.1.2.0/24.",
+                ) from error
+        return cls(tuple(entry.lower() for entry in entries), tuple(blocks))
+
+    def names(self, host: str) -> bool:
+        """Whether ``registries`` has this host, without its port, as it is: without ``*``."""
+        return any("*" not in entry and _split(entry)[0] == host for entry in self.registries)
+
+    def registry_refusal(self, registry: str) -> Refusal | None:
+        """Why images of ``registry`` (``docker.io`` for Docker Hub) may not be looked up, or None."""
+        host, port = _split(registry.lower())
+        if any(_matches(entry, host, port) for entry in self.registries):
+            return None
+        return Refusal(f"{registry} is not in registries.allowed", f"Add {registry} to registries.allowed.")
+
+    def host_refusal(self, host: str, *, named: bool) -> Refusal | None:
+        """Why a server may not be connected to, by its name without a port, or by its address; or None.
+
+        ``named``: the operator names it.
+        """
+        name = plain_name(host)
+        if (address := address_of(name)) is not None:
+            return self.address_refusal(name, address)
+        if not _NAME.fullmatch(name):
+            return Refusal(f"{host!r} is not a valid host name", "")
+        if named or self.names(name) or ("." in name and not name.endswith(_CLUSTER_ZONES)):
+            return None
+        hint = f"If it is a registry, add it to registries.allowed without *, such as {name}:5000."
+        return Refusal(f"{name} is a cluster-internal name", hint)
+
+    def address_refusal(self, host: str, address: Address) -> Refusal | None:
+        """Why ``address``, which ``host`` has, may not be connected to, or None."""
+        found = _embedded(address)
+        reach = _reach(found)
+        if reach is _Reach.PUBLIC or self._allows(found, reach):
+            return None
+        if reach is _Reach.PRIVATE and may_be_vpc_endpoint(plain_name(host)):
+            return None
+        what = "link-local or for instance metadata" if reach is _Reach.INSTANCE else "not public"
+        text = f"{host} is {what}" if str(address) == host else f"{host} has the address {found}, which is {what}"
+        network = f"{found}/{found.max_prefixlen}"
+        return Refusal(text, f"If a registry is there, add {network} to registries.allowedNetworks.")
+
+    def _allows(self, address: Address, reach: _Reach) -> bool:
+        for network in self.networks:
+            if address not in network:
+                continue
+            own = reach is not _Reach.INSTANCE or any(_within(network, each) for each in _INSTANCE)
+            if own:
+                return True
+        return False
+
+
+def plain_name(host: str) -> str:
+    """A host in lower case, without the dot at the end and without an IPv6 address's brackets."""
+    name = host.lower()
+    return name[1:-1] if name.startswith("[") and name.endswith("]") else name.rstrip(".")
+
+
+def address_of(name: str) -> Address | None:
+    """The address that ``name`` spells, as the system reads it: also 127.1, 0x7f000001, 2130706433 and fe80::1%eth0."""
+    try:
+        return ipaddress.ip_address(name.replace("%25", "%"))
+    except ValueError:
+        pass
+    if not _NAME.fullmatch(name):
+        return None  # inet_aton stops at white space
+    try:
+        return ipaddress.ip_address(socket.inet_aton(name))
+    except OSError:
+        return None
+
+
+def _embedded(address: Address) -> Address:
+    """The IPv4 address that is reached by an IPv6 address of a translator or tunnel; other addresses as they are."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
+
+
+def _reach(address: Address) -> _Reach:
+    if any(address in network for network in _INSTANCE):
+        return _Reach.INSTANCE
+    if any(address in network for network in _PRIVATE):
+        return _Reach.PRIVATE
+    if any(address in network for network in _OTHER):
+        return _Reach.OTHER
+    return _Reach.PUBLIC if address.version == 4 or address in _IPV6_PUBLIC else _Reach.OTHER  # noqa: PLR2004
+
+
+def _within(network: Network, other: Network) -> bool:
+    if isinstance(network, ipaddress.IPv4Network):
+        return isinstance(other, ipaddress.IPv4Network) and network.subnet_of(other)
+    return isinstance(other, ipaddress.IPv6Network) and network.subnet_of(other)
+
+
+def _split(registry: str) -> tuple[str, str]:
+    """Host, without brackets, and port; the port is empty for 443 and where there is none."""
+    host, colon, port = registry.rpartition(":") if not registry.endswith("]") else (registry, "", "")
+    return plain_name(host if colon else registry), "" if port == _TLS_PORT else port if colon else ""
+
+
+def _matches(entry: str, host: str, port: str) -> bool:
+    if entry == "*":
+        return True
+    wanted, wanted_port = _split(entry)
+    return wanted_port in {"*", port} and _glob(wanted, host)
+
+
+def _glob(pattern: str, text: str) -> bool:
+    """Whether ``text`` matches; ``*`` is any characters. Takes no more than linear time per star."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return pattern == text
+    *middle, last = rest
+    at, end = len(first), len(text) - len(last)
+    if at > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    for part in middle:
+        at = text.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True

@@ -1,0 +1,121 @@
+"""DNS resolution for the connection pool: only addresses that may be connected to leave it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from cachetools import LRUCache
+
+from multiarch.registry.egress import EgressPolicy, Refusal, RefusedAddressError, plain_name
+from multiarch.registry.settings import REMEMBERED, is_link_local
+
+_AT_ONCE = 64
+_PER_DOMAIN = 4
+"""Names below one domain that are resolved at the same time: a DNS server that does not answer keeps no others back."""
+_FLAGS = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+
+
+class OperatorResolver(aiohttp.ThreadedResolver):
+    """The system's resolver, without names of link-local addresses: see :func:`is_link_local`."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """The addresses of ``host``. Raises OSError if there are none to connect to."""
+        found = await super().resolve(host, port, family)
+        if allowed := [each for each in found if not is_link_local(each["host"])]:
+            return allowed
+        raise OSError(f"{host} is a link-local address")
+
+
+class BoundedResolver(AbstractResolver):
+    """The system's resolver, for names that people who are not trusted choose.
+
+    It leaves out the addresses that the policy refuses. Names are resolved without the search domains of the pod, in
+    which ``argocd-server.argocd`` is a Service. The operator's own (``named``) are resolved as every name in the pod,
+    with its search domains and ``/etc/hosts``.
+    """
+
+    def __init__(self, policy: EgressPolicy, named: Callable[[str], bool]) -> None:
+        """Start no thread yet."""
+        self._policy = policy
+        self._named = named
+        self._all = asyncio.Semaphore(_AT_ONCE)
+        self._domains: LRUCache[str, asyncio.Semaphore] = LRUCache(REMEMBERED)
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """The addresses of ``host`` that may be connected to.
+
+        Raises:
+            RefusedAddressError: it has only others.
+            OSError: it has none.
+        """
+        name = plain_name(host)
+        domain = ".".join(name.split(".")[-2:])
+        async with self._domains.setdefault(domain, asyncio.Semaphore(_PER_DOMAIN)), self._all:
+            wanted = name if self._named(name) else f"{name}."
+            rows = await _in_thread(partial(_look_up, wanted, port, family))
+        found: list[ResolveResult] = []
+        refused: Refusal | None = None
+        for _, _, _, _, place in rows:
+            address = ipaddress.ip_address(str(place[0]))
+            fault = self._policy.address_refusal(name, address)
+            if fault is not None:
+                refused = refused or fault
+                continue
+            number = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004
+            found.append(
+                ResolveResult(hostname=host, host=str(address), port=port, family=number, proto=0, flags=_FLAGS)
+            )
+        if found:
+            return found
+        if refused is not None:
+            raise RefusedAddressError(refused)
+        raise OSError(f"{host} has no address")
+
+    async def close(self) -> None:
+        """Leave threads to end by themselves."""
+
+
+def _look_up(name: str, port: int, family: int) -> list[Any]:
+    return socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG)
+
+
+async def _in_thread(work: Callable[[], list[Any]]) -> list[Any]:
+    """The result of ``work`` in a thread that no exit waits for: a DNS server may take many seconds."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[list[Any]] = loop.create_future()
+
+    def finish(found: list[Any], error: OSError | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(found)
+        else:
+            future.set_exception(error)
+
+    def run() -> None:
+        found: list[Any] = []
+        fault: OSError | None = None
+        try:
+            found = work()
+        except OSError as error:
+            fault = error
+        except ValueError as error:  # a label that is too long, or empty
+            fault = OSError(str(error))
+        with contextlib.suppress(RuntimeError):  # the loop was closed
+            loop.call_soon_threadsafe(finish, found, fault)
+
+    threading.Thread(target=run, name="dns", daemon=True).start()
+    return await future

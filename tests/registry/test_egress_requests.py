@@ -1,0 +1,226 @@
+"""No request leaves for a server that the policy refuses: stand-ins note what reaches them."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import time
+
+import pytest
+
+from multiarch.registry.credentials.model import Credential
+from multiarch.registry.digests import digest_of
+from multiarch.registry.errors import RegistryReason
+from multiarch.registry.model import OCI_INDEX
+from tests.registry.faults import Asked
+from tests.registry.hostile import Hostile, http
+from tests.registry.images import Known
+from tests.registry.names import HERE, Names, asked_for, bounded, listener, port_of
+
+INDEX = json.dumps({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": []}).encode()
+FOUND = http(200, INDEX, ("Content-Type", OCI_INDEX))
+READER = Credential("reader", "sesame", source="Secret team/registry")
+BASIC = "Basic " + base64.b64encode(b"reader:sesame").decode()
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+REFERENCES = {
+    "127.0.0.1:PORT/x": "127.0.0.1 is not public",
+    "127.1:PORT/x": "127.1 has the address 127.0.0.1, which is not public",
+    "2130706433:PORT/x": "2130706433 has the address 127.0.0.1, which is not public",
+    "0x7f000001:PORT/x": "0x7f000001 has the address 127.0.0.1, which is not public",
+    "0177.0.0.1:PORT/x": "0177.0.0.1 has the address 127.0.0.1, which is not public",
+    "[::1]:PORT/x": "::1 is not public",
+    "[::ffff:7f00:1]:PORT/x": "::ffff:7f00:1 is not public",
+    "169.254.169.254/latest/meta-data": "169.254.169.254 is link-local or for instance metadata",
+    "169.254.170.23/v1/credentials": "169.254.170.23 is link-local or for instance metadata",
+    "[fd00:ec2::254]/latest": "fd00:ec2::254 is link-local or for instance metadata",
+    "10.0.0.1:PORT/x": "10.0.0.1 is not public",
+    "localhost:PORT/x": "localhost is a cluster-internal name",
+    "kubernetes:PORT/x": "kubernetes is a cluster-internal name",
+    "kubernetes.default.svc:PORT/x": "kubernetes.default.svc is a cluster-internal name",
+    "vault.vault.svc.cluster.local:PORT/x": "vault.vault.svc.cluster.local is a cluster-internal name",
+    "inside.example:PORT/x": "inside.example has the address 127.0.0.1, which is not public",
+    "imds.example/x": "imds.example has the address 169.254.169.254, which is link-local or for instance metadata",
+    "mapped.example:PORT/x": "mapped.example has the address 127.0.0.1, which is not public",
+}
+
+
+@pytest.mark.parametrize(("image", "detail"), REFERENCES.items(), ids=list(REFERENCES))
+def test_an_image_s_name_makes_nothing_connect_inside(monkeypatch: pytest.MonkeyPatch, image: str, detail: str) -> None:
+    answers = {
+        "inside.example": [["127.0.0.1"]],
+        "localhost": [["127.0.0.1"]],
+        "imds.example": [["169.254.169.254"]],
+        "mapped.example": [["::ffff:127.0.0.1"]],
+    }
+    Names(answers).replace(monkeypatch)
+
+    async def scenario() -> tuple[object, list[object]]:
+        async with listener() as (port, connected):
+            return await asked_for(image.replace("PORT", str(port)), bounded(networks=())), connected
+
+    found, connected = asyncio.run(scenario())
+    assert found == (RegistryReason.NOT_ALLOWED, detail)
+    assert connected == []
+
+
+TARGETS = [
+    "https://127.0.0.1:PORT/", "https://127.1:PORT/", "https://2130706433:PORT/", "https://0x7f000001:PORT/",
+    "https://0177.1:PORT/", "https://127.0.0.1.:PORT/", "https://[::1]:PORT/", "https://[0:0::1]:PORT/",
+    "https://[::ffff:127.0.0.1]:PORT/", "https://[::ffff:7f00:1]:PORT/", "https://[64:ff9b::7f00:1]:PORT/",
+    "https://[fe80::1%25eth0]:PORT/", "https://[fe80::1%eth0]:PORT/", "https://127。0。0。1:PORT/",
+    "https://①②⑦.0.0.1:PORT/", "https://127%2e0%2e0%2e1:PORT/", "https://localhost:PORT/", "https://LOCALHOST:PORT/",
+    "https://ⓛocalhost:PORT/", "https://localhost.:PORT/", "https://inside.example:PORT/", "https://INSIDE.example.:PORT/",
+    "https://inside%00.example:PORT/", "https://169.254.169.254/latest/meta-data/iam/", "https://[fd00:ec2::254]/",
+    "https://kubernetes.default.svc:PORT/api", "https://kubernetes。default。svc:PORT/", "//127.0.0.1:PORT/",
+    "http://127.0.0.1:PORT/", "http://inside.example:PORT/", "https://user@127.0.0.1:PORT/",
+    "https://registry.example@127.0.0.1:PORT/", "https://registry.example\\@127.0.0.1:PORT/", "https:/127.0.0.1:PORT/",
+    "https://registry.example#@127.0.0.1:PORT/", "gopher://127.0.0.1:PORT/", "file:///etc/passwd",
+]  # fmt: skip
+
+
+def elsewhere(kind: str, target: str) -> bytes:
+    """A redirect, or a challenge that names a token server."""
+    encoded = target.encode().decode("latin-1")
+    if kind == "redirect":
+        return http(307, b"", ("Location", encoded))
+    return http(401, b"", ("WWW-Authenticate", f'Bearer realm="{encoded}",service="x"'))
+
+
+@pytest.mark.parametrize("kind", ["redirect", "realm"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_registry_makes_nothing_connect_inside(monkeypatch: pytest.MonkeyPatch, target: str, kind: str) -> None:
+    """The registry is at 127.0.0.2, which is allowed, and what it names at 127.0.0.1, which is not."""
+    Names({HERE: [["127.0.0.2"]], "inside.example": [["127.0.0.1"]], "localhost": [["127.0.0.1"]]}).replace(monkeypatch)
+
+    async def scenario() -> tuple[object, list[object], list[Asked]]:
+        async with listener() as (port, connected):
+            answer = elsewhere(kind, target.replace("PORT", str(port)))
+            server = Hostile(lambda _: answer, address="127.0.0.2")
+            async with server.running():
+                image = f"{HERE}:{port_of(server)}/team/image"
+                found = await asked_for(image, bounded(networks=["127.0.0.2/32"]), Known(READER))
+                return found, connected, server.asked
+
+    started = time.monotonic()
+    found, connected, asked = asyncio.run(scenario())
+    assert connected == []
+    assert isinstance(found, tuple)
+    assert found[0] in {
+        RegistryReason.NOT_ALLOWED,
+        RegistryReason.MALFORMED,
+        RegistryReason.REFUSED_HTTP,
+        RegistryReason.REDIRECTS,
+        RegistryReason.UNREACHABLE,
+    }
+    assert not any("authorization" in each.headers for each in asked)
+    assert time.monotonic() - started < 5.0
+
+
+def test_every_hop_of_a_chain_of_redirects_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = Names({HERE: [["127.0.0.2"]], "b.example": [["127.0.0.2"]], "c.example": [["127.0.0.1"]]})
+    names.replace(monkeypatch)
+
+    async def scenario() -> tuple[object, list[object], list[Asked]]:
+        async with listener() as (port, connected):
+
+            def chain(asked: Asked) -> bytes:
+                host = asked.headers["host"].partition(":")[0]
+                if host == HERE:
+                    return http(302, b"", ("Location", f"http://b.example:{port_of(server)}/next"))
+                return http(302, b"", ("Location", f"https://c.example:{port}/"))
+
+            server = Hostile(chain, address="127.0.0.2")
+            wanted = bounded(networks=["127.0.0.2/32"], plain_http=[HERE, "b.example"])
+            async with server.running():
+                found = await asked_for(f"{HERE}:{port_of(server)}/team/image", wanted)
+                return found, connected, server.asked
+
+    found, connected, asked = asyncio.run(scenario())
+    assert found == (RegistryReason.NOT_ALLOWED, "c.example has the address 127.0.0.1, which is not public")
+    assert connected == []
+    assert [each.path for each in asked] == ["/v2/", "/v2/team/image/manifests/latest", "/next"]
+
+
+def test_a_name_that_changes_its_address_gains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first answer is harmless, and the next one is not: each connection uses only what was checked for it."""
+    names = Names({HERE: [["127.0.0.2"], ["127.0.0.1"], ["127.0.0.1", "127.0.0.2"], ["169.254.169.254"]]})
+    names.replace(monkeypatch)
+
+    async def scenario() -> tuple[list[object], list[object], int]:
+        server = Hostile(lambda _: FOUND, address="127.0.0.2")
+        async with server.running(), listener("127.0.0.1", int(port_of(server))) as (_, connected):
+            image = f"{HERE}:{port_of(server)}/team/image"
+            wanted = bounded(networks=["127.0.0.2/32"], plain_http=[image.partition("/")[0]])
+            return [await asked_for(image, wanted) for _ in range(4)], connected, len(server.asked)
+
+    found, connected, asked = asyncio.run(scenario())
+    refused = "registry.example has the address {}, which is "
+    assert found == [
+        digest_of(INDEX),
+        (RegistryReason.NOT_ALLOWED, refused.format("127.0.0.1") + "not public"),
+        digest_of(INDEX),
+        (RegistryReason.NOT_ALLOWED, refused.format("169.254.169.254") + "link-local or for instance metadata"),
+    ]
+    assert connected == []
+    assert asked == len(["scheme", "manifest"]) * 2
+
+
+def test_only_names_that_the_operator_gives_are_searched_for_in_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = Names({}).replace(monkeypatch)
+    wanted = bounded(registries=["registry.tools:5000", "*"], plain_http=["plain.tools"])
+    for image in ("argocd-server.argocd:443/x", "registry.tools:5000/x", "plain.tools/x"):
+        asyncio.run(asked_for(image, wanted))
+    assert set(names.asked) == {"argocd-server.argocd.", "registry.tools", "plain.tools"}
+
+
+def test_a_registry_that_is_not_allowed_is_not_even_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = Names({}).replace(monkeypatch)
+    found = asyncio.run(asked_for("quay.io/team/image", bounded(registries=["docker.io", HERE])))
+    assert found == (RegistryReason.NOT_ALLOWED, "quay.io is not in registries.allowed")
+    assert names.asked == []
+
+
+def test_an_allowed_registry_may_redirect_to_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    Names({HERE: [["127.0.0.1"]], "storage.example": [["127.0.0.1"]]}).replace(monkeypatch)
+
+    async def scenario() -> object:
+        def answer(asked: Asked) -> bytes:
+            target = f"http://storage.example:{port_of(server)}/there"
+            return FOUND if asked.path == "/there" else http(307, b"", ("Location", target))
+
+        server = Hostile(answer)
+        async with server.running():
+            image = f"{HERE}:{port_of(server)}/team/image"
+            wanted = bounded(registries=[f"{HERE}:*"], plain_http=[HERE, "storage.example"])
+            return await asked_for(image, wanted)
+
+    assert asyncio.run(scenario()) == digest_of(INDEX)
+
+
+def test_loopback_gets_plain_http_only_if_it_is_named_and_allowed() -> None:
+    async def scenario() -> list[object]:
+        server = Hostile(lambda _: FOUND)
+        async with server.running():
+            image = f"{server.host}/team/image"
+            return [
+                await asked_for(image, bounded(plain_http=[])),
+                await asked_for(image, bounded(plain_http=[server.host], networks=[])),
+                await asked_for(image, bounded(plain_http=[server.host])),
+                len(server.asked) > 0 and [asked.path for asked in server.asked if "manifests" in asked.path],
+            ]
+
+    no_http, no_network, found, asked = asyncio.run(scenario())
+    assert isinstance(no_http, tuple)
+    assert no_http[0] in {RegistryReason.REFUSED_HTTP, RegistryReason.UNREACHABLE}
+    assert no_network == (RegistryReason.NOT_ALLOWED, "127.0.0.1 is not public")
+    assert found == digest_of(INDEX)
+    assert asked == ["/v2/team/image/manifests/latest"]
