@@ -20,6 +20,7 @@ _NOUNS = {
     "workload": "multiarch.cli.workload.commands",
     "audit": "multiarch.cli.audit.commands",
     "verify": "multiarch.cli.verify.commands",
+    "webhook": "multiarch.cli.webhook.commands",
 }
 """The module of each noun, whose ``commands`` are added to the application, in the order of the help text."""
 

@@ -1,0 +1,11 @@
+"""``multiarch webhook``: the admission webhook that adds the arm64 toleration."""
+
+from __future__ import annotations
+
+import typer
+
+from multiarch.cli.usage import Command
+from multiarch.cli.webhook import certificates
+
+commands = typer.Typer(name="webhook", help="Run and install the admission webhook.", no_args_is_help=True)
+commands.command("certificates", cls=Command, help=certificates.HELP)(certificates.certificates)
