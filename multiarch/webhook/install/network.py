@@ -52,7 +52,8 @@ def _policy(
         "spec": {
             "podSelector": {"matchLabels": parts.selector(installation, component)},
             "policyTypes": ["Ingress", "Egress"],
-            "ingress": ingress,
+            # The API server leaves out an empty list, and each apply would change the object.
+            **({"ingress": ingress} if ingress else {}),
             "egress": egress,
         },
     }

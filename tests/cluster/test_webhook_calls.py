@@ -1,0 +1,360 @@
+"""A real API server calls the webhook through its Service: for which pods, and what becomes of them."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from multiarch.facts.admission import DECISION_ANNOTATION, MODE_LABEL, OPT_OUT_ANNOTATION, Mode
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.webhook.decision import Decider
+from multiarch.webhook.install.model import Installation
+from multiarch.webhook.model import Outcome
+from multiarch.webhook.pod import WrittenPod, read_pod
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import wait_for
+from tests.cluster.objects import ARM64_TOLERATION
+from tests.cluster.webhook_endpoint import AMD64_ONLY, BOTH, SIDECAR, UNREADABLE, Endpoint, applied, serving
+
+LABELS = ["", *(str(mode) for mode in Mode), "off", "tolerrate"]
+SPACES = {label: f"webhook-{label or 'default'}" for label in LABELS}
+KINDS = {"Pod": "v1", "Deployment": "apps/v1", "Job": "batch/v1"}
+
+
+@pytest.fixture(scope="module")
+def kube(control_plane: ControlPlane) -> Iterator[Kube]:
+    """The API server, with a namespace for each value of the label."""
+    kube = control_plane.kube
+    spaces = [
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": {MODE_LABEL: label} if label else {}},
+        }
+        for label, name in SPACES.items()
+    ]
+    with applied(kube, spaces):
+        for name in SPACES.values():
+            wait_for(functools.partial(kube.get, "v1", "ServiceAccount", "default", name), "its account", timeout=30)
+        yield kube
+
+
+@pytest.fixture(scope="module")
+def shared(kube: Kube, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    configuration = WebhookConfiguration(annotate=True)
+    installation = Installation(image=BOTH, configuration=configuration, excluded_namespaces=["default"])
+    with serving(kube, installation, tmp_path_factory.mktemp("webhook")) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def endpoint(kube: Kube, shared: Endpoint) -> Endpoint:
+    """The webhook, reached by the API server, and not called yet."""
+    wait_for(lambda: tolerates(create(kube, {})), "the API server to call the webhook", timeout=30)
+    shared.calls.clear()
+    return shared
+
+
+def create(kube: Kube, spec: Mapping[str, Any], label: str = "", **metadata: Any) -> Object:
+    """Create a pod in the namespace of a label, on trial, and return what the API server made of it."""
+    item: Object = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"generateName": "pod-", "namespace": SPACES.get(label, label), **metadata},
+        "spec": {"containers": [{"name": "main", "image": BOTH}], **spec},
+    }
+    path = kube.path("v1", "Pod", SPACES.get(label, label))
+    return kube.request("POST", path, body=item, query={"dryRun": "All"})
+
+
+def tolerations(pod: Object) -> list[Object]:
+    return [each for each in pod["spec"]["tolerations"] if not each["key"].startswith("node.kubernetes.io/")]
+
+
+def tolerates(pod: Object) -> bool:
+    return ARM64_TOLERATION in pod["spec"]["tolerations"]
+
+
+# -- for which pods ----------------------------------------------------------------------------------------------------
+
+
+def required(*terms: Mapping[str, Any]) -> Object:
+    rule = {"nodeSelectorTerms": list(terms)}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": rule}}}
+
+
+def expressions(*rules: tuple[str, str, Sequence[str]]) -> Object:
+    rows = [
+        {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
+        for key, operator, values in rules
+    ]
+    return {"matchExpressions": rows}
+
+
+ARCH, OLD = "kubernetes.io/arch", "beta.kubernetes.io/arch"
+BY_NAME = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
+NOT_BY_NAME = {"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n"]}]}
+RULES: list[Object] = [
+    {},
+    {"nodeSelector": {"disk": "ssd"}},
+    {"nodeSelector": {ARCH: "amd64"}},
+    {"nodeSelector": {ARCH: "arm64", "disk": "ssd"}},
+    {"nodeSelector": {OLD: "amd64"}},
+    {"nodeName": "n"},
+    {"os": {"name": "linux"}},
+    required(BY_NAME),
+    required(NOT_BY_NAME),
+    required(BY_NAME, expressions((ARCH, "Exists", []))),
+    required(expressions((ARCH, "In", ["amd64"]))),
+    required(expressions((ARCH, "In", ["amd64", "arm64"]))),
+    required(expressions((ARCH, "NotIn", ["arm64"]))),
+    required(expressions((ARCH, "In", ["amd64"])), expressions(("disk", "In", ["ssd"]))),
+    required(expressions((ARCH, "In", ["amd64"])), expressions((OLD, "NotIn", ["arm64"]), ("disk", "Exists", []))),
+    required(expressions((ARCH, "DoesNotExist", []))),
+    {"affinity": {"nodeAffinity": {}}},
+    {"affinity": {}},
+    {"affinity": {"podAffinity": {}}},
+]
+TOLERATIONS: list[list[Object]] = [
+    [],
+    [ARM64_TOLERATION],
+    [{"operator": "Exists"}],
+    [{"key": "arch", "operator": "Exists"}],
+    [{"key": "arch", "operator": "Exists", "effect": "NoExecute"}],
+    [{"key": "arch", "value": "arm64"}],
+    [{"key": "arch", "value": "amd64", "effect": "NoSchedule"}],
+    [{"key": "arch", "effect": "NoSchedule"}],
+    [{"key": "other", "operator": "Exists"}, {"key": "arch", "operator": "Equal", "value": "arm64"}],
+]
+ANNOTATIONS: list[Object | None] = [
+    None,
+    {},
+    {OPT_OUT_ANNOTATION: "off"},
+    {OPT_OUT_ANNOTATION: "on"},
+    {DECISION_ANNOTATION: "tolerate: before"},
+]
+CASES = [
+    *((rules, [], None) for rules in RULES),
+    *(({}, each, None) for each in TOLERATIONS),
+    *(({}, each, marks) for each, marks in itertools.product([[], [ARM64_TOLERATION]], ANNOTATIONS)),
+    *((RULES[2], each, ANNOTATIONS[4]) for each in TOLERATIONS[:2]),
+]
+
+
+@pytest.mark.parametrize("label", ["", "prefer", "pin", "observe"])
+def test_the_webhook_is_spared_pods_that_it_would_skip(kube: Kube, endpoint: Endpoint, label: str) -> None:
+    """And called for all others: what the API server can't see is named."""
+    decider = Decider(WebhookConfiguration(annotate=True))
+    unseen = 0
+    for rules, tolerated, marks in CASES:
+        endpoint.calls.clear()
+        sent = create(
+            kube, {**rules, "tolerations": tolerated}, label, **({} if marks is None else {"annotations": marks})
+        )
+        pod = endpoint.calls[0][1] if endpoint.calls else sent
+        written = msgspec.json.decode(json.dumps(pod), type=WrittenPod)
+        decision = decider.without_images(read_pod(written, SPACES[label], frozenset(), 128), Mode(label or "tolerate"))
+        skipped = decision is not None and decision.outcome is Outcome.SKIP
+        case = (label, rules, tolerated, marks, decision)
+        if not endpoint.calls:
+            assert skipped, case
+        elif skipped:
+            # A rule that another operator makes, or a preference that is there already.
+            unseen += 1
+            assert rules == required(expressions((ARCH, "DoesNotExist", []))), case
+    assert unseen == 1
+
+
+def test_each_mode_has_its_path(kube: Kube, endpoint: Endpoint) -> None:
+    for label in SPACES:
+        create(kube, {}, label)
+    assert [path for path, _ in endpoint.calls] == [
+        "/mutate", "/mutate/tolerate", "/mutate/prefer", "/mutate/pin", "/mutate/observe", "/mutate/invalid-mode",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_what_each_mode_does(kube: Kube) -> None:
+    made = {label: create(kube, {}, label) for label in SPACES}
+    assert [label for label, pod in made.items() if tolerates(pod)] == ["", "tolerate", "prefer", "pin"]
+    assert [label for label, pod in made.items() if "affinity" in pod["spec"]] == ["prefer"]
+    single = {"containers": [{"name": "main", "image": AMD64_ONLY}]}
+    left = {label: create(kube, single, label) for label in SPACES}
+    assert not any(tolerates(pod) for pod in left.values())
+    assert [label for label, pod in left.items() if "affinity" in pod["spec"]] == ["pin"]
+
+
+@pytest.mark.parametrize("namespace", ["kube-system", "default", "multiarch-webhook"])
+def test_no_call_for_excluded_namespaces(kube: Kube, endpoint: Endpoint, namespace: str) -> None:
+    secured = {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "runAsNonRoot": True,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    container = {"name": "main", "image": BOTH, "securityContext": secured}
+    assert not tolerates(create(kube, {"containers": [container]}, namespace))
+    assert not endpoint.calls
+
+
+# -- what becomes of them ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_two_tolerations_in_and_three_out_in_order(kube: Kube) -> None:
+    own = [
+        {"key": "z", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5},
+        {"key": "a", "operator": "Equal", "value": "1", "effect": "NoSchedule"},
+    ]
+    assert tolerations(create(kube, {"tolerations": own})) == [*own, ARM64_TOLERATION]
+
+
+@pytest.mark.parametrize("image", [AMD64_ONLY, UNREADABLE])
+@pytest.mark.parametrize("place", ["initContainers", "containers"])
+@pytest.mark.usefixtures("endpoint")
+def test_one_image_without_arm64_keeps_the_toleration_off(kube: Kube, image: str, place: str) -> None:
+    container = {"name": "other", "image": image}
+    spec = {"containers": [{"name": "main", "image": BOTH}]}
+    spec[place] = [*spec.get(place, []), container]
+    assert not tolerates(create(kube, spec))
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_pods_of_deployments_and_jobs_get_it(kube: Kube) -> None:
+    labels = {"app": "made"}
+    template: Object = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": BOTH}]}}
+    once = {**template, "spec": {**template["spec"], "restartPolicy": "Never"}}
+    specs = {
+        "Deployment": {"replicas": 3, "selector": {"matchLabels": labels}, "template": template},
+        "Job": {"parallelism": 2, "completions": 2, "template": once},
+    }
+    items = [
+        {"apiVersion": KINDS[kind], "kind": kind, "metadata": {"name": "made", "namespace": SPACES[""]}, "spec": spec}
+        for kind, spec in specs.items()
+    ]
+    with applied(kube, items):
+        wait_for(lambda: len(kube.list("v1", "Pod", SPACES[""], selector="app=made")) == 5, "five pods", timeout=30)
+        pods = kube.list("v1", "Pod", SPACES[""], selector="app=made")
+        assert [tolerates(each) for each in pods] == 5 * [True]
+        assert {each["metadata"]["annotations"][DECISION_ANNOTATION].partition(":")[0] for each in pods} == {"tolerate"}
+    for each in pods:
+        kube.delete({"apiVersion": "v1", "kind": "Pod", **each}, grace=0)
+
+
+# -- another webhook that adds a sidecar -------------------------------------------------------------------------------
+
+
+def sidecars(kube: Kube, name: str) -> Object:
+    """A registration of the webhook that adds sidecars, with this place in the order."""
+    own = kube.get("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "zz-multiarch-webhook")
+    assert own is not None
+    (entry,) = (each for each in own["webhooks"] if each["name"].startswith("default."))
+    client = {**entry["clientConfig"], "service": {**entry["clientConfig"]["service"], "path": SIDECAR}}
+    selected = {"matchLabels": {"sidecar": "yes"}}
+    webhook = {**entry, "name": "sidecars.example.com", "clientConfig": client, "objectSelector": selected}
+    webhook["reinvocationPolicy"] = "Never"
+    del webhook["matchConditions"], webhook["namespaceSelector"]
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": name},
+        "webhooks": [webhook],
+    }
+
+
+def with_sidecar(kube: Kube, endpoint: Endpoint, label: str) -> Object:
+    def made() -> Object | None:
+        endpoint.calls.clear()
+        pod = create(kube, {}, label, labels={"sidecar": "yes"})
+        return pod if len(pod["spec"]["containers"]) == 2 else None
+
+    return wait_for(made, "a pod with a sidecar", timeout=30)
+
+
+def test_a_sidecar_of_an_earlier_webhook_counts(kube: Kube, endpoint: Endpoint) -> None:
+    with applied(kube, [sidecars(kube, "sidecars")]):
+        assert not tolerates(with_sidecar(kube, endpoint, ""))
+    assert [path for path, _ in endpoint.calls[:2]] == [SIDECAR, "/mutate"]
+
+
+def test_the_webhook_is_called_again_for_a_sidecar_of_a_later_one(kube: Kube, endpoint: Endpoint) -> None:
+    """What was added is not taken back; in mode ``pin`` the pod goes where all of its images run."""
+    with applied(kube, [sidecars(kube, "zzz-sidecars")]):
+        pod = with_sidecar(kube, endpoint, "")
+        assert [path for path, _ in endpoint.calls] == ["/mutate", SIDECAR, "/mutate"]
+        assert tolerations(pod) == [ARM64_TOLERATION]
+        assert "affinity" not in pod["spec"]
+        pinned = with_sidecar(kube, endpoint, "pin")
+        assert tolerations(pinned) == [ARM64_TOLERATION]
+        rule = pinned["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        assert rule == {"nodeSelectorTerms": [expressions((ARCH, "In", ["amd64"]))]}
+
+
+# -- when the webhook misbehaves ---------------------------------------------------------------------------------------
+
+
+def test_every_pod_is_admitted_while_the_webhook_is_killed(kube: Kube, endpoint: Endpoint) -> None:
+    made: list[bool] = []
+    for number in range(60):
+        if number == 20:
+            endpoint.stop()
+        if number == 40:
+            endpoint.start()
+        made.append(tolerates(create(kube, {})))
+    assert all(made[:20])
+    assert not any(made[20:40])
+    wait_for(lambda: tolerates(create(kube, {})), "the webhook to be called again", timeout=30)
+
+
+def test_a_slow_webhook_delays_a_pod_by_three_seconds_at_most(kube: Kube, endpoint: Endpoint) -> None:
+    endpoint.delay = 10.0
+    try:
+        began = time.monotonic()
+        assert not tolerates(create(kube, {}))
+        assert 2.5 < time.monotonic() - began < 4.0
+    finally:
+        endpoint.delay = 0.0
+
+
+def failed_open(kube: Kube) -> float:
+    """How often the API server admitted a pod because a webhook failed."""
+    text = kube.request("GET", "/metrics")["text"]
+    return sum(
+        float(line.rpartition(" ")[2])
+        for line in text.splitlines()
+        if line.startswith("apiserver_admission_webhook_fail_open_count{") and "multiarch-eks" in line
+    )
+
+
+def test_a_certificate_is_rotated_under_load_without_a_failed_call(kube: Kube, endpoint: Endpoint) -> None:
+    before, made, done = failed_open(kube), [], threading.Event()
+
+    def load() -> None:
+        while not done.is_set():
+            made.append(tolerates(create(kube, {})))
+
+    endpoint.keep_alive = False
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for each in threads:
+        each.start()
+    try:
+        for _ in range(5):
+            time.sleep(0.4)
+            endpoint.rotate()
+    finally:
+        done.set()
+        for each in threads:
+            each.join()
+        endpoint.keep_alive = True
+    assert len(made) > 50
+    assert all(made)
+    assert failed_open(kube) == before

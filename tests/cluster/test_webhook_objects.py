@@ -1,0 +1,162 @@
+"""A real API server accepts the objects of the webhook's installation, and its controllers make pods of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+
+from multiarch.webhook.install.model import Installation
+from multiarch.webhook.install.objects import objects
+from sandbox.cluster import certificates
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.programs import wait_for
+from tests.cluster.objects import pod
+from tests.cluster.webhook_endpoint import applied, with_authority
+
+IMAGE = "registry.example.com/multiarch-webhook:1"
+CLOSED = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+"""The schema of the stand-ins below: nobody here knows the fields of the real ones."""
+
+
+@pytest.fixture(scope="module")
+def kube(control_plane: ControlPlane) -> Kube:
+    return control_plane.kube
+
+
+def definition(group: str, version: str, kind: str) -> Object:
+    """A stand-in for a CustomResourceDefinition of cert-manager or the Prometheus operator."""
+    plural = f"{kind.lower()}s"
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
+            "versions": [{"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": CLOSED}}],
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def custom_resources(kube: Kube) -> Iterator[None]:
+    definitions = [
+        definition("cert-manager.io", "v1", "Issuer"),
+        definition("cert-manager.io", "v1", "Certificate"),
+        definition("monitoring.coreos.com", "v1", "ServiceMonitor"),
+    ]
+    for each in definitions:
+        kube.apply(each)
+    try:
+        for each in definitions:
+            group, kind = each["spec"]["group"], each["spec"]["names"]["kind"]
+            wait_for(functools.partial(listed, kube, f"{group}/v1", kind), f"{kind} to be served", timeout=30)
+        yield
+    finally:
+        for each in definitions:
+            kube.delete(each)
+
+
+def listed(kube: Kube, api_version: str, kind: str) -> bool:
+    try:
+        kube.list(api_version, kind)
+    except KubeError as error:
+        if error.code == 404:
+            return False
+        raise
+    return True
+
+
+def authority_pem() -> bytes:
+    return certificates.authority().certificate.public_bytes(serialization.Encoding.PEM)
+
+
+EVERYTHING: dict[str, Any] = {
+    "name": "everything",
+    "namespace": "everything",
+    "imagePullSecrets": ["registry"],
+    "replicas": 3,
+    "maxReplicas": 3,
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "infra", "operator": "Exists"}],
+    "serviceAccountAnnotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/webhook"},
+    "certificates": "cert-manager",
+    "excludedNamespaces": ["monitoring"],
+    "sharedCache": {"secret": "valkey", "port": 6380},
+    "networkPolicy": {"extraEgress": [{"ports": [{"protocol": "TCP", "port": 9000}]}]},
+    "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "extraVolumes": [{"name": "authorities", "configMap": {"name": "authorities"}}],
+    "extraVolumeMounts": [{"name": "authorities", "mountPath": "/etc/multiarch/authorities", "readOnly": True}],
+    "configuration": {
+        "mode": "prefer",
+        "taints": ["arch=arm64:NoSchedule", "graviton:NoExecute"],
+        "events": True,
+        "cache": {"file": "/var/cache/multiarch/images.sqlite"},
+        "registries": {"pullSecrets": ["default/registry"], "plainHttp": ["registry.local:5000"]},
+    },
+}
+
+
+@pytest.mark.usefixtures("custom_resources")
+@pytest.mark.parametrize("values", [{"maxReplicas": 2}, EVERYTHING], ids=["fixed-replicas", "everything"])
+def test_every_object_is_accepted_and_applying_it_again_changes_nothing(kube: Kube, values: Object) -> None:
+    installation = Installation.model_validate({"image": IMAGE, **values})
+    items = objects(installation)
+    with applied(kube, items):
+        settled = [versioned(kube, each) for each in items]
+        for each in items:
+            kube.apply(each)
+        assert [versioned(kube, each) for each in items] == settled
+
+
+def versioned(kube: Kube, item: Object) -> tuple[str, int]:
+    """An object's generation, or its version where it has none: status does not count."""
+    meta = item["metadata"]
+    found = kube.get(item["apiVersion"], item["kind"], meta["name"], meta.get("namespace"))
+    assert found is not None, item
+    return meta["name"], found["metadata"].get("generation") or found["metadata"]["resourceVersion"]
+
+
+def test_what_the_certificates_job_wrote_survives_another_apply(kube: Kube) -> None:
+    installation = Installation(image=IMAGE)
+    items = objects(installation)
+    with applied(kube, items):
+        for each in with_authority(objects(installation), authority_pem()):
+            if each["kind"] == "Secret":
+                kube.patch(each, {"stringData": {"tls.crt": "certificate"}})
+            if each["kind"] == "MutatingWebhookConfiguration":
+                kube.patch(each, {"webhooks": each["webhooks"]})
+        for each in items:
+            kube.apply(each)
+        secret = kube.get("v1", "Secret", installation.secret_name, installation.namespace)
+        assert secret is not None
+        assert sorted(secret["data"]) == ["tls.crt"]
+        name = installation.registration_name
+        registration = kube.get("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", name)
+        assert registration is not None
+        assert [bool(each["clientConfig"].get("caBundle")) for each in registration["webhooks"]] == 6 * [True]
+
+
+def test_controllers_make_pods_that_pod_security_restricted_admits(kube: Kube) -> None:
+    """The autoscaler keeps the least replicas without metrics; a privileged pod is refused in the same namespace."""
+    installation = Installation(image=IMAGE, replicas=2)
+    space = installation.namespace
+
+    def components() -> list[str]:
+        return sorted(
+            each["metadata"]["labels"]["app.kubernetes.io/component"] for each in kube.list("v1", "Pod", space)
+        )
+
+    with applied(kube, objects(installation)):
+        wait_for(lambda: components() == ["certificates", "server", "server"], "the pods", timeout=60)
+        privileged = pod("privileged")
+        privileged["metadata"]["namespace"] = space
+        privileged["spec"]["containers"][0]["securityContext"] = {"privileged": True}
+        with pytest.raises(KubeError, match="violates PodSecurity"):
+            kube.create({"apiVersion": "v1", "kind": "Pod", **privileged})

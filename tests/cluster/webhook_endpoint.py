@@ -1,0 +1,229 @@
+"""The webhook as the API server reaches it: an HTTPS server of this process behind the installation's own Service.
+
+It decides with the webhook's handler; what is known of an image is in its name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import ssl
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from multiarch.facts.admission import Mode
+from multiarch.facts.architectures import Architecture
+from multiarch.images.model import Judgement, Verdict
+from multiarch.webhook.handler import Handler
+from multiarch.webhook.install.model import Installation
+from multiarch.webhook.install.objects import objects
+from multiarch.webhook.model import NO_SECRETS, Answer, Found, NotFound, Observers, PodImage, PullSecretNames, Reason
+from sandbox.cluster import certificates
+from sandbox.cluster.certificates import Pair
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import wait_for
+
+BOTH, AMD64_ONLY, UNREADABLE = "example.com/both:1", "example.com/amd64-only:1", "example.com/unreadable:1"
+SIDECAR = "/sidecar"
+_INVALID_MODE = "/mutate/invalid-mode"
+
+
+class Named:
+    """What is known of images: that is in their names."""
+
+    def known(self, image: PodImage, secrets: PullSecretNames = NO_SECRETS) -> Answer | None:  # noqa: ARG002
+        if image.image == UNREADABLE:
+            return NotFound(Reason.UNREADABLE_IMAGE, "the registry does not answer")
+        lacking = {Architecture.ARM64} if image.image == AMD64_ONLY else set()
+        found = {each: Verdict.UNSUPPORTED if each in lacking else Verdict.SUPPORTED for each in Architecture}
+        return Found(tuple(Judgement(each, verdict, "as its name says", None) for each, verdict in found.items()))
+
+    async def look_up(
+        self, images: Collection[PodImage], secrets: PullSecretNames = NO_SECRETS, *, seconds: float
+    ) -> Mapping[PodImage, Answer]:
+        raise AssertionError(f"known already: {images} {secrets} {seconds}")
+
+
+@dataclass
+class Endpoint:
+    """A server at an address that EndpointSlices take. ``calls`` are the paths and the pods of the reviews.
+
+    ``delay`` in seconds is waited before each answer. Without ``keep_alive``, each call is a connection of its own.
+    """
+
+    authority: Pair
+    folder: Path
+    handler: Handler
+    names: list[str]
+    calls: list[tuple[str, Object]] = field(default_factory=list)
+    delay: float = 0.0
+    keep_alive: bool = True
+    port: int = 0
+
+    def __post_init__(self) -> None:
+        self._open: list[socket.socket] = []
+        self._server: ThreadingHTTPServer | None = None
+        self.rotate()
+
+    def rotate(self) -> None:
+        """Serve a new certificate of the same authority to new connections."""
+        certificate, key = certificates.issue(self.authority, self.names).write(self.folder, "endpoint")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self._context = context
+
+    def start(self) -> None:
+        """Listen; at the same port as before, if there was one."""
+        endpoint = self
+
+        class Requests(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def setup(self) -> None:
+                self.request = endpoint._context.wrap_socket(self.request, server_side=True)
+                endpoint._open.append(self.request)
+                super().setup()
+
+            def finish(self) -> None:
+                super().finish()
+                self.request.close()
+
+            def do_POST(self) -> None:
+                body = endpoint.answer(
+                    self.path.partition("?")[0], self.rfile.read(int(self.headers["Content-Length"]))
+                )
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                if not endpoint.keep_alive:
+                    self.send_header("Connection", "close")
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the base class's)
+                pass
+
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
+                pass  # the client went away
+
+        self._server = Server((host_address(), self.port), Requests)
+        self.port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, args=[0.05], daemon=True).start()
+
+    def stop(self) -> None:
+        """Refuse connections, and break those that are open, as if the process were killed."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+        for each in self._open:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        self._open.clear()
+
+    def answer(self, path: str, body: bytes) -> bytes:
+        """Answer a review as the webhook does."""
+        pod = json.loads(body)["request"]["object"]
+        self.calls.append((path, pod))
+        time.sleep(self.delay)
+        if path == SIDECAR:
+            return _with_sidecar(json.loads(body)["request"])
+        if path == _INVALID_MODE:
+            return self.handler.review_in_invalid_mode(body)
+        mode = path.removeprefix("/mutate").removeprefix("/")
+        answer = self.handler.review_now(body, Mode(mode) if mode else None)
+        assert answer is not None
+        return answer
+
+
+def _with_sidecar(request: Object) -> bytes:
+    """The answer of another webhook, which adds a sidecar for amd64 where there is none."""
+    response = {"uid": request["uid"], "allowed": True}
+    names = [each["name"] for each in request["object"]["spec"]["containers"]]
+    if "sidecar" not in names:
+        container = {"name": "sidecar", "image": AMD64_ONLY}
+        patch = json.dumps([{"op": "add", "path": "/spec/containers/-", "value": container}])
+        response |= {"patchType": "JSONPatch", "patch": b64encode(patch.encode()).decode()}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+    return json.dumps(review).encode()
+
+
+def host_address() -> str:
+    """An address of this machine that is not a loopback address; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("203.0.113.1", 9))
+        return str(probe.getsockname()[0])
+
+
+@contextlib.contextmanager
+def serving(kube: Kube, installation: Installation, folder: Path) -> Iterator[Endpoint]:
+    """Apply an installation whose Service leads here; everything is gone afterwards."""
+    authority = certificates.authority()
+    handler = Handler(installation.configuration, Named(), Observers())
+    endpoint = Endpoint(authority, folder, handler, installation.host_names)
+    endpoint.start()
+    bundle = (authority.write(folder, "authority")[0]).read_bytes()
+    try:
+        with applied(kube, with_authority(objects(installation), bundle)):
+            lead_to(kube, installation.name, installation.namespace, endpoint.port)
+            yield endpoint
+    finally:
+        endpoint.stop()
+
+
+@contextlib.contextmanager
+def applied(kube: Kube, items: list[Object]) -> Iterator[None]:
+    """Apply objects in their order; afterwards all are gone, with all that is in their namespaces."""
+    try:
+        for each in items:
+            kube.apply(each)
+        yield
+    finally:
+        for each in reversed(items):
+            kube.delete(each)
+        spaces = {each["metadata"]["name"] for each in items if each["kind"] == "Namespace"}
+        wait_for(lambda: gone(kube, spaces), f"the namespaces {sorted(spaces)} to go", timeout=60, pause=0.2)
+
+
+def gone(kube: Kube, spaces: AbstractSet[str]) -> bool:
+    """Whether namespaces that were deleted are gone; no kubelet removes their pods."""
+    for space in spaces:
+        for each in kube.list("v1", "Pod", space):
+            kube.delete({"apiVersion": "v1", "kind": "Pod", **each}, grace=0)
+    return not spaces & {each["metadata"]["name"] for each in kube.list("v1", "Namespace")}
+
+
+def with_authority(items: list[Object], bundle: bytes) -> list[Object]:
+    """The objects with the authority that whoever issues the certificate adds."""
+    for each in items:
+        for webhook in each.get("webhooks", ()):
+            webhook["clientConfig"]["caBundle"] = b64encode(bundle).decode()
+    return items
+
+
+def lead_to(kube: Kube, service: str, namespace: str, port: int) -> None:
+    """Let a Service's port ``https`` lead to this machine, where no pod runs."""
+    kube.apply(
+        {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {
+                "name": f"{service}-host",
+                "namespace": namespace,
+                "labels": {"kubernetes.io/service-name": service, "endpointslice.kubernetes.io/managed-by": "tests"},
+            },
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [host_address()], "conditions": {"ready": True}}],
+            "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+        }
+    )
