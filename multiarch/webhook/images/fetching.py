@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import inspect_manifest
@@ -14,35 +14,17 @@ from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.operation import one_image
 from multiarch.registry.reference import Reference
 from multiarch.webhook.images.clients import Clients
-from multiarch.webhook.images.memory import Memory
-from multiarch.webhook.images.shared import Shared
+from multiarch.webhook.images.fetched import Failure, Fetched
+from multiarch.webhook.images.memory import Key, Memory
 from multiarch.webhook.images.statistics import Statistics
-from multiarch.webhook.images.verdicts import Verdicts, verdicts_of
+from multiarch.webhook.images.verdicts import verdicts_of
 from multiarch.webhook.model import NotFound, PullSecretNames, Reason
+
+if TYPE_CHECKING:  # the shared cache's client is not installed everywhere
+    from multiarch.webhook.images.shared import Shared
 
 LOOK_UP_SECONDS = 20.0
 """The most seconds of one look-up. The client's own deadlines are shorter; asking AWS or a helper has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """An image was read: its digest, its verdicts, and how many seconds ago the registry said so."""
-
-    digest: str
-    verdicts: Verdicts
-    age: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """An image could not be read. ``gone``: the registry says that it does not exist.
-
-    ``retry_after`` are the seconds that the registry asks to wait.
-    """
-
-    answer: NotFound
-    gone: bool = False
-    retry_after: float = 0.0
 
 
 class Fetcher:
@@ -64,20 +46,46 @@ class Fetcher:
         self._shared = shared
 
     async def fetch(
-        self, reference: Reference, identity: PullSecretNames, *, refresh: bool, known: bool
+        self, key: Key, reference: Reference, identity: PullSecretNames, *, refresh: bool, known: bool
     ) -> Fetched | Failure:
         """Read an image. ``known``: its tag was read before, so its digest may not have changed."""
         try:
             async with asyncio.timeout(LOOK_UP_SECONDS):
-                return await self._fetched(reference, identity, refresh=refresh, known=known)
+                if self._shared is None:
+                    return await self._asked(reference, identity, refresh=refresh, known=known)
+                return await self._shared_or_asked(self._shared, key, reference, identity, refresh=refresh, known=known)
         except TimeoutError:
             self._statistics.failures[RegistryReason.TIMEOUT.value] += 1
             text = f"timed out: the look-up did not end within {LOOK_UP_SECONDS:g} s"
             return Failure(NotFound(Reason.UNREADABLE_IMAGE, text))
 
-    async def _fetched(
+    async def _shared_or_asked(
+        self,
+        shared: Shared,
+        key: Key,
+        reference: Reference,
+        identity: PullSecretNames,
+        *,
+        refresh: bool,
+        known: bool,
+    ) -> Fetched | Failure:
+        """As ``_asked``, unless another replica has the answer, or is about to have it."""
+        found = await shared.image(key, newer=refresh)
+        if found is None and not await shared.claim(key):
+            found = await shared.awaited(key)
+        if found is not None and reference.digest in (None, found.digest):
+            return found
+        result = await self._asked(reference, identity, refresh=refresh, known=known)
+        if isinstance(result, Fetched) and result.verdicts.lasting:
+            await shared.keep(key, result, tag=reference.digest is None)
+        else:
+            await shared.give_back(key, gone=isinstance(result, Failure) and result.gone)
+        return result
+
+    async def _asked(
         self, reference: Reference, identity: PullSecretNames, *, refresh: bool, known: bool
     ) -> Fetched | Failure:
+        """Ask the registry; once more if it refuses secrets that have changed since they were read."""
         self._statistics.fetches += 1
         self._statistics.refreshes += refresh
         try:
@@ -100,6 +108,8 @@ class Fetcher:
         if known and reference.digest is None:
             digest = await client.resolve(reference)
             verdicts = self._memory.verdicts(digest)
+            if verdicts is None and self._shared is not None:
+                verdicts = await self._shared.digest(digest)
             if verdicts is not None:
                 return Fetched(digest, verdicts)
             reference = reference.at(digest)

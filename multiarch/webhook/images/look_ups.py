@@ -12,23 +12,28 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from cachetools import LRUCache
 
+from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.registry.settings import MIB, REMEMBERED
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.images.clients import Clients, cache_of, credentials_of, settings_of
-from multiarch.webhook.images.fetching import Failure, Fetched, Fetcher
+from multiarch.webhook.images.fetched import Failure, Fetched
+from multiarch.webhook.images.fetching import Fetcher
 from multiarch.webhook.images.memory import Key, Memory, Passing, Remembered
 from multiarch.webhook.images.secrets import SecretSource
-from multiarch.webhook.images.shared import Shared
 from multiarch.webhook.images.statistics import Statistics
 from multiarch.webhook.images.verdicts import Verdicts
 from multiarch.webhook.model import NO_SECRETS, Answer, NotFound, PodImage, PullSecretNames, Reason
+
+if TYPE_CHECKING:  # the shared cache's client is not installed everywhere
+    from multiarch.webhook.images.shared import Shared
 
 REFRESHES = 16
 """Tags that are checked in the background at the same time. Others are checked when they are asked for again."""
@@ -85,7 +90,7 @@ class LookUps:
 
     @classmethod
     def from_configuration(cls, configuration: WebhookConfiguration) -> Self:
-        """Look-ups as configured. Raises MultiarchError for credentials that are not valid."""
+        """Look-ups as configured. Raises MultiarchError for what is not valid, and for files that can't be read."""
         registries = configuration.registries
         clients = Clients(
             settings_of(configuration),
@@ -94,7 +99,7 @@ class LookUps:
             secrets=_cluster_secrets() if registries.pull_secrets else None,
             allowed=registries.pull_secrets,
         )
-        return cls(clients, configuration)
+        return cls(clients, configuration, shared=_shared(configuration))
 
     @property
     def notes(self) -> list[str]:
@@ -126,6 +131,8 @@ class LookUps:
         """What happened so far, and what is in memory."""
         found = self._statistics
         found.entries, found.bytes, found.under_way = len(self._memory), self._memory.used, len(self._under_way)
+        if self._shared is not None:
+            found.shared_hits, found.shared_failures = self._shared.hits, self._shared.failures
         return found
 
     def known(self, image: PodImage, secrets: PullSecretNames = NO_SECRETS) -> Answer | None:
@@ -242,7 +249,7 @@ class LookUps:
         """Look an image up, and remember what was found. Raises nothing but what is a fault of the webhook itself."""
         known = self._memory.get(key)
         before = known if isinstance(known, Remembered) else None
-        found = await self._fetcher.fetch(reference, identity, refresh=refresh, known=before is not None)
+        found = await self._fetcher.fetch(key, reference, identity, refresh=refresh, known=before is not None)
         if isinstance(found, Failure):
             return self._failed(key, found)
         if not found.verdicts.lasting:
@@ -276,6 +283,18 @@ class LookUps:
             _log.error("looking an image up failed inside of the webhook", exc_info=error)
             self._statistics.failures["internal"] += 1
             self._failed(key, Failure(_fault(error)))
+
+
+def _shared(configuration: WebhookConfiguration) -> Shared | None:
+    file = configuration.cache.shared_url_file
+    if file is None:
+        return None
+    try:
+        from multiarch.webhook.images.shared import Shared  # noqa: PLC0415 (its client is not installed everywhere)
+    except ModuleNotFoundError as error:
+        hint = "Install it: pip install 'multiarch-eks[webhook-shared-cache]'."
+        raise MultiarchError(f"cache.sharedUrlFile needs the Python package {error.name}.", hint=hint) from error
+    return Shared(Path(file), configuration)
 
 
 def _cluster_secrets() -> SecretSource:
