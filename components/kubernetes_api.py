@@ -39,7 +39,8 @@ class Chart:
 
 def declare_object(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
     """Declare one object; ``manifest`` has ``apiVersion`` and ``kind``, and its values may be outputs."""
-    token = f"kubernetes:{manifest['apiVersion']}:{manifest['kind']}"
+    version = str(manifest["apiVersion"])
+    token = f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
     return pulumi.CustomResource(token, name, props=dict(manifest), opts=opts)
 
 

@@ -1,7 +1,8 @@
 """The platform of one stack, in the order of its creation; it is deleted in the reverse order.
 
 network, key, log groups → cluster → vpc-cni, kube-proxy, Pod Identity agent → node groups → coredns, EBS CSI driver
-→ StorageClass, termination handler, cluster autoscaler, Karpenter (CRDs → controller → EC2NodeClass → NodePools)
+→ StorageClass, termination handler, admission webhook, cluster autoscaler, Karpenter (CRDs → controller → EC2NodeClass
+→ NodePools)
 
 Add-ons whose pods run on nodes, and everything in the cluster, are deleted before the nodes, so that no deletion
 waits for a pod without a node; Karpenter's nodes are deleted while its controller can terminate them and remove the
@@ -22,6 +23,7 @@ import pulumi_kubernetes as kubernetes
 from components import access, policies
 from components.account import Account, look_up
 from components.addons import Addons, AddonsArgs
+from components.admission_webhook import AdmissionWebhook, AdmissionWebhookArgs
 from components.cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerArgs
 from components.component import Component, Naming
 from components.control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
@@ -243,7 +245,7 @@ class Platform(Component):
         """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons."""
         plan = self._plan
         autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
-        if not (plan.storage_class or plan.termination_handler or autoscaler or karpenter):
+        if not (plan.storage_class or plan.termination_handler or autoscaler or karpenter or plan.admission_webhook):
             return
         provider = kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=self.child("cluster"))
         if plan.storage_class:
@@ -263,6 +265,19 @@ class Platform(Component):
                     ready=ready,
                 ),
                 opts=self.child("termination-handler"),
+            )
+        if plan.admission_webhook:
+            AdmissionWebhook(
+                "admission-webhook",
+                AdmissionWebhookArgs(
+                    plan=plan.admission_webhook,
+                    cluster_name=self.control_plane.name,
+                    naming=self.naming,
+                    account=account,
+                    provider=provider,
+                    ready=ready,
+                ),
+                opts=self.child("admission-webhook"),
             )
         release = self._cluster_autoscaler(autoscaler, account, provider, ready) if autoscaler else None
         if karpenter:

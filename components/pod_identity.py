@@ -17,14 +17,22 @@ CREDENTIALS = "AWS_CONTAINER_CREDENTIALS_FULL_URI"
 _ADMISSION = "admissionregistration.k8s.io/v1"
 
 
-def declare_role(owner: Component, name: str, *, account: Account, service_account: str, description: str) -> iam.Role:
-    """Declare ``owner``'s role ``name``, which pods of ``service_account`` in ``kube-system`` may assume."""
+def declare_role(
+    owner: Component,
+    name: str,
+    *,
+    account: Account,
+    service_account: str,
+    description: str,
+    namespace: str = NAMESPACE,
+) -> iam.Role:
+    """Declare ``owner``'s role ``name``, which pods of ``service_account`` may assume."""
     return iam.Role(
         name,
         name_prefix=owner.prefix(name, 38),
         description=description,
         assume_role_policy=policies.assumed_by_pods(
-            account=account, cluster=owner.naming.cluster, namespace=NAMESPACE, service_account=service_account
+            account=account, cluster=owner.naming.cluster, namespace=namespace, service_account=service_account
         ),
         tags=owner.tags(name),
         opts=owner.child(name),
@@ -39,12 +47,13 @@ def associate(
     cluster_name: pulumi.Input[str],
     service_account: str,
     after: Sequence[pulumi.Resource],
+    namespace: str = NAMESPACE,
 ) -> eks.PodIdentityAssociation:
     """Give the pods the role. ``after`` are its policies and the guard, which must exist before a pod starts."""
     return eks.PodIdentityAssociation(
         name,
         cluster_name=cluster_name,
-        namespace=NAMESPACE,
+        namespace=namespace,
         service_account=service_account,
         role_arn=role.arn,
         tags=owner.tags(name),
@@ -59,6 +68,7 @@ def guard(
     service_account: str,
     provider: pulumi.ProviderResource,
     ready: Sequence[pulumi.Resource],
+    namespace: str = NAMESPACE,
 ) -> list[pulumi.Resource]:
     """Declare the admission policy of :func:`guard_manifests` and its binding; ``ready`` as for all in the cluster.
 
@@ -67,15 +77,15 @@ def guard(
     ReplicaSet, until it gets them. Source: EKS API reference, CreatePodIdentityAssociation.
     """
     resources: list[pulumi.Resource] = []
-    for manifest in guard_manifests(service_account):
+    for manifest in guard_manifests(service_account, namespace):
         before = resources or ready
         opts = owner.child(f"{name}-credentials", depends_on=before, provider=provider)
         resources.append(kubernetes_api.declare_object(f"{name}-credentials", manifest, opts))
     return resources
 
 
-def guard_manifests(service_account: str) -> tuple[Manifest, Manifest]:
-    """A policy that refuses pods of ``service_account`` in ``kube-system`` without credentials, and its binding.
+def guard_manifests(service_account: str, namespace: str = NAMESPACE) -> tuple[Manifest, Manifest]:
+    """A policy that refuses pods of ``service_account`` in ``namespace`` without credentials, and its binding.
 
     Other pods are not looked at. Any container counts: EKS sets the variable in all that it sees, and a container that
     another webhook adds later has none.
@@ -89,7 +99,7 @@ def guard_manifests(service_account: str) -> tuple[Manifest, Manifest]:
             # The API server evaluates the expressions itself: no webhook can be down. An error in them refuses too.
             "failurePolicy": "Fail",
             "matchConstraints": {
-                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": NAMESPACE}},
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
                 "resourceRules": [
                     {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
                 ],
@@ -105,7 +115,7 @@ def guard_manifests(service_account: str) -> tuple[Manifest, Manifest]:
                 {
                     "expression": "object.spec.containers.exists(each, has(each.env) && "
                     f"each.env.exists(variable, variable.name == '{CREDENTIALS}'))",
-                    "message": f"EKS Pod Identity gave this pod of service account {NAMESPACE}/{service_account} no "
+                    "message": f"EKS Pod Identity gave this pod of service account {namespace}/{service_account} no "
                     "credentials: the association is not in effect yet. The pod is created again.",
                     "reason": "Forbidden",
                 }

@@ -78,6 +78,27 @@ def key_policy(account: Account, log_groups: Sequence[pulumi.Input[str]]) -> pul
     return document(statements)
 
 
+def read_repositories(account: Account, repositories: Sequence[str]) -> pulumi.Output[str]:
+    """What reading images of Amazon ECR needs; ``repositories`` are names in this account and region, or ARNs.
+
+    ``GetAuthorizationToken`` can't be limited to repositories; it gives no right to any.
+    Source: Amazon ECR user guide, "Amazon ECR Private repository policy examples"; service authorization reference.
+    """
+    arns = [each if each.startswith("arn:") else account.arn("ecr", f"repository/{each}") for each in repositories]
+    actions = ["BatchCheckLayerAvailability", "BatchGetImage", "GetDownloadUrlForLayer"]
+    return document(
+        [
+            {"Sid": "LogIn", "Effect": "Allow", "Action": "ecr:GetAuthorizationToken", "Resource": "*"},
+            {
+                "Sid": "ReadImages",
+                "Effect": "Allow",
+                "Action": [f"ecr:{action}" for action in actions],
+                "Resource": arns,
+            },
+        ]
+    )
+
+
 def node_sessions(
     account: Account, log_group: str | None, key_arn: pulumi.Input[str] | None
 ) -> pulumi.Output[str] | None:
