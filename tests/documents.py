@@ -21,6 +21,7 @@ from multiarch.schema.stack import StackSpec
 from multiarch.stack.json_schema import stack_file_schema
 from multiarch.stack.schema_paths import fields
 from multiarch.verify.nodes.rules import RULES
+from tests.observability.metrics import described
 from tests.quotations import ROOT, documents, ran
 
 
@@ -90,20 +91,29 @@ def node_rules() -> str:
     return "\n" + _table(("Rule", "Severity", "Finds", "Way out"), rows) + "\n"
 
 
+def webhook_metrics() -> str:
+    """The metrics of the webhook."""
+    rows = [
+        (f"`{each.name}`", each.kind, ", ".join(f"`{label}`" for label in each.labels), each.text)
+        for each in described()
+    ]
+    return "\n" + _table(("Metric", "Type", "Labels", "Meaning"), rows) + "\n"
+
+
 _SINGLE, _PAIR = "NodeGroup", "MultiArchitectureGroup"
 _MODELS = {
     model.__name__: model for model in (StackSpec, NodeGroup, MultiArchitectureGroup, InstanceTypesByArchitecture)
 }
 _DEFAULT = re.compile(r" ?Default: (?P<value>.+?)\.(?= [A-Z]|$)")
-_GENERATED = re.compile(
-    r"(?P<begin><!-- (?P<name>commands|help|keys|node-rules|rules) -->\n).*?(?P<end><!-- end -->)", re.DOTALL
-)
+_NAMES = "commands|help|keys|node-rules|rules|webhook-metrics"
+_GENERATED = re.compile(rf"(?P<begin><!-- (?P<name>{_NAMES}) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 GENERATED: Mapping[str, Callable[[], str]] = {
     "commands": command_table,
     "help": help_texts,
     "keys": all_keys,
     "node-rules": node_rules,
     "rules": rules,
+    "webhook-metrics": webhook_metrics,
 }
 
 

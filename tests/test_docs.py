@@ -24,6 +24,7 @@ OWN_PREFIXES = (
     "docs/",
     "examples/",
     "multiarch/",
+    "observability/",
     "sandbox/",
     "tests/",
     "tools/",

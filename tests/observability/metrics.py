@@ -1,0 +1,113 @@
+"""The series that dashboards and alerts may ask for: the webhook's, as it prints them, and the API server's."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from prometheus_client.metrics_core import Metric
+from prometheus_client.parser import text_string_to_metric_families
+
+from multiarch.facts.admission import Mode
+from multiarch.registry.errors import RegistryReason
+from multiarch.webhook.images.statistics import Statistics
+from multiarch.webhook.metrics import Metrics
+from multiarch.webhook.model import Decision, Outcome, Reason, Request
+from multiarch.webhook.review import Failure
+
+TARGET: Mapping[str, str] = {
+    "job": "multiarch-webhook",
+    "instance": "10.0.0.1:8080",
+    "namespace": "multiarch-webhook",
+    "pod": "multiarch-webhook-1",
+}
+"""Labels that Prometheus adds to what it reads from a pod."""
+API_SERVER: Mapping[str, tuple[str, ...]] = {
+    "apiserver_admission_webhook_fail_open_count": ("name", "type"),
+    "apiserver_admission_webhook_rejection_count": ("name", "type", "operation", "error_type", "rejection_code"),
+    "apiserver_admission_webhook_request_total": ("name", "type", "operation", "code", "rejected"),
+    "apiserver_admission_webhook_admission_duration_seconds_bucket": ("name", "type", "operation", "rejected", "le"),
+}
+"""The API server's metrics that are used, with their labels; a test compares them with its source."""
+ENTRY = "tolerate.webhook.multiarch-eks"
+"""An entry of the MutatingWebhookConfiguration."""
+
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Described:
+    """A metric as its documentation lists it."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    text: str
+
+
+def webhook() -> Iterator[tuple[str, Labels]]:
+    """Every series of a webhook to which everything has happened, with the target's labels."""
+    for family in _families():
+        for sample in family.samples:
+            yield sample.name, {**TARGET, **sample.labels}
+
+
+def described() -> Iterator[Described]:
+    """The webhook's own metrics, by name: those of every Python process are left out."""
+    for family in sorted(_families(), key=lambda family: family.name):
+        if family.name.startswith("multiarch_webhook"):
+            labels = {label: None for sample in family.samples for label in sample.labels if label != "le"}
+            name = f"{family.name}_total" if family.type == "counter" else family.name
+            yield Described(name, family.type, tuple(labels), family.documentation)
+
+
+def _families() -> Iterable[Metric]:
+    metrics = Metrics()
+    for outcome in Outcome:
+        for reason in Reason:
+            request = Request("uid", "shop", "web-*", "ReplicaSet/web", Mode.TOLERATE, dry_run=False)
+            metrics.decided(request, Decision(outcome, reason, "text"), 0.001)
+    for failure in Failure:
+        metrics.failed(failure, "text")
+    metrics.responded(200)
+    metrics.certificate_in_use(1_800_000_000.0)
+    metrics.watch_server(lambda: 1.0, lambda: 2.0)
+    metrics.watch_look_ups(Statistics(failures=Counter({str(reason): 1 for reason in RegistryReason})), 64 * 2**20)
+    return text_string_to_metric_families(metrics.text()[0].decode())
+
+
+def api_server() -> Iterator[tuple[str, Labels]]:
+    """The series of the API server for a call of the webhook."""
+    for name, labels in API_SERVER.items():
+        for bound in ("0.005", "1.0", "+Inf") if "le" in labels else ("",):
+            values = {"name": ENTRY, "type": "admit", "operation": "CREATE", "rejected": "false", "le": bound}
+            yield (
+                name,
+                {"job": "apiserver", "instance": "10.0.1.1:443", **{each: values.get(each, "x") for each in labels}},
+            )
+
+
+def known_labels() -> Mapping[str, set[str]]:
+    """The labels of every metric, by the names in series."""
+    found: dict[str, set[str]] = {"up": set(TARGET)}
+    for name, labels in (*webhook(), *api_server()):
+        found.setdefault(name, set()).update(labels)
+    return found
+
+
+_SELECTOR = re.compile(r"\b(?P<name>[a-z_]+:?[a-z_]*)(?:\{(?P<matchers>[^}]*)\})")
+_MATCHER = re.compile(r'(\w+)\s*(?:=~|!~|!=|=)\s*"(?:[^"\\]|\\.)*"')
+_BARE = re.compile(r"\b(multiarch_webhook_\w+|apiserver_\w+|process_\w+|python_\w+)\b")
+_GROUPS = re.compile(r"\b(?:by|on) \(([^)]*)\)")
+
+
+def used(query: str) -> Iterator[tuple[str, set[str]]]:
+    """The metrics that a query names, with the labels that it matches or groups by."""
+    groups = {label.strip() for match in _GROUPS.finditer(query) for label in match[1].split(",")} - {""}
+    matched: dict[str, set[str]] = {name: set() for name in _BARE.findall(query)}
+    for match in _SELECTOR.finditer(query):
+        matched.setdefault(match["name"], set()).update(_MATCHER.findall(match["matchers"]))
+    for name, labels in matched.items():
+        yield name, labels | groups
