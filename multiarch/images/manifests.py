@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from multiarch.images.model import ImageKind, printable
 from multiarch.registry.decoding import LARGEST, folded, json_field
@@ -72,22 +72,34 @@ def type_fault(content: Mapping[str, object]) -> str:
 
     Source: https://github.com/opencontainers/image-spec/tree/main/specs-go/v1 (Descriptor, Index, Manifest, Platform)
     """
-    return next(_type_faults(content, _MANIFEST_TYPES, ""), "")
+    path = _wrong_in(content, _MANIFEST_TYPES)
+    if path is None:
+        return ""
+    return f"{printable(path[1:])} has another type than in an image's or index's manifest; containerd refuses it"
 
 
-def _type_faults(value: Mapping[str, object], types: Mapping[str, object], where: str) -> Iterator[str]:
+def _wrong_in(value: Mapping[str, object], types: Mapping[str, object]) -> str | None:
+    """The path below ``value`` of the first value of a wrong type, such as ``.layers[3].size``; None if all fit."""
+    every = types.get("")
     for key, each in value.items():
-        wanted = types.get("") or types.get(folded(key))
-        if wanted is None or each is None or type(each) is wanted:
-            continue
-        path = f"{where}{key}" if not where or key.startswith("[") else f"{where}.{key}"
-        if isinstance(wanted, dict) and isinstance(each, dict):
-            yield from _type_faults(each, wanted, path)
-        elif isinstance(wanted, list) and isinstance(each, list):
-            for at, element in enumerate(each):
-                yield from _type_faults({f"[{at}]": element}, {"": wanted[0]}, path)
-        else:
-            yield f"{printable(path)} has another type than in an image's or index's manifest; containerd refuses it"
+        wanted = every or types.get(folded(key))
+        if wanted is not None and (path := _wrong(each, wanted)) is not None:
+            return f".{key}{path}"
+    return None
+
+
+def _wrong(value: object, wanted: object) -> str | None:
+    """As :func:`_wrong_in`; an empty path if it is ``value`` itself."""
+    if value is None or type(value) is wanted:
+        return None
+    if isinstance(wanted, dict) and isinstance(value, dict):
+        return _wrong_in(value, wanted)
+    if isinstance(wanted, list) and isinstance(value, list):
+        for at, element in enumerate(value):
+            if (path := _wrong(element, wanted[0])) is not None:
+                return f"[{at}]{path}"
+        return None
+    return ""
 
 
 _TEXTS: Mapping[str, object] = {"": str}

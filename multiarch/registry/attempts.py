@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import aiohttp
@@ -52,7 +53,7 @@ class Attempts:
         failed = []
         for mirror in mirrors:
             deadline = Deadline(operation.deadline.left / 2, within=operation.deadline)
-            own = Operation(operation.registry, operation.reference, deadline)
+            own = replace(operation, deadline=deadline)
             try:
                 return await self._try(own, mirror, work, 0)
             except RegistryError as error:

@@ -19,6 +19,7 @@ from yarl import URL
 from multiarch.registry.answers import chunks, refusal, whole
 from multiarch.registry.attempts import Attempts
 from multiarch.registry.authentication import Authenticator, SentAuth, identity
+from multiarch.registry.bounds import Turns, values_in
 from multiarch.registry.cache.model import Cache, Content
 from multiarch.registry.cache.single_flight import SingleFlight
 from multiarch.registry.checks import BlobCheck, checked_manifest, next_page, tag_names
@@ -66,6 +67,7 @@ class RegistryClient:
         self._manifests: SingleFlight[Manifest] = SingleFlight()
         self._digests: SingleFlight[str] = SingleFlight()
         self._blobs: SingleFlight[bytes] = SingleFlight()
+        self._turns = Turns()
 
     async def __aenter__(self) -> Self:
         """Open the connection pool."""
@@ -96,6 +98,7 @@ class RegistryClient:
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
         """A blob, whole and verified. Raises RegistryError, TOO_LARGE above ``limit`` bytes."""
         operation = self._operation(reference.at(descriptor.digest))
+        limit = limit if self._settings.bounds is None else min(limit, self._settings.bounds.blob)
         if descriptor.size > limit:
             detail = f"the blob has {descriptor.size} bytes; the limit is {limit}"
             raise operation.error(RegistryReason.TOO_LARGE, detail)
@@ -206,6 +209,7 @@ class RegistryClient:
             if known is not None and response.status == _NOT_MODIFIED:
                 return known
             body = await whole(operation, response, self._settings.manifest_limit)
+            await self._await_turn(operation, body)
             return checked_manifest(operation, reference, response, body)
 
     async def _head(self, operation: Operation, endpoint: Endpoint, reference: Reference) -> str | None:
@@ -246,6 +250,7 @@ class RegistryClient:
                     check.add(chunk)
                     body += chunk
                 check.finish()
+                await self._await_turn(operation, bytes(body))
                 return bytes(body)
 
         content = await self._attempts.run(operation, endpoints, fetch)
@@ -270,6 +275,16 @@ class RegistryClient:
         return found
 
     # Requests
+
+    async def _await_turn(self, operation: Operation, content: bytes) -> None:
+        """With bounds: wait until a document may be decoded. Raises RegistryError, TOO_LARGE for too many values."""
+        bounds = self._settings.bounds
+        if bounds is None:
+            return
+        values = values_in(content)
+        if values > bounds.values:
+            raise operation.error(RegistryReason.TOO_LARGE, f"a JSON document has more than {bounds.values} values")
+        await self._turns.wait(values)
 
     def _operation(self, reference: Reference, seconds: float | None = None) -> Operation:
         return Operation(reference.registry, str(reference), new_deadline(seconds or self._settings.total_seconds))

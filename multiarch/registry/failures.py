@@ -10,6 +10,7 @@ from typing import Protocol
 import aiohttp
 from yarl import URL
 
+from multiarch.registry.bounds import TooManyBytesError
 from multiarch.registry.egress import RefusedAddressError
 from multiarch.registry.errors import RegistryError, RegistryReason
 
@@ -29,6 +30,7 @@ class MakeError(Protocol):
 
 # The first matching class counts: subclasses come first.
 _BEFORE: tuple[tuple[type[Exception], RegistryReason, str], ...] = (
+    (TooManyBytesError, RegistryReason.TOO_LARGE, "the response of {host} is too long"),
     (aiohttp.ConnectionTimeoutError, RegistryReason.UNREACHABLE, "connecting to {host} timed out"),
     (aiohttp.ServerTimeoutError, RegistryReason.TIMEOUT, "{host} sent nothing for too long"),
     (TimeoutError, RegistryReason.TIMEOUT, "{host} did not finish within {seconds:.0f} s"),

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import Reference
@@ -69,20 +69,29 @@ class Deadline:
             self._within._count(queued=queued, sent=sent)  # noqa: SLF001 (the same class)
 
 
+@dataclass(slots=True)
+class Requests:
+    """How many requests were sent."""
+
+    sent: int = 0
+
+
 _ONE_IMAGE: ContextVar[list[Deadline] | None] = ContextVar("one_image", default=None)
+_REQUESTS: ContextVar[Requests | None] = ContextVar("requests", default=None)
 
 
 @contextmanager
 def one_image() -> Iterator[None]:
-    """Give all operations inside one deadline, with the seconds of the first: for the requests of one image.
+    """Give all operations inside one deadline, with the seconds of the first, and count their requests together.
 
-    Not a bound for work that does not wait: :func:`time_limit` is.
+    For the requests of one image. Not a bound for work that does not wait: :func:`time_limit` is.
     """
-    token = _ONE_IMAGE.set([])
+    token, counted = _ONE_IMAGE.set([]), _REQUESTS.set(Requests())
     try:
         yield
     finally:
         _ONE_IMAGE.reset(token)
+        _REQUESTS.reset(counted)
 
 
 def new_deadline(seconds: float) -> Deadline:
@@ -124,6 +133,7 @@ class Operation:
     registry: str
     reference: str
     deadline: Deadline
+    requests: Requests = field(default_factory=lambda: _REQUESTS.get() or Requests())
 
     def error(self, reason: RegistryReason, detail: str, hint: str | None = None) -> RegistryError:
         """An error of this operation; ``detail`` has no full stop."""

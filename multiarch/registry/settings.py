@@ -7,6 +7,7 @@ import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from multiarch.registry.bounds import ContentBounds
 from multiarch.registry.egress import EgressPolicy
 
 __all__ = ["RegistrySettings"]
@@ -30,9 +31,9 @@ class RegistrySettings:
     addresses always may. ``ca_files`` are PEM files trusted in addition to the system's. ``mirrors`` is a folder like
     containerd's ``certs.d``. ``proxies`` follows ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY``.
 
-    ``egress`` bounds which servers are connected to, for images whose names come from people who are not trusted; None
-    allows all but link-local addresses. With a proxy only names are checked: the proxy resolves them, and has to refuse
-    addresses of its own network.
+    ``egress`` and ``bounds`` are for images whose names come from people who are not trusted: which servers may be
+    connected to (without it, all but link-local addresses), and how much work an image may make. With a proxy only
+    names are checked: the proxy resolves them, and has to refuse addresses of its own network.
 
     An unreachable host is not tried again for ``down_seconds``, so that a thousand images of one registry fail as
     fast as one. A cached tag is used for ``fresh_seconds``, then checked with a HEAD request.
@@ -50,6 +51,7 @@ class RegistrySettings:
     ca_files: tuple[Path, ...] = ()
     mirrors: Path | None = None
     egress: EgressPolicy | None = None
+    bounds: ContentBounds | None = None
     proxies: bool = True
     fresh_seconds: float = 300.0
     down_seconds: float = 30.0

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import quote
 
 import aiohttp
@@ -22,6 +22,7 @@ from cachetools import LRUCache
 from yarl import URL
 
 from multiarch.files import refuse_device
+from multiarch.registry.bounds import BoundedConnector
 from multiarch.registry.egress import plain_name
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
@@ -62,8 +63,11 @@ class RegistryTransport:
         return self
 
     def _open(self, resolver: AbstractResolver) -> aiohttp.ClientSession:
+        bounds = self._settings.bounds
+        options: dict[str, Any] = {"limit": 0, "ttl_dns_cache": 60, "resolver": resolver}
+        longest = max(self._settings.manifest_limit, bounds.blob) if bounds is not None else 0
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=60, resolver=resolver),
+            connector=BoundedConnector(longest, **options) if longest else aiohttp.TCPConnector(**options),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             timeout=aiohttp.ClientTimeout(
@@ -191,6 +195,10 @@ class RegistryTransport:
     ) -> aiohttp.ClientResponse:
         if self._session is None or self._proxied is None:
             raise RuntimeError("use the client inside `async with`")
+        bounds = self._settings.bounds
+        operation.requests.sent += 1
+        if bounds is not None and operation.requests.sent > bounds.requests:
+            raise operation.error(RegistryReason.TOO_LARGE, f"the image takes more than {bounds.requests} requests")
         self._check(operation, endpoint, url)
         context = self._context(operation, endpoint) if url.scheme == "https" else True
         proxy = self._proxy(operation, url)

@@ -17,6 +17,7 @@ from typing import Self
 
 from cachetools import LRUCache
 
+from multiarch.registry.bounds import ContentBounds
 from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.cache.model import Cache
 from multiarch.registry.cache.sqlite import SqliteCache
@@ -59,6 +60,8 @@ def settings_of(configuration: WebhookConfiguration) -> RegistrySettings:
         ca_files=tuple(map(Path, registries.ca_files)),
         mirrors=Path(registries.hosts_dir) if registries.hosts_dir else None,
         egress=EgressPolicy.of(registries.allowed, registries.allowed_networks),
+        bounds=ContentBounds(),
+        manifest_limit=MIB,
         user_agent="multiarch-eks-webhook",
     )
 
