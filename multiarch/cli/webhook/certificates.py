@@ -47,7 +47,7 @@ def certificates(
         str | None, typer.Option(metavar="NAME", help="The Secret that it is written to. Default: SERVICE-tls.")
     ] = None,
     webhook: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The MutatingWebhookConfiguration. Default: SERVICE.")
+        str | None, typer.Option(metavar="NAME", help="The MutatingWebhookConfiguration. Default: zz-SERVICE.")
     ] = None,
     days: Annotated[int, typer.Option(metavar="DAYS", min=1, max=3650, help="How long a certificate is valid.")] = 90,
     access: AccessOptions,
@@ -66,5 +66,5 @@ def certificates(
                 raise MultiarchError(f"{option} must be a name of lower-case letters, digits and hyphens: {name!r}.")
         host = f"{service}.{place}.svc"
         rules = Rules((host, f"{host}.cluster.local"), timedelta(days=days))
-        target = Target(place, secret or f"{service}-tls", webhook or service)
+        target = Target(place, secret or f"{service}-tls", webhook or f"zz-{service}")
         run(cluster, target, rules, SystemClock(), say)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from multiarch.facts.admission import MODE_LABEL, OFF, Mode
+from multiarch.facts.admission import MODE_LABEL, OFF, TIMEOUT_SECONDS, Mode
 from multiarch.webhook.install import certificates, parts
 from multiarch.webhook.install.conditions import NOT_OPTED_OUT, not_tolerant, undecided
 from multiarch.webhook.install.model import Installation, Object
 
 _PATH = "/mutate"
 INVALID_MODE = "invalid-mode"
-_TIMEOUT = 3
-"""Seconds that a pod's creation waits at most; the webhook itself answers within ``deadlineSeconds``."""
 _MODES = [str(mode) for mode in Mode]
 _NAME = "kubernetes.io/metadata.name"
 
@@ -57,7 +55,7 @@ def _webhook(installation: Installation, entry: str, mode: Mode | None, *rules: 
             }
         },
         "failurePolicy": "Ignore",
-        "timeoutSeconds": _TIMEOUT,
+        "timeoutSeconds": TIMEOUT_SECONDS,
         "matchPolicy": "Equivalent",
         "reinvocationPolicy": "IfNeeded",
         "sideEffects": "NoneOnDryRun" if configuration.events else "None",

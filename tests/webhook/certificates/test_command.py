@@ -12,6 +12,8 @@ from multiarch.kubernetes import cluster
 from multiarch.webhook.certificates import run
 from multiarch.webhook.certificates.rotation import Rules
 from multiarch.webhook.certificates.run import Target
+from multiarch.webhook.install.certificates import arguments
+from multiarch.webhook.install.model import Installation
 from tests.cli.running import runner, type_of_run
 
 KUBECONFIG = """
@@ -33,7 +35,7 @@ def multiarch(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     [
         (
             [],
-            Target("hooks", "multiarch-webhook-tls", "multiarch-webhook"),
+            Target("hooks", "multiarch-webhook-tls", "zz-multiarch-webhook"),
             Rules(("multiarch-webhook.hooks.svc", "multiarch-webhook.hooks.svc.cluster.local")),
         ),
         (
@@ -50,6 +52,20 @@ def test_names_follow_from_the_service_and_the_pods_namespace(
     monkeypatch.setattr(run, "run", lambda _cluster, *given: seen.append(given[:2]))
     assert multiarch("webhook", "certificates", *options).code == 0
     assert seen == [(target, rules)]
+
+
+def test_the_defaults_are_the_names_of_an_installation(multiarch: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(run, "run", lambda _cluster, *given: seen.append(given[:2]))
+    installation = Installation(image="x", name="w", namespace="hooks")
+    for options in (["webhook", "certificates", "--service=w"], arguments(installation)):
+        assert multiarch(*options).code == 0
+    assert seen == 2 * [
+        (
+            Target("hooks", installation.secret_name, installation.registration_name),
+            Rules(tuple(installation.host_names)),
+        )
+    ]
 
 
 @pytest.mark.parametrize("option", ["--service=A", "--namespace=a.b", f"--service={'a' * 64}", "--service=ü"])
