@@ -49,6 +49,7 @@ class RegistryTransport:
         self._mirrors: set[str] = set()
         self._proxies: dict[str, str] = {}
         self._contexts: dict[tuple[tuple[Path, ...], bool], ssl.SSLContext] = {}
+        self._loading = asyncio.Lock()
         self._slots: LRUCache[str, asyncio.Semaphore] = LRUCache(REMEMBERED)
         self._schemes: LRUCache[str, str] = LRUCache(REMEMBERED)
         self._probing: LRUCache[str, asyncio.Lock] = LRUCache(REMEMBERED)
@@ -200,7 +201,7 @@ class RegistryTransport:
         if bounds is not None and operation.requests.sent > bounds.requests:
             raise operation.error(RegistryReason.TOO_LARGE, f"the image takes more than {bounds.requests} requests")
         self._check(operation, endpoint, url)
-        context = self._context(operation, endpoint) if url.scheme == "https" else True
+        context = await self._context(operation, endpoint) if url.scheme == "https" else True
         proxy = self._proxy(operation, url)
         with failures(operation.error, host_of(url), operation.deadline.seconds):
             async with asyncio.timeout(operation.deadline.left):
@@ -235,22 +236,13 @@ class RegistryTransport:
     def _resolves_locally(self, name: str) -> bool:
         return name in self._mirrors or self._is_operators(name)
 
-    def _context(self, operation: Operation, endpoint: Endpoint) -> ssl.SSLContext:
-        files = (*self._settings.ca_files, *endpoint.ca_files)
-        key = files, endpoint.verify
+    async def _context(self, operation: Operation, endpoint: Endpoint) -> ssl.SSLContext:
+        key = (*self._settings.ca_files, *endpoint.ca_files), endpoint.verify
         if key not in self._contexts:
-            context = ssl.create_default_context()
-            for file in files:
-                try:
-                    refuse_device(file)
-                    context.load_verify_locations(cafile=file)
-                except (OSError, ssl.SSLError) as error:
-                    detail = f"can't read certificates from {file} ({error.strerror or error})"
-                    raise operation.error(RegistryReason.UNTRUSTED, detail, "Use a file in PEM format.") from error
-            if not endpoint.verify:
-                context.check_hostname = False
-                context.verify_mode = ssl.CERT_NONE
-            self._contexts[key] = context
+            async with self._loading:
+                if key not in self._contexts:
+                    # In a thread: reading all of the system's certificates takes 20 ms.
+                    self._contexts[key] = await asyncio.to_thread(_new_context, operation, *key)
         return self._contexts[key]
 
     def _proxy(self, operation: Operation, url: URL) -> URL | None:
@@ -299,6 +291,21 @@ class RegistryTransport:
         if scheme == "http" and status == _BAD_REQUEST:  # Go servers answer 400 to plain HTTP on a TLS port
             return operation.error(RegistryReason.UNREACHABLE, f"{endpoint.host} refuses plain HTTP")
         return None
+
+
+def _new_context(operation: Operation, ca_files: tuple[Path, ...], verify: bool) -> ssl.SSLContext:  # noqa: FBT001
+    context = ssl.create_default_context()
+    for file in ca_files:
+        try:
+            refuse_device(file)
+            context.load_verify_locations(cafile=file)
+        except (OSError, ssl.SSLError) as error:
+            detail = f"can't read certificates from {file} ({error.strerror or error})"
+            raise operation.error(RegistryReason.UNTRUSTED, detail, "Use a file in PEM format.") from error
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 def _root(operation: Operation, endpoint: Endpoint, scheme: str, end: str = "") -> URL:

@@ -55,14 +55,16 @@ def cache_file(environ: Mapping[str, str]) -> Path | None:
 class SqliteCache:
     """A cache in ``file``, readable by its owner only, of about ``limit`` bytes at most (512 MiB).
 
+    ``wait`` are the most seconds to wait for another process that writes; what is not there then is missed.
     ``notes`` has a sentence for each problem with it.
     """
 
-    def __init__(self, file: Path, limit: int = 512 * 1024 * 1024) -> None:
+    def __init__(self, file: Path, limit: int = 512 * 1024 * 1024, *, wait: float = 2.0) -> None:
         """Open or create the file."""
         self.notes: list[str] = []
         self._file = file
         self._limit = limit
+        self._wait = wait
         self._kept = 0
         self._connection: sqlite3.Connection | None = None
         try:
@@ -122,7 +124,7 @@ class SqliteCache:
         finally:
             os.close(descriptor)
         for _ in range(_OPENING_ATTEMPTS):
-            connection = sqlite3.connect(self._file, timeout=2.0, isolation_level=None)
+            connection = sqlite3.connect(self._file, timeout=self._wait, isolation_level=None)
             try:
                 _prepare(connection)
             except sqlite3.OperationalError as error:

@@ -20,13 +20,13 @@ from cachetools import LRUCache
 from multiarch.registry.bounds import ContentBounds
 from multiarch.registry.cache.memory import MemoryCache
 from multiarch.registry.cache.model import Cache
-from multiarch.registry.cache.sqlite import SqliteCache
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.credentials.lazy_ecr import LazyEcrCredentials
 from multiarch.registry.credentials.model import CredentialChain, Credentials
 from multiarch.registry.egress import EgressPolicy
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings
 from multiarch.schema.webhook import RegistriesConfiguration, WebhookConfiguration
+from multiarch.webhook.images.disk import DiskCache
 from multiarch.webhook.images.secrets import SecretSet, SecretSource
 from multiarch.webhook.model import NO_SECRETS, PullSecretNames
 
@@ -81,7 +81,7 @@ def credentials_of(registries: RegistriesConfiguration) -> tuple[Credentials, ..
 def cache_of(configuration: WebhookConfiguration) -> Cache:
     """Where manifests are kept, for pods without pull secrets."""
     file = configuration.cache.file
-    return MemoryCache(CACHE_LIMIT) if file is None else SqliteCache(Path(file))
+    return MemoryCache(CACHE_LIMIT) if file is None else DiskCache(Path(file), CACHE_LIMIT)
 
 
 @dataclass(slots=True)
