@@ -329,6 +329,7 @@ _SPECIAL: dict[str, Callable[[KeyPath, Any, Any], tuple[str, str, str]]] = {
     "literal_error": _not_allowed,
     "too_long": _length("most", "max_length"),
     "too_short": _length("least", "min_length"),
+    "value_error": lambda path, written, context: ("not-valid", f"{context['error']}.", ""),  # noqa: ARG005
 }
 
 

@@ -1,4 +1,4 @@
-"""The configuration file of ``multiarch webhook serve``: read, validated, and checked beyond its schema.
+"""The configuration file of ``multiarch webhook serve``, and an installation's values: read, validated and checked.
 
 Problems name file, line and key, as those of a stack file do: the mechanism is the same.
 """
@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from multiarch.errors import KeyPath, MultiarchError, Problem, ProblemsError, StackError
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.schema.base import Section
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.stack import wording, yaml_source
 from multiarch.stack.model import Plan
 from multiarch.stack.origin import Origin, Place
+from multiarch.webhook.install.model import Installation
 
-__all__ = ["ConfigurationError", "check", "from_stack", "load"]
+__all__ = ["ConfigurationError", "check", "from_stack", "load", "load_installation", "validated"]
 
+Model = TypeVar("Model", bound=Section)
 _LABEL = r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
 _SECRET = re.compile(f"{_LABEL}/{_LABEL}")
 _HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
@@ -53,6 +57,38 @@ def load(path: Path) -> WebhookConfiguration:
 
     Raises ConfigurationError with every problem.
     """
+    configuration, origin = read(path, WebhookConfiguration)
+    _refuse((*check(configuration), *_check_files(configuration)), origin)
+    return configuration
+
+
+def load_installation(path: Path, given: Mapping[str, object]) -> Installation:
+    """Read the values of an installation; ``given`` replaces what the file has at the top.
+
+    Files that the configuration names are those of its pods. Raises ConfigurationError with every problem.
+    """
+    installation, origin = read(path, Installation, given)
+    faults = check(installation.configuration)
+    _refuse([each._replace(path=("configuration", *each.path)) for each in faults], origin)
+    return installation
+
+
+def validated(given: Mapping[str, object]) -> Installation:
+    """Return the installation with these fields, by name. Raises ConfigurationError with every problem."""
+    try:
+        installation = Installation.model_validate(given, by_alias=False, by_name=True)
+    except ValidationError as error:
+        found = wording.problems(error.errors(include_url=False), given, Origin(), {}, Installation)
+        raise ConfigurationError(found) from error
+    _refuse(check(installation.configuration), Origin())
+    return installation
+
+
+def read(path: Path, model: type[Model], given: Mapping[str, object] = MappingProxyType({})) -> tuple[Model, Origin]:
+    """Read a YAML file as a model, and say where each value is; ``given`` replaces what the file has at the top.
+
+    Raises ConfigurationError with every problem.
+    """
     if path.is_dir():
         message, hint = "The file can't be read: it is a folder.", "Name the file in it."
         raise ConfigurationError([Problem("unreadable-file", message, hint, file=yaml_source.shown(path))])
@@ -68,17 +104,17 @@ def load(path: Path) -> WebhookConfiguration:
     if problems:
         raise ConfigurationError(problems)
     try:
-        configuration = WebhookConfiguration.model_validate(value)
+        return model.model_validate({**value, **given}, by_alias=True, by_name=False), origin
     except ValidationError as error:
-        found = wording.problems(error.errors(include_url=False), value, origin, {}, WebhookConfiguration)
+        found = wording.problems(error.errors(include_url=False), {**value, **given}, origin, {}, model)
         raise ConfigurationError(sorted(found, key=lambda each: each.line or 0)) from error
-    problems += (
-        origin.problem(each.rule, each.path, each.message, hint=each.hint, value=each.value)
-        for each in (*check(configuration), *_check_files(configuration))
-    )
+
+
+def _refuse(faults: Iterable[Fault], origin: Origin) -> None:
+    """Raise ConfigurationError if there are any."""
+    problems = [origin.problem(each.rule, each.path, each.message, hint=each.hint, value=each.value) for each in faults]
     if problems:
         raise ConfigurationError(sorted(problems, key=lambda each: each.line or 0))
-    return configuration
 
 
 def check(configuration: WebhookConfiguration) -> Iterator[Fault]:

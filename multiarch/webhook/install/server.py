@@ -9,9 +9,7 @@ from multiarch.webhook.install import model, parts
 from multiarch.webhook.install.model import Installation, Object
 from multiarch.yaml_text.dump import dump
 
-# Seconds: until all API servers and nodes have learned that the pod gets no more connections.
-_LEAVING = 5
-# Seconds: that, and the longest deadline of a review.
+# Seconds: the server answers for 5 s after SIGTERM, until all API servers know, and then finishes what is under way.
 _GRACE = 30
 
 
@@ -87,7 +85,6 @@ def _container(installation: Installation) -> Object:
         "startupProbe": _probe("/livez", seconds=1, failures=60),
         "livenessProbe": _probe("/livez", seconds=10, failures=3),
         "readinessProbe": _probe("/readyz", seconds=5, failures=2),
-        "lifecycle": {"preStop": {"sleep": {"seconds": _LEAVING}}},
         "volumeMounts": _mounts(installation),
     }
 
