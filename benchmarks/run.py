@@ -21,6 +21,7 @@ from benchmarks import (
     verify_pods,
     webhook_cold,
     webhook_memory,
+    webhook_review,
     workload_patch,
 )
 
@@ -36,6 +37,7 @@ BENCHMARKS = (
     verify_pods,
     webhook_cold,
     webhook_memory,
+    webhook_review,
 )
 
 

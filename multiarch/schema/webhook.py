@@ -70,7 +70,7 @@ class Limits(Section):
     body_kib: Annotated[int, Field(ge=16, le=16384)] = 3072
     """The largest request body in KiB."""
     depth: Annotated[int, Field(ge=16, le=512)] = 128
-    """The deepest nesting of the JSON in a request."""
+    """The deepest nesting of a pod's tolerations, node selector and affinity; a pod with more is left alone."""
     images: Annotated[int, Field(ge=1, le=1000)] = 100
     """The most different images of a pod; a pod with more is left alone."""
     look_ups: Annotated[int, Field(ge=1, le=10000)] = 256

@@ -46,6 +46,7 @@ _PREFERRED = Architecture.ARM64
 _NAMED = 3
 _LONGEST_NAME = 200
 _LONGEST_REASON = 300
+_LONGEST_TEXT = 500
 _LONGEST_WARNING = 120
 """Characters that Kubernetes recommends at most; and below, bytes of all warnings that the API server keeps.
 
@@ -129,7 +130,7 @@ class Decider:
             return skip(Reason.SCHEDULED_BY_NAME, pod.scheduled_by_name)
         for each in pod.excluded:
             if each.architecture in self._architectures:
-                return skip(Reason.EXCLUDED, f"the pod can't use {each.architecture} nodes: {escaped(each.reason)}")
+                return skip(Reason.EXCLUDED, f"the pod can't use {each.architecture} nodes: {each.reason}")
         return None
 
     def _acting(self, mode: Mode) -> Mode:
@@ -200,8 +201,8 @@ _ANNOTATION = ("metadata", "annotations", DECISION_ANNOTATION)
 
 
 def skip(reason: Reason, text: str) -> Decision:
-    """Return the decision that there is nothing to decide."""
-    return Decision(Outcome.SKIP, reason, text)
+    """Return the decision that there is nothing to decide; ``text`` may be from the pod, and is cut if it is long."""
+    return Decision(Outcome.SKIP, reason, cut(text, _LONGEST_TEXT))
 
 
 def cut(text: str, longest: int) -> str:

@@ -25,8 +25,8 @@ from multiarch.webhook.review import Failure, Review, ReviewError, answer, read_
 
 __all__ = ["Handler"]
 
-_MOST_REMEMBERED = 32 * 1024 * 1024
-_ENTRY = 8 * 1024
+_MOST_REMEMBERED = 16 * 1024 * 1024
+_ENTRY = 2 * 1024
 """Bytes of a usual pod's entry."""
 _GROWTH = 16
 """Bytes that a byte of a pod's rules on nodes takes in memory once it is read."""
@@ -125,7 +125,7 @@ class Handler:
         if review.other:
             return _written(skip(Reason.NOT_A_POD, review.other))
         if review.pod is None:
-            return _written(skip(Reason.INVALID_POD, cut(review.fault, _LONGEST_VALUE)))
+            return _written(skip(Reason.INVALID_POD, review.fault))
         key = mode, pod_key(review.pod, review.namespace)
         found = self._remembered.get(key)
         if found is None:
@@ -142,7 +142,7 @@ class Handler:
         try:
             pod = read_pod(written, namespace, self._readable_secrets, self._depth)
         except InvalidPodError as error:
-            return _written(skip(Reason.INVALID_POD, cut(error.message, _LONGEST_VALUE)), size=size)
+            return _written(skip(Reason.INVALID_POD, error.message), size=size)
         decision = self._decider.without_images(pod, mode)
         if decision is None:
             return _Open(pod, size)

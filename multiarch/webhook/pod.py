@@ -27,8 +27,10 @@ from multiarch.webhook.model import NO_SECRETS, PodImage, PullSecretNames
 
 __all__ = ["InvalidPodError", "Pod", "PodKey", "WrittenPod", "pod_key", "read_pod"]
 
-_LONGEST_RULES = 64 * 1024
-"""Bytes of a pod's rules on nodes; reading that much takes 0.1 s, and usual ones have less than 2 KiB."""
+_LONGEST_RULES = 16 * 1024
+"""Bytes of one field with rules on nodes. Others wait while it is read, which takes up to 0.1 s; usual ones have less
+than 1 KiB.
+"""
 _STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
@@ -175,7 +177,7 @@ def read_pod(written: WrittenPod, namespace: str, readable_secrets: frozenset[st
     """Read a pod; ``readable_secrets`` (NAMESPACE/NAME) are kept of its pull secrets.
 
     Raises InvalidPodError for rules on nodes that the API server refuses, that are nested deeper than ``depth``, or
-    that are longer than 64 KiB.
+    that are longer than 16 KiB.
     """
     spec, metadata = written.spec or _NO_SPEC, written.metadata
     rules = as_pod_spec(dict(_rules(spec, depth)))

@@ -40,6 +40,17 @@ REFUSED = NotFound(Reason.UNREADABLE_IMAGE, "the registry answered 401 Unauthori
 LATE = NotFound(Reason.DEADLINE, "the registry did not answer in time")
 
 
+IMAGES: Mapping[str, Answer] = {
+    "both": BOTH,
+    "amd": AMD64_ONLY,
+    "arm": ARM64_ONLY,
+    "unclear": UNCLEAR,
+    "refused": REFUSED,
+    "late": LATE,
+}
+"""Images by name, one of each kind."""
+
+
 class StandInImages:
     """Images without a registry: answers by the image's name, ``default`` for all others.
 

@@ -239,9 +239,9 @@ def test_remembered_pods_take_bounded_memory() -> None:
     rig = Rig()
     handler = rig.handler
     for number in range(300):
-        selector = {f"k{each}": f"{number}" * 8 for each in range(1000)}
+        selector = {f"k{each}": f"{number}" * 8 for each in range(600)}
         rig.now(review_of(pod("a", nodeSelector=selector)))
-    assert handler._remembered.currsize <= 32 * 1024 * 1024  # noqa: SLF001
+    assert handler._remembered.currsize <= 16 * 1024 * 1024  # noqa: SLF001
     assert 10 < len(handler._remembered) < 300  # noqa: SLF001
 
 

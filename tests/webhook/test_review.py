@@ -158,9 +158,9 @@ def test_brackets_in_strings_do_not_nest() -> None:
     )
 
 
-def test_rules_of_more_than_64_kib_are_not_read() -> None:
-    _, decision = decided(review_of(pod("a", nodeSelector={"a": "x" * 65536})))
-    assert (decision.reason, decision.text) == (Reason.INVALID_POD, "spec.nodeSelector has more than 65536 bytes")
+def test_rules_of_more_than_16_kib_are_not_read() -> None:
+    _, decision = decided(review_of(pod("a", nodeSelector={"a": "x" * 16384})))
+    assert (decision.reason, decision.text) == (Reason.INVALID_POD, "spec.nodeSelector has more than 16384 bytes")
 
 
 def test_of_keys_that_are_there_twice_the_last_one_counts() -> None:

@@ -1,0 +1,274 @@
+"""What each mode adds, that once is enough, and what is said of a decision: annotation, warnings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.facts.admission import Mode
+from multiarch.facts.taints import TaintSyntaxError
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.webhook.decision import Decider
+from multiarch.webhook.handler import Handler
+from multiarch.webhook.model import Outcome, Reason
+from tests.webhook.decided import ARM, Decided, among, requires, requiring
+from tests.webhook.stand_ins import (
+    AMD64_ONLY,
+    IMAGES,
+    RecordingObserver,
+    StandInImages,
+    found,
+    patch_in,
+    pod,
+    response_in,
+    review_of,
+)
+
+TOLERATE, PREFER, PIN, OBSERVE = Mode.TOLERATE, Mode.PREFER, Mode.PIN, Mode.OBSERVE
+MODES = list(Mode)
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def preferring(*weighted: tuple[int, dict[str, Any]]) -> dict[str, Any]:
+    terms = [{"weight": weight, "preference": {"matchExpressions": [rule]}} for weight, rule in weighted]
+    return {"nodeAffinity": {PREFERRED: terms}}
+
+
+def test_prefer_adds_a_preference_besides() -> None:
+    decided = Decided(pod("both"), PREFER, preferredWeight=7)
+    assert decided.outcome == (Outcome.TOLERATE, Reason.SUPPORTED)
+    assert decided.pod["spec"]["tolerations"] == [ARM]
+    assert decided.pod["spec"]["affinity"] == preferring((7, requires("arm64")))
+
+
+def test_prefer_keeps_what_is_preferred() -> None:
+    own = preferring((3, among("disk", "ssd")))
+    decided = Decided(pod("both", affinity={**own, "podAffinity": {}}), PREFER)
+    assert decided.pod["spec"]["affinity"] == {
+        **preferring((3, among("disk", "ssd")), (100, requires("arm64"))),
+        "podAffinity": {},
+    }
+
+
+@pytest.mark.parametrize("key", ["kubernetes.io/arch", "beta.kubernetes.io/arch"])
+@pytest.mark.parametrize("architecture", ["amd64", "arm64"])
+def test_prefer_adds_nothing_to_a_preference_of_the_pods_own(key: str, architecture: str) -> None:
+    own = preferring((1, among(key, architecture)))
+    decided = Decided(pod("both", affinity=own), PREFER)
+    assert decided.pod["spec"]["affinity"] == own
+    assert decided.pod["spec"]["tolerations"] == [ARM]
+    assert Decided(decided.pod, PREFER).outcome == (Outcome.SKIP, Reason.TOLERATES_ALREADY)
+
+
+def test_prefer_gives_a_pod_that_tolerates_already_the_preference_alone() -> None:
+    decided = Decided(pod("both", tolerations=[ARM]), PREFER)
+    assert decided.outcome == (Outcome.TOLERATE, Reason.SUPPORTED)
+    assert [each["path"] for each in decided.patch] == ["/spec/affinity"]
+    assert Decided(pod("amd", tolerations=[ARM]), PREFER).patch == []
+
+
+def test_prefer_without_arm64_among_the_required_never_contradicts_the_pod() -> None:
+    whole = pod("both", nodeSelector={"kubernetes.io/arch": "amd64"})
+    decided = Decided(whole, PREFER, architectures=["amd64"])
+    assert [each["path"] for each in decided.patch] == ["/spec/tolerations"]
+
+
+@pytest.mark.parametrize("image", list(IMAGES))
+def test_only_pods_whose_images_support_all_get_a_preference(image: str) -> None:
+    assert bool(Decided(pod(image), PREFER).patch) == (image == "both")
+
+
+def test_pin_requires_the_one_architecture_of_all_images() -> None:
+    decided = Decided(pod("amd", "both"), PIN)
+    assert decided.outcome == (Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE)
+    assert decided.decision.pinned == "amd64"
+    assert decided.decision.text == "amd does not support arm64: index lacks linux/arm64; requires amd64"
+    assert decided.pod["spec"]["affinity"] == requiring([requires("amd64")])
+    assert "tolerations" not in decided.pod["spec"]
+
+
+def test_pin_adds_to_every_term_because_terms_are_alternatives() -> None:
+    terms = [[among("a", "b")], [among("c", "d"), {"key": "e", "operator": "Exists"}], [requires("amd64")]]
+    decided = Decided(pod("amd", affinity=requiring(*terms)), PIN)
+    assert decided.pod["spec"]["affinity"] == requiring(
+        [*terms[0], requires("amd64")], [*terms[1], requires("amd64")], [requires("amd64")]
+    )
+
+
+def test_pin_to_arm64_tolerates_too_because_the_pod_could_not_be_scheduled_otherwise() -> None:
+    decided = Decided(pod("arm", "both"), PIN)
+    assert decided.outcome == (Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE)
+    assert decided.decision.pinned == "arm64"
+    assert decided.pod["spec"]["affinity"] == requiring([requires("arm64")])
+    assert decided.pod["spec"]["tolerations"] == [ARM]
+
+
+def test_pin_leaves_pods_of_both_architectures_as_tolerate_does() -> None:
+    assert Decided(pod("both"), PIN).patch == Decided(pod("both"), TOLERATE).patch != []
+
+
+@pytest.mark.parametrize("images", [["amd", "arm"], ["late"], ["unclear"], ["refused", "both"], ["neither"]])
+def test_pin_requires_nothing_that_is_not_known(images: list[str]) -> None:
+    observer = RecordingObserver()
+    answers = {**IMAGES, "neither": found(amd64="unsupported", arm64="unsupported")}
+    answered = Handler(WebhookConfiguration(), StandInImages(answers), observer).review_now(
+        review_of(pod(*images)), PIN
+    )
+    assert observer.last.pinned == ""
+    assert answered is not None
+    assert patch_in(answered) == []
+
+
+def test_pin_does_not_wait_for_an_image_that_changes_nothing() -> None:
+    decided = Decided(pod("amd", "late", "unclear"), PIN)
+    assert decided.decision.pinned == "amd64"
+
+
+def test_pin_does_not_require_what_may_not_be_supported() -> None:
+    answers = {"x": found(amd64="unsupported", arm64="unknown")}
+    observer = RecordingObserver()
+    Handler(WebhookConfiguration(), StandInImages(answers), observer).review_now(review_of(pod("x")), PIN)
+    assert (observer.last.outcome, observer.last.pinned) == (Outcome.LEAVE, "")
+
+
+def test_pin_of_one_required_architecture_knows_nothing_of_others() -> None:
+    answers = {"x": found(arm64="unsupported")}
+    observer = RecordingObserver()
+    configuration = WebhookConfiguration(architectures=["arm64"])
+    Handler(configuration, StandInImages(answers), observer).review_now(review_of(pod("x")), PIN)
+    assert (observer.last.outcome, observer.last.pinned, observer.last.patch) == (Outcome.LEAVE, "", b"")
+    assert observer.last.text == "x does not support arm64: index lacks linux/arm64"
+
+
+def test_pin_still_pins_a_pod_that_tolerates_already() -> None:
+    decided = Decided(pod("amd", tolerations=[{"operator": "Exists"}]), PIN)
+    assert decided.decision.pinned == "amd64"
+    assert decided.pod["spec"]["affinity"] == requiring([requires("amd64")])
+    both = Decided(pod("both", tolerations=[{"operator": "Exists"}]), PIN)
+    assert (both.outcome, both.patch) == ((Outcome.SKIP, Reason.TOLERATES_ALREADY), [])
+
+
+@pytest.mark.parametrize("configured", list(Mode))
+@pytest.mark.parametrize("image", list(IMAGES))
+def test_observe_decides_as_the_configured_mode_and_changes_nothing(image: str, configured: Mode) -> None:
+    observed = Decided(pod(image), OBSERVE, mode=str(configured), annotate=True)
+    acting = Decided(pod(image), TOLERATE if configured is OBSERVE else configured, annotate=True)
+    assert observed.patch == []
+    assert observed.outcome == acting.outcome
+    assert (observed.decision.text, observed.decision.pinned) == (acting.decision.text, acting.decision.pinned)
+
+
+# -- twice -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("annotate", [True, False])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("images", [["both"], ["amd"], ["arm"], ["unclear"], ["late"], ["amd", "arm"], [""]])
+def test_applied_twice_it_changes_nothing(images: list[str], mode: Mode, *, annotate: bool) -> None:
+    once = Decided(pod(*images), mode, annotate=annotate)
+    assert Decided(once.pod, mode, annotate=annotate).patch == []
+
+
+def with_sidecar(whole: dict[str, Any], image: str) -> dict[str, Any]:
+    sidecar = {"name": "proxy", "image": image}
+    return {**whole, "spec": {**whole["spec"], "containers": [*whole["spec"]["containers"], sidecar]}}
+
+
+def test_a_sidecar_of_one_architecture_that_comes_later_is_reported() -> None:
+    """What was added can't be taken back: only the annotation says that it was the webhook that added it."""
+    once = Decided(pod("both"), annotate=True)
+    again = Decided(with_sidecar(once.pod, "amd"), annotate=True, warnings=True)
+    assert again.outcome == (Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE)
+    assert again.decision.text == (
+        "amd does not support arm64: index lacks linux/arm64; the pod tolerates arch=arm64:NoSchedule all the same"
+    )
+    assert again.patch == []
+    assert again.response["warnings"] == ["amd does not support arm64"]
+    fine = Decided(with_sidecar(once.pod, "both"), annotate=True)
+    assert (fine.outcome, fine.patch) == ((Outcome.SKIP, Reason.TOLERATES_ALREADY), [])
+
+
+def test_a_sidecar_of_one_architecture_that_comes_later_is_pinned() -> None:
+    once = Decided(pod("both"), PIN)
+    again = Decided(with_sidecar(once.pod, "amd"), PIN)
+    assert again.decision.pinned == "amd64"
+    assert again.pod["spec"]["affinity"] == requiring([requires("amd64")])
+    assert Decided(again.pod, PIN).outcome == (Outcome.SKIP, Reason.EXCLUDED)
+
+
+def test_an_image_that_another_webhook_fills_in_is_looked_at_then() -> None:
+    once = Decided(pod("both", "auto", ""))
+    assert once.outcome == (Outcome.UNKNOWN, Reason.UNREADABLE_IMAGE)
+    once.pod["spec"]["containers"][2]["image"] = "both"
+    assert Decided(once.pod).outcome == (Outcome.TOLERATE, Reason.SUPPORTED)
+
+
+# -- annotation and warnings -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metadata", "path"),
+    [
+        ({"name": "p", "annotations": {"a": "b"}}, "/metadata/annotations/multiarch-eks~1decision"),
+        ({"name": "p", "annotations": {}}, "/metadata/annotations/multiarch-eks~1decision"),
+        ({"name": "p", "annotations": None}, "/metadata/annotations"),
+        ({"name": "p"}, "/metadata/annotations"),
+        (None, "/metadata"),
+    ],
+)
+def test_the_annotation_says_the_decision(metadata: dict[str, Any] | None, path: str) -> None:
+    whole = {**pod("amd"), "metadata": metadata}
+    decided = Decided(whole, annotate=True)
+    assert [each["path"] for each in decided.patch] == [path]
+    annotations = decided.pod["metadata"].pop("annotations")
+    assert annotations.pop("multiarch-eks/decision") == "leave: amd does not support arm64: index lacks linux/arm64"
+    assert annotations == ((metadata or {}).get("annotations") or {})
+    assert decided.pod["metadata"] == {key: value for key, value in (metadata or {}).items() if key != "annotations"}
+
+
+def test_an_annotation_that_is_there_is_kept() -> None:
+    whole = pod("both")
+    whole["metadata"]["annotations"] = {"multiarch-eks/decision": "mine"}
+    assert [each["path"] for each in Decided(whole, annotate=True).patch] == ["/spec/tolerations"]
+
+
+def test_a_skipped_pod_gets_no_annotation() -> None:
+    assert Decided(pod("both", nodeName="n"), annotate=True).patch == []
+
+
+@pytest.mark.parametrize(
+    ("images", "warnings"),
+    [
+        (["both"], None),
+        (["amd", "both"], ["amd does not support arm64"]),
+        (["refused", "late"], ["refused could not be read", "late could not be read"]),
+        (["unclear"], ["unclear may not support arm64"]),
+        ([""], ["a container or image volume names no image"]),
+    ],
+)
+def test_warnings_are_returned_on_request(images: list[str], warnings: list[str] | None) -> None:
+    assert Decided(pod(*images), warnings=True).response.get("warnings") == warnings
+    assert "warnings" not in Decided(pod(*images)).response
+
+
+def test_a_pod_with_too_many_images_is_warned_about() -> None:
+    decided = Decided(pod("a", "b"), warnings=True, limits={"images": 1})
+    assert decided.response["warnings"] == ["the pod has 2 images, more than limits.images, which is 1"]
+
+
+def test_warnings_have_the_length_that_kubernetes_recommends() -> None:
+    names = [f"registry.example/{'very-' * 40}long/{number}:v1" for number in range(90)]
+    handler = Handler(WebhookConfiguration(warnings=True), StandInImages(default=AMD64_ONLY), RecordingObserver())
+    answered = handler.review_now(review_of(pod(*names)), None)
+    assert answered is not None
+    warnings = response_in(answered)["warnings"]
+    assert all(len(each) <= 120 for each in warnings)
+    assert 30 < len(warnings) < 90
+    assert sum(map(len, warnings)) <= 4096
+    assert warnings[0].endswith("-long/0:v1 does not support arm64")
+
+
+def test_a_taint_that_kubernetes_refuses_is_an_error_at_the_start() -> None:
+    with pytest.raises(TaintSyntaxError):
+        Decider(WebhookConfiguration(taints=["arch=arm64"]))
