@@ -6,7 +6,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from multiarch.webhook.logs import Log, LogLevel
+from multiarch.webhook.log_options import LogLevel
+from multiarch.webhook.logs import Log
 from multiarch.webhook.model import Decision, Outcome, Request
 
 _LEVELS = {

@@ -13,35 +13,19 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from enum import StrEnum
 
 import msgspec
 
 from multiarch.escaping import escaped
+from multiarch.webhook.log_options import LogFormat, LogLevel
 
-__all__ = ["Log", "LogFormat", "LogLevel", "forward_library_logs"]
+__all__ = ["Log", "forward_library_logs"]
 
 _FLUSH_SECONDS = 0.1
 _MOST_WAITING = 10_000
 """Lines that wait to be written."""
 _CLOSE_SECONDS = 1.0
 _DELETE = "\x7f"
-
-
-class LogLevel(StrEnum):
-    """How important a line is."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class LogFormat(StrEnum):
-    """How lines are written."""
-
-    JSON = "json"
-    TEXT = "text"
 
 
 _NUMBERS = {level: number for number, level in enumerate(LogLevel)}

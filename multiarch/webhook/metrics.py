@@ -102,8 +102,8 @@ class Metrics:
         self._requests.set_function(requests)
         self._connections.set_function(connections)
 
-    def watch_look_ups(self, statistics: Statistics, most_bytes: int) -> None:
-        """Show what look-ups count. ``most_bytes`` is the limit of the cache's memory."""
+    def watch_look_ups(self, statistics: Callable[[], Statistics], most_bytes: int) -> None:
+        """Show what look-ups count. ``most_bytes`` is the limit of the memory of images."""
         self._registry.register(_LookUps(statistics, most_bytes))
 
     def certificate_in_use(self, expires: float) -> None:
@@ -143,13 +143,13 @@ def _begin(counter: Counter, *values: str) -> None:
 class _LookUps(Collector):
     """The metrics of look-ups and of what is remembered."""
 
-    def __init__(self, statistics: Statistics, most_bytes: int) -> None:
+    def __init__(self, statistics: Callable[[], Statistics], most_bytes: int) -> None:
         self._statistics = statistics
         self._most_bytes = most_bytes
 
     def collect(self) -> Iterator[Metric]:
         """Read the counts."""
-        found = self._statistics
+        found = self._statistics()
         asked = {"hit": found.hits - found.stale, "stale": found.stale, "miss": found.misses}
         yield _counted("image_cache_requests", "Images that reviews asked for.", "result", asked)
         yield _now("image_cache_entries", "Remembered images.", found.entries)

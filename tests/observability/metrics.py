@@ -74,7 +74,8 @@ def _families() -> Iterable[Metric]:
     metrics.responded(200)
     metrics.certificate_in_use(1_800_000_000.0)
     metrics.watch_server(lambda: 1.0, lambda: 2.0)
-    metrics.watch_look_ups(Statistics(failures=Counter({str(reason): 1 for reason in RegistryReason})), 64 * 2**20)
+    found = Statistics(failures=Counter({str(reason): 1 for reason in RegistryReason}))
+    metrics.watch_look_ups(lambda: found, 64 * 2**20)
     return text_string_to_metric_families(metrics.text()[0].decode())
 
 

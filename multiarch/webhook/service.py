@@ -1,0 +1,123 @@
+"""The process of the webhook: everything that serves, put together."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvloop
+
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.threads import DaemonThreads
+from multiarch.webhook import lifecycle
+from multiarch.webhook.certificate import CHECK_SECONDS, Certificate, CertificateError
+from multiarch.webhook.decision_log import DecisionLog
+from multiarch.webhook.handler import Handler
+from multiarch.webhook.images.look_ups import LookUps
+from multiarch.webhook.log_options import LogFormat, LogLevel
+from multiarch.webhook.logs import Log, forward_library_logs
+from multiarch.webhook.metrics import Metrics
+from multiarch.webhook.model import Observers
+from multiarch.webhook.server import Listening, Server
+
+_DAY = 86400.0
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """How the process runs; what it decides is in the configuration."""
+
+    certificate_dir: Path
+    listening: Listening = field(default_factory=Listening)
+    log_format: LogFormat = LogFormat.JSON
+    log_level: LogLevel = LogLevel.INFO
+    drain_seconds: float = 5.0
+
+
+def run(configuration: WebhookConfiguration, options: ServiceOptions) -> int:
+    """Serve until a signal. Returns the exit code.
+
+    Raises CertificateError, OutsideError for a port that can't be used, and MultiarchError for a configuration that
+    can't be used.
+    """
+    metrics = Metrics()
+    log = Log(options.log_format, options.log_level, dropped=lambda lines: metrics.lines_dropped("write-error", lines))
+    forward_library_logs(log)
+    try:
+        return uvloop.run(_run(configuration, options, metrics, log))
+    finally:
+        log.close()
+
+
+async def _run(configuration: WebhookConfiguration, options: ServiceOptions, metrics: Metrics, log: Log) -> int:
+    loop = asyncio.get_running_loop()
+    # Looking up a name may outlast every time limit, and the end of the process.
+    loop.set_default_executor(DaemonThreads())
+    certificate = Certificate(options.certificate_dir, CertificateReport(metrics, log))
+    decisions = DecisionLog(log, lambda lines: metrics.lines_dropped("rate-limit", lines))
+    look_ups = LookUps.from_configuration(configuration)
+    handler = Handler(configuration, look_ups, Observers(metrics, decisions))
+    server = Server(options.listening, handler, metrics, lambda: _why_not_ready(certificate))
+    metrics.watch_look_ups(lambda: look_ups.statistics, configuration.cache.memory_mib * _MIB)
+    async with look_ups:
+        for note in look_ups.notes:
+            log.write(LogLevel.WARNING, note)
+        checks = asyncio.create_task(_check_forever(certificate.check))
+        try:
+            return await lifecycle.serve(
+                server, certificate.context, log, drain_seconds=options.drain_seconds, started=_forget_start
+            )
+        finally:
+            checks.cancel()
+
+
+def _why_not_ready(certificate: Certificate) -> str:
+    return "the certificate has expired" if certificate.expired else ""
+
+
+def _forget_start() -> None:
+    """Leave what the start made out of all garbage collections to come, which would look at it each time."""
+    gc.collect()
+    gc.freeze()
+
+
+async def _check_forever(check: Callable[[], None]) -> None:
+    while True:
+        await asyncio.sleep(CHECK_SECONDS)
+        # In a thread: a folder in a network may hang.
+        await asyncio.to_thread(check)
+
+
+class CertificateReport:
+    """Puts what becomes of the certificate into metrics and log."""
+
+    def __init__(self, metrics: Metrics, log: Log) -> None:
+        """Nothing is reported yet."""
+        self._metrics = metrics
+        self._log = log
+        self._reloads = False
+
+    def certificate_in_use(self, expires: float) -> None:
+        """See ``certificate.Report``."""
+        self._metrics.certificate_in_use(expires)
+        if self._reloads:
+            self._metrics.certificate_changed("success")
+            self._log.write(LogLevel.INFO, "the new certificate is in use", expires=round(expires))
+        self._reloads = True
+
+    def certificate_refused(self, error: CertificateError) -> None:
+        """See ``certificate.Report``."""
+        self._metrics.certificate_changed("failure")
+        self._log.write(LogLevel.ERROR, f"{error} The certificate in use stays.")
+
+    def certificate_expires(self, seconds: float) -> None:
+        """See ``certificate.Report``."""
+        if seconds > 0:
+            message, level = f"the certificate expires in {seconds / _DAY:.1f} days", LogLevel.WARNING
+        else:
+            message, level = "the certificate has expired", LogLevel.ERROR
+        self._log.write(level, message)
