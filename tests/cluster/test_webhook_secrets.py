@@ -1,0 +1,107 @@
+"""The webhook's server reads pull secrets from a real API server with the installation's own rights, and no others."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import functools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from multiarch.kubernetes.access import ClusterAccess
+from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.errors import ForbiddenError
+from multiarch.registry.reference import parse_reference
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.webhook.images.cluster_secrets import ClusterSecrets
+from multiarch.webhook.images.secrets import SecretSet
+from multiarch.webhook.install.model import Installation
+from multiarch.webhook.install.objects import objects
+from multiarch.webhook.model import PullSecretNames
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Object
+from sandbox.cluster.programs import wait_for
+from tests.cluster.reading import namespace, write_kubeconfig
+from tests.cluster.webhook_endpoint import applied
+
+TEAM = "webhook-secrets-team"
+CONFIGURATION = WebhookConfiguration.model_validate(
+    {"registries": {"pullSecrets": [f"{TEAM}/{name}" for name in ("current", "legacy", "broken", "missing")]}}
+)
+INSTALLATION = Installation(
+    image="registry.example.com/webhook:1",
+    name="reading",
+    namespace="webhook-secrets",
+    configuration=CONFIGURATION,
+)
+AUTH = base64.b64encode(b"puller:pass:word").decode()
+
+
+def secret(name: str, key: str, content: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": TEAM},
+        "type": f"kubernetes.io/{key.removeprefix('.')}",
+        "stringData": {key: content},
+    }
+
+
+SECRETS = (
+    secret("current", ".dockerconfigjson", json.dumps({"auths": {"one.example.com": {"auth": AUTH}}})),
+    secret("legacy", ".dockercfg", json.dumps({"two.example.com": {"auth": AUTH}})),
+    secret("broken", ".dockercfg", json.dumps({"three.example.com": {"auth": "%%%"}})),
+    secret("other", ".dockercfg", "{}"),
+)
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The access of the server's pod."""
+    kube = control_plane.kube
+    rights = [
+        each for each in objects(INSTALLATION) if each["kind"] in ("Namespace", "ServiceAccount", "Role", "RoleBinding")
+    ]
+    with applied(kube, [namespace(TEAM), *rights, *SECRETS]):
+        path = kube.path("v1", "ServiceAccount", INSTALLATION.namespace, INSTALLATION.name)
+        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
+        token = kube.request("POST", f"{path}/token", body=asked)["status"]["token"]
+        file = write_kubeconfig(tmp_path_factory.mktemp("access") / "kubeconfig", control_plane, {"token": token})
+        wait_for(functools.partial(_allowed, file), "the rights to take effect", timeout=30)
+        yield file
+
+
+def _allowed(kubeconfig: Path) -> bool:
+    with open_cluster(ClusterAccess(kubeconfig)) as cluster:
+        try:
+            cluster.secret(TEAM, "missing")
+        except ForbiddenError:
+            return False
+    return True
+
+
+def read(kubeconfig: Path, *names: str) -> SecretSet:
+    source = ClusterSecrets(lambda: open_cluster(ClusterAccess(kubeconfig)))
+    return asyncio.run(source.read(PullSecretNames(TEAM, names)))
+
+
+def test_the_named_secrets_are_read_in_both_formats(kubeconfig: Path) -> None:
+    found = read(kubeconfig, "current", "broken", "legacy", "missing")
+    for host in ("one.example.com", "two.example.com"):
+        (credential,) = asyncio.run(found.credentials.for_repository(parse_reference(f"{host}/team/app")))
+        assert (credential.username, credential.password) == ("puller", "pass:word")
+    assert found.faults == (
+        f"Secret {TEAM}/missing does not exist",
+        f"Secret {TEAM}/broken: auths.three.example.com: auth must be the base64 of USER:PASSWORD",
+    )
+    assert found.complete
+
+
+def test_another_secret_is_refused_and_the_reason_says_by_whom(kubeconfig: Path) -> None:
+    found = read(kubeconfig, "other", "current")
+    user = f"system:serviceaccount:{INSTALLATION.namespace}:{INSTALLATION.name}"
+    assert found.faults == (f"Secret {TEAM}/other can't be read: {user} may not get secrets other in namespace {TEAM}",)
+    assert asyncio.run(found.credentials.for_repository(parse_reference("one.example.com/team/app")))
