@@ -11,7 +11,8 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import msgspec
@@ -19,7 +20,7 @@ import msgspec
 from multiarch.escaping import escaped
 from multiarch.webhook.log_options import LogFormat, LogLevel
 
-__all__ = ["Log", "forward_library_logs"]
+__all__ = ["Log", "library_logs"]
 
 _FLUSH_SECONDS = 0.1
 _MOST_WAITING = 10_000
@@ -88,11 +89,17 @@ class Log:
                 self._dropped(len(lines))
 
 
-def forward_library_logs(log: Log) -> None:
+@contextmanager
+def library_logs(log: Log) -> Iterator[None]:
     """Write what Python's ``logging`` gets, from aiohttp and asyncio, to this log."""
     root = logging.getLogger()
+    before = root.handlers, root.level
     root.handlers = [_Forward(log)]
     root.setLevel(logging.DEBUG if log.shows(LogLevel.DEBUG) else logging.WARNING)
+    try:
+        yield
+    finally:
+        root.handlers, root.level = before
 
 
 class _Forward(logging.Handler):

@@ -18,7 +18,7 @@ from multiarch.webhook.decision_log import DecisionLog
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
 from multiarch.webhook.log_options import LogFormat, LogLevel
-from multiarch.webhook.logs import Log, forward_library_logs
+from multiarch.webhook.logs import Log, library_logs
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import Observers
 from multiarch.webhook.server import Listening, Server
@@ -46,9 +46,9 @@ def run(configuration: WebhookConfiguration, options: ServiceOptions) -> int:
     """
     metrics = Metrics()
     log = Log(options.log_format, options.log_level, dropped=lambda lines: metrics.lines_dropped("write-error", lines))
-    forward_library_logs(log)
     try:
-        return uvloop.run(_run(configuration, options, metrics, log))
+        with library_logs(log):
+            return uvloop.run(_run(configuration, options, metrics, log))
     finally:
         log.close()
 

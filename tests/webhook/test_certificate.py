@@ -1,0 +1,254 @@
+"""The server's certificate: what is refused at the start, and what changes without a request being dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import aiohttp
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from multiarch.webhook import certificate as module
+from multiarch.webhook.certificate import Certificate, CertificateError
+from tests.webhook.serving import pair, run, serving, trusting, write
+
+DAY = 86400.0
+
+
+class Report:
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.used: list[float] = []
+        self.refused: list[str] = []
+        self.warned: list[float] = []
+
+    def certificate_in_use(self, expires: float) -> None:
+        self.used.append(expires)
+
+    def certificate_refused(self, error: CertificateError) -> None:
+        self.refused.append(str(error))
+
+    def certificate_expires(self, seconds: float) -> None:
+        self.warned.append(seconds)
+
+
+def encrypted_key() -> bytes:
+    return ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"secret"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("tls.crt", None, "tls.crt can't be read: No such file"),
+        ("tls.key", None, "tls.key can't be read: No such file"),
+        ("tls.crt", b"hello", "tls.crt or tls.key is not valid PEM"),
+        ("tls.key", b"", "tls.crt or tls.key is not valid PEM"),
+        ("tls.key", pair().key, "tls.key is not the key of .*tls.crt"),
+        ("tls.key", encrypted_key(), "the key needs a password"),
+        ("tls.crt", pair(1.0, starting=-3.0).certificate, "not the key of"),
+    ],
+)
+def test_an_unusable_pair_is_refused_at_the_start(
+    tmp_path: Path, name: str, content: bytes | None, message: str
+) -> None:
+    made = pair()
+    (tmp_path / "tls.crt").write_bytes(made.certificate)
+    (tmp_path / "tls.key").write_bytes(made.key)
+    if content is None:
+        (tmp_path / name).unlink()
+    else:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(CertificateError, match=message):
+        Certificate(tmp_path, Report())
+
+
+def test_a_certificate_of_another_time_is_refused_at_the_start(tmp_path: Path) -> None:
+    write(tmp_path, pair(1.0, starting=-3.0))
+    with pytest.raises(CertificateError, match=r"expired on 20..-..-.. ..:.. UTC\. Issue a new certificate"):
+        Certificate(tmp_path, Report())
+    write(tmp_path, pair(starting=3.0))
+    with pytest.raises(CertificateError, match="is not valid before"):
+        Certificate(tmp_path, Report())
+
+
+def test_a_broken_pair_is_reported_once_and_the_old_one_stays(tmp_path: Path) -> None:
+    first, second = pair(), pair()
+    write(tmp_path, first)
+    report = Report()
+    certificate = Certificate(tmp_path, report)
+    write(tmp_path, replace(first, key=second.key))
+    for _ in range(3):
+        certificate.check()
+    assert (len(report.used), len(report.refused)) == (1, 1)
+    (tmp_path / "tls.key").unlink()
+    for _ in range(3):
+        certificate.check()
+    assert (len(report.used), len(report.refused)) == (1, 2)
+    (tmp_path / "tls.key").symlink_to("..data/tls.key")
+    write(tmp_path, second)
+    for _ in range(3):
+        certificate.check()
+    assert (len(report.used), len(report.refused)) == (2, 2)
+
+
+def test_expiry_is_warned_about_once_a_day_and_makes_it_unready(tmp_path: Path) -> None:
+    write(tmp_path, pair(30.0))
+    now = [0.0]
+    report = Report()
+
+    begin = time.time()
+    certificate = Certificate(tmp_path, report, lambda: begin + now[0])
+    for hour in range(0, 31 * 24, 6):
+        now[0] = hour * 3600.0
+        certificate.check()
+        assert certificate.expired is (hour >= 30 * 24)
+    days_left = [round(each / DAY) for each in report.warned]
+    assert days_left == [7, 6, 5, 4, 3, 2, 1, 0]
+
+
+def test_an_old_version_of_tls_is_refused_and_http_1_1_is_agreed_on(tmp_path: Path) -> None:
+    made = pair()
+    write(tmp_path, made)
+
+    async def work() -> None:
+        async with serving(tmp_path, made) as it:
+            old = trusting(made)
+            with pytest.deprecated_call():
+                old.minimum_version = ssl.TLSVersion.TLSv1
+            with pytest.deprecated_call():
+                old.maximum_version = ssl.TLSVersion.TLSv1_1
+            old.set_ciphers("ALL:@SECLEVEL=0")
+            with pytest.raises((ssl.SSLError, ConnectionError)):
+                await asyncio.open_connection("localhost", it.server.ports[0], ssl=old)
+            for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+                context = trusting(made)
+                context.maximum_version = version
+                context.set_alpn_protocols(["h2", "http/1.1"])
+                _, writer = await asyncio.open_connection("localhost", it.server.ports[0], ssl=context)
+                agreed = writer.get_extra_info("ssl_object")
+                assert (agreed.version(), agreed.selected_alpn_protocol()) == (
+                    version.name.replace("_", "."),
+                    "http/1.1",
+                )
+                writer.close()
+
+    run(work)
+
+
+def test_a_client_without_a_server_name_gets_the_certificate_too(tmp_path: Path) -> None:
+    made = pair()
+    write(tmp_path, made)
+
+    async def work() -> None:
+        async with serving(tmp_path, made) as it:
+            context = trusting(made)
+            context.check_hostname = False
+            _, writer = await asyncio.open_connection("127.0.0.1", it.server.ports[0], ssl=context)
+            writer.close()
+
+    run(work)
+
+
+def test_a_new_certificate_is_in_use_without_a_dropped_request(tmp_path: Path) -> None:
+    """50 connections that are kept, and new ones all the time, while the certificate changes ten times."""
+    made = [pair(days=30.0 + index) for index in range(11)]
+    write(tmp_path, made[0])
+
+    async def work() -> None:
+        async with serving(tmp_path, *made) as it:
+            stop = asyncio.Event()
+            answered = 0
+
+            async def kept(session: aiohttp.ClientSession) -> None:
+                nonlocal answered
+                while not stop.is_set():
+                    async with session.post(it.url("/mutate"), data=b"x" * 11_000) as response:
+                        assert await response.text() == "None now, 11000 bytes"
+                        answered += 1
+                    await asyncio.sleep(0)
+
+            async def renewed() -> None:
+                nonlocal answered
+                connector = aiohttp.TCPConnector(ssl=trusting(*made), force_close=True)
+                async with aiohttp.ClientSession(connector=connector) as session:
+                    while not stop.is_set():
+                        async with session.post(it.url("/mutate"), data=b"x") as response:
+                            assert response.status == 200
+                            answered += 1
+
+            async def rotate() -> None:
+                for each in made[1:]:
+                    await asyncio.sleep(0.05)
+                    write(tmp_path, each)
+                    it.certificate.check()
+                    only = trusting(each)
+                    _, writer = await asyncio.open_connection("localhost", it.server.ports[0], ssl=only)
+                    writer.close()
+                stop.set()
+
+            await asyncio.gather(*(kept(it.session) for _ in range(50)), renewed(), renewed(), rotate())
+            assert answered > 200
+            text = it.metrics.text()[0].decode()
+            assert 'multiarch_webhook_certificate_reloads_total{result="success"} 10.0' in text
+            assert 'multiarch_webhook_certificate_reloads_total{result="failure"} 0.0' in text
+            assert f'multiarch_webhook_http_responses_total{{code="200"}} {float(answered)}' in text
+
+    run(work)
+
+
+def test_a_key_of_another_kind_replaces_the_old_one(tmp_path: Path) -> None:
+    """In one context OpenSSL keeps a certificate for each kind of key, and may serve the old one."""
+    first = pair()
+    write(tmp_path, first)
+    second = self_signed_rsa()
+
+    async def work() -> None:
+        async with serving(tmp_path, first) as it:
+            write(tmp_path, replace(first, certificate=second[0], key=second[1]))
+            it.certificate.check()
+            context = ssl.create_default_context(cadata=second[0].decode())
+            _, writer = await asyncio.open_connection("localhost", it.server.ports[0], ssl=context)
+            writer.close()
+
+    run(work)
+
+
+def self_signed_rsa() -> tuple[bytes, bytes]:
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return made.public_bytes(serialization.Encoding.PEM), key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def test_files_that_change_one_after_the_other_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = pair(), pair()
+    write(tmp_path, first)
+    contents = iter([(first.certificate, first.key), (second.certificate, second.key)])
+    monkeypatch.setattr(module, "_content", lambda _folder: next(contents))
+    with pytest.raises(CertificateError, match="was changed while it was read"):
+        Certificate(tmp_path, Report())

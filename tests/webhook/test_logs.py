@@ -1,0 +1,195 @@
+"""The log: what a line has, what it never has, and what a flood of lines costs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multiarch.facts.admission import Mode
+from multiarch.webhook.decision_log import REPEAT_SECONDS, DecisionLog
+from multiarch.webhook.log_options import LogFormat, LogLevel
+from multiarch.webhook.logs import Log, library_logs
+from multiarch.webhook.model import Decision, Outcome, Reason, Request
+
+
+class Written:
+    """A log, and the lines that it has written once it is closed."""
+
+    def __init__(self, folder: Path, style: LogFormat = LogFormat.JSON, level: LogLevel = LogLevel.INFO) -> None:
+        self._file = folder / "log"
+        self.dropped = 0
+        self._descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT)
+        self.log = Log(style, level, descriptor=self._descriptor, dropped=self._drop)
+
+    def _drop(self, lines: int) -> None:
+        self.dropped += lines
+
+    def lines(self) -> list[str]:
+        self.log.close()
+        os.close(self._descriptor)
+        return self._file.read_text(encoding="utf-8").splitlines()
+
+    def entries(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.lines()]
+
+
+def request(**changed: Any) -> Request:
+    fields = {"uid": "u-1", "namespace": "team-a", "name": "api-*", "owner": "ReplicaSet/api", "dry_run": False}
+    return Request(**{**fields, "mode": Mode.PREFER, **changed})
+
+
+LEAVE = Decision(
+    Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, "shop/api:1 lacks arm64", b'[{"op":"add"}]', ("shop/api:1",), "amd64"
+)
+SKIP = Decision(Outcome.SKIP, Reason.OPTED_OUT, "opted out")
+UNKNOWN = Decision(Outcome.UNKNOWN, Reason.DEADLINE, "too slow", images=("shop/api:1",))
+
+
+def test_a_decision_is_one_line_with_all_that_it_was_about(tmp_path: Path) -> None:
+    written = Written(tmp_path)
+    DecisionLog(written.log).decided(request(), LEAVE, 0.0012345)
+    (entry,) = written.entries()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", entry.pop("time"))
+    assert entry == {
+        "level": "info",
+        "message": "shop/api:1 lacks arm64",
+        "outcome": "leave",
+        "reason": "unsupported-image",
+        "mode": "prefer",
+        "namespace": "team-a",
+        "pod": "api-*",
+        "owner": "ReplicaSet/api",
+        "images": ["shop/api:1"],
+        "pinned": "amd64",
+        "dryRun": False,
+        "milliseconds": 1.234,
+        "uid": "u-1",
+    }
+
+
+def test_levels_filter(tmp_path: Path) -> None:
+    counts = {}
+    for level in LogLevel:
+        folder = tmp_path / level
+        folder.mkdir()
+        written = Written(folder, level=level)
+        log = DecisionLog(written.log)
+        for decision in (LEAVE, SKIP, UNKNOWN):
+            log.decided(request(), decision, 0.001)
+        counts[str(level)] = [entry["outcome"] for entry in written.entries()]
+    assert counts == {
+        "debug": ["leave", "skip", "unknown"],
+        "info": ["leave", "unknown"],
+        "warning": ["unknown"],
+        "error": [],
+    }
+
+
+def test_repeated_decisions_about_one_owner_are_one_line_a_minute(tmp_path: Path) -> None:
+    now = [0.0]
+    written = Written(tmp_path)
+    log = DecisionLog(written.log, clock=lambda: now[0])
+    for _ in range(1000):
+        log.decided(request(), LEAVE, 0.001)
+    log.decided(request(owner="ReplicaSet/web"), LEAVE, 0.001)
+    log.decided(request(mode=Mode.PIN), LEAVE, 0.001)
+    log.decided(request(), UNKNOWN, 0.001)
+    now[0] = REPEAT_SECONDS + 1
+    log.decided(request(), LEAVE, 0.001)
+    found = [(each["owner"], each["mode"], each["outcome"], each.get("repeated")) for each in written.entries()]
+    assert found == [
+        ("ReplicaSet/api", "prefer", "leave", None),
+        ("ReplicaSet/web", "prefer", "leave", None),
+        ("ReplicaSet/api", "pin", "leave", None),
+        ("ReplicaSet/api", "prefer", "unknown", None),
+        ("ReplicaSet/api", "prefer", "leave", 999),
+    ]
+
+
+def test_with_debug_each_repetition_is_a_line(tmp_path: Path) -> None:
+    written = Written(tmp_path, level=LogLevel.DEBUG)
+    log = DecisionLog(written.log)
+    for _ in range(5):
+        log.decided(request(), LEAVE, 0.001)
+    assert len(written.lines()) == 5
+
+
+def test_a_flood_of_different_decisions_is_bounded_and_counted(tmp_path: Path) -> None:
+    written = Written(tmp_path)
+    dropped = [0]
+
+    def drop(lines: int) -> None:
+        dropped[0] += lines
+
+    log = DecisionLog(written.log, drop, clock=lambda: 5.0)
+    for index in range(6000):
+        log.decided(request(owner=f"Job/{index}"), LEAVE, 0.001)
+        log.failed("not-json", "Not JSON.")
+    assert len(written.lines()) + dropped[0] == 12_000
+    assert dropped[0] == 11_500
+
+
+HOSTILE = 'a\x1b[31m\x7f\x9b\u202e\n\r\t"\\é日'
+
+
+@pytest.mark.parametrize("style", LogFormat)
+def test_no_text_of_others_steers_a_terminal_or_begins_a_line(tmp_path: Path, style: LogFormat) -> None:
+    written = Written(tmp_path, style)
+    decision = Decision(Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, HOSTILE, images=(HOSTILE,))
+    DecisionLog(written.log).decided(request(owner=HOSTILE, name=HOSTILE), decision, 0.001)
+    (line,) = written.lines()
+    assert line.isprintable()
+    if style is LogFormat.JSON:
+        entry = json.loads(line)
+        assert (entry["message"], entry["owner"], entry["images"]) == (HOSTILE, HOSTILE, [HOSTILE])
+
+
+def test_plain_text_is_for_people(tmp_path: Path) -> None:
+    written = Written(tmp_path, LogFormat.TEXT)
+    DecisionLog(written.log).decided(request(owner=""), LEAVE, 0.001)
+    (line,) = written.lines()
+    assert line.partition(" ")[2] == (
+        "INFO shop/api:1 lacks arm64 outcome=leave reason=unsupported-image mode=prefer namespace=team-a pod=api-* "
+        "images=shop/api:1 pinned=amd64 dryRun=False milliseconds=1.0 uid=u-1"
+    )
+
+
+def test_a_log_that_nobody_reads_delays_nothing_and_its_lines_are_counted(tmp_path: Path) -> None:
+    del tmp_path
+    reader, writer = os.pipe()
+    dropped = [0]
+
+    def drop(lines: int) -> None:
+        dropped[0] += lines
+
+    log = Log(descriptor=writer, dropped=drop)
+    for _ in range(40_000):
+        log.write(LogLevel.INFO, "x" * 100)
+    assert dropped[0] > 0
+    os.close(reader)
+    log.close()
+    os.close(writer)
+
+
+def test_what_libraries_log_has_the_errors_class_and_not_its_message(tmp_path: Path) -> None:
+    written = Written(tmp_path)
+    with library_logs(written.log):
+        try:
+            int("password=hunter2")
+        except ValueError:
+            logging.getLogger("aiohttp.server").exception("Error handling request from %s", "10.0.0.1")
+        logging.getLogger("aiohttp.access").info("GET /")
+    (entry,) = written.entries()
+    del entry["time"]
+    assert entry == {
+        "level": "error",
+        "message": "Error handling request from 10.0.0.1",
+        "logger": "aiohttp.server",
+        "error": "ValueError",
+    }

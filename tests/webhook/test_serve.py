@@ -1,0 +1,174 @@
+"""``multiarch webhook serve`` as a process: its start, its signals, its exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.cli.running import runner
+from tests.webhook.serving import pair, trusting, write
+from tests.webhook.stand_ins import pod, response_in, review_of
+
+SECRET = "hunter2"  # noqa: S105 (what a log must not have)
+
+
+@dataclass
+class Process:
+    """A running server. ``lines`` has its log once it has ended."""
+
+    process: asyncio.subprocess.Process
+    port: int
+    metrics_port: int
+    session: aiohttp.ClientSession
+    lines: list[dict[str, Any]]
+
+    async def review(self, body: bytes) -> dict[str, Any]:
+        async with self.session.post(f"https://localhost:{self.port}/mutate?timeout=3s", data=body) as response:
+            assert response.status == 200
+            return response_in(await response.read())
+
+    async def ready(self) -> int:
+        async with self.session.get(f"http://localhost:{self.metrics_port}/readyz") as response:
+            return response.status
+
+    async def ended(self) -> int:
+        """The exit code."""
+        async with asyncio.timeout(10):
+            assert self.process.stderr is not None
+            rest = await self.process.stderr.read()
+            self.lines += [json.loads(line) for line in rest.splitlines()]
+            return await self.process.wait()
+
+
+@asynccontextmanager
+async def started(folder: Path, *options: str) -> AsyncIterator[Process]:
+    """Start the server on free ports, and wait until it says that it is ready."""
+    made = pair()
+    write(folder, made)
+    arguments = ["webhook", "serve", f"--certificate-dir={folder}", "--address=127.0.0.1", "--port=0"]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "multiarch.cli", *arguments, "--metrics-port=0", *options),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stderr is not None
+        lines: list[dict[str, Any]] = []
+        async with asyncio.timeout(20):
+            while not lines or lines[-1]["message"] != "ready":
+                lines.append(json.loads(await process.stderr.readline()))
+        connector = aiohttp.TCPConnector(ssl=trusting(made))
+        async with aiohttp.ClientSession(connector=connector) as session:
+            yield Process(process, lines[-1]["port"], lines[-1]["metricsPort"], session, lines)
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+@asynccontextmanager
+async def silent_registry() -> AsyncIterator[int]:
+    """The port of a registry that takes connections and never answers."""
+    transports: list[asyncio.BaseTransport] = []
+
+    class Silent(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            transports.append(transport)
+
+    server = await asyncio.get_running_loop().create_server(Silent, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+        for each in transports:
+            each.close()
+
+
+def test_it_answers_reviews_drains_on_sigterm_and_finishes_what_is_under_way(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with silent_registry() as registry:
+            file = tmp_path / "webhook.yaml"
+            file.write_text(
+                f"deadlineSeconds: 1.0\nregistries: {{plainHttp: ['127.0.0.1:{registry}'],"
+                " allowedNetworks: [127.0.0.0/8]}\n",
+                encoding="utf-8",
+            )
+            async with started(tmp_path, f"--config={file}", "--drain-seconds=0.4") as it:
+                environment = {"env": [{"name": "PASSWORD", "value": SECRET}]}
+                opted_out = pod("nginx:1")
+                opted_out["metadata"]["annotations"] = {"multiarch-eks/webhook": "off", "token": SECRET}
+                opted_out["spec"]["containers"][0] |= environment
+                assert (await it.review(review_of(opted_out)))["auditAnnotations"]["decision"] == "skip"
+                assert await it.ready() == 200
+                image = f"127.0.0.1:{registry}/team/app:1"
+                slow = asyncio.create_task(it.review(review_of(pod(image))))
+                await asyncio.sleep(0.2)
+                it.process.send_signal(signal.SIGTERM)
+                await asyncio.sleep(0.1)
+                assert await it.ready() == 503
+                assert (await it.review(review_of(opted_out)))["allowed"] is True
+                response = await slow
+                assert (response["allowed"], response["auditAnnotations"]["decision"]) == (True, "unknown")
+                assert await it.ended() == 0
+                messages = [line["message"] for line in it.lines]
+                assert messages[-1] == "stopped"
+                assert SECRET not in json.dumps(it.lines)
+                (decided,) = (line for line in it.lines if "outcome" in line)
+                assert (decided["reason"], decided["images"], decided["level"]) == ("deadline", [image], "warning")
+
+    asyncio.run(work())
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with started(tmp_path, "--drain-seconds=60") as it:
+            it.process.send_signal(signal.SIGTERM)
+            await asyncio.sleep(0.1)
+            it.process.send_signal(signal.SIGTERM)
+            assert await it.ended() == 128 + signal.SIGTERM
+            assert it.lines[-1]["message"] == "ended at once by a second signal"
+
+    asyncio.run(work())
+
+
+def test_ctrl_c_does_not_wait_for_kubernetes(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with started(tmp_path, "--drain-seconds=60") as it:
+            it.process.send_signal(signal.SIGINT)
+            assert await it.ended() == 0
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("options", "content", "code", "message"),
+    [
+        ((), None, 2, "tls.crt can't be read: No such file or directory."),
+        (("--config=webhook.yaml",), "mod: pin\n", 2, "webhook.yaml:1 mod: mod is unknown here. Did you mean mode?"),
+        (("--config=missing.yaml",), None, 2, "missing.yaml: The file can't be read: No such file or directory."),
+        (("--port=65536",), None, 2, "--port"),
+        (("--log-level=loud",), None, 2, "--log-level"),
+    ],
+)
+def test_what_is_wrong_at_the_start_is_one_message(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    content: str | None,
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        (tmp_path / "webhook.yaml").write_text(content, encoding="utf-8")
+    ran = runner(capsys)("webhook", "serve", "--certificate-dir=.", "--address=127.0.0.1", *options)
+    assert ran.code == code
+    assert message in ran.err

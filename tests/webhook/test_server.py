@@ -1,0 +1,256 @@
+"""The endpoints, their limits, and the end of the server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from multiarch.errors import OutsideError
+from multiarch.facts.admission import Mode
+from multiarch.webhook.metrics import Metrics
+from multiarch.webhook.server import Listening, Server
+from tests.webhook.serving import Reviews, pair, run, serving, trusting, write
+
+
+@pytest.mark.parametrize("mode", [None, *Mode])
+def test_each_mode_has_its_path_and_a_query_is_ignored(tmp_path: Path, mode: Mode | None) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as it:
+            path = "/mutate" if mode is None else f"/mutate/{mode}"
+            assert await it.review(b"abc", f"{path}?timeout=3s") == (200, f"{mode} now, 3 bytes")
+
+    run(work)
+
+
+def test_a_value_of_the_label_that_is_not_a_mode_has_its_path(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as it:
+            assert await it.review(b"abc", "/mutate/invalid-mode") == (200, "invalid mode, 3 bytes")
+
+    run(work)
+
+
+def test_what_is_not_a_review_gets_one_line_of_json(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as it:
+            status, text = await it.review(b"wrong")
+            assert (status, json.loads(text), text.count("\n")) == (400, {"error": "Not JSON."}, 1)
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/mutate", 405),
+        ("PUT", "/mutate/pin", 405),
+        ("POST", "/readyz", 405),
+        ("DELETE", "/metrics", 405),
+        ("POST", "/mutate/", 404),
+        ("POST", "/mutate/off", 404),
+        ("GET", "/", 404),
+        ("GET", "/metrics/x", 404),
+        ("HEAD", "/livez", 200),
+    ],
+)
+def test_other_methods_and_paths_are_refused(tmp_path: Path, method: str, path: str, status: int) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as it, it.session.request(method, it.url(path)) as response:
+            assert response.status == status
+            assert ("Allow" in response.headers) is (status == 405)
+
+    run(work)
+
+
+def test_probes_and_metrics_are_on_both_ports_and_reviews_only_over_tls(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as it:
+            for path in ("/livez", "/healthz", "/readyz", "/metrics"):
+                assert (await it.ask(path))[0] == (await it.ask(it.plain(path)))[0] == 200
+            assert (await it.ask(it.plain("/mutate"), "POST", data=b"{}"))[0] == 404
+
+    run(work)
+
+
+def test_it_is_not_ready_for_a_reason_and_lives_on(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path, ready=lambda: "the certificate has expired") as it:
+            assert await it.ask(it.plain("/readyz")) == (503, "the certificate has expired")
+            assert await it.ask(it.plain("/livez")) == (200, "ok")
+
+    run(work)
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_over_the_limit_is_refused_and_one_at_the_limit_is_not(tmp_path: Path, chunked: bool) -> None:  # noqa: FBT001
+    async def chunks(size: int) -> AsyncIterator[bytes]:
+        for _ in range(size // 1000):
+            yield b"x" * 1000
+
+    async def work() -> None:
+        async with serving(tmp_path, body_bytes=200_000) as it:
+            for size, status in ((200_000, 200), (201_000, 413), (200_000, 200)):
+                data = chunks(size) if chunked else b"x" * size
+                assert (await it.ask("/mutate", "POST", data=data))[0] == status
+            text, _ = it.metrics.text()
+            assert b'multiarch_webhook_failures_total{reason="too-large"} 1.0' in text
+
+    run(work)
+
+
+async def _raw(port: int, context: ssl.SSLContext | None, data: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection("localhost", port, ssl=context)
+    writer.write(data)
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
+def test_a_body_that_does_not_arrive_is_given_up(tmp_path: Path) -> None:
+    made = pair()
+    write(tmp_path, made)
+
+    async def work() -> None:
+        async with serving(tmp_path, made, body_seconds=0.1) as it:
+            head = b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n123"
+            answer = await _raw(it.server.ports[0], trusting(made), head)
+            assert answer.startswith(b"HTTP/1.1 408 ")
+            assert it.server.requests == 0
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"hello\r\n\r\n",
+        b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+        b"POST /mutate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\n" + b"A: b\r\n" * 1000 + b"\r\n",
+    ],
+)
+def test_what_is_not_http_gets_400_and_the_server_goes_on(tmp_path: Path, garbage: bytes) -> None:
+    made = pair()
+    write(tmp_path, made)
+
+    async def work() -> None:
+        async with serving(tmp_path, made) as it:
+            for port, context in zip(it.server.ports, (trusting(made), None), strict=True):
+                answer = await _raw(port, context, garbage)
+                assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.0 400 ", b"HTTP/1.1 404 ")), answer
+            assert (await it.review())[0] == 200
+
+    run(work)
+
+
+def test_plain_http_on_the_port_for_tls_is_closed(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as it:
+            with pytest.raises((aiohttp.ClientError, ConnectionError)):
+                await it.ask(f"http://localhost:{it.server.ports[0]}/livez")
+            assert (await it.review())[0] == 200
+
+    run(work)
+
+
+def test_connections_above_the_limit_are_closed_and_counted(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path, connections=3) as it:
+            port = it.server.ports[1]
+            held = [await asyncio.open_connection("localhost", port) for _ in range(3)]
+            await asyncio.sleep(0.05)
+            answer = b"?"
+            try:
+                answer = await _raw(port, None, b"")
+            except ConnectionError:
+                answer = b""
+            assert answer == b""
+            for _, writer in held:
+                writer.close()
+            await asyncio.sleep(0.05)
+            assert (await it.ask(it.plain("/livez")))[0] == 200
+            text, _ = it.metrics.text()
+            assert b"multiarch_webhook_connections_refused_total 1.0" in text
+
+    run(work)
+
+
+def test_the_metrics_have_the_responses_and_requests_in_progress(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as it:
+            slow = asyncio.create_task(it.review(b"slow"))
+            await it.reviews.began.wait()
+            _, text = await it.ask(it.plain("/metrics"))
+            assert "multiarch_webhook_http_requests_in_progress 1.0" in text
+            it.reviews.released.set()
+            assert await slow == (200, "None later, 4 bytes")
+            await it.review(b"wrong")
+            _, text = await it.ask("/metrics")
+            assert 'multiarch_webhook_http_responses_total{code="400"} 1.0' in text
+            assert "multiarch_webhook_http_requests_in_progress 1.0" in text  # this one
+
+    run(work)
+
+
+def test_draining_answers_what_is_under_way_and_sends_clients_away(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as it:
+            slow = asyncio.create_task(it.review(b"slow"))
+            await it.reviews.began.wait()
+            it.server.drain()
+            assert await it.ask(it.plain("/readyz")) == (503, "the server is shutting down")
+            assert (await it.ask(it.plain("/livez")))[0] == 200
+            async with it.session.post(it.url("/mutate"), data=b"{}") as response:
+                assert (response.status, response.headers["Connection"]) == (200, "close")
+            finished = asyncio.create_task(it.server.finished(5.0))
+            await asyncio.sleep(0.05)
+            assert not finished.done()
+            with pytest.raises(aiohttp.ClientError):
+                await it.review()
+            it.reviews.released.set()
+            assert await slow == (200, "None later, 4 bytes")
+            assert await finished
+
+    run(work)
+
+
+def test_a_request_that_does_not_end_bounds_the_drain(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as it:
+            slow = asyncio.create_task(it.review(b"slow"))
+            await it.reviews.began.wait()
+            began = time.monotonic()
+            it.server.drain()
+            assert not await it.server.finished(0.1)
+            await it.server.close(0.1)
+            with pytest.raises(aiohttp.ClientError):
+                await slow
+            assert time.monotonic() - began < 2.0
+
+    run(work)
+
+
+def test_a_port_in_use_and_an_unknown_address_are_named() -> None:
+    async def work() -> None:
+        taken = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0)
+        port = taken.sockets[0].getsockname()[1]
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        for listening, message in (
+            (Listening("127.0.0.1", port, 0), f"Port {port} of 127.0.0.1 is already in use. .*--port"),
+            (Listening("127.0.0.1", 0, port), f"Port {port} of 127.0.0.1 is already in use. .*--metrics-port"),
+            (Listening("192.0.2.1", 0, 0), "this machine does not have the address"),
+        ):
+            server = Server(listening, Reviews(), Metrics(), str)
+            with pytest.raises(OutsideError, match=message):
+                await server.start(context)
+        taken.close()
+
+    run(work)
