@@ -13,7 +13,8 @@ from typing import Final
 
 from multiarch.errors import OutsideError
 from multiarch.facts.architectures import Architecture
-from sandbox.cluster import binfmt, control_plane, images, leftovers, machine, node
+from sandbox.cluster import addresses, binfmt, control_plane, images, leftovers, machine, node
+from sandbox.cluster.addresses import Gateway
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.node import Node
 from sandbox.cluster.programs import Programs
@@ -29,7 +30,8 @@ class Nodes:
     """A control plane and nodes by architecture: containerd runs on each, and the kubelet once it is started.
 
     ``missing`` says why there is no emulated node, and is empty if there is one. ``registry`` is the URL of the images'
-    registry, ``hosts`` the folder with the ``hosts.toml`` for it. Another registry without TLS needs one too.
+    registry, ``hosts`` the folder with the ``hosts.toml`` for it. Another registry without TLS needs one too. Pods
+    reach this machine by ``gateway``, and the registry at its port ``registry_port``.
     """
 
     plane: ControlPlane
@@ -37,6 +39,8 @@ class Nodes:
     missing: str
     registry: str
     hosts: Path
+    gateway: Gateway
+    registry_port: int
 
 
 def native_architecture() -> Architecture:
@@ -77,7 +81,8 @@ def running(programs: Programs, plane: ControlPlane) -> Iterator[Nodes]:
     leftovers.mark(programs.folder)
     machine.enter(programs.folder)
     hosts = programs.folder / "hosts"
-    with server.running(images.repositories()) as url:
+    with addresses.open_gateway(programs.folder) as gateway, server.running(images.repositories()) as url:
+        gateway.forward(port_of(plane.kube.access.url), port=addresses.API_PORT)
         server.write_hosts(hosts, url)
         missing = _emulate(native)
         nodes = {}
@@ -85,7 +90,12 @@ def running(programs: Programs, plane: ControlPlane) -> Iterator[Nodes]:
             if architecture is native or not missing:
                 emulated = architecture is not native
                 nodes[architecture] = node.start(programs, plane, architecture, emulated=emulated, registries=hosts)
-        yield Nodes(plane, nodes, missing, url, hosts)
+        yield Nodes(plane, nodes, missing, url, hosts, gateway, gateway.forward(port_of(url)))
+
+
+def port_of(url: str) -> int:
+    """The port in a URL that has one."""
+    return int(url.rpartition(":")[2])
 
 
 def _emulate(native: Architecture) -> str:

@@ -15,14 +15,13 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from urllib3.exceptions import HTTPError
 
-from sandbox.cluster import certificates
+from sandbox.cluster import addresses, certificates
 from sandbox.cluster.certificates import Pair
 from sandbox.cluster.kube import Access, Kube, KubeError
 from sandbox.cluster.programs import Program, Programs, free_ports, wait_for
 from tools import build
 
 START_SECONDS = 60.0
-SERVICE_CIDR = "10.96.0.0/24"
 _NAME = "sandbox"
 # Nobody renews the nodes' leases: a node is ready until it is gone.
 _LASTING_NODES = "--node-monitor-grace-period=24h"
@@ -40,6 +39,7 @@ class ControlPlane:
     version: str
     clients: Pair
     clients_file: Path
+    service_cidr: str
 
 
 def start(programs: Programs, *, real_nodes: bool = False) -> ControlPlane:
@@ -54,10 +54,11 @@ def start(programs: Programs, *, real_nodes: bool = False) -> ControlPlane:
     names = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
     tools = {name: build.ensure(name) for name in names}
     etcd_port, peer_port, api_port, controllers_port, scheduler_port = free_ports(5)
+    services = addresses.of_services(programs.folder)
     token, clients = secrets.token_hex(16), certificates.authority("clients")
     keys = _write_keys(programs.folder / "keys", token, clients)
     etcd = programs.start("etcd", _etcd(tools["etcd"], programs.folder / "etcd", etcd_port, peer_port))
-    api = programs.start("kube-apiserver", _api_server(tools["kube-apiserver"], keys, etcd_port, api_port))
+    api = programs.start("kube-apiserver", _api_server(tools["kube-apiserver"], keys, etcd_port, api_port, services))
     kube = Kube(Access(f"https://127.0.0.1:{api_port}", keys / "apiserver.crt", token))
     wait_for(lambda: _ready(kube, (etcd, api)), "the API server", timeout=START_SECONDS)
     kubeconfig = write_kubeconfig(keys / "kubeconfig", kube.access)
@@ -74,7 +75,7 @@ def start(programs: Programs, *, real_nodes: bool = False) -> ControlPlane:
 
     wait_for(account, "the default service account", timeout=START_SECONDS)
     version = str(kube.request("GET", "/version")["gitVersion"])
-    return ControlPlane(kube, kubeconfig, version, clients, keys / "clients.crt")
+    return ControlPlane(kube, kubeconfig, version, clients, keys / "clients.crt", services)
 
 
 def _ready(kube: Kube, parts: tuple[Program, ...]) -> bool:
@@ -132,7 +133,7 @@ def _etcd(tool: Path, data: Path, port: int, peer_port: int) -> list[str | Path]
     ]
 
 
-def _api_server(tool: Path, keys: Path, etcd_port: int, port: int) -> list[str | Path]:
+def _api_server(tool: Path, keys: Path, etcd_port: int, port: int, services: str) -> list[str | Path]:
     return [
         tool,
         f"--etcd-servers=http://127.0.0.1:{etcd_port}",
@@ -141,7 +142,7 @@ def _api_server(tool: Path, keys: Path, etcd_port: int, port: int) -> list[str |
         "--bind-address=127.0.0.1",
         "--advertise-address=127.0.0.1",
         "--endpoint-reconciler-type=none",
-        f"--service-cluster-ip-range={SERVICE_CIDR}",
+        f"--service-cluster-ip-range={services}",
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={keys / 'accounts.pub'}",
         f"--service-account-signing-key-file={keys / 'accounts.key'}",

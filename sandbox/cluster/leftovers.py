@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from sandbox import processes
-from sandbox.cluster import cgroups, machine
+from sandbox.cluster import addresses, cgroups, machine
 from tools import build
 
 _END_SECONDS: Final = 3.0
@@ -42,6 +42,7 @@ def clear(folder: Path) -> list[str]:
     _end_programs(folder)
     if not (folder / _NODES).is_file():
         return []
+    addresses.remove(folder)
     left = [*cgroups.remove(folder.name), *_unmount(folder)]
     machine.leave(folder)
     _remove_files(folder)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from multiarch.facts.architectures import Architecture
-from sandbox.cluster import cgroups, containerd, images, kubelet
+from sandbox.cluster import addresses, cgroups, containerd, images, kubelet
 from sandbox.cluster.containerd import Settings
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object, condition, is_true
 from sandbox.cluster.programs import ClusterError, Program, Programs, wait_for
 
 READY_SECONDS = 90.0
-_FIRST_NETWORK, _NETWORKS = 100, 100
 
 
 class Node:
@@ -109,13 +107,8 @@ def start(
         node=name,
         architecture=architecture,
         emulated=emulated,
-        subnet=f"10.{_network(programs.folder)}.{list(Architecture).index(architecture)}.0/24",
+        subnet=addresses.of_pods(programs.folder, architecture),
         pause=images.PAUSE,
         registries=registries,
     )
     return Node(programs, plane, settings, containerd.start(programs, settings))
-
-
-def _network(folder: Path) -> int:
-    """The second number of the addresses of a cluster's pods: clusters on one machine should not have the same."""
-    return _FIRST_NETWORK + crc32(folder.name.encode()) % _NETWORKS

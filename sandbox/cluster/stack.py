@@ -15,7 +15,7 @@ from multiarch.stack.plan import make_plan
 from multiarch.today import today
 from sandbox.cluster.bootstrap.groups import group_start
 from sandbox.cluster.bootstrap.model import KubeletStart
-from sandbox.cluster.control_plane import SERVICE_CIDR, ControlPlane
+from sandbox.cluster.control_plane import ControlPlane
 
 CLUSTER = "sandbox"
 
@@ -36,7 +36,7 @@ def first_groups(file: Path, project_file: Path, plane: ControlPlane) -> Mapping
         NodeStartError: a node would not join with its user data.
     """
     authority = base64.b64encode(plane.kube.access.certificate.read_bytes()).decode()
-    facts = ClusterFacts(CLUSTER, plane.kube.access.url, authority, SERVICE_CIDR)
+    facts = ClusterFacts(CLUSTER, plane.kube.access.url, authority, plane.service_cidr)
     plan = make_plan(load_file(file, project_file=project_file), today=today())
     found: dict[Architecture, GroupStart] = {}
     for group in plan.node_groups:
