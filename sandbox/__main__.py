@@ -215,6 +215,14 @@ def verify_demo(context: typer.Context, stack: Stack = "checkout-dev") -> None:
 
 
 @app.command()
+def webhook_demo() -> None:
+    """Show where three pods run on real nodes because of the webhook, and why; leaves nothing running."""
+    from sandbox.webhook_demo import demo  # noqa: PLC0415  (imports the control plane)
+
+    demo.show(_say, Console())
+
+
+@app.command()
 def webhook_image() -> None:
     """Build the webhook's image for both architectures on a stand-in for its base; print where it is, an OCI layout."""
     from sandbox.webhook_image import image  # noqa: PLC0415  (imports the control plane)

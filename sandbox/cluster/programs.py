@@ -21,6 +21,7 @@ from sandbox.cluster import leftovers
 from sandbox.layout import CLONE
 
 LOG_LINES_SHOWN = 25
+_GUARD_SECONDS = 300.0  # it removes the files of all containers
 T = TypeVar("T")
 
 
@@ -108,7 +109,7 @@ class Programs:
             programs.stop_all()
             if guard.stdin is not None:
                 guard.stdin.close()
-            guard.wait(timeout=60)
+            guard.wait(timeout=_GUARD_SECONDS)
             leftovers.remove(folder)  # the guard has done it, unless it was killed
 
     def start(self, name: str, command: Sequence[str | Path], environ: Mapping[str, str] | None = None) -> Program:

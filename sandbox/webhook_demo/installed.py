@@ -1,0 +1,160 @@
+"""The webhook installed in a cluster of real nodes: its image in a registry, its objects, its pods."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.schema.webhook_installation import Resources
+from multiarch.webhook.install.model import Installation
+from multiarch.webhook.install.objects import objects
+from sandbox.cluster.cluster import Nodes
+from sandbox.cluster.kube import Kube, Object, is_true
+from sandbox.cluster.programs import ClusterError, wait_for
+from sandbox.registry import oci_layout, server
+from sandbox.registry.images import HOST
+from sandbox.webhook_image import image
+
+IMAGE_HOST: Final = "webhook.example.com"
+_REPOSITORY: Final = "multiarch-webhook"
+IMAGE: Final = f"{IMAGE_HOST}/{_REPOSITORY}:{image.TAG}"
+UNREACHABLE_HOST: Final = "unreachable.example.com"
+"""A registry whose address refuses connections, for the nodes and for the webhook."""
+READY_SECONDS: Final = 180.0
+"""Until all replicas are ready; under the emulator Python takes half a minute to start."""
+_MIRRORS: Final = "multiarch-webhook-mirrors"
+_FOLDER: Final = "/etc/multiarch/mirrors"
+_CLOSED: Final = 1  # a port on which nothing listens
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A running installation. ``mirrors`` is the URL that pods reach a registry at, by the registry's name."""
+
+    nodes: Nodes
+    installation: Installation
+    objects: Sequence[Object]
+    mirrors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kube(self) -> Kube:
+        """The API server's client."""
+        return self.nodes.plane.kube
+
+    def pods(self) -> list[Object]:
+        """The server's pods that are not ending, sorted by their names."""
+        selector = f"app.kubernetes.io/instance={self.installation.name},app.kubernetes.io/component=server"
+        found = self.kube.list("v1", "Pod", self.installation.namespace, selector=selector)
+        return [each for each in found if "deletionTimestamp" not in each["metadata"]]
+
+    def wait(self) -> list[Object]:
+        """Wait until all replicas are ready, and return their pods. Raises ClusterError with what they say."""
+
+        def ready() -> list[Object] | None:
+            found = self.pods()
+            complete = len(found) == self.installation.replicas and all(is_true(each, "Ready") for each in found)
+            return found if complete else None
+
+        try:
+            found = wait_for(ready, "the webhook's pods", timeout=READY_SECONDS, pause=0.3)
+            wait_for(self._registered, "the webhook's certificate", timeout=READY_SECONDS, pause=0.3)
+        except ClusterError as error:
+            said = "\n".join(f"{name}: {text}" for name, text in self.logs().items())
+            raise ClusterError(f"{error}:\n{said}") from error
+        return found
+
+    def _registered(self) -> bool:
+        """Whether the API server has the certificate's authority, and the Service its endpoints."""
+        found = self.kube.get(
+            "admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", self.installation.registration_name
+        )
+        return found is not None and all("caBundle" in each["clientConfig"] for each in found["webhooks"])
+
+    def logs(self) -> dict[str, str]:
+        """The logs of all pods in the webhook's namespace, by their names; a state for a pod without one."""
+        found = {}
+        for each in self.kube.list("v1", "Pod", self.installation.namespace):
+            name = each["metadata"]["name"]
+            path = f"/api/v1/namespaces/{self.installation.namespace}/pods/{name}/log"
+            try:
+                found[name] = str(self.kube.request("GET", path)["text"])
+            except Exception as error:  # noqa: BLE001  # the container may not have started
+                found[name] = f"{error}; {each.get('status')}"
+        return found
+
+
+@contextlib.contextmanager
+def served(nodes: Nodes, layout: Path) -> Iterator[None]:
+    """Let the nodes pull the webhook's image from a registry on this machine."""
+    with server.running({_REPOSITORY: oci_layout.repository(layout, _REPOSITORY, image.TAG)}) as url:
+        write_mirror(nodes.hosts, IMAGE_HOST, url)
+        write_mirror(nodes.hosts, UNREACHABLE_HOST, f"http://127.0.0.1:{_CLOSED}")
+        yield
+
+
+def write_mirror(hosts: Path, registry: str, url: str) -> None:
+    """Lead the nodes' containerd to a URL for a registry."""
+    (hosts / registry).mkdir(exist_ok=True)
+    (hosts / registry / "hosts.toml").write_text(f'server = "{url}"\n')
+
+
+@contextlib.contextmanager
+def installed(
+    nodes: Nodes, layout: Path, *, mirrors: Mapping[str, str] | None = None, **configuration: object
+) -> Iterator[Installed]:
+    """Install the webhook, and remove it at the end. Wait for its pods with :meth:`Installed.wait`.
+
+    ``mirrors`` are URLs of more registries that its pods reach; ``configuration`` is more of the webhook's.
+    """
+    address = nodes.gateway.address
+    reached = {
+        HOST: f"http://{address}:{nodes.registry_port}",
+        UNREACHABLE_HOST: f"http://{address}:{_CLOSED}",
+        **(mirrors or {}),
+    }
+    made = _installation(address, reached, configuration)
+    everything = [_mirrors(made, reached), *objects(made)]
+    namespace = next(each for each in everything if each["kind"] == "Namespace")
+    everything.remove(namespace)
+    kube = nodes.plane.kube
+    with served(nodes, layout):
+        for each in (namespace, *everything):
+            kube.apply(each)
+        try:
+            yield Installed(nodes, made, everything, reached)
+        finally:
+            for each in reversed(everything):
+                kube.delete(each, grace=1)
+            for pod in kube.list("v1", "Pod", made.namespace):
+                kube.delete({"apiVersion": "v1", "kind": "Pod", **pod}, grace=1)
+            wait_for(lambda: not kube.list("v1", "Pod", made.namespace), "the webhook's pods to end", timeout=60)
+            kube.delete(namespace)
+
+
+def _installation(address: str, mirrors: Mapping[str, str], configuration: Mapping[str, object]) -> Installation:
+    registries = {"allowedNetworks": [f"{address}/32"], "hostsDir": _FOLDER, "ecr": False}
+    values = {"annotate": True, "registries": registries, **configuration}
+    names = [{"key": name, "path": f"{name}/hosts.toml"} for name in mirrors]
+    return Installation(
+        image=IMAGE,
+        max_replicas=2,
+        # Under the emulator a process takes more memory than on its own architecture.
+        resources=Resources(cpu="50m", memory_mib=512),
+        extra_volumes=[{"name": "mirrors", "configMap": {"name": _MIRRORS, "items": names}}],
+        extra_volume_mounts=[{"name": "mirrors", "mountPath": _FOLDER, "readOnly": True}],
+        configuration=WebhookConfiguration.model_validate(values),
+    )
+
+
+def _mirrors(installation: Installation, mirrors: Mapping[str, str]) -> Object:
+    """The ``hosts.toml`` files: pods have no DNS here."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": _MIRRORS, "namespace": installation.namespace},
+        "data": {name: f'server = "{url}"\n' for name, url in mirrors.items()},
+    }

@@ -1,0 +1,338 @@
+"""The webhook as pods of its own image on both real nodes, called by the API server through its Service.
+
+Its objects are those of ``multiarch.webhook.install``; its certificate is issued by the installation's own Job, which
+reaches the API server as any pod does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import ssl
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, Final
+
+import pytest
+from rich.console import Console
+
+from multiarch.facts.admission import DECISION_ANNOTATION, MODE_LABEL, Mode
+from multiarch.facts.architectures import Architecture
+from sandbox.cluster import certificates, images
+from sandbox.cluster.cluster import Nodes
+from sandbox.cluster.kube import Kube, Object, condition
+from sandbox.cluster.programs import wait_for
+from sandbox.webhook_demo import demo
+from sandbox.webhook_demo.installed import UNREACHABLE_HOST, Installed, installed
+from sandbox.webhook_image import image
+from tests.real_nodes.pods import TOLERATES
+
+AMD64, ARM64 = Architecture
+SPACES: Final = {"tolerating": None, "pinning": Mode.PIN}
+SLOW, LIMITED, UNTRUSTED = (f"{name}.example.com" for name in ("slow", "limited", "untrusted"))
+DEADLINE: Final = 1.5
+START_SECONDS: Final = {AMD64: 15, ARM64: 90}
+"""From the container's start to ready; under the emulator everything takes twenty times as long."""
+MEMORY_MIB: Final = {AMD64: 160, ARM64: 400}
+KILLED_WITHIN: Final = 3.5
+"""A call takes 3 s at most; then the API server admits the pod without the webhook."""
+
+
+class Faulty(BaseHTTPRequestHandler):
+    """A registry that is slow, or answers 429, by the port that it is asked at."""
+
+    slow = False
+
+    def do_GET(self) -> None:
+        if self.slow:
+            time.sleep(DEADLINE * 2)
+        self.send_response(429)
+        self.send_header("Retry-After", "60")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_HEAD = do_GET  # noqa: N815 (the base class names it so)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it so)
+        pass
+
+
+@contextlib.contextmanager
+def serving(handler: type[BaseHTTPRequestHandler], tls: Path | None = None) -> Iterator[int]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    if tls is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*certificates.issue(certificates.authority()).write(tls, "registry"))
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def nodes(real_nodes: Nodes) -> Iterator[Nodes]:
+    for node in real_nodes.by_architecture.values():
+        node.stop_kubelet()
+    demo.start_nodes(real_nodes)
+    yield real_nodes
+    for node in real_nodes.by_architecture.values():
+        node.stop_kubelet()
+
+
+@pytest.fixture(scope="module")
+def webhook(nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    """Two replicas that are ready, and two namespaces."""
+    layout = image.ensure(print)
+    slow = type("Slow", (Faulty,), {"slow": True})
+    with (
+        serving(slow) as slow_port,
+        serving(Faulty) as limited_port,
+        serving(Faulty, tmp_path_factory.mktemp("tls")) as untrusted_port,
+    ):
+        forward, address = nodes.gateway.forward, nodes.gateway.address
+        mirrors = {
+            SLOW: f"http://{address}:{forward(slow_port)}",
+            LIMITED: f"http://{address}:{forward(limited_port)}",
+            UNTRUSTED: f"https://{address}:{forward(untrusted_port)}",
+        }
+        with installed(nodes, layout, mirrors=mirrors) as running:
+            running.wait()
+            with namespaces(running.kube):
+                yield running
+
+
+@contextlib.contextmanager
+def namespaces(kube: Kube) -> Iterator[None]:
+    own = [
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": {MODE_LABEL: str(mode)} if mode else {}},
+        }
+        for name, mode in SPACES.items()
+    ]
+    for each in own:
+        kube.apply(each)
+    for name in SPACES:
+        wait_for(lambda name=name: kube.get("v1", "ServiceAccount", "default", name), name, timeout=20)  # type: ignore[misc]
+    yield
+    for name in SPACES:
+        for item in kube.list("v1", "Pod", name):
+            kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=1)
+    for each in own:
+        kube.delete(each)
+
+
+def specification(reference: str, **more: Any) -> Object:
+    return {
+        "containers": [{"name": "main", "image": reference}],
+        "terminationGracePeriodSeconds": 1,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        **more,
+    }
+
+
+def admitted(kube: Kube, reference: str, *, namespace: str = "tolerating") -> Object:
+    """A pod as the API server would create it; nothing is created."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "try-"}, "spec": specification(reference)}
+    return kube.request("POST", kube.path("v1", "Pod", namespace), body=pod, query={"dryRun": "All"})
+
+
+def tolerations(pod: Mapping[str, Any]) -> list[Mapping[str, str]]:
+    """Without those of the API server's own defaults."""
+    return [each for each in pod["spec"].get("tolerations", []) if each.get("key") == "arch"]
+
+
+def decision(pod: Mapping[str, Any]) -> str:
+    return str(pod["metadata"].get("annotations", {}).get(DECISION_ANNOTATION, ""))
+
+
+def by_architecture(webhook: Installed) -> Mapping[Architecture, Object]:
+    found = {each.name: architecture for architecture, each in webhook.nodes.by_architecture.items()}
+    return {found[pod["spec"]["nodeName"]]: pod for pod in webhook.pods()}
+
+
+def process(webhook: Installed, architecture: Architecture) -> Path:
+    """The folder of the server's process below ``/proc``."""
+    status = by_architecture(webhook)[architecture]["status"]["containerStatuses"][0]
+    container = status["containerID"].partition("://")[2]
+    rows = [line.split() for line in webhook.nodes.by_architecture[architecture].ctr("tasks", "ls").splitlines()]
+    return Path("/proc") / next(row[1] for row in rows if row[0] == container)
+
+
+def test_a_replica_runs_on_each_node(webhook: Installed) -> None:
+    assert set(by_architecture(webhook)) == {AMD64, ARM64}
+
+
+@pytest.mark.parametrize("architecture", Architecture)
+def test_its_process_has_no_rights_and_can_write_nothing(webhook: Installed, architecture: Architecture) -> None:
+    folder = process(webhook, architecture)
+    status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines() if ":\t" in line)
+    assert status["Uid"].split() == ["65532"] * 4
+    assert {int(status[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {0}
+    assert status["NoNewPrivs"] == "1"
+    # The emulator can't run under the profile, see sandbox.cluster.without_seccomp.
+    assert status["Seccomp"] == ("2" if architecture is AMD64 else "0")
+    mounts = {line.split()[4]: line.split()[5].split(",") for line in (folder / "mountinfo").read_text().splitlines()}
+    assert "ro" in mounts["/"]
+    assert all("ro" in options for place, options in mounts.items() if place.startswith("/etc/multiarch/"))
+
+
+@pytest.mark.parametrize("architecture", Architecture)
+def test_it_is_ready_soon_and_takes_little_memory(webhook: Installed, architecture: Architecture) -> None:
+    pod = by_architecture(webhook)[architecture]
+    started = pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]
+    ready = condition(pod, "Ready")["lastTransitionTime"]
+    seconds = (datetime.fromisoformat(ready) - datetime.fromisoformat(started)).total_seconds()
+    found = re.search(r"VmRSS:\s+(\d+) kB", (process(webhook, architecture) / "status").read_text())
+    assert found
+    memory = int(found[1]) / 1024
+    sys.stdout.write(f"{architecture}: ready after {seconds:.0f} s, {memory:.0f} MiB\n")
+    assert seconds <= START_SECONDS[architecture]
+    assert memory <= MEMORY_MIB[architecture]
+
+
+def test_the_demo_shows_where_each_pod_runs_and_why(webhook: Installed) -> None:
+    rows = {row.pod: row for row in demo.run(webhook)}
+    assert [(row.node, row.decision) for row in rows.values()] == [
+        ("node-arm64", "tolerate"),
+        ("node-amd64", "leave"),
+        ("node-amd64", "unknown"),
+    ]
+    assert rows["api"].state == "running: program arm64, machine aarch64"
+    assert rows["ledger"].state == "running: program amd64, machine x86_64"
+    assert "does not support arm64" in rows["ledger"].why
+    assert rows["reports"].state.startswith(("ErrImagePull", "ImagePullBackOff"))
+    assert "refused the connection" in rows["reports"].why
+    written = io.StringIO()
+    demo.print_rows(list(rows.values()), Console(file=written, width=200))
+    lines = written.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines if line[:1].strip()] == ["POD", "api", "ledger", "reports"]
+
+
+def test_a_deployment_spreads_over_both_nodes_and_a_job_ends_where_its_image_runs(webhook: Installed) -> None:
+    kube, labels = webhook.kube, {"app": "spread"}
+    apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    spec = specification(
+        images.BOTH, affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    )
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "spread", "namespace": "tolerating"},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
+    once = specification(images.ONLY_AMD64, restartPolicy="Never")
+    once["containers"][0]["args"] = ["once"]
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "once", "namespace": "tolerating"},
+        "spec": {"template": {"spec": once}},
+    }
+    for each in (deployment, job):
+        kube.create(each)
+
+    def placed() -> dict[str, str] | None:
+        found = kube.list("v1", "Pod", "tolerating", selector="app=spread")
+        running = [pod for pod in found if pod["status"]["phase"] == "Running"]
+        return {pod["spec"]["nodeName"]: decision(pod) for pod in running} if len(running) == 2 else None
+
+    text = "tolerate: its image supports amd64 and arm64"
+    assert wait_for(placed, "both replicas to run", timeout=60) == {"node-amd64": text, "node-arm64": text}
+    wait_for(
+        lambda: (kube.get("batch/v1", "Job", "once", "tolerating") or {})["status"].get("succeeded"),
+        "the job",
+        timeout=60,
+    )
+    (pod,) = kube.list("v1", "Pod", "tolerating", selector="job-name=once")
+    assert pod["spec"]["nodeName"] == "node-amd64"
+    assert decision(pod).startswith("leave: ")
+    assert tolerations(pod) == []
+    for each in (deployment, job):
+        kube.delete(each)
+
+
+def test_the_mode_pin_keeps_a_pod_off_the_nodes_that_its_image_is_not_for(webhook: Installed) -> None:
+    kube = webhook.kube
+    anywhere = specification(images.ONLY_AMD64, tolerations=TOLERATES)
+    kube.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "pinned", "namespace": "pinning"},
+            "spec": anywhere,
+        }
+    )
+
+    def running() -> Object | None:
+        found = kube.get("v1", "Pod", "pinned", "pinning") or {}
+        return found if found.get("status", {}).get("phase") == "Running" else None
+
+    pod = wait_for(running, "the pinned pod", timeout=60)
+    assert pod["spec"]["nodeName"] == "node-amd64"
+    required = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert required["nodeSelectorTerms"] == [
+        {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}
+    ]
+    assert decision(pod).endswith("; requires amd64")
+
+
+@pytest.mark.parametrize(
+    ("registry", "said"),
+    [
+        (UNREACHABLE_HOST, "refused the connection"),
+        (SLOW, "deadline|in time|1.5 s"),
+        (LIMITED, "429|rate limit|too many requests"),
+        (UNTRUSTED, "certificate"),
+    ],
+)
+def test_a_pod_is_admitted_as_it_is_if_its_registry_fails(webhook: Installed, registry: str, said: str) -> None:
+    began = time.monotonic()
+    pod = admitted(webhook.kube, f"{registry}/team/service:1")
+    assert time.monotonic() - began < DEADLINE + 1
+    assert tolerations(pod) == []
+    assert decision(pod).startswith("unknown: ")
+    assert re.search(said, decision(pod), re.IGNORECASE), decision(pod)
+
+
+def test_every_pod_is_admitted_while_the_webhook_is_killed_and_starts_again(webhook: Installed) -> None:
+    kube = webhook.kube
+    assert tolerations(admitted(kube, images.BOTH)) == TOLERATES
+    containers = {
+        architecture: pod["status"]["containerStatuses"][0]["containerID"].partition("://")[2]
+        for architecture, pod in by_architecture(webhook).items()
+    }
+    slowest, decided, number = 0.0, [], 0
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if number == 5:
+            for architecture, container in containers.items():
+                webhook.nodes.by_architecture[architecture].ctr("tasks", "kill", "--signal", "SIGKILL", container)
+        began = time.monotonic()
+        decided.append(bool(tolerations(admitted(kube, images.BOTH))))
+        slowest = max(slowest, time.monotonic() - began)
+        number += 1
+        if not all(decided) and all(decided[-5:]):
+            break
+        time.sleep(0.05)
+    sys.stdout.write(f"{number} pods, {decided.count(False)} without a decision, the slowest {slowest:.2f} s\n")
+    assert all(decided[:5])
+    assert not all(decided), "the kill was not noticed"
+    assert all(decided[-5:]), "it did not come back"
+    assert slowest < KILLED_WITHIN
