@@ -26,8 +26,8 @@ IMAGES = 100_000
 MEMORY_LIMIT_MB = 120
 KNOWN_LIMIT_US = 5.0
 ASKED = 200_000
-SERVER = ("aiohttp.web", "cryptography.x509", "msgspec", "prometheus_client", "uvloop")
-"""What the server imports besides."""
+SERVER = ("multiarch.cli.application", "multiarch.webhook.service", "cryptography.x509")
+"""What the server imports."""
 
 
 def _resident_mb() -> float:

@@ -6,7 +6,9 @@ import asyncio
 import time
 
 import pytest
+from aiohttp import web
 
+from multiarch.webhook.images.clients import settings_of
 from multiarch.webhook.images.look_ups import REFRESHES
 from multiarch.webhook.model import PodImage, Reason
 from tests.webhook.look_ups import (
@@ -357,6 +359,22 @@ def test_an_unreachable_registry_costs_one_look_up() -> None:
             assert {reason(each)[1].partition(":")[0] for each in answers} == {"unreachable"}
             assert look_ups.statistics.fetches == 1
             assert look_ups.statistics.failures == {"unreachable": 1}
+
+    asyncio.run(work())
+
+
+def test_other_images_of_an_unreachable_registry_do_not_wait_for_it_again() -> None:
+    async def work() -> None:
+        async with serving() as registry:
+            host = registry.host
+        found = configuration()
+        async with looking_up(found=found, down_seconds=settings_of(found).down_seconds) as look_ups:
+            first = reason(await ask(look_ups, f"{host}/app:1"))
+            runner = web.AppRunner(web.Application())
+            await runner.setup()
+            await web.TCPSite(runner, "127.0.0.1", int(host.rpartition(":")[2])).start()
+            assert reason(await ask(look_ups, f"{host}/app:2")) == first
+            await runner.cleanup()
 
     asyncio.run(work())
 

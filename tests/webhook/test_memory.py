@@ -7,9 +7,11 @@ import math
 import tracemalloc
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
-from multiarch.webhook.images.memory import Memory, Passing, Remembered
+from multiarch.webhook.images.memory import Key, Memory, Passing, Remembered, raw_digest
 from multiarch.webhook.model import NotFound, PullSecretNames, Reason
 from tests.webhook.memories import VERDICTS, digest, verdicts
 
@@ -104,6 +106,51 @@ def test_images_with_one_digest_share_its_verdicts_until_the_last_is_dropped() -
     assert memory.verdicts(digest(1)) == VERDICTS[0]
     memory.forget("b")
     assert memory.verdicts(digest(1)) is None
+
+
+_KEYS = st.sampled_from(["a", "b", "c", "d", ("a", SECRETS), ("b", SECRETS)])
+_KEPT = st.tuples(_KEYS, st.integers(0, 3))
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("keep"), _KEPT),
+            st.tuples(st.just("passing"), _KEPT),
+            st.tuples(st.just("forget"), _KEPT),
+            st.tuples(st.just("get"), _KEPT),
+        ),
+        max_size=60,
+    ),
+    st.sampled_from([900, 2500, 6000, 100_000]),
+)
+def test_whatever_is_done_the_count_of_bytes_is_that_of_what_is_left(
+    steps: list[tuple[str, tuple[Key, int]]], limit: int
+) -> None:
+    memory = Memory(limit)
+    for step, (key, number) in steps:
+        if step == "keep":
+            # A digest always has the same verdicts.
+            memory.keep(key, digest(number), VERDICTS[number % 2], 1.0)
+        elif step == "passing":
+            answer = NotFound(Reason.UNREADABLE_IMAGE, "x" * number) if number % 2 else VERDICTS[2]
+            memory.keep_passing(key, Passing(answer, 1.0))
+        elif step == "forget":
+            memory.forget(key)
+        else:
+            memory.get(key)
+        assert memory.used <= limit
+    again = Memory(10 * limit)
+    digests = {raw_digest(digest(number)): number for number in range(4)}
+    for key in ("a", "b", "c", "d", ("a", SECRETS), ("b", SECRETS)):
+        found = memory.get(key)
+        if isinstance(found, Remembered):
+            number = digests[found.digest.raw]
+            assert found.digest.verdicts == VERDICTS[number % 2] == memory.verdicts(digest(number))
+            again.keep(key, digest(number), found.digest.verdicts, 1.0)
+        elif found is not None:
+            again.keep_passing(key, found)
+    assert (memory.used, len(memory)) == (again.used, len(again))
 
 
 def test_sha512_digests_are_told_from_others() -> None:

@@ -54,7 +54,7 @@ def settings_of(configuration: WebhookConfiguration) -> RegistrySettings:
         total_seconds=10.0,
         retries=1,
         backoff_seconds=0.1,
-        down_seconds=min(5.0, configuration.cache.failure_seconds),
+        down_seconds=configuration.cache.failure_seconds,
         fresh_seconds=configuration.cache.fresh_seconds,
         plain_http=frozenset(registries.plain_http),
         ca_files=tuple(map(Path, registries.ca_files)),
