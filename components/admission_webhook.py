@@ -75,13 +75,17 @@ class AdmissionWebhook(Component):
         self, manifest: Manifest, args: AdmissionWebhookArgs, after: Sequence[pulumi.Resource]
     ) -> pulumi.Resource:
         metadata: dict[str, object] = dict(manifest["metadata"])  # type: ignore[call-overload]  # of any object
+        manifest = {**manifest, "metadata": metadata}
         if manifest["kind"] == "Job":
             metadata["annotations"] = _NOT_AWAITED
+            spec: Manifest = manifest["spec"]  # type: ignore[assignment]  # as above
+            # Kubernetes would delete it, and every later update create it again.
+            manifest["spec"] = {key: value for key, value in spec.items() if key != "ttlSecondsAfterFinished"}
         place = metadata.get("namespace", self._installation.namespace)
         own = place == self._installation.namespace
         name = str(metadata["name"]) if own else f"{metadata['name']}-{place}"
         opts = self.child(name, depends_on=after, provider=args.provider)
-        return kubernetes_api.declare_object(name, {**manifest, "metadata": metadata}, opts)
+        return kubernetes_api.declare_object(name, manifest, opts)
 
     def _identity(self, args: AdmissionWebhookArgs, ready: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
         """Declare the role of the pods and the guard, which must exist before they start."""

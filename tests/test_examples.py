@@ -87,3 +87,6 @@ def test_the_other_examples_are_what_they_say() -> None:
     assert (str(gpu.architecture), gpu.ami_type.name) == ("arm64", "AL2023_ARM_64_NVIDIA")
     assert str(planned("06-gke-taint").arm64_taint) == "kubernetes.io/arch=arm64:NoSchedule"
     assert {str(group.family) for group in planned("07-al2-legacy").node_groups} == {"AL2"}
+    webhook = planned("08-admission-webhook").admission_webhook
+    assert webhook is not None
+    assert webhook.values.configuration.taints == ["arch=arm64:NoSchedule"]
