@@ -193,11 +193,15 @@ def test_cert_manager_issues_the_certificate_and_needs_no_job() -> None:
     ]
     webhook = found["MutatingWebhookConfiguration", "zz-multiarch-webhook"]["metadata"]
     assert webhook["annotations"] == {"cert-manager.io/inject-ca-from": "multiarch-webhook/multiarch-webhook"}
+    keys = {name: each["spec"]["privateKey"] for (kind, name), each in found.items() if kind == "Certificate"}
+    assert keys["multiarch-webhook-authority"]["rotationPolicy"] == "Never"
+    assert keys["multiarch-webhook"]["rotationPolicy"] == "Always"
     own = installed(certificates="cert-manager", issuer={"name": "corporate"})
     assert not [kind for kind, _ in own if kind == "Issuer"]
     certificate = own["Certificate", "multiarch-webhook"]["spec"]
     assert certificate["issuerRef"] == {"name": "corporate", "kind": "ClusterIssuer"}
     assert certificate["dnsNames"][0] == "multiarch-webhook.multiarch-webhook.svc"
+    assert "server auth" in certificate["usages"]
 
 
 def test_the_namespaces_that_are_never_called() -> None:

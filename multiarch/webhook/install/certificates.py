@@ -117,6 +117,8 @@ def _cert_manager(installation: Installation) -> Iterator[Object]:
         yield _certificate(
             installation,
             issued_by_root,
+            # With the same key in its next certificate, what it signed before stays trusted.
+            "Never",
             {
                 "isCA": True,
                 "commonName": issued_by_root,
@@ -129,8 +131,10 @@ def _cert_manager(installation: Installation) -> Iterator[Object]:
     yield _certificate(
         installation,
         installation.name,
+        "Always",
         {
             "dnsNames": installation.host_names,
+            "usages": ["digital signature", "server auth"],
             "secretName": installation.secret_name,
             "duration": "2160h",
             "renewBefore": "720h",
@@ -148,8 +152,9 @@ def _issuer(installation: Installation, name: str, spec: Object) -> Object:
     }
 
 
-def _certificate(installation: Installation, name: str, spec: Object) -> Object:
-    key = {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"}
+def _certificate(installation: Installation, name: str, new_key: str, spec: Object) -> Object:
+    """A Certificate; ``new_key`` says whether each renewal has a new key, ``Always`` or ``Never``."""
+    key = {"algorithm": "ECDSA", "size": 256, "rotationPolicy": new_key}
     return {
         "apiVersion": "cert-manager.io/v1",
         "kind": "Certificate",
