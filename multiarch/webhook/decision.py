@@ -207,7 +207,7 @@ def skip(reason: Reason, text: str) -> Decision:
 
 def cut(text: str, longest: int) -> str:
     """Return text without unprintable characters and of at most ``longest`` characters."""
-    text = escaped(text)
+    text = escaped(text[: longest + 1])
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
@@ -255,6 +255,6 @@ def _joined(faults: Sequence[_Fault]) -> str:
 
 def _warning(image: str, summary: str) -> str:
     """A warning whose image loses its beginning, which says least, if there is no room for all."""
-    name, room = escaped(image), _LONGEST_WARNING - len(summary) - 1
+    name, room = escaped(image[-_LONGEST_WARNING:]), _LONGEST_WARNING - len(summary) - 1
     shown = name if len(name) <= room else f"...{name[len(name) - room + 3 :]}"
     return f"{shown} {summary}".lstrip()

@@ -21,7 +21,7 @@ from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.decision import Decider, cut, skip
 from multiarch.webhook.model import Answer, Decision, Images, NotFound, Observer, Reason, Request
 from multiarch.webhook.pod import InvalidPodError, Pod, PodKey, WrittenPod, pod_key, read_pod
-from multiarch.webhook.review import Failure, Review, ReviewError, answer, read_review, response
+from multiarch.webhook.review import FailureReason, Review, ReviewError, answer, read_review, response
 
 __all__ = ["Handler"]
 
@@ -180,7 +180,7 @@ class Handler:
         """Allow a pod as it is. The observer gets the place of the error; its text could have parts of the pod."""
         frame = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__} in {PurePath(frame.filename).name}, line {frame.lineno}"
-        self._observer.failed(Failure.INTERNAL, text)
+        self._observer.failed(FailureReason.INTERNAL, text)
         return answer(review.uid, response())
 
 

@@ -18,14 +18,14 @@ from multiarch.errors import MultiarchError
 from multiarch.escaping import escaped
 from multiarch.webhook.pod import WrittenPod
 
-__all__ = ["Failure", "Review", "ReviewError", "answer", "read_review", "response"]
+__all__ = ["FailureReason", "Review", "ReviewError", "answer", "read_review", "response"]
 
 _API_VERSION = "admission.k8s.io/v1"
 _KIND = "AdmissionReview"
 _SHOWN = 80
 
 
-class Failure(StrEnum):
+class FailureReason(StrEnum):
     """What ``Observer.failed`` is told: a closed list, because it is a value of a metric's label."""
 
     TOO_LARGE = "too-large"
@@ -38,7 +38,7 @@ class Failure(StrEnum):
 class ReviewError(MultiarchError):
     """A body that is not an AdmissionReview v1 with a request. The message shows nothing of the pod."""
 
-    def __init__(self, reason: Failure, message: str) -> None:
+    def __init__(self, reason: FailureReason, message: str) -> None:
         """``reason`` is for metrics, ``message`` a sentence."""
         super().__init__(message)
         self.reason = reason
@@ -108,7 +108,7 @@ def read_review(body: bytes, most_bytes: int) -> Review:
     levels), not JSON, or not an AdmissionReview v1 with a request and its uid.
     """
     if len(body) > most_bytes:
-        raise ReviewError(Failure.TOO_LARGE, f"The request has more than {most_bytes} bytes.")
+        raise ReviewError(FailureReason.TOO_LARGE, f"The request has more than {most_bytes} bytes.")
     try:
         try:
             review = _PODS.decode(body)
@@ -117,11 +117,11 @@ def read_review(body: bytes, most_bytes: int) -> Review:
             other = _ANY.decode(body)
             return _review(_request_of(other, other.request), None, str(error).replace("$.request.object.", ""))
     except RecursionError:
-        raise ReviewError(Failure.TOO_DEEP, "The request is nested too deeply.") from None
+        raise ReviewError(FailureReason.TOO_DEEP, "The request is nested too deeply.") from None
     except msgspec.ValidationError as error:
-        raise ReviewError(Failure.NOT_A_REVIEW, f"Not an AdmissionReview: {error}.") from None
+        raise ReviewError(FailureReason.NOT_A_REVIEW, f"Not an AdmissionReview: {error}.") from None
     except _MALFORMED as error:
-        raise ReviewError(Failure.NOT_JSON, f"Not JSON: {error}.") from None
+        raise ReviewError(FailureReason.NOT_JSON, f"Not JSON: {error}.") from None
     request = _request_of(review, review.request)
     return _review(request, request.object, "" if request.object is not None else "the request has no object")
 
@@ -149,11 +149,11 @@ def answer(uid: str, written: bytes) -> bytes:
 def _request_of(review: _AdmissionReview, request: _AnyRequest | None) -> _AnyRequest:
     if review.api_version != _API_VERSION or review.kind != _KIND:
         found = escaped(f"{review.api_version} {review.kind}"[:_SHOWN])
-        raise ReviewError(Failure.NOT_A_REVIEW, f"The request must be {_API_VERSION} {_KIND}, not {found!r}.")
+        raise ReviewError(FailureReason.NOT_A_REVIEW, f"The request must be {_API_VERSION} {_KIND}, not {found!r}.")
     if request is None:
-        raise ReviewError(Failure.NOT_A_REVIEW, "The AdmissionReview has no request.")
+        raise ReviewError(FailureReason.NOT_A_REVIEW, "The AdmissionReview has no request.")
     if not request.uid:
-        raise ReviewError(Failure.NOT_A_REVIEW, "The AdmissionReview's request has no uid.")
+        raise ReviewError(FailureReason.NOT_A_REVIEW, "The AdmissionReview's request has no uid.")
     return request
 
 

@@ -20,7 +20,7 @@ from aiohttp import StreamReader, web
 from multiarch.errors import OutsideError
 from multiarch.facts.admission import Mode
 from multiarch.webhook.metrics import Metrics
-from multiarch.webhook.review import Failure, ReviewError
+from multiarch.webhook.review import FailureReason, ReviewError
 
 MUTATE = "/mutate"
 INVALID_MODE = f"{MUTATE}/invalid-mode"
@@ -189,14 +189,14 @@ class Server:
         """The request's body. Raises _BodyError if it is too large or too slow."""
         content, most = request.content, self._listening.body_bytes
         if (request.content_length or 0) > most:
-            raise _BodyError(413, Failure.TOO_LARGE, f"The request has more than {most} bytes.")
+            raise _BodyError(413, FailureReason.TOO_LARGE, f"The request has more than {most} bytes.")
         if content.is_eof():
             # The usual case: all of it came at once.
             body = content.read_nowait(-1)
         else:
             body = await self._rest(content)
         if len(body) > most:
-            raise _BodyError(413, Failure.TOO_LARGE, f"The request has more than {most} bytes.")
+            raise _BodyError(413, FailureReason.TOO_LARGE, f"The request has more than {most} bytes.")
         return body
 
     async def _rest(self, content: StreamReader) -> bytes:

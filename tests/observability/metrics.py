@@ -15,7 +15,7 @@ from multiarch.registry.errors import RegistryReason
 from multiarch.webhook.images.statistics import Statistics
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
-from multiarch.webhook.review import Failure
+from multiarch.webhook.review import FailureReason
 
 TARGET: Mapping[str, str] = {
     "job": "multiarch-webhook",
@@ -69,7 +69,7 @@ def _families() -> Iterable[Metric]:
         for reason in Reason:
             request = Request("uid", "shop", "web-*", "ReplicaSet/web", Mode.TOLERATE, dry_run=False)
             metrics.decided(request, Decision(outcome, reason, "text"), 0.001)
-    for failure in Failure:
+    for failure in FailureReason:
         metrics.failed(failure, "text")
     metrics.responded(200)
     metrics.certificate_in_use(1_800_000_000.0)

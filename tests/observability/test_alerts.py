@@ -14,7 +14,7 @@ import yaml
 
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import Outcome, Reason
-from multiarch.webhook.review import Failure
+from multiarch.webhook.review import FailureReason
 from tests.observability import metrics, promtool
 from tests.observability.promtool import ALERTS, ROOT, Series
 from tools import build
@@ -291,5 +291,5 @@ def test_the_documented_command_makes_a_prometheusrule() -> None:
 
 def test_every_outcome_and_reason_is_documented() -> None:
     page = (ROOT / "docs" / "webhook.md").read_text(encoding="utf-8")
-    for word in (*Outcome, *Reason, *Failure):
+    for word in (*Outcome, *Reason, *FailureReason):
         assert f"`{word}`" in page or f'reason="{word}"' in page, word

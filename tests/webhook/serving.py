@@ -21,7 +21,7 @@ from multiarch.webhook.certificates.issuing import Pair, issue
 from multiarch.webhook.log_options import LogFormat, LogLevel
 from multiarch.webhook.logs import Log
 from multiarch.webhook.metrics import Metrics
-from multiarch.webhook.review import Failure, ReviewError
+from multiarch.webhook.review import FailureReason, ReviewError
 from multiarch.webhook.server import Listening, Server
 from multiarch.webhook.service import CertificateReport
 
@@ -56,7 +56,7 @@ class Reviews:
 
     def review_now(self, body: bytes, mode: Mode | None) -> bytes | None:
         if body == b"wrong":
-            raise ReviewError(Failure.NOT_JSON, "Not JSON.")
+            raise ReviewError(FailureReason.NOT_JSON, "Not JSON.")
         return None if body == b"slow" else b"%s now, %d bytes" % (str(mode).encode(), len(body))
 
     async def review(self, body: bytes, mode: Mode | None) -> bytes:

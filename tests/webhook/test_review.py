@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.model import Outcome, Reason
-from multiarch.webhook.review import Failure, ReviewError, read_review
+from multiarch.webhook.review import FailureReason, ReviewError, read_review
 from tests.webhook.stand_ins import AMD64_ONLY, UID, RecordingObserver, StandInImages, pod, response_in, review_of
 
 MOST = 3 * 1024 * 1024
@@ -23,43 +23,47 @@ def without(key: str) -> bytes:
     return json.dumps({name: value for name, value in REVIEW.items() if name != key}).encode()
 
 
-NOT_REVIEWS: list[tuple[bytes, Failure, str]] = [
-    (b"", Failure.NOT_JSON, "Not JSON: Input data was truncated."),
-    (b"\xff\xfe", Failure.NOT_JSON, "Not JSON: "),
-    (b"hello", Failure.NOT_JSON, "Not JSON: "),
-    (review_of(pod("a"))[:-1], Failure.NOT_JSON, "Not JSON: Input data was truncated."),
-    (review_of(pod("a")) + b"{}", Failure.NOT_JSON, "Not JSON: "),
-    (b"\xef\xbb\xbf" + review_of(pod("a")), Failure.NOT_JSON, "Not JSON: "),
-    (b"kind: AdmissionReview\n", Failure.NOT_JSON, "Not JSON: "),
-    (b"null", Failure.NOT_A_REVIEW, "Not an AdmissionReview: Expected `object`, got `null`."),
-    (b"[]", Failure.NOT_A_REVIEW, "Not an AdmissionReview: Expected `object`, got `array`."),
-    (b"{}", Failure.NOT_A_REVIEW, "The request must be admission.k8s.io/v1 AdmissionReview, not ' '."),
-    (without("apiVersion"), Failure.NOT_A_REVIEW, "not ' AdmissionReview'"),
-    (without("kind"), Failure.NOT_A_REVIEW, "not 'admission.k8s.io/v1 '"),
-    (without("request"), Failure.NOT_A_REVIEW, "The AdmissionReview has no request."),
-    (json.dumps({**REVIEW, "request": None}).encode(), Failure.NOT_A_REVIEW, "has no request"),
-    (json.dumps({**REVIEW, "request": "x"}).encode(), Failure.NOT_A_REVIEW, "got `str` - at `$.request`"),
+NOT_REVIEWS: list[tuple[bytes, FailureReason, str]] = [
+    (b"", FailureReason.NOT_JSON, "Not JSON: Input data was truncated."),
+    (b"\xff\xfe", FailureReason.NOT_JSON, "Not JSON: "),
+    (b"hello", FailureReason.NOT_JSON, "Not JSON: "),
+    (review_of(pod("a"))[:-1], FailureReason.NOT_JSON, "Not JSON: Input data was truncated."),
+    (review_of(pod("a")) + b"{}", FailureReason.NOT_JSON, "Not JSON: "),
+    (b"\xef\xbb\xbf" + review_of(pod("a")), FailureReason.NOT_JSON, "Not JSON: "),
+    (b"kind: AdmissionReview\n", FailureReason.NOT_JSON, "Not JSON: "),
+    (b"null", FailureReason.NOT_A_REVIEW, "Not an AdmissionReview: Expected `object`, got `null`."),
+    (b"[]", FailureReason.NOT_A_REVIEW, "Not an AdmissionReview: Expected `object`, got `array`."),
+    (b"{}", FailureReason.NOT_A_REVIEW, "The request must be admission.k8s.io/v1 AdmissionReview, not ' '."),
+    (without("apiVersion"), FailureReason.NOT_A_REVIEW, "not ' AdmissionReview'"),
+    (without("kind"), FailureReason.NOT_A_REVIEW, "not 'admission.k8s.io/v1 '"),
+    (without("request"), FailureReason.NOT_A_REVIEW, "The AdmissionReview has no request."),
+    (json.dumps({**REVIEW, "request": None}).encode(), FailureReason.NOT_A_REVIEW, "has no request"),
+    (json.dumps({**REVIEW, "request": "x"}).encode(), FailureReason.NOT_A_REVIEW, "got `str` - at `$.request`"),
     (
         json.dumps({**REVIEW, "apiVersion": "admission.k8s.io/v1beta1"}).encode(),
-        Failure.NOT_A_REVIEW,
+        FailureReason.NOT_A_REVIEW,
         "must be admission.k8s.io/v1 AdmissionReview, not 'admission.k8s.io/v1beta1 AdmissionReview'",
     ),
-    (json.dumps({**REVIEW, "kind": "ConversionReview"}).encode(), Failure.NOT_A_REVIEW, "ConversionReview"),
-    (review_of(pod("a"), uid=""), Failure.NOT_A_REVIEW, "The AdmissionReview's request has no uid."),
-    (review_of(pod("a"), uid=7), Failure.NOT_A_REVIEW, "Expected `str`, got `int` - at `$.request.uid`"),
-    (review_of(pod("a"), uid=None), Failure.NOT_A_REVIEW, "$.request.uid"),
-    (review_of(pod("a")).replace(UID.encode(), b"\xff"), Failure.NOT_JSON, "Not JSON: "),
-    (review_of({"spec": {"n": float("nan")}}), Failure.NOT_JSON, "Not JSON: JSON is malformed"),
-    (b"[" * 100_000, Failure.NOT_A_REVIEW, "Expected `object`"),
-    (b'{"a":' * 100_000, Failure.TOO_DEEP, "The request is nested too deeply."),
-    (b'{"request":{"object":' + b'{"spec":' * 100_000, Failure.TOO_DEEP, "nested too deeply"),
-    (review_of({"spec": {"affinity": "@"}}).replace(b'"@"', b"[" * 100_000 + b"]" * 100_000), Failure.TOO_DEEP, "deep"),
-    (review_of(pod("a"), extra="x" * MOST), Failure.TOO_LARGE, "The request has more than 3145728 bytes."),
+    (json.dumps({**REVIEW, "kind": "ConversionReview"}).encode(), FailureReason.NOT_A_REVIEW, "ConversionReview"),
+    (review_of(pod("a"), uid=""), FailureReason.NOT_A_REVIEW, "The AdmissionReview's request has no uid."),
+    (review_of(pod("a"), uid=7), FailureReason.NOT_A_REVIEW, "Expected `str`, got `int` - at `$.request.uid`"),
+    (review_of(pod("a"), uid=None), FailureReason.NOT_A_REVIEW, "$.request.uid"),
+    (review_of(pod("a")).replace(UID.encode(), b"\xff"), FailureReason.NOT_JSON, "Not JSON: "),
+    (review_of({"spec": {"n": float("nan")}}), FailureReason.NOT_JSON, "Not JSON: JSON is malformed"),
+    (b"[" * 100_000, FailureReason.NOT_A_REVIEW, "Expected `object`"),
+    (b'{"a":' * 100_000, FailureReason.TOO_DEEP, "The request is nested too deeply."),
+    (b'{"request":{"object":' + b'{"spec":' * 100_000, FailureReason.TOO_DEEP, "nested too deeply"),
+    (
+        review_of({"spec": {"affinity": "@"}}).replace(b'"@"', b"[" * 100_000 + b"]" * 100_000),
+        FailureReason.TOO_DEEP,
+        "deep",
+    ),
+    (review_of(pod("a"), extra="x" * MOST), FailureReason.TOO_LARGE, "The request has more than 3145728 bytes."),
 ]
 
 
 @pytest.mark.parametrize(("body", "reason", "text"), NOT_REVIEWS)
-def test_what_is_not_a_review_is_refused_with_its_reason(body: bytes, reason: Failure, text: str) -> None:
+def test_what_is_not_a_review_is_refused_with_its_reason(body: bytes, reason: FailureReason, text: str) -> None:
     with pytest.raises(ReviewError) as refused:
         read_review(body, MOST)
     assert refused.value.reason is reason
@@ -215,7 +219,7 @@ def _answered_or_refused(body: bytes) -> None:
     try:
         answered = handler.review_now(body, None)
     except ReviewError:
-        assert [reason for reason, _ in observer.failures] != [Failure.INTERNAL]
+        assert [reason for reason, _ in observer.failures] != [FailureReason.INTERNAL]
         return
     assert answered is not None
     assert response_in(answered)["allowed"] is True
