@@ -23,8 +23,6 @@ from multiarch.stack.model import Plan
 from multiarch.stack.origin import Origin, Place
 from multiarch.webhook.install.model import Installation
 
-__all__ = ["ConfigurationError", "check", "from_stack", "load", "load_installation", "validated"]
-
 Model = TypeVar("Model", bound=Section)
 _LABEL = r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
 _SECRET = re.compile(f"{_LABEL}/{_LABEL}")

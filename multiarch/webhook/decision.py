@@ -39,8 +39,6 @@ from multiarch.webhook.model import Answer, Decision, NotFound, Outcome, Reason
 from multiarch.webhook.pod import Pod
 from multiarch.yaml_text.additions import Addition
 
-__all__ = ["Decider"]
-
 _PREFERRED = Architecture.ARM64
 """Whose nodes have the taints, and are preferred in mode ``prefer``."""
 _NAMED = 3

@@ -23,8 +23,6 @@ from multiarch.webhook.model import Answer, Decision, Images, NotFound, Observer
 from multiarch.webhook.pod import InvalidPodError, Pod, PodKey, WrittenPod, pod_key, read_pod
 from multiarch.webhook.review import FailureReason, Review, ReviewError, answer, read_review, response
 
-__all__ = ["Handler"]
-
 _MOST_REMEMBERED = 16 * 1024 * 1024
 _ENTRY = 2 * 1024
 """Bytes of a usual pod's entry."""

@@ -20,8 +20,6 @@ import msgspec
 from multiarch.escaping import escaped
 from multiarch.webhook.log_options import LogFormat, LogLevel
 
-__all__ = ["Log", "library_logs"]
-
 _FLUSH_SECONDS = 0.1
 _MOST_WAITING = 10_000
 """Lines that wait to be written."""

@@ -25,8 +25,6 @@ from multiarch.scheduling.architectures import Exclusion, as_pod_spec, exclusion
 from multiarch.scheduling.tolerations import tolerations_from
 from multiarch.webhook.model import NO_SECRETS, PodImage, PullSecretNames
 
-__all__ = ["InvalidPodError", "Pod", "PodKey", "WrittenPod", "pod_key", "read_pod"]
-
 _LONGEST_RULES = 16 * 1024
 """Bytes of one field with rules on nodes. Others wait while it is read, which takes up to 0.1 s; usual ones have less
 than 1 KiB.

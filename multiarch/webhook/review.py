@@ -18,8 +18,6 @@ from multiarch.errors import MultiarchError
 from multiarch.escaping import escaped
 from multiarch.webhook.pod import WrittenPod
 
-__all__ = ["FailureReason", "Review", "ReviewError", "answer", "read_review", "response"]
-
 _API_VERSION = "admission.k8s.io/v1"
 _KIND = "AdmissionReview"
 _SHOWN = 80

@@ -6,8 +6,6 @@ from multiarch.facts.ecr import ecr_host
 from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.reference import Reference
 
-__all__ = ["LazyEcrCredentials"]
-
 
 class LazyEcrCredentials:
     """As :class:`multiarch.registry.credentials.ecr.EcrCredentials`, which is made when it is needed."""
