@@ -95,6 +95,14 @@ class RegistryClient:
         """
         return await self._digests.run(str(reference), lambda: self._resolve(reference))
 
+    def last_known(self, reference: Reference) -> tuple[str, float] | None:
+        """The digest that the cache has for a tag, and how many seconds ago the registry gave it; asks no registry.
+
+        Raises RegistryError for mirrors that are misconfigured.
+        """
+        pointer = self._cache.pointer(self._pointer_name(reference), reference.tag or "")
+        return None if pointer is None else (pointer.digest, max(0.0, time.time() - pointer.checked))
+
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
         """A blob, whole and verified. Raises RegistryError, TOO_LARGE above ``limit`` bytes."""
         operation = self._operation(reference.at(descriptor.digest))

@@ -12,7 +12,8 @@ import pytest
 from multiarch.registry.cache.model import Content
 from multiarch.webhook.images.disk import DiskCache
 from multiarch.webhook.images.look_ups import LookUps
-from tests.webhook.look_ups import SUPPORTED, ask, configuration, verdicts
+from multiarch.webhook.model import Found, PodImage
+from tests.webhook.look_ups import SUPPORTED, Clock, ask, configuration, settled, verdicts
 from tests.webhook.memories import digest
 from tests.webhook.registry_stand_in import digest_of, serving
 
@@ -31,6 +32,59 @@ def test_images_are_known_after_a_restart_without_a_request(tmp_path: Path) -> N
                     await ask(look_ups, registry.name("alone"))
                     assert look_ups.notes == []
             assert registry.asked.total() == 3
+
+    asyncio.run(work())
+
+
+def aged(file: Path, seconds: float) -> None:
+    """Let the registry's answers be that much older."""
+    connection = sqlite3.connect(file)
+    with connection:
+        connection.execute("UPDATE tag SET checked = checked - ?", (seconds,))
+    connection.close()
+
+
+def test_a_tag_does_not_get_younger_by_a_restart(tmp_path: Path) -> None:
+    async def work() -> None:
+        file = tmp_path / "cache.sqlite"
+        found = configuration(cache={"file": str(file)})
+        async with serving() as registry:
+            registry.index("app")
+            async with LookUps.from_configuration(found) as look_ups:
+                await ask(look_ups, registry.name("app"))
+            aged(file, 290)
+            clock = Clock(time.monotonic())
+            async with LookUps.from_configuration(found, clock) as look_ups:
+                await ask(look_ups, registry.name("app"))
+                assert registry.asked == {"GET app/manifests/1": 1}
+                clock.now += 20
+                assert look_ups.known(PodImage(registry.name("app"))) is not None
+                await settled(look_ups)
+                assert registry.asked == {"GET app/manifests/1": 1, "HEAD app/manifests/1": 1}
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(("age", "known"), [(3000, True), (4000, False)])
+def test_while_the_registry_fails_tags_are_believed_as_long_as_without_the_restart(
+    age: int, *, known: bool, tmp_path: Path
+) -> None:
+    async def work() -> None:
+        file = tmp_path / "cache.sqlite"
+        found = configuration(cache={"file": str(file)})
+        async with serving() as registry:
+            registry.index("app")
+            registry.single("alone")
+            async with LookUps.from_configuration(found) as look_ups:
+                for name in ("app", "alone"):
+                    await ask(look_ups, registry.name(name))
+            aged(file, age)
+            registry.status = 503
+            async with LookUps.from_configuration(found) as look_ups:
+                for name in ("app", "alone"):
+                    answer = await ask(look_ups, registry.name(name))
+                    assert isinstance(answer, Found) is known
+                assert look_ups.statistics.failures["server error"] == 2
 
     asyncio.run(work())
 

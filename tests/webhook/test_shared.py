@@ -30,6 +30,7 @@ from tests.webhook.look_ups import (
 )
 from tests.webhook.redis_server import PASSWORD, RedisServer
 from tests.webhook.registry_stand_in import serving
+from tests.webhook.test_disk import aged
 
 pytestmark = pytest.mark.registry
 
@@ -45,11 +46,19 @@ async def replica(redis: RedisServer, clock: Clock | None = None) -> AsyncIterat
     found = configuration()
     cache = Shared(redis.url_file, found)
     async with looking_up(clock, shared=cache, found=found) as look_ups:
-        for _ in range(200):
-            if cache.usable:
-                break
-            await asyncio.sleep(0.01)
+        await usable(look_ups)
         yield look_ups
+
+
+async def usable(look_ups: LookUps) -> None:
+    """Wait until the look-ups are connected."""
+    cache = look_ups._shared  # noqa: SLF001
+    assert cache is not None
+    for _ in range(200):
+        if cache.usable:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("the shared cache can't be used")
 
 
 def test_a_thousand_pods_of_one_image_at_two_replicas_make_one_request(redis: RedisServer) -> None:
@@ -104,6 +113,27 @@ def test_keys_are_hashed_and_expire(redis: RedisServer) -> None:
             for key in keys:
                 assert "secret-product" not in key + await redis.ask("GET", key)
                 assert int((await redis.ask("TTL", key)).strip().removeprefix(":")) > 0
+
+    asyncio.run(work())
+
+
+def test_what_is_stale_is_not_shared(redis: RedisServer, tmp_path: Path) -> None:
+    async def work() -> None:
+        file = tmp_path / "cache.sqlite"
+        found = configuration(cache={"file": str(file), "sharedUrlFile": str(redis.url_file)})
+        async with serving() as registry:
+            registry.index("app")
+            async with LookUps.from_configuration(found) as look_ups:
+                await ask(look_ups, registry.name("app"))
+            aged(file, 400)
+            await redis.ask("FLUSHALL")
+            registry.status = 503
+            async with LookUps.from_configuration(found) as look_ups:
+                await usable(look_ups)
+                assert verdicts(await ask(look_ups, registry.name("app"))) == (SUPPORTED, SUPPORTED)
+                keys = await redis.ask("KEYS", "*")
+                assert ":digest:" in keys
+                assert ":image:" not in keys
 
     asyncio.run(work())
 
@@ -173,12 +203,7 @@ def test_a_redis_that_hangs_costs_little_once_and_is_used_again_afterwards(
                     began = time.monotonic()
                     assert verdicts(await ask(look_ups, registry.name("app", tag))) == (SUPPORTED, SUPPORTED)
                     assert time.monotonic() - began < most
-            cache = look_ups._shared  # noqa: SLF001
-            assert cache is not None
-            for _ in range(500):
-                if cache.usable:
-                    break
-                await asyncio.sleep(0.01)
+            await usable(look_ups)
             await ask(look_ups, registry.name("app", "3"))
             assert "image" in await redis.ask("KEYS", "*")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from multiarch.facts.architectures import Architecture
@@ -23,6 +24,16 @@ from multiarch.webhook.model import NotFound, PullSecretNames, Reason
 if TYPE_CHECKING:  # the shared cache's client is not installed everywhere
     from multiarch.webhook.images.shared import Shared
 
+_FAILING = frozenset(
+    {
+        RegistryReason.RATE_LIMITED,
+        RegistryReason.SERVER,
+        RegistryReason.TIMEOUT,
+        RegistryReason.TRUNCATED,
+        RegistryReason.UNREACHABLE,
+    }
+)
+"""The reasons of a registry that is in trouble; others are about the image, or about who may read it."""
 LOOK_UP_SECONDS = 20.0
 """The most seconds of one look-up. The client's own deadlines are shorter; asking AWS or a helper has none."""
 
@@ -37,8 +48,11 @@ class Fetcher:
         architectures: Sequence[Architecture],
         statistics: Statistics,
         shared: Shared | None,
+        *,
+        believed: float,
     ) -> None:
-        """``memory`` is only asked for verdicts of digests."""
+        """``memory`` is only asked for verdicts of digests. A tag is ``believed`` so many seconds at most."""
+        self._believed = believed
         self._clients = clients
         self._memory = memory
         self._architectures = tuple(architectures)
@@ -101,8 +115,17 @@ class Fetcher:
 
     async def _from_registry(self, reference: Reference, identity: PullSecretNames, *, known: bool) -> Fetched:
         async with self._clients.client(identity) as (client, _):
-            with one_image():
-                return await self._read(client, reference, known=known)
+            try:
+                with one_image():
+                    return await self._read(client, reference, known=known)
+            except RegistryError as error:
+                if known or error.reason not in _FAILING:
+                    raise
+                found = await self._from_cache(client, reference)
+                if found is None:
+                    raise
+                self._statistics.failures[error.reason.value] += 1
+                return found
 
     async def _read(self, client: RegistryClient, reference: Reference, *, known: bool) -> Fetched:
         if known and reference.digest is None:
@@ -113,6 +136,23 @@ class Fetcher:
             if verdicts is not None:
                 return Fetched(digest, verdicts)
             reference = reference.at(digest)
+        found = await self._manifest(client, reference)
+        last = None if reference.digest is not None else client.last_known(reference)
+        # After a restart, a fresh tag comes from the cache on disk.
+        return found if last is None else replace(found, age=last[1])
+
+    async def _from_cache(self, client: RegistryClient, reference: Reference) -> Fetched | None:
+        """What a tag pointed at before, if that may still be believed while its registry fails: after a restart."""
+        last = None if reference.digest is not None else client.last_known(reference)
+        if last is None or last[1] >= self._believed:
+            return None
+        try:
+            with one_image():
+                return replace(await self._manifest(client, reference.at(last[0])), age=last[1])
+        except RegistryError:
+            return None
+
+    async def _manifest(self, client: RegistryClient, reference: Reference) -> Fetched:
         manifest = await client.manifest(reference)
         verdicts = self._memory.verdicts(manifest.digest)
         if verdicts is None:

@@ -80,7 +80,7 @@ class LookUps:
         self._memory = Memory(cache.memory_mib * MIB)
         self._statistics = Statistics()
         architectures = tuple(Architecture(each) for each in configuration.architectures)
-        self._fetcher = Fetcher(clients, self._memory, architectures, self._statistics, shared)
+        self._fetcher = Fetcher(clients, self._memory, architectures, self._statistics, shared, believed=self._believed)
         self._under_way: dict[Key, _LookUp] = {}
         self._refreshes = 0
         self._names: LRUCache[str, str] = LRUCache(REMEMBERED)
@@ -89,7 +89,9 @@ class LookUps:
         self._closed = False
 
     @classmethod
-    def from_configuration(cls, configuration: WebhookConfiguration) -> Self:
+    def from_configuration(
+        cls, configuration: WebhookConfiguration, clock: Callable[[], float] = time.monotonic
+    ) -> Self:
         """Look-ups as configured. Raises MultiarchError for what is not valid, and for files that can't be read."""
         registries = configuration.registries
         clients = Clients(
@@ -99,7 +101,7 @@ class LookUps:
             secrets=_cluster_secrets() if registries.pull_secrets else None,
             allowed=registries.pull_secrets,
         )
-        return cls(clients, configuration, shared=_shared(configuration))
+        return cls(clients, configuration, shared=_shared(configuration), clock=clock)
 
     @property
     def notes(self) -> list[str]:

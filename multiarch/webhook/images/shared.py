@@ -150,14 +150,15 @@ class Shared:
         return None
 
     async def keep(self, key: Key, found: Fetched, *, tag: bool) -> None:
-        """Tell the others, and give the claim back."""
+        """Tell the others, unless it is stale already, and give the claim back."""
         value = self._encoded(found)
         image, claim, digest = self._name("image", key), self._name("claim", key), self._name("digest", found.digest)
-        milliseconds = int((self._fresh if tag else DIGEST_SECONDS) * 1000)
+        milliseconds = int((self._fresh - found.age if tag else DIGEST_SECONDS) * 1000)
 
         async def put(redis: Redis) -> bool:
             async with redis.pipeline(transaction=False) as pipeline:
-                pipeline.set(image, value, px=milliseconds)
+                if milliseconds > 0:
+                    pipeline.set(image, value, px=milliseconds)
                 pipeline.set(digest, value, ex=DIGEST_SECONDS)
                 pipeline.delete(claim)
                 await pipeline.execute()

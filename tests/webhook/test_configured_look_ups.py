@@ -1,0 +1,55 @@
+"""Look-ups as the configuration file says: credentials, and what is loaded for which of its keys."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from multiarch.errors import MultiarchError
+from multiarch.webhook.images.look_ups import LookUps
+from tests.webhook.look_ups import SUPPORTED, ask, configuration, reason, verdicts
+from tests.webhook.registry_stand_in import serving
+
+ACCOUNT = ("puller", "pass:word")
+
+
+def test_a_docker_configuration_is_for_all_pods_and_for_its_registry_only(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(demands_tokens=True, account=ACCOUNT) as registry, serving() as other:
+            other.demands_tokens, other.account = True, ACCOUNT
+            for each in (registry, other):
+                each.index("app")
+            file = tmp_path / "config.json"
+            auth = base64.b64encode(":".join(ACCOUNT).encode()).decode()
+            file.write_text(json.dumps({"auths": {registry.host: {"auth": auth}}}))
+            found = configuration(registries={"dockerConfig": str(file)})
+            async with LookUps.from_configuration(found) as look_ups:
+                assert verdicts(await ask(look_ups, registry.name("app"))) == (SUPPORTED, SUPPORTED)
+                assert "sent without credentials" in reason(await ask(look_ups, other.name("app")))[1]
+
+    asyncio.run(work())
+
+
+def test_a_docker_configuration_that_is_not_valid_is_an_error_at_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    file.write_text("{")
+    with pytest.raises(MultiarchError, match="invalid JSON"):
+        LookUps.from_configuration(configuration(registries={"dockerConfig": str(file)}))
+
+
+def test_what_is_not_configured_is_not_loaded() -> None:
+    program = (
+        "import sys\n"
+        "from multiarch.schema.webhook import WebhookConfiguration\n"
+        "from multiarch.webhook.images.look_ups import LookUps\n"
+        "LookUps.from_configuration(WebhookConfiguration())\n"
+        "print([name for name in ('boto3', 'redis', 'multiarch.kubernetes', 'pulumi') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
