@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from multiarch.facts.admission import Mode
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.model import Outcome, Reason
@@ -213,11 +214,71 @@ def test_a_review_with_any_bytes_changed_is_answered_or_refused(data: st.DataObj
     _answered_or_refused(bytes(body))
 
 
-def _answered_or_refused(body: bytes) -> None:
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["key", "name", "x"]), inner),
+    max_leaves=4,
+)
+FULL = pod(
+    "a",
+    initContainers=[{"name": "i", "image": "b", "restartPolicy": "Always"}],
+    ephemeralContainers=[{"name": "e", "image": "c"}],
+    volumes=[{"name": "v", "image": {"reference": "d"}}],
+    tolerations=[{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 3}],
+    nodeSelector={"disk": "ssd"},
+    os={"name": "linux"},
+    imagePullSecrets=[{"name": "s"}],
+    affinity={
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [
+                    {
+                        "matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}],
+                        "matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n"]}],
+                    }
+                ]
+            },
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 1, "preference": {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}}
+            ],
+        }
+    },
+)
+
+
+def _places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(found for key, each in inner for found in _places(each, (*path, key)))]
+
+
+def _replaced(value: object, path: tuple[str | int, ...], new: object) -> object:
+    """The value with another one at ``path``, as far as an earlier change has left that."""
+    if not path:
+        return new
+    key, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        return {**value, key: _replaced(value.get(key), rest, new)}
+    if isinstance(value, list) and isinstance(key, int) and key < len(value):
+        return [*value[:key], _replaced(value[key], rest, new), *value[key + 1 :]]
+    return value
+
+
+PLACES = [path for path in _places(json.loads(review_of(FULL))) if path]
+
+
+@given(st.lists(st.tuples(st.sampled_from(PLACES), JSON), min_size=1, max_size=3), st.sampled_from(Mode))
+def test_a_review_with_any_values_is_answered_or_refused(changes: list[tuple[Any, Any]], mode: Mode) -> None:
+    review = json.loads(review_of(FULL))
+    for path, value in changes:
+        review = _replaced(review, path, value)
+    _answered_or_refused(json.dumps(review).encode(), mode)
+
+
+def _answered_or_refused(body: bytes, mode: Mode | None = None) -> None:
     observer = RecordingObserver()
     handler = Handler(WebhookConfiguration(), StandInImages(), observer)
     try:
-        answered = handler.review_now(body, None)
+        answered = handler.review_now(body, mode)
     except ReviewError:
         assert [reason for reason, _ in observer.failures] != [FailureReason.INTERNAL]
         return
