@@ -25,8 +25,6 @@ WEBHOOK = (
             "Leave architectures out: they are those of the stack's groups and pools."),
     error("webhook-deadline", "a `deadlineSeconds` that is not below the 3 seconds that the API server waits",
           "Lower deadlineSeconds; a look-up that takes longer goes on for the next pod."),
-    error("webhook-network", "an entry of `allowedNetworks` that is not a network",
-          "Write a range such as 10.0.0.0/16."),
     error("webhook-without-role",
           "the admission webhook without `addons.podIdentityAgent`, which gives it its role for Amazon ECR",
           "Leave the agent on, or set admissionWebhook.configuration.registries.ecr: false."),

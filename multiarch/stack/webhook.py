@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.facts.admission import TIMEOUT_SECONDS
@@ -16,6 +16,7 @@ from multiarch.registry.reference import InvalidReferenceError, Reference, parse
 from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.schema.stack import StackSpec
 from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.schema.webhook_faults import faults
 from multiarch.schema.webhook_installation import InstallationValues
 from multiarch.stack.checks.reach import reachable
 from multiarch.stack.model import AdmissionWebhookPlan
@@ -45,7 +46,9 @@ def plan_webhook(
     _check_registries(spec, report)
     if image is None or autoscaling is None:
         return None
-    configuration = _configuration(webhook.configuration, arm64_taint, _nodes(groups, autoscaling), report)
+    configuration = _configuration(
+        webhook.configuration, arm64_taint, taints_by_architecture(groups, autoscaling), report
+    )
     written = {
         name: getattr(webhook, name) for name in webhook.model_fields_set & InstallationValues.model_fields.keys()
     }
@@ -116,19 +119,13 @@ def _check_registries(spec: StackSpec, report: ProblemReport) -> None:
                 f"{repository!r} is not an ECR repository.",
                 value=repository,
             )
-    for index, network in enumerate(registries.allowed_networks):
-        try:
-            ipaddress.ip_network(network)
-        except ValueError as error:
-            report(
-                "webhook-network",
-                (*_CONFIGURATION, "registries", "allowedNetworks", index),
-                f"{error}.",
-                value=network,
-            )
+    for fault in faults(webhook.configuration):
+        report(fault.rule, (*_CONFIGURATION, *fault.path), fault.message, hint=fault.hint, value=fault.value)
 
 
-def _nodes(groups: Sequence[NodeGroupPlan], autoscaling: AutoscalingPlan) -> Mapping[Architecture, frozenset[Taint]]:
+def taints_by_architecture(
+    groups: Sequence[NodeGroupPlan], autoscaling: AutoscalingPlan
+) -> Mapping[Architecture, frozenset[Taint]]:
     """The architectures of the stack's nodes, and the taints on nodes of each."""
     found: dict[Architecture, frozenset[Taint]] = {}
     pools = autoscaling.karpenter.pools if autoscaling.karpenter else ()
@@ -171,14 +168,10 @@ def _configuration(
 
 def _check_taints(taints: Sequence[str], nodes: Mapping[Architecture, frozenset[Taint]], report: ProblemReport) -> None:
     for index, text in enumerate(taints):
-        path = (*_CONFIGURATION, "taints", index)
-        try:
+        with suppress(TaintSyntaxError):  # a fault that is reported already
             taint = parse_taint(text)
-        except TaintSyntaxError as error:
-            report("taint", path, error.message, hint=error.hint, value=text)
-            continue
-        if not any(taint in found for found in nodes.values()):
-            _report_unused(taint, path, report)
+            if not any(taint in found for found in nodes.values()):
+                _report_unused(taint, (*_CONFIGURATION, "taints", index), report)
 
 
 def _report_unused(taint: Taint, path: tuple[str | int, ...], report: ProblemReport) -> None:

@@ -5,49 +5,29 @@ Problems name file, line and key, as those of a stack file do: the mechanism is 
 
 from __future__ import annotations
 
-import ipaddress
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from multiarch.errors import KeyPath, MultiarchError, Problem, ProblemsError, StackError
-from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.facts.taints import Taint, parse_taint
 from multiarch.schema.base import Section
 from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.schema.webhook_faults import Fault, faults
 from multiarch.stack import wording, yaml_source
 from multiarch.stack.model import Plan
 from multiarch.stack.origin import Origin, Place
+from multiarch.stack.webhook import taints_by_architecture
 from multiarch.webhook.install.model import Installation
 
 Model = TypeVar("Model", bound=Section)
-_LABEL = r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
-_SECRET = re.compile(f"{_LABEL}/{_LABEL}")
-_HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
-_PATTERN = re.compile(r"(?:[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.*]+\])(?::[0-9]{1,5}|:\*)?")
-_ENTRIES = {
-    "allowed": ("HOST or HOST:PORT", "Write it with * for any characters, as in *.dkr.ecr.*.amazonaws.com."),
-    "plainHttp": ("HOST or HOST:PORT", "Write it without http:// or a path, as in registry.example.com:5000."),
-    "pullSecrets": ("NAMESPACE/NAME", "Write it as in team-a/registry."),
-}
-"""What the entries of a list are, and how to write them."""
 
 
 class ConfigurationError(ProblemsError):
     """A configuration that can't be used."""
-
-
-class Fault(NamedTuple):
-    """A value that the schema allows, and that is wrong: its path, a rule, a message and the way out."""
-
-    path: KeyPath
-    rule: str
-    message: str
-    hint: str
-    value: object = None
 
 
 def load(path: Path) -> WebhookConfiguration:
@@ -56,7 +36,7 @@ def load(path: Path) -> WebhookConfiguration:
     Raises ConfigurationError with every problem.
     """
     configuration, origin = read(path, WebhookConfiguration)
-    _refuse((*check(configuration), *_check_files(configuration)), origin)
+    _refuse((*faults(configuration), *_check_files(configuration)), origin)
     return configuration
 
 
@@ -66,8 +46,8 @@ def load_installation(path: Path, given: Mapping[str, object]) -> Installation:
     Files that the configuration names are those of its pods. Raises ConfigurationError with every problem.
     """
     installation, origin = read(path, Installation, given)
-    faults = check(installation.configuration)
-    _refuse([each._replace(path=("configuration", *each.path)) for each in faults], origin)
+    found = faults(installation.configuration)
+    _refuse([each._replace(path=("configuration", *each.path)) for each in found], origin)
     return installation
 
 
@@ -78,7 +58,7 @@ def validated(given: Mapping[str, object]) -> Installation:
     except ValidationError as error:
         found = wording.problems(error.errors(include_url=False), given, Origin(), {}, Installation)
         raise ConfigurationError(found) from error
-    _refuse(check(installation.configuration), Origin())
+    _refuse(faults(installation.configuration), Origin())
     return installation
 
 
@@ -108,37 +88,11 @@ def read(path: Path, model: type[Model], given: Mapping[str, object] = MappingPr
         raise ConfigurationError(sorted(found, key=lambda each: each.line or 0)) from error
 
 
-def _refuse(faults: Iterable[Fault], origin: Origin) -> None:
+def _refuse(found: Iterable[Fault], origin: Origin) -> None:
     """Raise ConfigurationError if there are any."""
-    problems = [origin.problem(each.rule, each.path, each.message, hint=each.hint, value=each.value) for each in faults]
+    problems = [origin.problem(each.rule, each.path, each.message, hint=each.hint, value=each.value) for each in found]
     if problems:
         raise ConfigurationError(sorted(problems, key=lambda each: each.line or 0))
-
-
-def check(configuration: WebhookConfiguration) -> Iterator[Fault]:
-    """What is wrong beyond the schema, files apart."""
-    for index, text in enumerate(configuration.taints):
-        try:
-            parse_taint(text)
-        except TaintSyntaxError as error:
-            yield Fault(("taints", index), "taint", error.message, error.hint, text)
-    registries = configuration.registries
-    yield from _check_entries("allowed", registries.allowed, _PATTERN)
-    yield from _check_entries("plainHttp", registries.plain_http, _HOST)
-    yield from _check_entries("pullSecrets", registries.pull_secrets, _SECRET)
-    for index, text in enumerate(registries.allowed_networks):
-        try:
-            ipaddress.ip_network(text)
-        except ValueError as error:
-            path = ("registries", "allowedNetworks", index)
-            yield Fault(path, "not-valid", f"{error}.", "Write a CIDR block such as 10.1.2.0/24.", text)
-
-
-def _check_entries(key: str, entries: list[str], syntax: re.Pattern[str]) -> Iterator[Fault]:
-    what, hint = _ENTRIES[key]
-    for index, text in enumerate(entries):
-        if not syntax.fullmatch(text):
-            yield Fault(("registries", key, index), "not-valid", f"{text!r} is not {what}.", hint, text)
 
 
 def _check_files(configuration: WebhookConfiguration) -> Iterator[Fault]:
@@ -173,9 +127,7 @@ def from_stack(plan: Plan, configuration: WebhookConfiguration) -> WebhookConfig
 
     Raises MultiarchError if both have them, and the configuration's don't cover the stack's.
     """
-    pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
-    architectures = {group.architecture for group in plan.node_groups}
-    architectures |= {capacity.architecture for pool in pools for capacity in pool.capacities}
+    architectures = taints_by_architecture(plan.node_groups, plan.autoscaling)
     changes: dict[str, object] = {}
     if "taints" not in configuration.written:
         if plan.arm64_taint is None:
@@ -190,7 +142,7 @@ def from_stack(plan: Plan, configuration: WebhookConfiguration) -> WebhookConfig
         )
     if "architectures" not in configuration.written:
         changes["architectures"] = sorted(map(str, architectures)) or configuration.architectures
-    elif missing := sorted(architectures - set(configuration.architectures)):
+    elif missing := sorted(set(architectures) - set(configuration.architectures)):
         raise MultiarchError(
             f"architectures of the configuration are {', '.join(configuration.architectures)}, and the stack "
             f"{plan.stack} also has {' and '.join(missing)} nodes.",

@@ -1,0 +1,59 @@
+"""What is wrong with a webhook's configuration beyond its schema, files apart: for its file, and for a stack's."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from multiarch.errors import KeyPath
+from multiarch.facts.taints import TaintSyntaxError, parse_taint
+from multiarch.schema.webhook import WebhookConfiguration
+
+_LABEL = r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
+_SECRET = re.compile(f"{_LABEL}/{_LABEL}")
+_HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+_PATTERN = re.compile(r"(?:[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.*]+\])(?::[0-9]{1,5}|:\*)?")
+_ENTRIES = {
+    "allowed": ("HOST or HOST:PORT", "Write it with * for any characters, as in *.dkr.ecr.*.amazonaws.com."),
+    "plainHttp": ("HOST or HOST:PORT", "Write it without http:// or a path, as in registry.example.com:5000."),
+    "pullSecrets": ("NAMESPACE/NAME", "Write it as in team-a/registry."),
+}
+"""What the entries of a list are, and how to write them."""
+
+
+class Fault(NamedTuple):
+    """A value that the schema allows, and that is wrong: its path, a rule, a message and the way out."""
+
+    path: KeyPath
+    rule: str
+    message: str
+    hint: str
+    value: object = None
+
+
+def faults(configuration: WebhookConfiguration) -> Iterator[Fault]:
+    """What is wrong beyond the schema, files apart."""
+    for index, text in enumerate(configuration.taints):
+        try:
+            parse_taint(text)
+        except TaintSyntaxError as error:
+            yield Fault(("taints", index), "taint", error.message, error.hint, text)
+    registries = configuration.registries
+    yield from _check_entries("allowed", registries.allowed, _PATTERN)
+    yield from _check_entries("plainHttp", registries.plain_http, _HOST)
+    yield from _check_entries("pullSecrets", registries.pull_secrets, _SECRET)
+    for index, text in enumerate(registries.allowed_networks):
+        try:
+            ipaddress.ip_network(text)
+        except ValueError as error:
+            path = ("registries", "allowedNetworks", index)
+            yield Fault(path, "not-valid", f"{error}.", "Write a CIDR block such as 10.1.2.0/24.", text)
+
+
+def _check_entries(key: str, entries: list[str], syntax: re.Pattern[str]) -> Iterator[Fault]:
+    what, hint = _ENTRIES[key]
+    for index, text in enumerate(entries):
+        if not syntax.fullmatch(text):
+            yield Fault(("registries", key, index), "not-valid", f"{text!r} is not {what}.", hint, text)
