@@ -74,7 +74,7 @@ class Limits(Section):
     images: Annotated[int, Field(ge=1, le=1000)] = 100
     """The most different images of a pod; a pod with more is left alone."""
     look_ups: Annotated[int, Field(ge=1, le=10000)] = 256
-    """The most images that are looked up at the same time."""
+    """The most images that are looked up at the same time; at most half of them at one registry."""
 
 
 class WebhookConfiguration(Section):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import AsyncExitStack
 
 import pytest
 from aiohttp import web
@@ -140,18 +141,26 @@ def test_images_of_a_pod_are_looked_up_side_by_side_and_one_late_image_keeps_no_
     asyncio.run(work())
 
 
-def test_more_look_ups_than_allowed_are_refused() -> None:
+def test_more_look_ups_than_allowed_are_refused_and_one_registry_gets_half_of_them() -> None:
     async def work() -> None:
-        found = configuration(limits={"lookUps": 2})
-        async with serving(held=asyncio.Event()) as registry, looking_up(found=found) as look_ups:
-            images = [PodImage(registry.name("app", str(number))) for number in range(3)]
-            answers = await look_ups.look_up(images, seconds=0.05)
-            assert [reason(answers[each])[0] for each in images] == [
-                Reason.DEADLINE,
-                Reason.DEADLINE,
-                Reason.TOO_MANY_LOOKUPS,
-            ]
+        found = configuration(limits={"lookUps": 4})
+        async with AsyncExitStack() as stack:
+            registries = [await stack.enter_async_context(serving(held=asyncio.Event())) for _ in range(3)]
+            look_ups = await stack.enter_async_context(looking_up(found=found))
+            images = [PodImage(each.name("app", tag)) for each in registries for tag in ("1", "2", "3")]
+            found_of = await look_ups.look_up(images, seconds=0.05)
+            answers = [reason(found_of[each]) for each in images]
+            late, refused = Reason.DEADLINE, Reason.TOO_MANY_LOOKUPS
+            assert [each for each, _ in answers] == [late, late, refused, late, late, refused, *[refused] * 3]
+            host = registries[0].host
+            assert answers[2][1] == f"2 images of {host} are being looked up already (half of limits.lookUps)"
+            assert answers[8][1] == "4 images are being looked up already (limits.lookUps)"
             assert look_ups.known(images[2]) is None
+            for each in registries:
+                if each.held is not None:
+                    each.held.set()
+            await settled(look_ups)
+            assert reason(await ask(look_ups, images[8].image))[0] is Reason.UNREADABLE_IMAGE
 
     asyncio.run(work())
 

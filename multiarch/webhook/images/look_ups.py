@@ -9,6 +9,7 @@ import asyncio
 import logging
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ class _LookUp:
 
     task: asyncio.Task[Verdicts | NotFound]
     began: float
+    registry: str
     refresh: bool
 
 
@@ -83,6 +85,7 @@ class LookUps:
         self._fetcher = Fetcher(clients, self._memory, architectures, self._statistics, shared, believed=self._believed)
         self._under_way: dict[Key, _LookUp] = {}
         self._refreshes = 0
+        self._by_registry: Counter[str] = Counter()
         self._names: LRUCache[str, str] = LRUCache(REMEMBERED)
         self._paused: LRUCache[Key, float] = LRUCache(REMEMBERED)
         self._stack = AsyncExitStack()
@@ -223,10 +226,18 @@ class LookUps:
             return found if elapsed < seconds else _late(elapsed)
         if self._closed:
             return NotFound(Reason.UNREADABLE_IMAGE, "the webhook is shutting down")
-        if len(self._under_way) - self._refreshes >= self._most:
-            text = f"{self._most} images are being looked up already (limits.lookUps)"
+        if (text := self._full(reference.registry)) is not None:
             return NotFound(Reason.TOO_MANY_LOOKUPS, text)
         return self._start(key, reference, identity, refresh=False)
+
+    def _full(self, registry: str) -> str | None:
+        """Why there is no room for another look-up. One registry that is slow leaves half of the room to others."""
+        if self._by_registry[registry] >= max(1, self._most // 2):
+            count = self._by_registry[registry]
+            return f"{count} images of {registry} are being looked up already (half of limits.lookUps)"
+        if self._by_registry.total() >= self._most:
+            return f"{self._most} images are being looked up already (limits.lookUps)"
+        return None
 
     # Look-ups under way
 
@@ -240,8 +251,11 @@ class LookUps:
 
     def _start(self, key: Key, reference: Reference, identity: PullSecretNames, *, refresh: bool) -> _LookUp:
         task = asyncio.get_running_loop().create_task(self._run(key, reference, identity, refresh=refresh))
-        found = self._under_way[key] = _LookUp(task, self._clock(), refresh)
-        self._refreshes += refresh
+        found = self._under_way[key] = _LookUp(task, self._clock(), reference.registry, refresh)
+        if refresh:
+            self._refreshes += 1
+        else:
+            self._by_registry[reference.registry] += 1
         task.add_done_callback(lambda _: self._ended(key, found))
         return found
 
@@ -279,12 +293,21 @@ class LookUps:
     def _ended(self, key: Key, found: _LookUp) -> None:
         if self._under_way.get(key) is found:
             del self._under_way[key]
-            self._refreshes -= found.refresh
+            self._left(found)
         error = None if found.task.cancelled() else found.task.exception()
         if error is not None:
             _log.error("looking an image up failed inside of the webhook", exc_info=error)
             self._statistics.failures["internal"] += 1
             self._failed(key, Failure(_fault(error)))
+
+    def _left(self, found: _LookUp) -> None:
+        """Make room for another."""
+        if found.refresh:
+            self._refreshes -= 1
+            return
+        self._by_registry[found.registry] -= 1
+        if not self._by_registry[found.registry]:
+            del self._by_registry[found.registry]
 
 
 def _shared(configuration: WebhookConfiguration) -> Shared | None:
