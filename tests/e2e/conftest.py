@@ -10,6 +10,9 @@ import pytest
 
 from tests.e2e.world import STACKS, World, make_world
 
+WITH_WEBHOOK = "gke-parity"
+WEBHOOK_IMAGE = f"123456789012.dkr.ecr.eu-west-3.amazonaws.com/multiarch-webhook@sha256:{'0' * 64}"
+
 
 @contextlib.contextmanager
 def watched(root: Path) -> Iterator[World]:
@@ -32,8 +35,9 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture(scope="session")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """All four stacks, up in one world; what is up is always what the files say."""
+    """All four stacks, up in one world; what is up is always what the files say. One has the webhook too, at first."""
     with watched(tmp_path_factory.mktemp("platform") / "clone") as made:
+        made.edit(WITH_WEBHOOK, "admissionWebhook", value={"enabled": True, "image": WEBHOOK_IMAGE})
         for stack in STACKS:
             made.sandbox("up", stack)
         yield made
