@@ -63,8 +63,8 @@ def stack_file_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": dict(sorted(definitions.items())) | {_STACK: {"type": "object", "properties": properties}},
     }
-    tidy: dict[str, Any] = _tidy(schema)
-    return tidy
+    written: dict[str, Any] = tidy(schema)
+    return written
 
 
 def _accept_flags_as_text(schema: dict[str, Any]) -> None:
@@ -76,25 +76,25 @@ def _accept_flags_as_text(schema: dict[str, Any]) -> None:
         schema["anyOf"] = [*(others or [{"type": "boolean"}]), {"enum": ["true", "false"]}]
 
 
-def _tidy(value: Any) -> Any:  # noqa: ANN401  (JSON)
+def tidy(value: Any) -> Any:  # noqa: ANN401  (JSON)
     """Leave out what tells an editor's user nothing.
 
     That is the titles that pydantic makes of names, the defaults of whole sections, null where a key may be left out,
     and the marks of code and line breaks in descriptions.
     """
     if isinstance(value, list):
-        return [_tidy(item) for item in value]
+        return [tidy(item) for item in value]
     if not isinstance(value, dict):
         return value
-    tidy = {}
+    written = {}
     for key, inner in _without_null(value).items():
         if key == "title" and "$schema" not in value and isinstance(inner, str):
             continue
         if key == "default" and (inner is None or isinstance(inner, dict)):
             continue
         plain = " ".join(inner.replace("``", "").split()) if key == "description" and isinstance(inner, str) else inner
-        tidy[key] = _tidy(plain)
-    return tidy
+        written[key] = tidy(plain)
+    return written
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

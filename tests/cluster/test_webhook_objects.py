@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import pod
 from tests.cluster.webhook_endpoint import applied, with_authority
+from tests.webhook.chart_files import CHART
+from tests.webhook.test_chart import helm
 
 IMAGE = "registry.example.com/multiarch-webhook:1"
 CLOSED = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -117,10 +120,10 @@ def test_every_object_is_accepted_and_applying_it_again_changes_nothing(kube: Ku
 
 def versioned(kube: Kube, item: Object) -> tuple[str, int]:
     """An object's generation, or its version where it has none: status does not count."""
-    meta = item["metadata"]
-    found = kube.get(item["apiVersion"], item["kind"], meta["name"], meta.get("namespace"))
-    assert found is not None, item
-    return meta["name"], found["metadata"].get("generation") or found["metadata"]["resourceVersion"]
+    there = found(kube, item)
+    assert there is not None, item
+    meta = there["metadata"]
+    return meta["name"], meta.get("generation") or meta["resourceVersion"]
 
 
 def test_what_the_certificates_job_wrote_survives_another_apply(kube: Kube) -> None:
@@ -141,6 +144,47 @@ def test_what_the_certificates_job_wrote_survives_another_apply(kube: Kube) -> N
         registration = kube.get("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", name)
         assert registration is not None
         assert [bool(each["clientConfig"].get("caBundle")) for each in registration["webhooks"]] == 6 * [True]
+
+
+def test_helm_installs_upgrades_and_uninstalls_the_chart(control_plane: ControlPlane, tmp_path: Path) -> None:
+    """Its objects pass the API server; an upgrade keeps what the Job wrote; nothing is left but the namespace."""
+    kube, space = control_plane.kube, "by-helm"
+    installation = Installation(image=IMAGE, namespace=space)
+    to = ["arm64", str(CHART), "--namespace", space, "--kubeconfig", str(control_plane.kubeconfig)]
+    to += ["--set", f"image={IMAGE}"]
+    items = [each for each in objects(installation) if each["kind"] != "Namespace"]
+    try:
+        done = helm(tmp_path, "install", *to, "--create-namespace")
+        assert done.returncode == 0, done.stderr
+        assert "kubectl label namespace NAMESPACE multiarch-eks/webhook=observe" in done.stdout
+        for each in with_authority(objects(installation), authority_pem()):
+            versioned(kube, each)
+            if each["kind"] == "Secret":
+                kube.patch(each, {"stringData": {"tls.crt": "certificate"}})
+            if each["kind"] == "MutatingWebhookConfiguration":
+                kube.patch(each, {"webhooks": each["webhooks"]})
+        done = helm(tmp_path, "upgrade", *to, "--set", "configuration.events=true")
+        assert done.returncode == 0, done.stderr
+        secret = kube.get("v1", "Secret", installation.secret_name, space)
+        assert secret is not None
+        assert sorted(secret["data"]) == ["tls.crt"]
+        name = installation.registration_name
+        registration = kube.get("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", name)
+        assert registration is not None
+        assert {each["sideEffects"] for each in registration["webhooks"]} == {"NoneOnDryRun"}
+        assert [bool(each["clientConfig"].get("caBundle")) for each in registration["webhooks"]] == 6 * [True]
+        done = helm(tmp_path, "uninstall", "arm64", *to[2:6])
+        assert done.returncode == 0, done.stderr
+        left = [each["kind"] for each in items if found(kube, each)]
+        assert not left
+    finally:
+        with applied(kube, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}]):
+            pass
+
+
+def found(kube: Kube, item: Object) -> Object | None:
+    meta = item["metadata"]
+    return kube.get(item["apiVersion"], item["kind"], meta["name"], meta.get("namespace"))
 
 
 def test_controllers_make_pods_that_pod_security_restricted_admits(kube: Kube) -> None:

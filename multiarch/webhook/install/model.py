@@ -31,8 +31,9 @@ class Installation(InstallationValues):
     """
 
     name: Name = "multiarch-webhook"
-    """Of most objects; the others have a suffix."""
+    """The name of most objects; the others add something to it."""
     namespace: Label = "multiarch-webhook"
+    """The namespace of the webhook; with Helm, that of the release."""
 
     @property
     def certificates_name(self) -> str:
@@ -66,10 +67,10 @@ class Installation(InstallationValues):
 
     @property
     def configuration_data(self) -> Object:
-        """The configuration file: the keys that are set, and where the shared cache's URL is."""
-        data: Object = self.configuration.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
+        """The configuration file: all keys that have a value, and where the shared cache's URL is."""
+        data: Object = self.configuration.model_dump(by_alias=True, exclude_none=True)
         if self.shared_cache:
-            data["cache"] = data.get("cache", {}) | {"sharedUrlFile": f"{SHARED_CACHE_FOLDER}/{SHARED_CACHE_FILE}"}
+            data["cache"]["sharedUrlFile"] = f"{SHARED_CACHE_FOLDER}/{SHARED_CACHE_FILE}"
         return data
 
     @property

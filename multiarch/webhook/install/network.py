@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from multiarch.webhook.install import model, parts
 from multiarch.webhook.install.model import Installation, Object
 
 _HTTPS, _HTTP = 443, 80
+_PORT = re.compile(r":([0-9]+)$", re.ASCII)
 _POD_IDENTITY_AGENT = ("169.254.170.23/32", "fd00:ec2::23/128")
 """EKS user guide, "EKS Pod Identity agent": it answers on port 80 of these addresses of each node."""
 
@@ -61,7 +64,7 @@ def _policy(
 
 def _server_egress(installation: Installation) -> list[Object]:
     """Port 443 is that of registries, of AWS, and of the API server."""
-    ports = [_HTTPS, *sorted(registry_ports(installation) - {_HTTPS})]
+    ports = [_HTTPS, *(port for port in registry_ports(installation) if port != _HTTPS)]
     rules = [_dns(), {"ports": [_tcp(port) for port in ports]}]
     if installation.configuration.registries.ecr:
         agent = [{"ipBlock": {"cidr": cidr}} for cidr in _POD_IDENTITY_AGENT]
@@ -71,17 +74,16 @@ def _server_egress(installation: Installation) -> list[Object]:
     return [*rules, *installation.network_policy.extra_egress]
 
 
-def registry_ports(installation: Installation) -> set[int]:
-    """The ports in the names of registries, and 80 where one without TLS has none."""
+def registry_ports(installation: Installation) -> list[int]:
+    """The ports in the names of registries, and 80 where one without TLS has none; each once."""
     registries = installation.configuration.registries
     ports = set()
     for each in (*registries.allowed, *registries.plain_http):
-        port = each.rpartition(":")[2]
-        if port.isdecimal():
-            ports.add(int(port))
+        if port := _PORT.search(each):
+            ports.add(port[1])
         elif each in registries.plain_http:
-            ports.add(_HTTP)
-    return ports
+            ports.add(str(_HTTP))
+    return [int(port) for port in sorted(ports)]
 
 
 def _dns() -> Object:

@@ -1,0 +1,75 @@
+"""The generated files of the Helm chart: ``python -m tests.webhook.chart_files`` writes them.
+
+``values.yaml`` has every value with its default and its docstring, ``values.schema.json`` is the schema of the same
+model. A test holds that both are up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from multiarch.schema.base import Section
+from multiarch.stack.json_schema import tidy
+from multiarch.stack.schema_paths import descriptions, fields, models
+from multiarch.webhook.install.model import Installation
+from multiarch.yaml_text.dump import dump
+from tests.quotations import ROOT
+
+CHART = ROOT / "charts" / "multiarch-webhook"
+_WIDTH = 110
+_NAMESPACE = "namespace"
+"""Helm's own: that of the release."""
+
+
+def values() -> str:
+    """The text of ``values.yaml``."""
+    head = "# Generated from multiarch/schema/webhook_installation.py: the defaults of all values.\n"
+    return head + "\n".join(_values(Installation, "")) + "\n"
+
+
+def _values(model: type[Section], indent: str) -> Iterator[str]:
+    meanings = descriptions(model)
+    for key, field in fields(model).items():
+        if key == _NAMESPACE:
+            continue
+        if not indent:
+            yield ""
+        text = " ".join(meanings[key].replace("``", "").split())
+        yield from textwrap.wrap(text, _WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ")
+        default = field.get_default(call_default_factory=True)
+        if isinstance(default, Section):
+            yield f"{indent}{key}:"
+            yield from _values(type(default), f"{indent}  ")
+        elif field.is_required() or default is None:
+            yield f"{indent}# {key}:"
+        else:
+            yield textwrap.indent(dump({key: default}).rstrip("\n"), indent)
+
+
+def schema() -> str:
+    """The text of ``values.schema.json``."""
+    root = Installation.model_json_schema()
+    definitions = root.pop("$defs")
+    del root["properties"][_NAMESPACE]
+    for model in models(Installation):
+        described = root["properties"] if model is Installation else definitions[model.__name__]["properties"]
+        for key, text in descriptions(model).items():
+            if key in described:
+                described[key]["description"] = text
+    # Helm adds the values that a chart shares with those that it depends on.
+    root["properties"]["global"] = {"description": "Not used.", "type": "object"}
+    # The draft that every version of Helm knows; what is used here is the same in later ones.
+    written = {"$schema": "http://json-schema.org/draft-07/schema#", **root}
+    written |= {"title": "multiarch-webhook", "description": "The values of the chart multiarch-webhook."}
+    content: Any = tidy({**written, "$defs": dict(sorted(definitions.items()))})
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+GENERATED = {"values.yaml": values, "values.schema.json": schema}
+
+if __name__ == "__main__":
+    for name, made in GENERATED.items():
+        (CHART / name).write_text(made(), encoding="utf-8")
