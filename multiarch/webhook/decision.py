@@ -148,18 +148,17 @@ class Decider:
         return skip(Reason.TOLERATES_ALREADY, f"the pod tolerates {', '.join(map(str, self._taints))} already")
 
     def _leave(self, pod: Pod, mode: Mode, answers: Sequence[Answer], lacking: list[_Fault]) -> Decision:
-        text, change, pinned = _joined(lacking), None, ""
+        text, change, pinned = _joined(lacking), None, None
         possible = [each for each in self._architectures if not _lacks(answers, each)]
         if not possible and len(self._architectures) > 1:
             text = f"no {' or '.join(self._architectures)} node can run all images: {text}"
         if self._acting(mode) is Mode.PIN and len(possible) == 1 and _supports(answers, possible[0]):
             pinned = possible[0]
-            tolerate = self._taints if pinned is _PREFERRED else ()
-            change = SchedulingChange(require=possible[0], tolerate=tolerate)
+            change = SchedulingChange(require=pinned, tolerate=self._taints if pinned is _PREFERRED else ())
             text += f"; requires {pinned}"
         elif self._tolerates(pod):
             text += f"; the pod tolerates {', '.join(map(str, self._taints))} all the same"
-        decision = Decision(Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, text, images=_named(lacking), pinned=pinned)
+        decision = Decision(Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, text, images=_named(lacking), pinned=pinned or "")
         return self._with_patch(decision, pod, mode, change)
 
     def _with_patch(self, decision: Decision, pod: Pod, mode: Mode, change: SchedulingChange | None = None) -> Decision:
@@ -167,11 +166,7 @@ class Decider:
             return decision
         operations = [] if change is None else json_patch(transform(pod.spec, change).additions, ("spec",))
         if self._annotate and pod.decided is None:
-            value: object = f"{decision.outcome}: {decision.text}"
-            path = (*pod.annotations_at, *_ANNOTATION[len(pod.annotations_at) :])
-            for missing in reversed(path[len(pod.annotations_at) + 1 :]):
-                value = {missing: value}
-            operations += json_patch([Addition(path[: len(pod.annotations_at) + 1], value)])
+            operations += json_patch([_annotation(pod, f"{decision.outcome}: {decision.text}")])
         return replace(decision, patch=msgspec.json.encode(operations)) if operations else decision
 
     def _lacking(self, pod: Pod, answers: Sequence[Answer]) -> list[_Fault]:
@@ -195,9 +190,6 @@ class Decider:
                 yield _Fault(image.image, f"{verb} {architectures}", about[0].reason, kind)
 
 
-_ANNOTATION = ("metadata", "annotations", DECISION_ANNOTATION)
-
-
 def skip(reason: Reason, text: str) -> Decision:
     """Return the decision that there is nothing to decide; ``text`` may be from the pod, and is cut if it is long."""
     return Decision(Outcome.SKIP, reason, cut(text, _LONGEST_TEXT))
@@ -207,6 +199,16 @@ def cut(text: str, longest: int) -> str:
     """Return text without unprintable characters and of at most ``longest`` characters."""
     text = escaped(text[: longest + 1])
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def _annotation(pod: Pod, text: str) -> Addition:
+    """Add the annotation, with the mappings around it that the pod lacks."""
+    path = ("metadata", "annotations", DECISION_ANNOTATION)
+    first = len(pod.annotations_at)
+    value: object = text
+    for name in reversed(path[first + 1 :]):
+        value = {name: value}
+    return Addition(path[: first + 1], value)
 
 
 def _tolerates_by_webhook(pod: Pod) -> bool:
