@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +12,6 @@ import pytest
 import yaml
 
 from multiarch.webhook.metrics import Metrics
-from multiarch.webhook.model import Outcome, Reason
-from multiarch.webhook.review import FailureReason
 from tests.observability import metrics, promtool
 from tests.observability.promtool import ALERTS, ROOT, Series
 from tools import build
@@ -278,18 +275,3 @@ def test_the_api_servers_metrics_are_those_of_its_source() -> None:
 
 def test_promtool_finds_nothing_in_the_metrics() -> None:
     promtool.run("check", "metrics", text=Metrics().text()[0].decode())
-
-
-def test_the_documented_command_makes_a_prometheusrule() -> None:
-    page = (ROOT / "docs" / "webhook.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^(\{ printf .*?; \}) \| kubectl apply -f -$", page, re.DOTALL | re.MULTILINE)
-    made = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    rule = yaml.safe_load(made)
-    assert (rule["apiVersion"], rule["kind"]) == ("monitoring.coreos.com/v1", "PrometheusRule")
-    assert rule["spec"] == yaml.safe_load(ALERTS.read_text(encoding="utf-8"))
-
-
-def test_every_outcome_and_reason_is_documented() -> None:
-    page = (ROOT / "docs" / "webhook.md").read_text(encoding="utf-8")
-    for word in (*Outcome, *Reason, *FailureReason):
-        assert f"`{word}`" in page or f'reason="{word}"' in page, word
