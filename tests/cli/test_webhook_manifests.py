@@ -102,3 +102,15 @@ def test_the_stack_s_own_webhook_is_installed(run: type_of_run, stack: Path, tmp
     done = run("webhook", "manifests", "--stack", str(stack), "--values", "v.yaml")
     assert done.code == 2
     assert "Leave out --values or --stack." in done.err
+
+
+def test_the_policy_is_for_the_stack_s_taint(run: type_of_run, stack: Path) -> None:
+    done = run("webhook", "policy", "--stack", str(stack), "--api-version", "v1beta1")
+    assert done.code == 0, done.err
+    policy, binding = yaml.safe_load_all(done.out)
+    assert policy["apiVersion"] == binding["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
+    assert (
+        'key: "graviton", operator: "Equal", value: "yes"' in policy["spec"]["mutations"][0]["jsonPatch"]["expression"]
+    )
+    stack.write_text(STACK.replace("graviton=yes:NoSchedule", "none"))
+    assert run("webhook", "policy", "--stack", str(stack)).code == 2

@@ -1,0 +1,120 @@
+"""The MutatingAdmissionPolicy of ``multiarch webhook policy``, evaluated by a real API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from multiarch.facts.admission import OPT_OUT_ANNOTATION, READY_LABEL
+from multiarch.facts.taints import parse_taint
+from multiarch.webhook.install.policy import admission_policy
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.programs import wait_for
+from tests.cluster.objects import ARM64_TOLERATION
+from tests.cluster.webhook_endpoint import BOTH, applied
+
+READY, OTHER = "policy-ready", "policy-other"
+GRAVITON = {"key": "graviton", "operator": "Equal", "effect": "NoExecute"}
+TAINTS = [parse_taint("arch=arm64:NoSchedule"), parse_taint("graviton:NoExecute")]
+
+
+@pytest.fixture(scope="module")
+def kube(control_plane: ControlPlane) -> Iterator[Kube]:
+    """The API server with the policy in force, and two namespaces of which one is declared ready."""
+    kube = control_plane.kube
+    spaces = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+        for name, labels in ((READY, {READY_LABEL: "true"}), (OTHER, {READY_LABEL: "yes"}))
+    ]
+    with applied(kube, [*admission_policy("multiarch-tolerations", TAINTS), *spaces]):
+        wait_for(lambda: in_force(kube), "the policy to be in force", timeout=60, pause=0.3)
+        yield kube
+
+
+def in_force(kube: Kube) -> bool:
+    try:
+        return tolerations(kube, {}) == [ARM64_TOLERATION, GRAVITON]
+    except KubeError as error:
+        if "serviceaccount" in error.message:
+            return False  # the namespace is too new
+        raise
+
+
+def tolerations(kube: Kube, spec: Mapping[str, Any], namespace: str = READY, **metadata: Any) -> list[Object]:
+    """The tolerations of a pod that is created on trial, but for those that every pod gets."""
+    item = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"generateName": "pod-", "namespace": namespace, **metadata},
+        "spec": {"containers": [{"name": "main", "image": BOTH}], **spec},
+    }
+    made = kube.request("POST", kube.path("v1", "Pod", namespace), body=item, query={"dryRun": "All"})
+    own = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
+    return [each for each in made["spec"]["tolerations"] if each.get("key") not in own]
+
+
+def test_the_policy_is_accepted_without_warnings(kube: Kube) -> None:
+    """The API server has checked the types of its expressions."""
+    found = kube.get("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", "multiarch-tolerations")
+    assert found is not None
+    assert found["spec"]["failurePolicy"] == "Ignore"
+    assert not found.get("status", {}).get("typeChecking", {}).get("expressionWarnings")
+
+
+def test_existing_tolerations_keep_their_order(kube: Kube) -> None:
+    own = [
+        {"key": "z", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5},
+        {"key": "a", "operator": "Equal", "value": "1", "effect": "NoSchedule"},
+    ]
+    assert tolerations(kube, {"tolerations": own}) == [*own, ARM64_TOLERATION, GRAVITON]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        [{"operator": "Exists"}],
+        [{"key": "arch", "operator": "Exists"}, {"key": "graviton", "operator": "Exists"}],
+        [{"key": "graviton", "effect": "NoExecute"}, {"key": "arch", "value": "arm64"}],
+    ],
+)
+def test_a_pod_that_tolerates_all_taints_is_left_alone(kube: Kube, own: list[Object]) -> None:
+    assert tolerations(kube, {"tolerations": own}) == own
+
+
+def test_only_the_missing_toleration_is_added(kube: Kube) -> None:
+    own = [{"key": "arch", "operator": "Exists"}]
+    assert tolerations(kube, {"tolerations": own}) == [*own, GRAVITON]
+    near = [{"key": "arch", "operator": "Equal", "value": "amd64", "effect": "NoSchedule"}]
+    assert tolerations(kube, {"tolerations": near}) == [*near, ARM64_TOLERATION, GRAVITON]
+
+
+def required(**rule: Any) -> Object:
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [rule]}]}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"nodeSelector": {"kubernetes.io/arch": "amd64"}},
+        {"nodeName": "n"},
+        required(key="kubernetes.io/arch", operator="In", values=["amd64"]),
+        required(key="kubernetes.io/arch", operator="NotIn", values=["arm64"]),
+    ],
+)
+def test_a_pod_whose_rules_decide_is_left_alone(kube: Kube, spec: Object) -> None:
+    assert tolerations(kube, spec) == []
+
+
+def test_a_pod_with_other_rules_gets_it(kube: Kube) -> None:
+    assert tolerations(kube, {"nodeSelector": {"disk": "ssd"}}) == [ARM64_TOLERATION, GRAVITON]
+    both = required(key="kubernetes.io/arch", operator="In", values=["amd64", "arm64"])
+    assert tolerations(kube, both) == [ARM64_TOLERATION, GRAVITON]
+
+
+def test_a_pod_that_opts_out_and_other_namespaces_are_left_alone(kube: Kube) -> None:
+    assert tolerations(kube, {}, annotations={OPT_OUT_ANNOTATION: "off"}) == []
+    assert tolerations(kube, {}, OTHER) == []
