@@ -20,6 +20,7 @@ from benchmarks import (
     verify_nodes,
     verify_pods,
     webhook_cold,
+    webhook_faults,
     webhook_memory,
     webhook_review,
     workload_patch,
@@ -36,6 +37,7 @@ BENCHMARKS = (
     verify_nodes,
     verify_pods,
     webhook_cold,
+    webhook_faults,
     webhook_memory,
     webhook_review,
 )

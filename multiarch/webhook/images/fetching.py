@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -68,7 +69,8 @@ class Fetcher:
                 if self._shared is None:
                     return await self._asked(reference, identity, refresh=refresh, known=known)
                 return await self._shared_or_asked(self._shared, key, reference, identity, refresh=refresh, known=known)
-        except TimeoutError:
+        except TimeoutError as error:
+            _release(error)
             self._statistics.failures[RegistryReason.TIMEOUT.value] += 1
             text = f"timed out: the look-up did not end within {LOOK_UP_SECONDS:g} s"
             return Failure(NotFound(Reason.UNREADABLE_IMAGE, text))
@@ -161,6 +163,11 @@ class Fetcher:
         return Fetched(manifest.digest, verdicts)
 
     async def _failure(self, error: RegistryError, identity: PullSecretNames) -> Failure:
+        found = await self._described(error, identity)
+        _release(error)
+        return found
+
+    async def _described(self, error: RegistryError, identity: PullSecretNames) -> Failure:
         self._statistics.failures[error.reason.value] += 1
         if error.reason is RegistryReason.NOT_ALLOWED:
             # Both name the key to change.
@@ -177,3 +184,13 @@ class Fetcher:
             gone=error.reason is RegistryReason.NOT_FOUND,
             retry_after=asked or 0.0,
         )
+
+
+def _release(error: BaseException) -> None:
+    """Free what the frames of an error hold: bodies of up to 1 MiB, in cycles that wait for the garbage collector."""
+    left: list[BaseException | None] = [error]
+    for each in left:
+        if each is not None and each.__traceback__ is not None:
+            traceback.clear_frames(each.__traceback__)
+            each.__traceback__ = None
+            left += (each.__cause__, each.__context__)
