@@ -101,7 +101,7 @@ def test_images_with_one_digest_share_its_verdicts_until_the_last_is_dropped() -
     first, second = memory.get("a"), memory.get("b")
     assert isinstance(first, Remembered)
     assert isinstance(second, Remembered)
-    assert first.digest is second.digest
+    assert first.verdicts is second.verdicts
     memory.keep("a", digest(2), VERDICTS[0], 2.0)
     assert memory.verdicts(digest(1)) == VERDICTS[0]
     memory.forget("b")
@@ -145,9 +145,9 @@ def test_whatever_is_done_the_count_of_bytes_is_that_of_what_is_left(
     for key in ("a", "b", "c", "d", ("a", SECRETS), ("b", SECRETS)):
         found = memory.get(key)
         if isinstance(found, Remembered):
-            number = digests[found.digest.raw]
-            assert found.digest.verdicts == VERDICTS[number % 2] == memory.verdicts(digest(number))
-            again.keep(key, digest(number), found.digest.verdicts, 1.0)
+            number = digests[found.digest]
+            assert found.verdicts == VERDICTS[number % 2] == memory.verdicts(digest(number))
+            again.keep(key, digest(number), found.verdicts, 1.0)
         elif found is not None:
             again.keep_passing(key, found)
     assert (memory.used, len(memory)) == (again.used, len(again))

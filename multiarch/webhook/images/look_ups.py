@@ -165,7 +165,7 @@ class LookUps:
                     return None
                 self._statistics.stale += 1
                 self._refresh(key, now)
-            verdicts = found.digest.verdicts
+            verdicts = found.verdicts
         elif now >= found.until:
             return None
         elif isinstance(found.answer, NotFound):
@@ -286,7 +286,7 @@ class LookUps:
         known = self._memory.get(key)
         if isinstance(known, Remembered) and not failure.gone and now - known.checked < self._believed:
             self._paused[key] = until
-            return known.digest.verdicts
+            return known.verdicts
         self._memory.keep_passing(key, Passing(failure.answer, until))
         return failure.answer
 

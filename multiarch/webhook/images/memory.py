@@ -6,6 +6,7 @@ holds the order of use: the tables of cachetools take three times its memory and
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from dataclasses import dataclass
 from sys import getsizeof
@@ -18,39 +19,26 @@ Key = str | tuple[str, PullSecretNames]
 
 _SLOT = 128
 """Bytes of an entry in the ordered table: its slots at the table's usual load, and its place in the order."""
-_DIGEST_SLOT = 64
-"""Bytes of an entry in the table of digests."""
+_DIGEST_SLOT, _OTHERS_SLOT = 64, 160
+"""Bytes of an entry in the table of digests, and in that of digests with several images."""
 _SECRETS = 64
 """Bytes of a key's tuple. The names of the secrets are shared by all keys that have them."""
 _OBJECT, _TIME = 64, 24
 """Bytes of a small object, and of a float."""
 
 
-class Digest:
-    """A digest, as bytes (their number tells the algorithm), its verdicts, and how many images have it."""
-
-    __slots__ = ("images", "raw", "verdicts")
-
-    def __init__(self, raw: bytes, verdicts: Verdicts) -> None:
-        """No image has it yet."""
-        self.raw = raw
-        self.verdicts = verdicts
-        self.images = 0
-
-    @property
-    def size(self) -> int:
-        """Estimated bytes, with its place in the table of digests."""
-        return _DIGEST_SLOT + _OBJECT + getsizeof(self.raw)
-
-
 class Remembered:
-    """An image that was read: its digest, and when the registry said so (monotonic seconds; infinite for a digest)."""
+    """An image that was read: its digest as bytes, its verdicts, and when the registry said so.
 
-    __slots__ = ("checked", "digest")
+    ``checked`` are monotonic seconds, to the second; infinite for an image that is named by its digest.
+    """
 
-    def __init__(self, digest: Digest, checked: float) -> None:
-        """``checked`` is monotonic."""
+    __slots__ = ("checked", "digest", "verdicts")
+
+    def __init__(self, digest: bytes, verdicts: Verdicts, checked: float) -> None:
+        """``digest`` has no algorithm; the number of bytes tells it."""
         self.digest = digest
+        self.verdicts = verdicts
         self.checked = checked
 
 
@@ -69,7 +57,10 @@ class Memory:
         """Start empty."""
         self._limit = limit
         self._images: OrderedDict[Key, Remembered | Passing] = OrderedDict()
-        self._digests: dict[bytes, Digest] = {}
+        self._digests: dict[bytes, Verdicts] = {}
+        self._others: dict[bytes, int] = {}
+        """How many images have a digest, besides the first."""
+        self._second: float = 0
         self._texts: dict[Verdicts, _Shared] = {}
         self.used = 0
         """Estimated bytes in use."""
@@ -87,8 +78,7 @@ class Memory:
 
     def verdicts(self, digest: str) -> Verdicts | None:
         """The verdicts of a digest that any image has, or None."""
-        found = self._digests.get(raw_digest(digest))
-        return None if found is None else found.verdicts
+        return self._digests.get(raw_digest(digest))
 
     def keep(self, key: Key, digest: str, verdicts: Verdicts, checked: float) -> None:
         """Remember an image. Drops what was not used for the longest time, where the room does not suffice."""
@@ -96,10 +86,13 @@ class Memory:
         raw = raw_digest(digest)
         known = self._digests.get(raw)
         if known is None:
-            known = self._digests[raw] = Digest(raw, self._interned(verdicts))
-            self.used += known.size
-        known.images += 1
-        self._put(key, Remembered(known, checked))
+            known = self._digests[raw] = self._interned(verdicts)
+            self.used += _DIGEST_SLOT
+        else:
+            others = self._others.get(raw, 0)
+            self._others[raw] = others + 1
+            self.used += 0 if others else _OTHERS_SLOT
+        self._put(key, Remembered(raw, known, self._to_the_second(checked)))
 
     def keep_passing(self, key: Key, passing: Passing) -> None:
         """Remember this instead of what was known."""
@@ -122,16 +115,31 @@ class Memory:
         self.used -= _size(key, value)
         if not isinstance(value, Remembered):
             return
-        digest = value.digest
-        digest.images -= 1
-        if not digest.images:
-            del self._digests[digest.raw]
-            self.used -= digest.size
-            shared = self._texts[digest.verdicts]
-            shared.digests -= 1
-            if not shared.digests:
-                del self._texts[digest.verdicts]
-                self.used -= shared.size
+        others = self._others.get(value.digest, 0)
+        if others > 1:
+            self._others[value.digest] = others - 1
+        elif others:
+            del self._others[value.digest]
+            self.used -= _OTHERS_SLOT
+        else:
+            verdicts = self._digests.pop(value.digest)
+            self.used -= _DIGEST_SLOT
+            self._unshare(verdicts)
+
+    def _to_the_second(self, seconds: float) -> float:
+        """The same number for all images of one second: a number of its own for each takes 32 bytes."""
+        if math.isinf(seconds):
+            return math.inf
+        if round(seconds) != self._second:
+            self._second = round(seconds)
+        return self._second
+
+    def _unshare(self, verdicts: Verdicts) -> None:
+        shared = self._texts[verdicts]
+        shared.digests -= 1
+        if not shared.digests:
+            del self._texts[verdicts]
+            self.used -= shared.size
 
     def _interned(self, verdicts: Verdicts) -> Verdicts:
         """The same verdicts as another digest's, if it has them."""
@@ -160,7 +168,7 @@ def _size(key: Key, value: Remembered | Passing) -> int:
     """Estimated bytes of an entry, without its digest."""
     name = getsizeof(key) if isinstance(key, str) else getsizeof(key[0]) + _SECRETS
     if isinstance(value, Remembered):
-        return _SLOT + name + _OBJECT + _TIME
+        return _SLOT + name + _OBJECT + getsizeof(value.digest)
     texts = getsizeof(value.answer.text) if isinstance(value.answer, NotFound) else _Shared(value.answer).size
     return _SLOT + name + 2 * _OBJECT + _TIME + texts
 
