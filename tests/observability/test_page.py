@@ -6,12 +6,17 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Iterator
 from contextlib import closing
 
 import yaml
+from pydantic import BaseModel
 
 from multiarch.facts.admission import OFF, Mode
+from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.webhook.decision_log import DecisionLog
+from multiarch.webhook.install.model import Installation
+from multiarch.webhook.install.objects import objects
 from multiarch.webhook.logs import Log
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
 from multiarch.webhook.review import FailureReason
@@ -52,3 +57,37 @@ def test_the_documented_command_makes_a_prometheusrule() -> None:
     rule = yaml.safe_load(made)
     assert (rule["apiVersion"], rule["kind"]) == ("monitoring.coreos.com/v1", "PrometheusRule")
     assert rule["spec"] == yaml.safe_load(ALERTS.read_text(encoding="utf-8"))
+
+
+def keys(model: type[BaseModel]) -> Iterator[str]:
+    """The keys of a section and of those below it, as they are written in YAML."""
+    for definition in [schema := model.model_json_schema(), *schema.get("$defs", {}).values()]:
+        yield from definition.get("properties", ())
+
+
+OF_KUBERNETES = {"caBundle", "failurePolicy", "nodeSelector"}
+
+
+def test_every_key_of_the_page_can_be_set() -> None:
+    known = {"admissionWebhook", *keys(AdmissionWebhook), *OF_KUBERNETES}
+    spans = re.findall(r"`([a-z]+(?:[A-Z][a-z]+)*(?:\.[a-z]+(?:[A-Z][a-z]+)*)*)(?:: [^`]*)?`", PAGE)
+    written = {part for span in spans if span != span.lower() for part in span.split(".")}
+    assert len(written) > 15
+    assert written - known == set()
+
+
+def test_the_names_of_objects_are_those_that_are_installed() -> None:
+    installation = Installation(image="registry.example.com/multiarch-webhook:0.1.0")
+    made = {(each["kind"].lower(), each["metadata"]["name"]) for each in objects(installation)}
+    for kind, name in (
+        ("mutatingwebhookconfiguration", "zz-multiarch-webhook"),
+        ("cronjob", "multiarch-webhook-certificates"),
+        ("deployment", "multiarch-webhook"),
+        ("service", "multiarch-webhook"),
+        ("namespace", "multiarch-webhook"),
+    ):
+        assert (kind, name) in made
+        assert name in PAGE
+    named = set(re.findall(r"\bkubectl (?:-n multiarch-webhook )?(?:delete|get) (\w+) ([a-z][a-z-]+)\b(?![,/])", PAGE))
+    assert named
+    assert named <= made
