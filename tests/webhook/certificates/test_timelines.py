@@ -161,6 +161,9 @@ def test_every_api_server_trusts_every_replica_at_every_moment(
     assert untrusted(world) == expired(world) == []
     assert world.served
     world.play(Start(DAY), Start(2 * DAY), Start(3 * DAY))
+    if len(world.bundle) > 1:
+        # A renewal was due in these days.
+        world.play(Start(DAY), Start(2 * DAY), Start(3 * DAY))
     assert len(world.bundle) == 1
 
 
