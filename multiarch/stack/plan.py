@@ -21,10 +21,9 @@ from multiarch.schema.stack import StackSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.checks import access, autoscalers, cluster, draining, names, nodes, production, reach
 from multiarch.stack.load import Stack
-from multiarch.stack.model import ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
+from multiarch.stack.model import AdmissionWebhookPlan, ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
 from multiarch.stack.problems import CollectedProblems
-from multiarch.stack.webhook import plan_webhook
 
 __all__ = ["make_plan"]
 
@@ -76,7 +75,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     addons = plan_addons(spec.addons, taint, report)
     protected, storage_class = production.deletion_protection(spec, report), reach.storage_class(spec, report)
     termination_handler = draining.termination_handler(spec, specs, report)
-    webhook = plan_webhook(spec, taint, groups, autoscaling, report)
+    webhook = _webhook(spec, taint, groups, autoscaling, report)
     problems = (*stack.warnings, *report.sorted())
     if network is None or autoscaling is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(problems)
@@ -124,6 +123,20 @@ def _autoscaling(
         ),
         report,
     )
+
+
+def _webhook(
+    spec: StackSpec,
+    taint: Taint | None,
+    groups: tuple[NodeGroupPlan, ...],
+    autoscaling: AutoscalingPlan | None,
+    report: ProblemReport,
+) -> AdmissionWebhookPlan | None:
+    if not spec.admission_webhook.written:
+        return None
+    from multiarch.stack.webhook import plan_webhook  # noqa: PLC0415  (only the stacks that have one load it)
+
+    return plan_webhook(spec, taint, groups, autoscaling, report)
 
 
 def _check_stack(
