@@ -124,7 +124,7 @@ _KEPT = st.tuples(_KEYS, st.integers(0, 3))
     ),
     st.sampled_from([900, 2500, 6000, 100_000]),
 )
-def test_whatever_is_done_the_count_of_bytes_is_that_of_what_is_left(
+def test_after_any_steps_the_count_of_bytes_is_that_of_what_is_left(
     steps: list[tuple[str, tuple[Key, int]]], limit: int
 ) -> None:
     memory = Memory(limit)

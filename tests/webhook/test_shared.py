@@ -167,7 +167,7 @@ def test_what_another_wrote_is_validated(redis: RedisServer) -> None:
     asyncio.run(work())
 
 
-def test_a_claim_that_nobody_honours_costs_a_bounded_time_once(
+def test_a_claim_without_a_result_costs_a_bounded_time_once(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared, "WAIT_SECONDS", 0.2)
