@@ -9,6 +9,7 @@ from typing import Final
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from multiarch.errors import OutsideError
 from multiarch.facts.admission import DECISION_ANNOTATION, MODE_LABEL, Mode
@@ -94,12 +95,13 @@ def run(webhook: Installed) -> list[Row]:
 def print_rows(rows: list[Row], console: Console) -> None:
     """Show the rows as a table that fits 80 columns."""
     table = Table(width=min(_WIDTH, console.width), box=None, pad_edge=False, header_style="bold")
-    for heading, width in (("POD", 7), ("NODE", 10), ("STATE", 24)):
-        table.add_column(heading, width=width)
-    table.add_column("DECISION OF THE WEBHOOK", ratio=1)
+    table.add_column("POD", width=7)
+    table.add_column("NODE", width=10)
+    table.add_column("IMAGE, WHAT BECAME OF IT, AND THE WEBHOOK'S DECISION", ratio=1, overflow="fold")
     for row in rows:
-        table.add_row(row.pod, row.node, row.state, f"[bold]{row.decision}[/bold]: {row.why}", end_section=True)
+        decision = Text.assemble((row.decision, "bold"), f": {row.why}")
         table.add_row()
+        table.add_row(row.pod, row.node, Text("\n").join([Text(row.image), Text(row.state), decision]))
     console.print(table)
 
 

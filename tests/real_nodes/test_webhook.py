@@ -31,9 +31,11 @@ from sandbox.cluster.programs import wait_for
 from sandbox.webhook_demo import demo
 from sandbox.webhook_demo.installed import UNREACHABLE_HOST, Installed, installed
 from sandbox.webhook_image import image
+from tests.quotations import ROOT, blocks, matches
 from tests.real_nodes.pods import TOLERATES
 
 AMD64, ARM64 = Architecture
+PAGE: Final = ROOT / "docs" / "webhook.md"
 SPACES: Final = {"tolerating": None, "pinning": Mode.PIN}
 SLOW, LIMITED, UNTRUSTED = (f"{name}.example.com" for name in ("slow", "limited", "untrusted"))
 DEADLINE: Final = 1.5
@@ -219,6 +221,9 @@ def test_the_demo_shows_where_each_pod_runs_and_why(webhook: Installed) -> None:
     lines = written.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     assert [line.split()[0] for line in lines if line[:1].strip()] == ["POD", "api", "ledger", "reports"]
+    (quoted,) = [block for block in blocks(PAGE) if block.marked("demo") == ["webhook"]]
+    missing = [line for line in quoted.text.splitlines() if not any(matches(line, each.rstrip()) for each in lines)]
+    assert missing == [], lines
 
 
 def test_a_deployment_spreads_over_both_nodes_and_a_job_ends_where_its_image_runs(webhook: Installed) -> None:
