@@ -39,14 +39,15 @@ class DecisionLog:
         self._dropped = dropped
         self._clock = clock
         self._every = log.shows(LogLevel.DEBUG)
+        self._shown = {outcome: level for outcome, level in _LEVELS.items() if log.shows(level)}
         self._seen: OrderedDict[_Key, list[float]] = OrderedDict()
         self._second = 0
         self._room = _LINES_PER_SECOND
 
     def decided(self, request: Request, decision: Decision, seconds: float) -> None:
         """Write a decision, unless it repeats one."""
-        level = _LEVELS[decision.outcome]
-        if not self._log.shows(level):
+        level = self._shown.get(decision.outcome)
+        if level is None:
             return
         repeated = 0
         if not self._every:

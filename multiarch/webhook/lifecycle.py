@@ -56,8 +56,8 @@ async def serve(
     """
     stop = Stop(asyncio.get_running_loop())
     await server.start(context)
-    log.write(LogLevel.INFO, "ready", port=server.ports[0], metricsPort=server.ports[1])
     started()
+    log.write(LogLevel.INFO, "ready", port=server.ports[0], metricsPort=server.ports[1])
     await stop.asked.wait()
     draining = asyncio.create_task(_drain(server, log, 0.0 if stop.signal is signal.SIGINT else drain_seconds))
     hurry = asyncio.create_task(stop.at_once.wait())

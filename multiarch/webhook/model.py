@@ -124,8 +124,7 @@ class Decision:
     """The architecture that the patch requires, in mode ``pin``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What a decision was about, for logs, metrics and events. No part of the pod's specification.
 
     ``name`` is the pod's, or its ``generateName`` with ``*`` behind it; ``owner`` is ``Kind/name`` of its controller.

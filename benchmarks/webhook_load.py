@@ -1,0 +1,310 @@
+"""Reviews per second of the webhook's server: TLS, keep-alive, 8 connections, reviews of 11 kB, images remembered.
+
+wrk asks one worker process at 127.0.0.1. The same server with an empty handler is measured in turn with it. Limits:
+100 µs of CPU time for a review (10,000 reviews per second and core), a 99th percentile of 2 ms, and at least 60% of the
+empty handler's rate. CPU time and that ratio are the same on a busy machine; wall time and percentiles are not. Last
+comes the time from the start of ``multiarch webhook serve`` until it is ready, at most 1 s.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import ssl
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import uvloop
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.measure import BIN, ROOT, show
+from multiarch.schema.webhook import WebhookConfiguration
+from multiarch.webhook import lifecycle
+from multiarch.webhook.certificate import Certificate
+from multiarch.webhook.certificates.issuing import issue
+from multiarch.webhook.decision_log import DecisionLog
+from multiarch.webhook.handler import Handler
+from multiarch.webhook.images.look_ups import LookUps
+from multiarch.webhook.logs import Log
+from multiarch.webhook.metrics import Metrics
+from multiarch.webhook.model import Observers
+from multiarch.webhook.server import Listening, Reviews, Server
+from multiarch.webhook.service import CertificateReport, forget_start
+from tests.webhook.memories import VERDICTS, remember
+from tools import build
+
+SECONDS, ROUNDS, STARTS = 3, 5, 5
+CONNECTIONS = 8
+PODS = 64
+"""Different pods, each with three images of its own; a real cluster's are as often those of a Deployment's replicas."""
+REVIEW_BYTES = 11_000
+REVIEW_LIMIT_US = 100.0
+P99_LIMIT_MS = 2.0
+LEAST_SHARE = 0.6
+START_LIMIT_S = 1.0
+_LUA = """
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+local bodies, last = {}, 0
+for line in io.lines(os.getenv("REVIEWS")) do table.insert(bodies, line) end
+function request()
+  last = last % #bodies + 1
+  return wrk.format(nil, nil, nil, bodies[last])
+end
+function done(summary, latency, requests)
+  local e = summary.errors
+  print(string.format('RESULT {"requests": %d, "seconds": %f, "p50": %f, "p99": %f, "errors": %d}', summary.requests,
+    summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
+    e.connect + e.read + e.write + e.status + e.timeout))
+end
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One round of wrk; ``cpu`` is the server's, in seconds."""
+
+    requests: int
+    seconds: float
+    cpu: float
+    p50: float
+    p99: float
+
+    @property
+    def cpu_us(self) -> float:
+        """CPU time of one review in microseconds."""
+        return self.cpu / self.requests * 1e6
+
+
+def _review(number: int) -> bytes:
+    """A review as the API server sends it, of a pod of a Deployment; managed fields fill it up."""
+    containers = [
+        {
+            "name": f"c{index}",
+            "image": _image(number, index),
+            "env": [{"name": f"SETTING_{each}", "value": "v" * 40} for each in range(20)],
+            "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
+            "volumeMounts": [{"name": f"v{each}", "mountPath": f"/m/{each}"} for each in range(6)],
+            "imagePullPolicy": "IfNotPresent",
+            "terminationMessagePath": "/dev/termination-log",
+        }
+        for index in range(3)
+    ]
+    tolerations = [
+        {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        for key in ("not-ready", "unreachable")
+    ]
+    managed = {
+        "manager": "kube-controller-manager",
+        "operation": "Update",
+        "apiVersion": "v1",
+        "fieldsType": "FieldsV1",
+    }
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "generateName": f"api-{number}-6d4b75cb6d-",
+            "namespace": f"team-{number}",
+            "labels": {f"app.kubernetes.io/label-{each}": f"value-{each}" for each in range(10)},
+            "annotations": {f"example.com/a{each}": "y" * 40 for each in range(10)},
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"api-{number}-6d4b75cb6d", "controller": True}
+            ],
+        },
+        "spec": {
+            "volumes": [{"name": f"v{each}", "configMap": {"name": f"c{each}"}} for each in range(10)],
+            "containers": containers,
+            "restartPolicy": "Always",
+            "serviceAccountName": "default",
+            "tolerations": tolerations,
+        },
+    }
+    request = {
+        "uid": f"705ab4f5-6393-11e8-b7cc-{number:012d}",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "namespace": f"team-{number}",
+        "operation": "CREATE",
+        "userInfo": {"username": "system:serviceaccount:kube-system:replicaset-controller"},
+        "object": pod,
+        "oldObject": None,
+        "dryRun": False,
+        "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
+    }
+    review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+    missing = REVIEW_BYTES - len(json.dumps(review, separators=(",", ":")))
+    fields: dict[str, object] = {}
+    while len(json.dumps(fields, separators=(",", ":"))) < missing - 170:
+        fields[f"f:key-{len(fields)}"] = {"f:x": {}}
+    pod["metadata"]["managedFields"] = [{**managed, "fieldsV1": fields}]  # type: ignore[index]
+    return json.dumps(review, separators=(",", ":")).encode()
+
+
+def _image(number: int, index: int) -> str:
+    return f"123456789012.dkr.ecr.eu-central-1.amazonaws.com/team-{number}/app-{index}:1.{index}"
+
+
+def serve(kind: str, folder: Path) -> int:
+    """Serve in this process: what ``multiarch webhook serve`` does with all images remembered, or an empty handler."""
+
+    async def work() -> int:
+        metrics, log, configuration = Metrics(), Log(), WebhookConfiguration()
+        look_ups = LookUps.from_configuration(configuration)
+        for number in range(PODS):
+            for index in range(3):
+                remember(look_ups, _image(number, index), number * 3 + index, VERDICTS[0])
+        handler: Reviews = Handler(configuration, look_ups, Observers(metrics, DecisionLog(log)))
+        certificate = Certificate(folder, CertificateReport(metrics, log))
+        listening = Listening("127.0.0.1", 0, 0)
+        server = Server(listening, _Empty() if kind == "empty" else handler, metrics, str)
+        async with look_ups:
+            return await lifecycle.serve(server, certificate.context, log, drain_seconds=0.0, started=forget_start)
+
+    return uvloop.run(work())
+
+
+class _Empty:
+    """Allows every pod without reading the review."""
+
+    _ANSWER = (
+        b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",'
+        b'"response":{"uid":"705ab4f5-6393-11e8-b7cc-000000000000","allowed":true}}'
+    )
+
+    def review_now(self, _body: bytes, _mode: object) -> bytes:
+        return self._ANSWER
+
+    async def review(self, _body: bytes, _mode: object) -> bytes:
+        return self._ANSWER
+
+    def review_in_invalid_mode(self, _body: bytes) -> bytes:
+        return self._ANSWER
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server in a process of its own."""
+
+    process: subprocess.Popen[str]
+    port: int
+    metrics_port: int
+
+    def load(self, folder: Path, seconds: float) -> Load:
+        """Put load on it. Exits the benchmark if a request was not answered with 200."""
+        wrk = build.ensure("wrk")
+        before = _cpu(self.process.pid)
+        done = subprocess.run(
+            [
+                *(str(wrk), "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", str(folder / "load.lua")),
+                f"https://127.0.0.1:{self.port}/mutate?timeout=3s",
+            ],
+            env={**os.environ, "LD_LIBRARY_PATH": str(wrk.parent), "REVIEWS": str(folder / "reviews")},
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        cpu = _cpu(self.process.pid) - before
+        found = json.loads(done.stdout.partition("RESULT ")[2])
+        if found["errors"] or not found["requests"]:
+            sys.exit(f"requests failed:\n{done.stdout}")
+        return Load(found["requests"], found["seconds"], cpu, found["p50"], found["p99"])
+
+
+def _cpu(pid: int) -> float:
+    """The CPU time of a process so far, in seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def _running(command: list[str]) -> Iterator[Running]:
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        if process.stderr is None:
+            raise RuntimeError("stderr is a pipe")
+        try:
+            for line in process.stderr:
+                entry = json.loads(line)
+                if entry["message"] == "ready":
+                    yield Running(process, entry["port"], entry["metricsPort"])
+                    break
+            else:
+                sys.exit(f"{' '.join(command)} did not start")
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.stderr.read()
+
+
+def _check(running: Running, review: bytes) -> None:
+    """Exit unless the server answers a review with a patch."""
+    context = ssl._create_unverified_context()  # noqa: S323, SLF001
+    request = urllib.request.Request(f"https://127.0.0.1:{running.port}/mutate", review)
+    with urllib.request.urlopen(request, context=context) as response:  # noqa: S310 (its own server)
+        patch = base64.b64decode(json.load(response)["response"].get("patch", ""))
+    if b'"arm64"' not in patch:
+        sys.exit(f"the webhook did not answer with a toleration: {patch!r}")
+
+
+def _median(loads: list[Load], name: str) -> float:
+    return float(statistics.median(getattr(each, name) for each in loads))
+
+
+def _start(folder: Path) -> float:
+    """Seconds from the start of the command until it says that it is ready."""
+    command = [str(BIN / "multiarch"), "webhook", "serve", f"--certificate-dir={folder}", "--address=127.0.0.1"]
+    began = time.perf_counter()
+    with _running([*command, "--port=0", "--metrics-port=0"]):
+        return time.perf_counter() - began
+
+
+def main() -> None:
+    """Print the figures with their limits."""
+    with tempfile.TemporaryDirectory(prefix="multiarch-") as name:
+        folder = Path(name)
+        pair = issue(["localhost"], datetime.now(UTC), timedelta(days=90))
+        (folder / "tls.crt").write_bytes(pair.certificate)
+        (folder / "tls.key").write_bytes(pair.key)
+        (folder / "load.lua").write_text(_LUA, encoding="utf-8")
+        reviews = [_review(number) for number in range(PODS)]
+        (folder / "reviews").write_bytes(b"\n".join(reviews) + b"\n")
+        command = [sys.executable, str(Path(__file__)), "serve"]
+        with _running([*command, "webhook", name]) as webhook, _running([*command, "empty", name]) as empty:
+            _check(webhook, reviews[0])
+            for each in (webhook, empty):
+                each.load(folder, 1)
+            rounds = [(webhook.load(folder, SECONDS), empty.load(folder, SECONDS)) for _ in range(ROUNDS)]
+        starts = [_start(folder) for _ in range(STARTS)]
+    ours, emptys = [pair[0] for pair in rounds], [pair[1] for pair in rounds]
+    print(f"reviews of {statistics.mean(map(len, reviews)):.0f} bytes, {CONNECTIONS} connections, one worker process")
+    for what, loads in (("webhook", ours), ("empty handler", emptys)):
+        rate = statistics.median(each.requests / each.seconds for each in loads)
+        cpu = _median(loads, "cpu_us")
+        print(
+            f"{what}: {rate:.0f} reviews/s, {1e6 / cpu:.0f} reviews/s per core (CPU time), "
+            f"p50 {_median(loads, 'p50'):.2f} ms, p99 {_median(loads, 'p99'):.2f} ms"
+        )
+    cpu, empty_cpu = _median(ours, "cpu_us"), _median(emptys, "cpu_us")
+    share = statistics.median(mine.requests / other.requests for mine, other in rounds)
+    print(f"share of the empty handler's rate: {share:.0%} by wall time, {empty_cpu / cpu:.0%} by CPU time")
+    show("CPU time of a review", cpu, REVIEW_LIMIT_US, "µs")
+    show("99th percentile", _median(ours, "p99"), P99_LIMIT_MS, "ms")
+    show("CPU time of a review, as a multiple of the empty handler's", cpu / empty_cpu, 1 / LEAST_SHARE, "times")
+    show("start until ready", statistics.median(starts), START_LIMIT_S, "s")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        sys.exit(serve(sys.argv[2], Path(sys.argv[3])))
+    main()
