@@ -21,6 +21,7 @@ from benchmarks import (
     verify_pods,
     webhook_cold,
     webhook_faults,
+    webhook_load,
     webhook_memory,
     webhook_review,
     workload_patch,
@@ -38,6 +39,7 @@ BENCHMARKS = (
     verify_pods,
     webhook_cold,
     webhook_faults,
+    webhook_load,
     webhook_memory,
     webhook_review,
 )

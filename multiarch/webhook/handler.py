@@ -125,8 +125,9 @@ class Handler:
         if review.pod is None:
             return _written(skip(Reason.INVALID_POD, review.fault))
         key = mode, pod_key(review.pod, review.namespace)
-        found = self._remembered.get(key)
-        if found is None:
+        try:
+            found = self._remembered[key]
+        except KeyError:
             found = self._prepare(review.pod, review.namespace, mode, _ENTRY + _GROWTH * _length(key[1]))
             if found.size <= _MOST_REMEMBERED:
                 self._remembered[key] = found
