@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
+from sandbox.cluster import certificates
 from sandbox.cluster.programs import free_ports
 from tools import build
 
@@ -27,15 +29,22 @@ class RedisServer:
     folder: Path
     port: int
     url_file: Path
+    tls: bool = False
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it, and wait until it listens."""
         program = build.ensure("redis-server")
-        command = [
+        command: list[str | Path] = [
             program, "--port", str(self.port), "--bind", "127.0.0.1", "--requirepass", PASSWORD, "--save", "",
             "--appendonly", "no", "--dir", self.folder, "--logfile", self.folder / "redis.log",
         ]  # fmt: skip
+        if self.tls:
+            authority = certificates.authority()
+            ca, _ = authority.write(self.folder, "ca")
+            certificate, key = certificates.issue(authority).write(self.folder, "redis")
+            command += ["--port", "0", "--tls-port", str(self.port), "--tls-auth-clients", "no"]
+            command += ["--tls-cert-file", certificate, "--tls-key-file", key, "--tls-ca-cert-file", ca]
         environ = {**os.environ, "LD_LIBRARY_PATH": str(program.parent)}
         self.process = subprocess.Popen([str(part) for part in command], env=environ, stdout=subprocess.DEVNULL)
         ends = time.monotonic() + _START_SECONDS
@@ -82,14 +91,13 @@ class RedisServer:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[RedisServer]:
+def running(folder: Path, *, tls: bool = False) -> Iterator[RedisServer]:
     """A server, until the end of the ``with``."""
     (port,) = free_ports(1)
     url_file = folder / "url"
-    url_file.write_text(
-        f"redis://:{PASSWORD.replace('@', '%40').replace('/', '%2F').replace(':', '%3A')}@127.0.0.1:{port}/0\n"
-    )
-    server = RedisServer(folder, port, url_file)
+    end = f"?ssl_ca_certs={folder}/ca.crt" if tls else ""
+    url_file.write_text(f"redis{'s' if tls else ''}://:{quote(PASSWORD, safe='')}@127.0.0.1:{port}/0{end}\n")
+    server = RedisServer(folder, port, url_file, tls)
     try:
         server.start()
         yield server

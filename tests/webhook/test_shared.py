@@ -103,6 +103,18 @@ def _got(asked: dict[str, int]) -> dict[str, int]:
     return {name: 1 for name in asked if name.startswith("GET app/manifests/sha256:")}
 
 
+def test_tls_with_an_authority_of_its_own(tmp_path: Path) -> None:
+    async def work(server: RedisServer) -> None:
+        async with serving() as registry, replica(server) as first, replica(server) as second:
+            registry.index("app")
+            for look_ups in (first, second):
+                assert verdicts(await ask(look_ups, registry.name("app"))) == (SUPPORTED, SUPPORTED)
+            assert registry.count("GET") == 1
+
+    with redis_server.running(tmp_path, tls=True) as server:
+        asyncio.run(work(server))
+
+
 def test_keys_are_hashed_and_expire(redis: RedisServer) -> None:
     async def work() -> None:
         async with serving() as registry, replica(redis) as look_ups:
