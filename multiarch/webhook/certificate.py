@@ -142,6 +142,7 @@ def load(folder: Path, now: float) -> Pair:
 def _context() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_ciphers(_CIPHERS)
     context.set_alpn_protocols(["http/1.1"])
     return context

@@ -24,6 +24,8 @@ _FLUSH_SECONDS = 0.1
 _MOST_WAITING = 10_000
 """Lines that wait to be written."""
 _CLOSE_SECONDS = 1.0
+_REPEAT_SECONDS = 1.0
+_MOST_MESSAGES = 1000
 _DELETE = "\x7f"
 
 
@@ -101,15 +103,28 @@ def library_logs(log: Log) -> Iterator[None]:
 
 
 class _Forward(logging.Handler):
+    """Writes each message once a second at most: clients can cause some of them as often as they like."""
+
     def __init__(self, log: Log) -> None:
         super().__init__()
         self._log = log
+        self._written: dict[tuple[str, object], tuple[float, int]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         fields: dict[str, object] = {"logger": record.name}
         if record.exc_info and (error := record.exc_info[1]) is not None:
             # Not its message: it may quote what a client sent.
             fields["error"] = type(error).__name__
+        key = str(record.msg), fields.get("error")
+        last, suppressed = self._written.get(key, (-_REPEAT_SECONDS, 0))
+        if record.created - last < _REPEAT_SECONDS:
+            self._written[key] = last, suppressed + 1
+            return
+        if len(self._written) >= _MOST_MESSAGES:
+            self._written.clear()
+        self._written[key] = record.created, 0
+        if suppressed:
+            fields["suppressed"] = suppressed
         if record.levelno >= logging.ERROR:
             level = LogLevel.ERROR
         elif record.levelno >= logging.WARNING:

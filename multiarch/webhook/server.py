@@ -32,6 +32,8 @@ _JSON = "application/json"
 _KEEP_ALIVE = 120.0
 """Longer than an API server keeps an idle connection (90 s), so that it is the one to close it."""
 _HANDSHAKE_SECONDS = 10.0
+_HEADERS_SECONDS = 10.0
+"""The most time from the connection to the end of the first request's headers; later ones have _KEEP_ALIVE."""
 _BACKLOG = 1024
 
 
@@ -61,6 +63,7 @@ class Listening:
     body_bytes: int = 3072 * 1024
     body_seconds: float = 5.0
     """The most time for a body to arrive: the API server itself waits for 3 s."""
+    headers_seconds: float = _HEADERS_SECONDS
     connections: int = 1000
     """The most open connections over TLS, and as many without."""
 
@@ -83,6 +86,7 @@ class Server:
         self._idle = asyncio.Event()
         self.requests = 0
         """Requests that are being answered."""
+        self._silent: dict[asyncio.BaseProtocol, asyncio.TimerHandle] = {}
         self.ports: tuple[int, ...] = ()
         """The ports in use: HTTPS, then HTTP."""
         metrics.watch_server(lambda: self.requests, lambda: sum(each.open for each in self._servers))
@@ -102,7 +106,7 @@ class Server:
         handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
         tls: ssl.SSLContext | None,
     ) -> None:
-        server = _Connections(handler, self._listening.connections, self._metrics.refused)
+        server = _Connections(handler, self._listening, self._silent, self._metrics.refused)
         handshake = None if tls is None else _HANDSHAKE_SECONDS
         try:
             listener = await asyncio.get_running_loop().create_server(
@@ -143,6 +147,8 @@ class Server:
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request over HTTPS."""
         self.requests += 1
+        if self._silent:
+            self._heard(request)
         try:
             path = request.raw_path.partition("?")[0]
             if path in _MODES or path == INVALID_MODE:
@@ -157,7 +163,14 @@ class Server:
 
     async def _answer_plain(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request over HTTP: there are no reviews here."""
+        self._heard(request)
         return self._finish(self._page(request, request.raw_path.partition("?")[0]))
+
+    def _heard(self, request: web.BaseRequest) -> None:
+        """Note that a connection has sent a request."""
+        timer = self._silent.pop(request.protocol, None)
+        if timer is not None:
+            timer.cancel()
 
     def _finish(self, response: web.Response) -> web.Response:
         if self._draining:
@@ -246,12 +259,16 @@ class _BodyError(Exception):
 
 
 class _Connections(web.Server):
-    """Connections of one port; above their limit, new ones are closed at once."""
+    """Connections of one port; above their limit, new ones are closed at once.
+
+    ``silent`` are those that have sent no whole request yet, of all ports; each has a timer that closes it.
+    """
 
     def __init__(
         self,
         handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-        most: int,
+        listening: Listening,
+        silent: dict[asyncio.BaseProtocol, asyncio.TimerHandle],
         refused: Callable[[], None],
     ) -> None:
         # Compressed bodies are not unpacked: they could be much larger than their limit.
@@ -259,7 +276,9 @@ class _Connections(web.Server):
             handler, access_log=None, keepalive_timeout=_KEEP_ALIVE, auto_decompress=False, lingering_time=1.0
         )
         self.open = 0
-        self._most = most
+        self._most = listening.connections
+        self._seconds = listening.headers_seconds
+        self._silent = silent
         self._refused = refused
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
@@ -268,10 +287,15 @@ class _Connections(web.Server):
         if self.open > self._most:
             self._refused()
             transport.abort()
+            return
+        self._silent[handler] = asyncio.get_running_loop().call_later(self._seconds, transport.abort)
 
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
         super().connection_lost(handler, exc)
         self.open -= 1
+        timer = self._silent.pop(handler, None)
+        if timer is not None:
+            timer.cancel()
 
 
 def _error(status: int, text: str, **headers: str) -> web.Response:

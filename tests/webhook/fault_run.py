@@ -136,7 +136,7 @@ async def fault_run(folder: Path, seconds: float, seed: int) -> Figures:
         certificates.mkdir()
         write(certificates, served)
         options = _configured(folder, registries, trusted)
-        process, port, metrics_port = await stack.enter_async_context(_started(folder, certificates, options))
+        process, port, metrics_port = await stack.enter_async_context(started(folder, certificates, options))
         pairs, machine = [served], _Machine(process.pid)
         before = _open_files(process.pid)
         load = [
@@ -213,7 +213,7 @@ def _configured(folder: Path, registries: list[FaultyRegistry], trusted: Pair) -
 
 
 @asynccontextmanager
-async def _started(
+async def started(
     folder: Path, certificates: Path, configuration: Path
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, int, int]]:
     """The server, and its ports."""
