@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import ARM64_TOLERATION
 from tests.cluster.webhook_endpoint import AMD64_ONLY, BOTH, SIDECAR, UNREADABLE, Endpoint, applied, serving
+from tests.observability import metrics, promtool
 
 LABELS = ["", *(str(mode) for mode in Mode), "off", "tolerrate"]
 SPACES = {label: f"webhook-{label or 'default'}" for label in LABELS}
@@ -313,6 +315,32 @@ def test_every_pod_is_admitted_while_the_webhook_is_killed(kube: Kube, endpoint:
     assert all(made[:20])
     assert not any(made[20:40])
     wait_for(lambda: tolerates(create(kube, {})), "the webhook to be called again", timeout=30)
+
+
+def test_the_api_server_counts_its_calls_as_alerts_and_dashboard_expect(
+    kube: Kube, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    endpoint.stop()
+    create(kube, {})
+    endpoint.start()
+    counted = {
+        name: [labels for found, labels in metrics.series(kube.request("GET", "/metrics")["text"]) if found == name]
+        for name in metrics.API_SERVER
+    }
+    # Pods are never rejected, so that series is not there.
+    assert not counted.pop("apiserver_admission_webhook_rejection_count")
+    for name, every in counted.items():
+        ours = [labels for labels in every if labels["name"] == "default.webhook.multiarch-eks"]
+        assert ours, name
+        assert all(set(labels) == set(metrics.API_SERVER[name]) for labels in ours)
+    failed = {
+        promtool.written("apiserver_admission_webhook_fail_open_count", labels): "_x84 1x6"
+        for labels in counted["apiserver_admission_webhook_fail_open_count"]
+        if labels["name"] == "default.webhook.multiarch-eks"
+    }
+    firing = 'count(ALERTS{alertname="MultiarchWebhookFailsOpen",name="default.webhook.multiarch-eks"})'
+    wanted = {"expr": firing, "eval_time": "90m", "exp_samples": [{"labels": "{}", "value": 1}]}
+    promtool.unit_test(tmp_path, [{"series": failed, "promql_expr_test": [wanted]}])
 
 
 def test_a_slow_webhook_delays_a_pod_by_three_seconds_at_most(kube: Kube, endpoint: Endpoint) -> None:

@@ -54,6 +54,15 @@ def webhook() -> Iterator[tuple[str, Labels]]:
             yield sample.name, {**TARGET, **sample.labels}
 
 
+def series(text: str) -> Iterator[tuple[str, Labels]]:
+    """Every series of what a program exposes."""
+    names = {re.split(r"[{ ]", line, maxsplit=1)[0] for line in text.splitlines()}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            # The parser adds _total to the name of a counter without it.
+            yield sample.name if sample.name in names else sample.name.removesuffix("_total"), sample.labels
+
+
 def described() -> Iterator[Described]:
     """The webhook's own metrics, by name: those of every Python process are left out."""
     for family in sorted(_families(), key=lambda family: family.name):

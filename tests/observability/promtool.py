@@ -26,6 +26,11 @@ def run(*arguments: str | Path, text: str = "") -> str:
     return ran.stdout
 
 
+def written(name: str, labels: Mapping[str, str]) -> str:
+    """A series as promtool reads it."""
+    return f"{name}{{{','.join(f'{key}={json.dumps(value)}' for key, value in labels.items())}}}"
+
+
 def unit_test(folder: Path, tests: Sequence[Mapping[str, Any]]) -> None:
     """Run unit tests on the alert rules. Each has a name, ``series``, and what promtool's own format calls the rest."""
     written = {

@@ -135,10 +135,8 @@ def test_every_metric_of_the_webhook_is_shown() -> None:
 
 @pytest.mark.tools
 def test_every_query_finds_data(tmp_path: Path) -> None:
-    series = {}
-    for name, labels in (*metrics.webhook(), *metrics.api_server()):
-        text = ",".join(f"{key}={json.dumps(value)}" for key, value in labels.items())
-        series[f"{name}{{{text}}}"] = "1+1x90"
+    every = (*metrics.webhook(), *metrics.api_server())
+    series = {promtool.written(name, labels): "1+1x90" for name, labels in every}
     found = [
         {
             "expr": f"count({replaced(query)}) > bool 0",

@@ -17,6 +17,7 @@ from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.webhook.decision_log import DecisionLog
 from multiarch.webhook.install.model import Installation
 from multiarch.webhook.install.objects import objects
+from multiarch.webhook.install.policy import admission_policy
 from multiarch.webhook.logs import Log
 from multiarch.webhook.model import Decision, Outcome, Reason, Request
 from multiarch.webhook.review import FailureReason
@@ -78,7 +79,8 @@ def test_every_key_of_the_page_can_be_set() -> None:
 
 def test_the_names_of_objects_are_those_that_are_installed() -> None:
     installation = Installation(image="registry.example.com/multiarch-webhook:0.1.0")
-    made = {(each["kind"].lower(), each["metadata"]["name"]) for each in objects(installation)}
+    every = [*objects(installation), *admission_policy("multiarch-tolerations", installation.taints)]
+    made = {(each["kind"].lower(), each["metadata"]["name"]) for each in every}
     for kind, name in (
         ("mutatingwebhookconfiguration", "zz-multiarch-webhook"),
         ("cronjob", "multiarch-webhook-certificates"),
