@@ -63,6 +63,7 @@ class Handler:
         self._most_bytes = configuration.limits.body_kib * 1024
         self._depth = configuration.limits.depth
         self._warn = configuration.warnings
+        self._events = configuration.events
         self._readable_secrets = frozenset(configuration.registries.pull_secrets)
         self._decider = Decider(configuration)
         self._images = images
@@ -172,6 +173,8 @@ class Handler:
         pod = review.pod
         name, owner = ("", "") if pod is None else (pod.name, pod.owner)
         request = Request(review.uid, review.namespace, name, owner, mode, review.dry_run)
+        if self._events and pod is not None and (controller := pod.controller) is not None:
+            request = request._replace(owner_api_version=controller.api_version, owner_uid=controller.uid)
         self._observer.decided(request, settled.decision, perf_counter() - began)
         return written
 

@@ -128,6 +128,7 @@ class Request(NamedTuple):
     """What a decision was about, for logs, metrics and events. No part of the pod's specification.
 
     ``name`` is the pod's, or its ``generateName`` with ``*`` behind it; ``owner`` is ``Kind/name`` of its controller.
+    The last two fields are the controller's; empty unless Events are written.
     """
 
     uid: str
@@ -136,6 +137,8 @@ class Request(NamedTuple):
     owner: str
     mode: Mode
     dry_run: bool
+    owner_api_version: str = ""
+    owner_uid: str = ""
 
 
 class Observer(Protocol):

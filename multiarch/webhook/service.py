@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import uvloop
 
+from multiarch.kubernetes import kubeconfig
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.threads import DaemonThreads
 from multiarch.webhook import lifecycle
 from multiarch.webhook.certificate import CHECK_SECONDS, Certificate, CertificateError
 from multiarch.webhook.decision_log import DecisionLog
+from multiarch.webhook.events import Events
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
 from multiarch.webhook.log_options import LogFormat, LogLevel
@@ -61,10 +64,12 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     certificate = Certificate(options.certificate_dir, CertificateReport(metrics, log))
     decisions = DecisionLog(log, lambda lines: metrics.lines_dropped("rate-limit", lines))
     look_ups = LookUps.from_configuration(configuration)
-    handler = Handler(configuration, look_ups, Observers(metrics, decisions))
+    events = Events(kubeconfig.connection(), metrics.event) if configuration.events else None
+    observers = Observers(metrics, decisions, *([events] if events else ()))
+    handler = Handler(configuration, look_ups, observers)
     server = Server(options.listening, handler, metrics, lambda: _why_not_ready(certificate))
     metrics.watch_look_ups(lambda: look_ups.statistics, configuration.cache.memory_mib * _MIB)
-    async with look_ups:
+    async with look_ups, events or nullcontext():
         for note in look_ups.notes:
             log.write(LogLevel.WARNING, note)
         checks = asyncio.create_task(_check_forever(certificate.check))
