@@ -329,11 +329,21 @@ def stand_in_apt(tmp_path: Path) -> Path:
 echo "$@" >> {tmp_path}/calls
 case "$*" in
   *update) touch {tmp_path}/lists;;
-  *download*) test -e {tmp_path}/lists || {{ echo "E: Unable to locate package" >&2; exit 100; }}; touch a.deb;;
+  *download*) test -e {tmp_path}/lists || {{ echo "E: Unable to locate package" >&2; exit 100; }}
+    while [ "$1" != download ]; do shift; done; shift
+    for name; do touch "$name.deb"; done;;
 esac
 """
     )
-    (folder / "dpkg-deb").write_text('#!/bin/sh\nmkdir -p "$3/usr/sbin"\nprintf "#!/bin/sh" > "$3/usr/sbin/runc"\n')
+    (folder / "dpkg-deb").write_text(
+        """#!/bin/sh
+mkdir -p "$3/usr/sbin" "$3/usr/bin" "$3/usr/lib"
+printf "#!/bin/sh" > "$3/usr/sbin/runc"
+printf "#!/bin/sh" > "$3/usr/bin/buildah"
+touch "$3/usr/lib/$(basename "$2" .deb).so.1.2"
+ln -sf "$(basename "$2" .deb).so.1.2" "$3/usr/lib/$(basename "$2" .deb).so.1"
+"""
+    )
     for script in folder.iterdir():
         script.chmod(0o755)
     return folder
@@ -346,6 +356,15 @@ def test_a_debian_package_is_downloaded_and_unpacked_but_not_installed(tmp_path:
     asked = [line.split()[-2:] for line in (tmp_path / "calls").read_text().splitlines()]
     assert [words[-1] for words in asked] == ["runc", "update", "runc"]
     assert "install" not in (tmp_path / "calls").read_text()
+
+
+def test_libraries_of_other_debian_packages_are_put_beside_the_executable(tmp_path: Path, stand_in_apt: Path) -> None:
+    done = run(tmp_path, "buildah", path=path_with(stand_in_apt))
+    assert done.returncode == 0, done.stderr
+    program = Path(done.stdout.strip())
+    assert os.access(program, os.X_OK)
+    assert (program.parent / "libgpgme11.so.1").readlink() == Path("libgpgme11.so.1.2")
+    assert (program.parent / "libseccomp2.so.1").resolve().is_file()
 
 
 def test_without_apt_the_message_names_the_package(tmp_path: Path) -> None:
