@@ -1,4 +1,4 @@
-"""The generated parts of the documents: ``python -m tests.documents`` writes all of them.
+"""The generated parts of the documents, and the generated files of the Helm chart: ``python -m tests.documents``.
 
 A part stands between ``<!-- NAME -->`` and ``<!-- end -->``; ``GENERATED`` maps the names to what they hold. Tests hold
 that every document is up to date.
@@ -23,6 +23,8 @@ from multiarch.stack.schema_paths import fields
 from multiarch.verify.nodes.rules import RULES
 from tests.observability.metrics import described
 from tests.quotations import ROOT, documents, ran
+from tests.webhook import chart_files
+from tests.webhook.chart_files import CHART
 
 
 @functools.cache
@@ -209,9 +211,10 @@ def main() -> int:
     """Write all generated parts, and print the documents that changed; with ``--check`` change none, and return 1."""
     check = sys.argv[1:] == ["--check"]
     outdated = False
-    for document in documents():
+    made = {CHART / name: text() for name, text in chart_files.GENERATED.items()}
+    for document in (*documents(), *made):
         text = document.read_text(encoding="utf-8")
-        if (new := renewed(text)) != text:
+        if (new := made.get(document) or renewed(text)) != text:
             outdated = True
             print(document.relative_to(ROOT))  # noqa: T201
             if not check:

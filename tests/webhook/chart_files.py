@@ -1,4 +1,4 @@
-"""The generated files of the Helm chart: ``python -m tests.webhook.chart_files`` writes them.
+"""The generated files of the Helm chart; ``python -m tests.documents`` writes them.
 
 ``values.yaml`` has every value with its default and its docstring, ``values.schema.json`` is the schema of the same
 model. A test holds that both are up to date.
@@ -69,7 +69,3 @@ def schema() -> str:
 
 
 GENERATED = {"values.yaml": values, "values.schema.json": schema}
-
-if __name__ == "__main__":
-    for name, made in GENERATED.items():
-        (CHART / name).write_text(made(), encoding="utf-8")

@@ -23,7 +23,7 @@ IMAGE = "registry.example.com/multiarch-webhook:1"
 
 @pytest.mark.parametrize("name", GENERATED)
 def test_generated_files_are_up_to_date(name: str) -> None:
-    """If not: ``python -m tests.webhook.chart_files``."""
+    """If not: ``python -m tests.documents``."""
     assert (CHART / name).read_text(encoding="utf-8") == GENERATED[name]()
 
 
