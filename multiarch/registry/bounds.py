@@ -24,6 +24,8 @@ _LINES = 5000
 """Ends of lines in a response: chunks of a byte, or interim responses, take long to parse, and more to put together."""
 _RECEIVED = 32 * 1024
 """The socket's receive buffer: a server can't make more of a response wait here."""
+_FREE, _FREE_LINES = 32 * 1024, 300
+"""Bytes and ends of lines at the start of a response that wait for no other: hardly any real one has more."""
 _PIECE = 8 * 1024
 """The most bytes that are parsed without a break."""
 _WINDOW, _SHARE = 0.05, 0.01
@@ -113,10 +115,10 @@ class _Protocol(ResponseHandler):
             self._refuse()
         elif self._held:
             self._held += data
-        elif data:
-            self._parse(data)
-        else:
+        elif not data or (self._most - self._left <= _FREE and _LINES - self._lines <= _FREE_LINES):
             super().data_received(data)
+        else:
+            self._parse(data)
 
     def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002 (as in the base class)
         super().resume_reading(resume_parser)

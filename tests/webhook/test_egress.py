@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
 from multiarch.errors import MultiarchError
+from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST
 from multiarch.webhook.images.clients import settings_of
-from multiarch.webhook.model import Reason
+from multiarch.webhook.model import Found, PodImage, Reason
+from tests.registry.hostile import Hostile, http
 from tests.webhook.look_ups import SUPPORTED, ask, configuration, looking_up, reason, verdicts
 from tests.webhook.registry_stand_in import serving
 
@@ -62,3 +65,49 @@ def test_this_machine_s_registries_are_only_asked_as_configured(registries: dict
 def test_invalid_entries_are_an_error_at_the_start(registries: dict[str, list[str]]) -> None:
     with pytest.raises(MultiarchError, match=r"registries\.allowed(Networks)?: '.*' is not a "):
         settings_of(configuration(registries=registries))
+
+
+def _index(entries: int) -> bytes:
+    rows = [
+        {
+            "mediaType": OCI_MANIFEST,
+            "digest": f"sha256:{number:064x}",
+            "size": 5,
+            "platform": {"os": "linux", "architecture": f"s{number}"},
+        }
+        for number in range(entries)
+    ]
+    return json.dumps({"schemaVersion": 2, "manifests": rows}, separators=(",", ":")).encode()
+
+
+EXPENSIVE = {
+    "entries": _index(3000),
+    "keys": b"{" + b",".join(b'"%x":0' % number for number in range(24_000)) + b',"manifests":[]}',
+    "objects": b'{"manifests":[' + b"{}," * 11_000 + b"{}]}",
+}
+
+
+@pytest.mark.parametrize("body", EXPENSIVE.values(), ids=list(EXPENSIVE))
+def test_images_that_are_expensive_to_read_keep_no_other_pod_waiting(body: bytes) -> None:
+    """A pod with 80 of them; meanwhile other pods' images are looked up, one pod after the other."""
+
+    async def scenario() -> tuple[int, int]:
+        answer = http(200, body, ("Content-Type", OCI_INDEX))
+        hostile = Hostile(lambda _: answer)
+        async with serving() as registry, hostile.running(), looking_up() as look_ups:
+            names = [f"{hostile.host}/team/image{number}" for number in range(80)]
+            reading = asyncio.create_task(look_ups.look_up([PodImage(name) for name in names], seconds=1.5))
+            await asyncio.sleep(0.05)
+            answered = 0
+            while not reading.done():
+                registry.index(f"team/app{answered}")
+                answers = await look_ups.look_up([PodImage(registry.name(f"team/app{answered}"))], seconds=1.5)
+                assert all(isinstance(each, Found) for each in answers.values())
+                answered += 1
+                await asyncio.sleep(0.02)
+            return answered, len(hostile.asked)
+
+    # Each of them was found before its deadline, though there is one processor for all.
+    answered, asked = asyncio.run(scenario())
+    assert answered >= 2
+    assert asked > 5
