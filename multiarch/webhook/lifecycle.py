@@ -78,4 +78,3 @@ async def _drain(server: Server, log: Log, seconds: float) -> None:
     if not await server.finished(FINISH_SECONDS):
         log.write(LogLevel.WARNING, "requests were not finished in time", requests=server.requests)
     await server.close(_CLOSE_SECONDS)
-    log.write(LogLevel.INFO, "stopped")

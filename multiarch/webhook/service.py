@@ -17,6 +17,7 @@ from multiarch.threads import DaemonThreads
 from multiarch.webhook import lifecycle
 from multiarch.webhook.certificate import CHECK_SECONDS, Certificate, CertificateError
 from multiarch.webhook.decision_log import DecisionLog
+from multiarch.webhook.deferred import Deferred
 from multiarch.webhook.events import Events
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
@@ -65,7 +66,7 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     decisions = DecisionLog(log, lambda lines: metrics.lines_dropped("rate-limit", lines))
     look_ups = LookUps.from_configuration(configuration)
     events = Events(kubeconfig.connection(), metrics.event) if configuration.events else None
-    observers = Observers(metrics, decisions, *([events] if events else ()))
+    observers = Deferred(Observers(metrics, decisions, *([events] if events else ())))
     handler = Handler(configuration, look_ups, observers)
     server = Server(options.listening, handler, metrics, lambda: _why_not_ready(certificate))
     metrics.watch_look_ups(lambda: look_ups.statistics, configuration.cache.memory_mib * _MIB)
@@ -74,11 +75,14 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
             log.write(LogLevel.WARNING, note)
         checks = asyncio.create_task(_check_forever(certificate.check))
         try:
-            return await lifecycle.serve(
+            code = await lifecycle.serve(
                 server, certificate.context, log, drain_seconds=options.drain_seconds, started=forget_start
             )
         finally:
             checks.cancel()
+            observers.flush()
+        log.write(LogLevel.INFO, "stopped", code=code)
+        return code
 
 
 def _why_not_ready(certificate: Certificate) -> str:

@@ -133,7 +133,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
             await asyncio.sleep(0.1)
             it.process.send_signal(signal.SIGTERM)
             assert await it.ended() == 128 + signal.SIGTERM
-            assert it.lines[-1]["message"] == "ended at once by a second signal"
+            assert it.lines[-2]["message"] == "ended at once by a second signal"
 
     asyncio.run(work())
 
