@@ -10,10 +10,10 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.stacks import TaintOptions
 from multiarch.errors import MultiarchError
 
-HELP = """Print a MutatingAdmissionPolicy that adds the toleration without the webhook.
+HELP = """Print a MutatingAdmissionPolicy in place of the webhook.
 
-The API server can't look at images. So it adds the toleration only in namespaces whose owners declare that all of their
-images support amd64 and arm64:
+The API server then adds the toleration itself. It can't look at images, so it does so only in namespaces whose owners
+declare that all of their images support amd64 and arm64:
 
   kubectl label namespace shop multiarch-eks/arm64-ready=true
 
