@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ipaddress
 import socket
-import threading
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import aiohttp
@@ -17,6 +14,7 @@ from cachetools import LRUCache
 
 from multiarch.registry.egress import EgressPolicy, Refusal, RefusedAddressError, plain_name
 from multiarch.registry.settings import REMEMBERED, is_link_local
+from multiarch.threads import DaemonThreads
 
 _AT_ONCE = 64
 _PER_DOMAIN = 4
@@ -49,6 +47,7 @@ class BoundedResolver(AbstractResolver):
         """Start no thread yet."""
         self._policy = policy
         self._named = named
+        self._threads = DaemonThreads()
         self._all = asyncio.Semaphore(_AT_ONCE)
         self._domains: LRUCache[str, asyncio.Semaphore] = LRUCache(REMEMBERED)
 
@@ -65,7 +64,8 @@ class BoundedResolver(AbstractResolver):
         domain = ".".join(name.split(".")[-2:])
         async with self._domains.setdefault(domain, asyncio.Semaphore(_PER_DOMAIN)), self._all:
             wanted = name if self._named(name) else f"{name}."
-            rows = await _in_thread(partial(_look_up, wanted, port, family))
+            loop = asyncio.get_running_loop()
+            rows = await loop.run_in_executor(self._threads, _look_up, wanted, port, family)
         found: list[ResolveResult] = []
         refused: Refusal | None = None
         for _, _, _, _, place in rows:
@@ -89,33 +89,7 @@ class BoundedResolver(AbstractResolver):
 
 
 def _look_up(name: str, port: int, family: int) -> list[Any]:
-    return socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG)
-
-
-async def _in_thread(work: Callable[[], list[Any]]) -> list[Any]:
-    """The result of ``work`` in a thread that no exit waits for: a DNS server may take many seconds."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[list[Any]] = loop.create_future()
-
-    def finish(found: list[Any], error: OSError | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(found)
-        else:
-            future.set_exception(error)
-
-    def run() -> None:
-        found: list[Any] = []
-        fault: OSError | None = None
-        try:
-            found = work()
-        except OSError as error:
-            fault = error
-        except ValueError as error:  # a label that is too long, or empty
-            fault = OSError(str(error))
-        with contextlib.suppress(RuntimeError):  # the loop was closed
-            loop.call_soon_threadsafe(finish, found, fault)
-
-    threading.Thread(target=run, name="dns", daemon=True).start()
-    return await future
+    try:
+        return socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG)
+    except ValueError as error:  # a label that is too long, or empty
+        raise OSError(str(error)) from error
