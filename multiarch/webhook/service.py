@@ -8,17 +8,16 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvloop
 
-from multiarch.kubernetes import kubeconfig
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.threads import DaemonThreads
 from multiarch.webhook import lifecycle
 from multiarch.webhook.certificate import CHECK_SECONDS, Certificate, CertificateError
 from multiarch.webhook.decision_log import DecisionLog
 from multiarch.webhook.deferred import Deferred
-from multiarch.webhook.events import Events
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
 from multiarch.webhook.log_options import LogFormat, LogLevel
@@ -26,6 +25,9 @@ from multiarch.webhook.logs import Log, library_logs
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import Observers
 from multiarch.webhook.server import Listening, Server
+
+if TYPE_CHECKING:
+    from multiarch.webhook.events import Events
 
 _DAY = 86400.0
 _MIB = 1024 * 1024
@@ -65,7 +67,7 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     certificate = Certificate(options.certificate_dir, CertificateReport(metrics, log))
     decisions = DecisionLog(log, lambda lines: metrics.lines_dropped("rate-limit", lines))
     look_ups = LookUps.from_configuration(configuration)
-    events = Events(kubeconfig.connection(), metrics.event) if configuration.events else None
+    events = _events(metrics) if configuration.events else None
     observers = Deferred(Observers(metrics, decisions, *([events] if events else ())))
     handler = Handler(configuration, look_ups, observers)
     server = Server(options.listening, handler, metrics, lambda: _why_not_ready(certificate))
@@ -83,6 +85,14 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
             observers.flush()
         log.write(LogLevel.INFO, "stopped", code=code)
         return code
+
+
+def _events(metrics: Metrics) -> Events:
+    """Events in the cluster that this runs in. Raises MultiarchError outside of one without a kubeconfig."""
+    from multiarch.kubernetes import kubeconfig  # noqa: PLC0415 (few webhooks write Events, and all start fast)
+    from multiarch.webhook.events import Events  # noqa: PLC0415 (likewise)
+
+    return Events(kubeconfig.connection(), metrics.event)
 
 
 def _why_not_ready(certificate: Certificate) -> str:

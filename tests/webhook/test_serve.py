@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -172,3 +173,11 @@ def test_what_is_wrong_at_the_start_is_one_message(
     ran = runner(capsys)("webhook", "serve", "--certificate-dir=.", "--address=127.0.0.1", *options)
     assert ran.code == code
     assert message in ran.err
+
+
+def test_its_start_loads_no_client_of_aws_or_kubernetes_and_no_pulumi() -> None:
+    """Start to ready takes less than a second: these take half of it, and most webhooks need none."""
+    program = "import sys, multiarch.webhook.service; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True)
+    loaded = {name.partition(".")[0] for name in ran.stdout.split()}
+    assert not loaded & {"boto3", "botocore", "jsonpatch", "pulumi", "redis", "rich", "typer", "urllib3", "yaml"}
