@@ -87,6 +87,7 @@ def _inputs() -> Iterator[Path]:
 
 
 def _forget_old(folder: Path) -> None:
-    kept = sorted(folder.glob("webhook-*"), key=lambda each: each.stat().st_mtime, reverse=True)
-    for old in kept[_KEPT:]:
-        shutil.rmtree(old, ignore_errors=True)
+    for name in ("webhook", *(f"base-{each}" for each in Architecture)):
+        kept = sorted(folder.glob(f"{name}-*"), key=lambda each: each.stat().st_mtime, reverse=True)
+        for old in kept[_KEPT:]:
+            shutil.rmtree(old, ignore_errors=True)
