@@ -146,6 +146,59 @@ def test_what_the_certificates_job_wrote_survives_another_apply(kube: Kube) -> N
         assert [bool(each["clientConfig"].get("caBundle")) for each in registration["webhooks"]] == 6 * [True]
 
 
+REQUESTS: dict[str, Object] = {
+    "named secret": {"verb": "get", "resource": "secrets", "name": "registry", "namespace": "default"},
+    "other secret": {"verb": "get", "resource": "secrets", "name": "other", "namespace": "default"},
+    "secrets": {"verb": "list", "resource": "secrets", "namespace": "default"},
+    "own secret": {
+        "verb": "get",
+        "resource": "secrets",
+        "name": "multiarch-webhook-tls",
+        "namespace": "multiarch-webhook",
+    },
+    "event": {"verb": "create", "group": "events.k8s.io", "resource": "events", "namespace": "default"},
+    "pod": {"verb": "get", "resource": "pods", "name": "x", "namespace": "default"},
+    "namespace": {"verb": "get", "resource": "namespaces", "name": "default"},
+    "registration": {
+        "verb": "patch",
+        "group": "admissionregistration.k8s.io",
+        "resource": "mutatingwebhookconfigurations",
+        "name": "zz-multiarch-webhook",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "account", "allowed"),
+    [
+        ({}, "multiarch-webhook", []),
+        ({"events": True}, "multiarch-webhook", ["event"]),
+        ({"registries": {"pullSecrets": ["default/registry"]}}, "multiarch-webhook", ["named secret"]),
+        ({}, "multiarch-webhook-certificates", ["own secret", "registration"]),
+    ],
+)
+def test_what_the_service_accounts_may_do(kube: Kube, settings: Object, account: str, allowed: list[str]) -> None:
+    installation = Installation.model_validate({"image": IMAGE, "configuration": settings})
+    kinds = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "Namespace", "ServiceAccount")
+    user = f"system:serviceaccount:{installation.namespace}:{account}"
+
+    def may(request: Object) -> bool:
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {"user": user, "resourceAttributes": request},
+        }
+        answer = kube.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body=review)
+        return bool(answer["status"]["allowed"])
+
+    def granted() -> list[str]:
+        return [name for name, request in REQUESTS.items() if may(request)]
+
+    with applied(kube, [each for each in objects(installation) if each["kind"] in kinds]):
+        # The authorizer learns of roles a moment later.
+        wait_for(lambda: granted() == allowed, f"the rights of {user}: {allowed}", timeout=10)
+
+
 def test_helm_installs_upgrades_and_uninstalls_the_chart(control_plane: ControlPlane, tmp_path: Path) -> None:
     """Its objects pass the API server; an upgrade keeps what the Job wrote; nothing is left but the namespace."""
     kube, space = control_plane.kube, "by-helm"

@@ -37,7 +37,7 @@ def server_roles(installation: Installation) -> Iterator[Object]:
     if installation.configuration.events:
         # Events are in the namespaces of their pods, which are all but a few.
         metadata = parts.metadata(installation, name=f"{installation.name}-events", namespace="")
-        rule = {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create"]}
+        rule = {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"]}
         yield from granted(metadata, [rule], installation.name, installation.namespace)
 
 
