@@ -68,7 +68,7 @@ VALUES: dict[str, list[Any]] = {
     "maxReplicas": [1, 2, 9],
     "cpuPercent": [50],
     "imagePullSecrets": [["a", "b"]],
-    "resources": [{"cpu": "1"}, {"memoryMib": 400}],
+    "resources": [{"cpu": "1"}, {"memoryMib": 500}],
     "priorityClassName": [""],
     "nodeSelector": [{"disk": "ssd", "n": "1"}],
     "tolerations": [[{"key": "infra", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]],
@@ -119,7 +119,7 @@ def test_each_value_makes_the_same_objects(tmp_path: Path, values: Object) -> No
 
 @pytest.mark.tools
 @hypothesis.given(of(VALUES), st.sampled_from(CERTIFICATES), of(CONFIGURATION), st.sampled_from(["x", "kube-tools"]))
-@hypothesis.settings(max_examples=25)
+@hypothesis.settings(max_examples=25, phases=[hypothesis.Phase.generate])  # each example runs Helm
 def test_any_values_together_make_the_same_objects(
     tmp_path_factory: pytest.TempPathFactory, values: Object, certificates: Object, configuration: Object, space: str
 ) -> None:
