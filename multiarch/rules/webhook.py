@@ -23,8 +23,6 @@ WEBHOOK = (
             "`architectures` without one that the stack has nodes of: a pod's images may lack it, and the pod still "
             "be scheduled there",
             "Leave architectures out: they are those of the stack's groups and pools."),
-    error("webhook-deadline", "a `deadlineSeconds` that is not below the 3 seconds that the API server waits",
-          "Lower deadlineSeconds; a look-up that takes longer goes on for the next pod."),
     error("webhook-without-role",
           "the admission webhook without `addons.podIdentityAgent`, which gives it its role for Amazon ECR",
           "Leave the agent on, or set admissionWebhook.configuration.registries.ecr: false."),

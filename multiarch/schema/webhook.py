@@ -88,8 +88,10 @@ class WebhookConfiguration(Section):
     """The taints that such a pod is let onto, as kubectl writes them."""
     preferred_weight: Annotated[int, Field(ge=1, le=100)] = 100
     """The weight of the preference for arm64 nodes in mode ``prefer``."""
-    deadline_seconds: Annotated[float, Field(ge=0.1, le=10.0)] = 1.5
-    """How long a pod waits for its images to be looked up; then it is left alone. The look-up goes on."""
+    deadline_seconds: Annotated[float, Field(ge=0.1, le=2.5)] = 1.5
+    """How long a pod waits for its images to be looked up; then it is left alone. The look-up goes on. The API server
+    waits 3 s for the answer.
+    """
     annotate: bool = False
     """Write the decision into the pod's annotation ``multiarch-eks/decision``."""
     warnings: bool = False

@@ -12,7 +12,7 @@ from multiarch.facts.taints import TaintSyntaxError, parse_taint
 from multiarch.schema.webhook import WebhookConfiguration
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
-_SECRET = re.compile(f"{_LABEL}/{_LABEL}")
+_SECRET = re.compile(f"[a-z0-9](?:[-a-z0-9]{{0,61}}[a-z0-9])?/{_LABEL}")
 _HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _PATTERN = re.compile(r"(?:[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.*]+\])(?::[0-9]{1,5}|:\*)?")
 _ENTRIES = {

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from multiarch.autoscaling.model import AutoscalingPlan
-from multiarch.facts.admission import TIMEOUT_SECONDS
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.model import NodeGroupPlan
@@ -89,15 +88,6 @@ def _check_pods(spec: StackSpec, image: Reference | None, report: ProblemReport)
             "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
             "the admission webhook unless Pulumi reaches the VPC.",
             value=True,
-        )
-
-    deadline = webhook.configuration.deadline_seconds
-    if deadline >= TIMEOUT_SECONDS:
-        report(
-            "webhook-deadline",
-            (*_CONFIGURATION, "deadlineSeconds"),
-            f"the API server waits {TIMEOUT_SECONDS} s, and then admits the pod as it is.",
-            value=deadline,
         )
 
 

@@ -235,6 +235,38 @@ def test_helm_installs_upgrades_and_uninstalls_the_chart(control_plane: ControlP
             pass
 
 
+@pytest.mark.usefixtures("custom_resources")
+def test_helm_changes_who_issues_the_certificate_and_back(control_plane: ControlPlane, tmp_path: Path) -> None:
+    """cert-manager's Secret is of another type and belongs to no release; the Job's is gone while it is not used."""
+    kube, space = control_plane.kube, "by-two-issuers"
+    installation = Installation(image=IMAGE, namespace=space)
+    issued: Object = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls"}
+    issued["metadata"] = {"name": Installation(image=IMAGE, certificates="cert-manager").secret_name, "namespace": space}
+    issued["stringData"] = {"tls.crt": "certificate", "tls.key": "key"}
+    to = [str(CHART), "--namespace", space, "--kubeconfig", str(control_plane.kubeconfig), "--set", f"image={IMAGE}"]
+    try:
+        done = helm(tmp_path, "install", "arm64", *to, "--create-namespace")
+        assert done.returncode == 0, done.stderr
+        done = helm(tmp_path, "upgrade", "arm64", *to, "--set", "certificates=cert-manager")
+        assert done.returncode == 0, done.stderr
+        assert kube.get("v1", "Secret", installation.secret_name, space) is None
+        assert kube.get("batch/v1", "CronJob", installation.certificates_name, space) is None
+        kube.create(issued)
+        done = helm(tmp_path, "upgrade", "arm64", *to)
+        assert done.returncode == 0, done.stderr
+        secret = kube.get("v1", "Secret", installation.secret_name, space)
+        assert secret is not None
+        assert secret["type"] == "Opaque"
+        name = installation.registration_name
+        registration = kube.get("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", name)
+        assert registration is not None
+        assert "cert-manager.io/inject-ca-from" not in registration["metadata"]["annotations"]
+    finally:
+        helm(tmp_path, "uninstall", "arm64", *to[1:5])
+        with applied(kube, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}]):
+            pass
+
+
 def found(kube: Kube, item: Object) -> Object | None:
     meta = item["metadata"]
     return kube.get(item["apiVersion"], item["kind"], meta["name"], meta.get("namespace"))

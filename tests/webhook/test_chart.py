@@ -135,6 +135,8 @@ def test_any_values_together_make_the_same_objects(
         ({"image": "x", "configuration": {"cache": {"memory": 1}}}, "additional properties 'memory' not allowed"),
         ({"image": "x", "configuration": {"mode": "on"}}, "value must be one of"),
         ({"image": "x", "configuration": {"taints": ["arch"]}}, '"arch" is not KEY=VALUE:EFFECT'),
+        ({"image": "x", "configuration": {"deadlineSeconds": 3}}, "deadlineSeconds': maximum: got 3, want 2.5"),
+        ({"image": "x", "configuration": {"registries": {"pullSecrets": ["a.b/c"]}}}, '"a.b/c" is not NAMESPACE/NAME'),
         ({"image": "x", "resources": {"memoryMib": 100}}, "resources.memoryMib must be at least 144"),
         ({"image": "x", "issuer": {"name": "y"}}, "issuer needs certificates: cert-manager"),
     ],

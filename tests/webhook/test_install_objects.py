@@ -116,6 +116,19 @@ def test_pods_run_on_both_architectures() -> None:
         assert [each["key"] for each in spec["tolerations"]] == ["arch", "graviton"]
 
 
+def test_a_secret_of_one_issuer_is_never_written_by_the_other() -> None:
+    """Their types differ and can't be changed; Helm and Pulumi delete the one that is no longer declared."""
+    names = []
+    for certificates in ("self-managed", "cert-manager"):
+        found = installed(certificates=certificates)
+        (volume,) = (each["secret"] for each in pod_specs(found)[0]["volumes"] if each["name"] == "certificate")
+        names.append(volume["secretName"])
+        written = [name for kind, name in found if kind == "Secret"]
+        written += [each["spec"]["secretName"] for (kind, _), each in found.items() if kind == "Certificate"]
+        assert volume["secretName"] in written
+    assert names == ["multiarch-webhook-tls", "multiarch-webhook-cert-manager"]
+
+
 def test_no_autoscaler_where_the_most_replicas_are_the_least() -> None:
     found = installed(maxReplicas=2)
     assert ("HorizontalPodAutoscaler", "multiarch-webhook") not in found

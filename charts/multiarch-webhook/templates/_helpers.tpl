@@ -25,6 +25,11 @@ labels:
 {{- toYaml $configuration -}}
 {{- end -}}
 
+{{/* The Secret with the certificate: the two ways of issuing need different types, so it can't be the same. */}}
+{{- define "webhook.secret" -}}
+{{ .Values.name }}-{{ ternary "tls" "cert-manager" (eq .Values.certificates "self-managed") }}
+{{- end -}}
+
 {{/* The taints of the configuration, as objects. */}}
 {{- define "webhook.taints" -}}
 {{- range .Values.configuration.taints }}

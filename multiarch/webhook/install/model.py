@@ -42,8 +42,12 @@ class Installation(InstallationValues):
 
     @property
     def secret_name(self) -> str:
-        """Of the Secret with ``tls.crt``, ``tls.key`` and ``ca.crt``."""
-        return f"{self.name}-tls"
+        """Of the Secret with ``tls.crt``, ``tls.key`` and ``ca.crt``.
+
+        cert-manager's has another type, which can't be changed, and belongs to no Helm release or stack: with one name
+        for both, nobody could go from the one way to the other.
+        """
+        return f"{self.name}-{'tls' if self.certificates == 'self-managed' else 'cert-manager'}"
 
     @property
     def registration_name(self) -> str:
