@@ -48,6 +48,7 @@ def test_values_and_options_make_one_installation(run: type_of_run, tmp_path: Pa
         ("image: x\nreplicas: many", "v.yaml:2 replicas: replicas is the text 'many'; it takes a whole number."),
         ("image: x\nconfiguration:\n  taints: [arch]", "v.yaml:3 configuration.taints[0]: 'arch' has no effect."),
         ("image: x\nissuer: {name: y}", "issuer needs certificates: cert-manager."),
+        ("image: x\nconfiguration: {deadlineSeconds: 3}", "it must be at most 2.5."),
         ("image: x\nmax_replicas: 3", "v.yaml:2 max_replicas: max_replicas is unknown here."),
     ],
 )

@@ -241,7 +241,10 @@ def test_helm_changes_who_issues_the_certificate_and_back(control_plane: Control
     kube, space = control_plane.kube, "by-two-issuers"
     installation = Installation(image=IMAGE, namespace=space)
     issued: Object = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls"}
-    issued["metadata"] = {"name": Installation(image=IMAGE, certificates="cert-manager").secret_name, "namespace": space}
+    issued["metadata"] = {
+        "name": Installation(image=IMAGE, certificates="cert-manager").secret_name,
+        "namespace": space,
+    }
     issued["stringData"] = {"tls.crt": "certificate", "tls.key": "key"}
     to = [str(CHART), "--namespace", space, "--kubeconfig", str(control_plane.kubeconfig), "--set", f"image={IMAGE}"]
     try:

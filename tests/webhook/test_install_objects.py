@@ -121,7 +121,8 @@ def test_a_secret_of_one_issuer_is_never_written_by_the_other() -> None:
     names = []
     for certificates in ("self-managed", "cert-manager"):
         found = installed(certificates=certificates)
-        (volume,) = (each["secret"] for each in pod_specs(found)[0]["volumes"] if each["name"] == "certificate")
+        volumes = found["Deployment", "multiarch-webhook"]["spec"]["template"]["spec"]["volumes"]
+        (volume,) = (each["secret"] for each in volumes if each["name"] == "certificate")
         names.append(volume["secretName"])
         written = [name for kind, name in found if kind == "Secret"]
         written += [each["spec"]["secretName"] for (kind, _), each in found.items() if kind == "Certificate"]
