@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
+
+from multiarch.facts.architectures import Architecture
 
 MODE_LABEL = "multiarch-eks/webhook"
 """On a namespace: one of :class:`Mode`, or :data:`OFF`. Without it, the mode of the configuration."""
@@ -32,3 +35,8 @@ class Mode(StrEnum):
     """As ``tolerate``, and require the one architecture that all of a pod's images support, where it is only one."""
     OBSERVE = "observe"
     """Decide and record, and change nothing."""
+
+
+def tainted_architecture(architectures: Collection[str]) -> Architecture:
+    """Which of the required architectures has the nodes with the taints: arm64, unless amd64 is required alone."""
+    return Architecture.ARM64 if Architecture.ARM64 in architectures else Architecture.AMD64

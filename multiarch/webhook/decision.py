@@ -2,18 +2,20 @@
 
 - A verdict ``unknown`` of an image that could be read (its config names no architecture, it needs newer processors, it
   is an artifact) counts like an image that could not be read: nothing is known to be missing, so the pod is UNKNOWN.
-- A pod that excludes a required architecture by its own rules is left alone before anything else is looked at, so what
-  mode ``pin`` requires never contradicts the pod.
+- What counts are the required architectures that the pod's own rules leave open. A pod that can't be on the nodes with
+  the taints is left alone before anything else is looked at. One that can be nowhere else, because it requires arm64
+  itself, is tolerated if its images support arm64: without the toleration it would stay Pending.
 - A pod that tolerates the taints already is left alone, with three exceptions. In mode ``prefer`` it may still get the
   preference. In mode ``pin`` it may still be pinned: tolerations let it onto nodes of every architecture, and ``pin``
   is there to keep it off those that it can't run on. And where the annotation says that the webhook added the
   tolerations itself (``reinvocationPolicy: IfNeeded``), the images are checked again, because another webhook may have
   added a sidecar since. What was added can't be taken back: in mode ``pin`` such a pod is pinned, in the other modes
   it is reported as LEAVE.
-- Mode ``prefer`` adds no preference to a pod that prefers an architecture itself, whichever it is.
+- Mode ``prefer`` adds no preference to a pod that prefers an architecture itself, whichever it is, or that can be on
+  nodes of one architecture only; and none for arm64 where the images need not support it.
 - Mode ``pin`` requires the architecture that all readable images support, if all others are known to be lacking in some
-  image. An image that could not be read does not change where the others can't run. With one required architecture
-  nothing is known about others, so nothing is pinned. A pod that is pinned to arm64 gets the tolerations too: without
+  image. An image that could not be read does not change where the others can't run. With one architecture that counts,
+  there is nothing to choose from, so nothing is pinned. A pod that is pinned to arm64 gets the tolerations too: without
   them no tainted node takes it.
 - Mode ``observe`` decides as the configuration's mode does, or like ``tolerate`` if that is ``observe``.
 """
@@ -27,7 +29,7 @@ from typing import NamedTuple
 import msgspec
 
 from multiarch.escaping import escaped
-from multiarch.facts.admission import DECISION_ANNOTATION, OFF, OPT_OUT_ANNOTATION, Mode
+from multiarch.facts.admission import DECISION_ANNOTATION, OFF, OPT_OUT_ANNOTATION, Mode, tainted_architecture
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
 from multiarch.images.model import Verdict
@@ -40,7 +42,7 @@ from multiarch.webhook.pod import Pod
 from multiarch.yaml_text.additions import Addition
 
 _PREFERRED = Architecture.ARM64
-"""Whose nodes have the taints, and are preferred in mode ``prefer``."""
+"""Whose nodes are preferred in mode ``prefer``."""
 _NAMED = 3
 _LONGEST_NAME = 200
 _LONGEST_REASON = 300
@@ -68,7 +70,8 @@ class Decider:
     def __init__(self, configuration: WebhookConfiguration) -> None:
         """Read what the decisions need."""
         self._mode = Mode(configuration.mode)
-        self._architectures = tuple(Architecture(each) for each in configuration.architectures)
+        self._architectures = tuple(dict.fromkeys(map(Architecture, configuration.architectures)))
+        self._tainted = tainted_architecture(configuration.architectures)
         self._taints = tuple(parse_taint(each) for each in configuration.taints)
         self._weight = configuration.preferred_weight
         self._annotate = configuration.annotate
@@ -98,8 +101,8 @@ class Decider:
             return self._tolerates_already()
         count = len(pod.images)
         images = "its image supports" if count == 1 else f"all {count} images support"
-        text = f"{images} {' and '.join(self._architectures)}"
-        prefer = self._acting(mode) is Mode.PREFER and _may_prefer(pod)
+        text = f"{images} {' and '.join(self._open(pod))}"
+        prefer = self._prefers(pod, mode)
         change = SchedulingChange(prefer=_PREFERRED if prefer else None, tolerate=self._taints, weight=self._weight)
         return self._with_patch(Decision(Outcome.TOLERATE, Reason.SUPPORTED, text), pod, mode, change)
 
@@ -127,7 +130,7 @@ class Decider:
         if pod.scheduled_by_name:
             return skip(Reason.SCHEDULED_BY_NAME, pod.scheduled_by_name)
         for each in pod.excluded:
-            if each.architecture in self._architectures:
+            if each.architecture is self._tainted:
                 return skip(Reason.EXCLUDED, f"the pod can't use {each.architecture} nodes: {each.reason}")
         return None
 
@@ -139,7 +142,19 @@ class Decider:
 
     def _has_all(self, pod: Pod, mode: Mode) -> bool:
         """Whether nothing would be added to a pod whose images support every architecture."""
-        return self._tolerates(pod) and not (self._acting(mode) is Mode.PREFER and _may_prefer(pod))
+        return self._tolerates(pod) and not self._prefers(pod, mode)
+
+    def _prefers(self, pod: Pod, mode: Mode) -> bool:
+        """Whether a preference can be added: the pod has none for an architecture, and has the choice."""
+        if self._acting(mode) is not Mode.PREFER or pod.excluded or self._tainted is not _PREFERRED:
+            return False
+        preferred = (expression.key for each in pod.affinity.preferred for expression in each.term.expressions)
+        return not any(key in ARCHITECTURE_LABELS for key in preferred)
+
+    def _open(self, pod: Pod) -> Sequence[Architecture]:
+        """The architectures that count."""
+        excluded = {each.architecture for each in pod.excluded}
+        return [each for each in self._architectures if each not in excluded]
 
     def _tolerates(self, pod: Pod) -> bool:
         return all(any(each.tolerates(taint) for each in pod.tolerations) for taint in self._taints)
@@ -149,12 +164,14 @@ class Decider:
 
     def _leave(self, pod: Pod, mode: Mode, answers: Sequence[Answer], lacking: list[_Fault]) -> Decision:
         text, change, pinned = _joined(lacking), None, None
-        possible = [each for each in self._architectures if not _lacks(answers, each)]
-        if not possible and len(self._architectures) > 1:
+        possible = [each for each in self._open(pod) if not _lacks(answers, each)]
+        if not possible and pod.excluded:
+            text = f"no node that the pod allows can run all images: {text}"
+        elif not possible and len(self._architectures) > 1:
             text = f"no {' or '.join(self._architectures)} node can run all images: {text}"
         if self._acting(mode) is Mode.PIN and len(possible) == 1 and _supports(answers, possible[0]):
             pinned = possible[0]
-            change = SchedulingChange(require=pinned, tolerate=self._taints if pinned is _PREFERRED else ())
+            change = SchedulingChange(require=pinned, tolerate=self._taints if pinned is self._tainted else ())
             text += f"; requires {pinned}"
         elif self._tolerates(pod):
             text += f"; the pod tolerates {', '.join(map(str, self._taints))} all the same"
@@ -183,8 +200,10 @@ class Decider:
 
     def _with_verdict(self, pod: Pod, answers: Sequence[Answer], verdict: Verdict, verb: str) -> Iterator[_Fault]:
         kind = Reason.UNSUPPORTED_IMAGE if verdict is Verdict.UNSUPPORTED else Reason.UNREADABLE_IMAGE
+        counting = self._open(pod)
         for image, each in zip(pod.images, answers, strict=False):
-            about = [] if isinstance(each, NotFound) else [one for one in each.judgements if one.verdict is verdict]
+            judgements = () if isinstance(each, NotFound) else each.judgements
+            about = [one for one in judgements if one.verdict is verdict and one.architecture in counting]
             if about:
                 architectures = " or ".join(one.architecture for one in about)
                 yield _Fault(image.image, f"{verb} {architectures}", about[0].reason, kind)
@@ -213,14 +232,6 @@ def _annotation(pod: Pod, text: str) -> Addition:
 
 def _tolerates_by_webhook(pod: Pod) -> bool:
     return pod.decided is not None and pod.decided.startswith(Outcome.TOLERATE)
-
-
-def _may_prefer(pod: Pod) -> bool:
-    """Whether a preference can be added: the pod has none for an architecture, and may be on the preferred one."""
-    if any(each.architecture is _PREFERRED for each in pod.excluded):
-        return False
-    preferred = (expression.key for each in pod.affinity.preferred for expression in each.term.expressions)
-    return not any(key in ARCHITECTURE_LABELS for key in preferred)
 
 
 def _lacks(answers: Sequence[Answer], architecture: Architecture) -> bool:

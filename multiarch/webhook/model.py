@@ -15,7 +15,7 @@ class Outcome(StrEnum):
     """The decision about a pod."""
 
     TOLERATE = "tolerate"
-    """Every image supports every required architecture."""
+    """Every image supports every required architecture that the pod's own rules leave open."""
     LEAVE = "leave"
     """At least one image does not."""
     UNKNOWN = "unknown"
@@ -39,7 +39,7 @@ class Reason(StrEnum):
     OPTED_OUT = "opted-out"
     TOLERATES_ALREADY = "tolerates-already"
     EXCLUDED = "excluded"
-    """The pod's own rules (nodeSelector, affinity, os) exclude a required architecture."""
+    """The pod's own rules (nodeSelector, affinity, os) keep it off the nodes with the taints."""
     SCHEDULED_BY_NAME = "scheduled-by-name"
     """``nodeName``, or a node affinity for one node's name, as the DaemonSet controller writes it."""
     NO_CONTAINERS = "no-containers"

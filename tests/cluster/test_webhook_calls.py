@@ -111,6 +111,9 @@ RULES: list[Object] = [
     {"nodeSelector": {ARCH: "amd64"}},
     {"nodeSelector": {ARCH: "arm64", "disk": "ssd"}},
     {"nodeSelector": {OLD: "amd64"}},
+    {"nodeSelector": {OLD: "arm64"}},
+    {"nodeSelector": {ARCH: "arm64", OLD: "amd64"}},
+    {"nodeSelector": {"node.kubernetes.io/instance-type": "m7g.large"}},
     {"nodeName": "n"},
     {"os": {"name": "linux"}},
     required(BY_NAME),
@@ -119,6 +122,8 @@ RULES: list[Object] = [
     required(expressions((ARCH, "In", ["amd64"]))),
     required(expressions((ARCH, "In", ["amd64", "arm64"]))),
     required(expressions((ARCH, "NotIn", ["arm64"]))),
+    required(expressions((ARCH, "In", ["arm64"]))),
+    required(expressions((ARCH, "NotIn", ["amd64"])), expressions((OLD, "In", ["arm64"]))),
     required(expressions((ARCH, "In", ["amd64"])), expressions(("disk", "In", ["ssd"]))),
     required(expressions((ARCH, "In", ["amd64"])), expressions((OLD, "NotIn", ["arm64"]), ("disk", "Exists", []))),
     required(expressions((ARCH, "DoesNotExist", []))),
@@ -174,6 +179,18 @@ def test_the_webhook_is_spared_pods_that_it_would_skip(kube: Kube, endpoint: End
             unseen += 1
             assert rules == required(expressions((ARCH, "DoesNotExist", []))), case
     assert unseen == 1
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_a_pod_that_requires_arm64_gets_the_toleration_alone(kube: Kube) -> None:
+    for rules in ({"nodeSelector": {ARCH: "arm64"}}, required(expressions((ARCH, "In", ["arm64"])))):
+        for label in ("", "prefer", "pin"):
+            pod = create(kube, rules, label)
+            assert tolerations(pod) == [ARM64_TOLERATION]
+            assert {key: pod["spec"].get(key) for key in ("nodeSelector", "affinity")} == {
+                "nodeSelector": None, "affinity": None, **rules,
+            }  # fmt: skip
+            assert not tolerates(create(kube, {**rules, "containers": [{"name": "main", "image": AMD64_ONLY}]}, label))
 
 
 def test_each_mode_has_its_path(kube: Kube, endpoint: Endpoint) -> None:

@@ -115,6 +115,19 @@ def test_a_pod_with_other_rules_gets_it(kube: Kube) -> None:
     assert tolerations(kube, both) == [ARM64_TOLERATION, GRAVITON]
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"nodeSelector": {"kubernetes.io/arch": "arm64"}},
+        required(key="kubernetes.io/arch", operator="In", values=["arm64"]),
+        required(key="kubernetes.io/arch", operator="NotIn", values=["amd64"]),
+        {"nodeSelector": {"node.kubernetes.io/instance-type": "m7g.large"}},
+    ],
+)
+def test_a_pod_that_requires_arm64_gets_it(kube: Kube, spec: Object) -> None:
+    assert tolerations(kube, spec) == [ARM64_TOLERATION, GRAVITON]
+
+
 def test_a_pod_that_opts_out_and_other_namespaces_are_left_alone(kube: Kube) -> None:
     assert tolerations(kube, {}, annotations={OPT_OUT_ANNOTATION: "off"}) == []
     assert tolerations(kube, {}, OTHER) == []

@@ -23,6 +23,11 @@ from tests.webhook.stand_ins import (
 
 TOLERATE, OBSERVE = Mode.TOLERATE, Mode.OBSERVE
 MODES = list(Mode)
+LACKS_ARM64 = "amd does not support arm64: index lacks linux/arm64"
+LACKS_AMD64 = "arm does not support amd64: index lacks linux/amd64"
+IS_LATE = "late could not be read: the registry did not answer in time"
+IS_REFUSED = "refused could not be read: the registry answered 401 Unauthorized"
+IS_UNCLEAR = "unclear may not support arm64: single manifest, and its config has no architecture"
 
 # -- what the pod says itself ------------------------------------------------------------------------------------------
 
@@ -123,8 +128,8 @@ def test_other_terms_name_no_node(terms: tuple[dict[str, Any], ...]) -> None:
             "the pod can't use arm64 nodes: nodeSelector requires kubernetes.io/arch=amd64",
         ),
         (
-            {"nodeSelector": {"beta.kubernetes.io/arch": "arm64"}},
-            "the pod can't use amd64 nodes: nodeSelector requires beta.kubernetes.io/arch=arm64",
+            {"nodeSelector": {"beta.kubernetes.io/arch": "amd64", "kubernetes.io/arch": "arm64"}},
+            "the pod can't use arm64 nodes: nodeSelector requires beta.kubernetes.io/arch=amd64",
         ),
         ({"os": {"name": "windows"}}, "the pod can't use arm64 nodes: os.name requires windows (amd64 only)"),
         (
@@ -135,19 +140,86 @@ def test_other_terms_name_no_node(terms: tuple[dict[str, Any], ...]) -> None:
             ),
         ),
         (
-            {"nodeSelector": {"node.kubernetes.io/instance-type": "m7g.large"}},
+            {"nodeSelector": {"node.kubernetes.io/instance-type": "m7i.large"}},
             (
-                "the pod can't use amd64 nodes: nodeSelector requires node.kubernetes.io/instance-type=m7g.large "
-                "(arm64 only)"
+                "the pod can't use arm64 nodes: nodeSelector requires node.kubernetes.io/instance-type=m7i.large "
+                "(amd64 only)"
             ),
         ),
     ],
 )
-def test_a_pod_that_pins_an_architecture_is_left_alone(spec: dict[str, Any], text: str, mode: Mode) -> None:
+def test_a_pod_that_excludes_arm64_is_left_alone(spec: dict[str, Any], text: str, mode: Mode) -> None:
     for image in IMAGES:
         decided = Decided(pod(image, **spec), mode)
         assert decided.outcome == (Outcome.SKIP, Reason.EXCLUDED)
         assert (decided.decision.text, decided.patch, decided.images.asked) == (text, [], [])
+
+
+FOR_ARM64: list[dict[str, Any]] = [
+    {"nodeSelector": {"kubernetes.io/arch": "arm64"}},
+    {"nodeSelector": {"beta.kubernetes.io/arch": "arm64"}},
+    {"affinity": requiring([requires("arm64")], [requires("arm64"), among("a", "b")])},
+    {"affinity": requiring([{"key": "kubernetes.io/arch", "operator": "NotIn", "values": ["amd64"]}])},
+    {"nodeSelector": {"node.kubernetes.io/instance-type": "m7g.large"}},
+    {"affinity": requiring([among("karpenter.k8s.aws/instance-family", "m7g", "c7g")])},
+]
+"""Rules by which a pod requires arm64 itself."""
+
+
+@pytest.mark.parametrize("mode", [TOLERATE, Mode.PREFER, Mode.PIN])
+@pytest.mark.parametrize("spec", FOR_ARM64)
+@pytest.mark.parametrize("images", [["arm"], ["both", "arm"]])
+def test_a_pod_that_requires_arm64_gets_the_tolerations_alone(
+    images: list[str], spec: dict[str, Any], mode: Mode
+) -> None:
+    """Without them it would stay Pending; there is nothing to prefer, and nothing to require."""
+    decided = Decided(pod(*images, **spec), mode)
+    assert decided.outcome == (Outcome.TOLERATE, Reason.SUPPORTED)
+    assert decided.decision.text == ("its image supports arm64" if len(images) == 1 else "all 2 images support arm64")
+    assert decided.patch == [{"op": "add", "path": "/spec/tolerations", "value": [ARM]}]
+    assert Decided(decided.pod, mode).outcome == (Outcome.SKIP, Reason.TOLERATES_ALREADY)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("architectures", [["amd64", "arm64"], ["arm64"]])
+@pytest.mark.parametrize(
+    ("images", "outcome", "reason", "text", "warning"),
+    [
+        (
+            ["amd"],
+            Outcome.LEAVE,
+            Reason.UNSUPPORTED_IMAGE,
+            f"no node that the pod allows can run all images: {LACKS_ARM64}",
+            "amd does not support arm64",
+        ),
+        (["arm", "late"], Outcome.UNKNOWN, Reason.DEADLINE, IS_LATE, "late could not be read"),
+        (
+            ["unclear"],
+            Outcome.UNKNOWN,
+            Reason.UNREADABLE_IMAGE,
+            IS_UNCLEAR,
+            "unclear may not support arm64",
+        ),
+    ],
+)
+def test_a_pod_that_requires_arm64_with_other_images_is_left_alone(
+    images: list[str], outcome: Outcome, reason: Reason, text: str, warning: str, architectures: list[str], mode: Mode
+) -> None:
+    whole = pod(*images, **FOR_ARM64[0])
+    decided = Decided(whole, mode, architectures=architectures, warnings=True)
+    assert (decided.outcome, decided.decision.text, decided.patch) == ((outcome, reason), text, [])
+    assert decided.response["warnings"] == [warning]
+
+
+def test_what_an_architecture_lacks_that_the_pod_excludes_is_not_said() -> None:
+    answers = {"x": found(amd64="unsupported", arm64="unsupported"), "y": found(amd64="unknown", arm64="supported")}
+    observer = RecordingObserver()
+    handler = Handler(WebhookConfiguration(), StandInImages(answers), observer)
+    handler.review_now(review_of(pod("x", "y", **FOR_ARM64[0])), None)
+    assert observer.last.text.endswith(" images: x does not support arm64: index lacks linux/arm64")
+    assert observer.last.images == ("x",)
+    handler.review_now(review_of(pod("y", **FOR_ARM64[0])), None)
+    assert observer.last.outcome is Outcome.TOLERATE
 
 
 def test_a_term_that_leaves_all_architectures_open_excludes_none() -> None:
@@ -160,8 +232,26 @@ def test_only_required_architectures_count() -> None:
     handler = Handler(
         WebhookConfiguration(architectures=["arm64"]), StandInImages(default=found(arm64="supported")), observer
     )
-    handler.review_now(review_of(pod("a", nodeSelector={"kubernetes.io/arch": "arm64"})), None)
-    assert (observer.last.outcome, observer.last.text) == (Outcome.TOLERATE, "its image supports arm64")
+    for rules in ({}, FOR_ARM64[0]):
+        handler.review_now(review_of(pod("a", **rules)), None)
+        assert (observer.last.outcome, observer.last.text) == (Outcome.TOLERATE, "its image supports arm64")
+    handler.review_now(review_of(pod("a", nodeSelector={"kubernetes.io/arch": "amd64"})), None)
+    assert (observer.last.outcome, observer.last.reason) == (Outcome.SKIP, Reason.EXCLUDED)
+
+
+@pytest.mark.parametrize("mode", [TOLERATE, Mode.PREFER, Mode.PIN])
+def test_with_amd64_alone_required_the_taints_are_those_of_amd64_nodes(mode: Mode) -> None:
+    """Nothing is known about arm64, so it is not preferred."""
+    for rules in ({}, {"nodeSelector": {"kubernetes.io/arch": "amd64"}}):
+        decided = Decided(pod("amd", **rules), mode, architectures=["amd64"])
+        assert (decided.outcome, decided.decision.text) == (
+            (Outcome.TOLERATE, Reason.SUPPORTED),
+            "its image supports amd64",
+        )
+        assert [each["path"] for each in decided.patch] == ["/spec/tolerations"]
+    decided = Decided(pod("both", **FOR_ARM64[0]), mode, architectures=["amd64"])
+    assert decided.outcome == (Outcome.SKIP, Reason.EXCLUDED)
+    assert decided.decision.text == "the pod can't use amd64 nodes: nodeSelector requires kubernetes.io/arch=arm64"
 
 
 @pytest.mark.parametrize("spec", [{}, {"containers": []}, {"containers": None, "initContainers": [{"image": "both"}]}])
@@ -207,12 +297,6 @@ def test_each_image_is_asked_for_once_with_how_it_is_used() -> None:
     ]
 
 
-LACKS_ARM64 = "amd does not support arm64: index lacks linux/arm64"
-LACKS_AMD64 = "arm does not support amd64: index lacks linux/amd64"
-IS_LATE = "late could not be read: the registry did not answer in time"
-IS_REFUSED = "refused could not be read: the registry answered 401 Unauthorized"
-
-
 @pytest.mark.parametrize(
     ("images", "outcome", "reason", "text"),
     [
@@ -232,7 +316,7 @@ IS_REFUSED = "refused could not be read: the registry answered 401 Unauthorized"
             ["unclear"],
             Outcome.UNKNOWN,
             Reason.UNREADABLE_IMAGE,
-            "unclear may not support arm64: single manifest, and its config has no architecture",
+            IS_UNCLEAR,
         ),
         (["", "both"], Outcome.UNKNOWN, Reason.UNREADABLE_IMAGE, "a container or image volume names no image"),
         (["", "amd"], Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE, LACKS_ARM64),

@@ -68,12 +68,6 @@ def test_prefer_gives_a_pod_that_tolerates_already_the_preference_alone() -> Non
     assert Decided(pod("amd", tolerations=[ARM]), PREFER).patch == []
 
 
-def test_prefer_without_arm64_among_the_required_never_contradicts_the_pod() -> None:
-    whole = pod("both", nodeSelector={"kubernetes.io/arch": "amd64"})
-    decided = Decided(whole, PREFER, architectures=["amd64"])
-    assert [each["path"] for each in decided.patch] == ["/spec/tolerations"]
-
-
 @pytest.mark.parametrize("image", list(IMAGES))
 def test_only_pods_whose_images_support_all_get_a_preference(image: str) -> None:
     assert bool(Decided(pod(image), PREFER).patch) == (image == "both")
@@ -195,6 +189,17 @@ def test_a_sidecar_of_one_architecture_that_comes_later_is_pinned() -> None:
     assert again.decision.pinned == "amd64"
     assert again.pod["spec"]["affinity"] == requiring([requires("amd64")])
     assert Decided(again.pod, PIN).outcome == (Outcome.SKIP, Reason.EXCLUDED)
+
+
+def test_a_sidecar_for_amd64_that_joins_a_pod_pinned_to_arm64_is_reported() -> None:
+    once = Decided(pod("arm"), PIN)
+    again = Decided(with_sidecar(once.pod, "amd"), PIN)
+    assert again.outcome == (Outcome.LEAVE, Reason.UNSUPPORTED_IMAGE)
+    assert again.decision.text == (
+        "no node that the pod allows can run all images: amd does not support arm64: index lacks linux/arm64; the pod "
+        "tolerates arch=arm64:NoSchedule all the same"
+    )
+    assert again.patch == []
 
 
 def test_an_image_that_another_webhook_fills_in_is_looked_at_then() -> None:

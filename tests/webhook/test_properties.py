@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from multiarch.audit.uses import uses_of_pod_spec
 from multiarch.facts.admission import Mode
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
+from multiarch.images.model import Verdict
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.values import ObjectReference, Value
@@ -20,7 +22,7 @@ from multiarch.scheduling.architectures import allowed_architectures
 from multiarch.scheduling.tolerations import first_untolerated, tolerations_from
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
-from multiarch.webhook.model import Answer, Decision, Outcome, PodImage
+from multiarch.webhook.model import Answer, Decision, Found, Outcome, PodImage
 from multiarch.webhook.pod import WrittenPod, read_pod
 from tests.webhook.stand_ins import (
     AMD64_ONLY,
@@ -38,6 +40,7 @@ from tests.webhook.stand_ins import (
 
 IMAGES: dict[str, Answer] = {"both": BOTH, "amd": AMD64_ONLY, "arm": ARM64_ONLY, "late": LATE, "unclear": UNCLEAR}
 TAINTS = ["arch=arm64:NoSchedule", "kubernetes.io/arch=arm64:NoSchedule", "team=a:NoExecute"]
+KEY = WorkloadKey("shop", "Pod", "p")
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
@@ -93,7 +96,8 @@ SPEC = an_object(
     ephemeralContainers=st.none() | CONTAINERS,
     volumes=st.none() | VOLUMES,
     tolerations=st.none() | TOLERATIONS,
-    nodeSelector=st.none() | st.dictionaries(st.sampled_from(["kubernetes.io/arch", "disk"]), st.just("arm64")),
+    nodeSelector=st.none()
+    | st.dictionaries(st.sampled_from(["kubernetes.io/arch", "disk"]), st.sampled_from(["arm64", "arm64", "amd64"])),
     affinity=st.none() | AFFINITY,
     nodeName=st.none() | st.sampled_from(["", "", "", "node-1"]),
     os=st.none() | an_object(name=st.just("linux")),
@@ -136,18 +140,31 @@ def test_the_patch_only_adds_and_once_is_enough(pod: dict[str, Any], mode: Mode,
     assert patch_in(decided(once, mode, annotate=annotate)[2]) == []
 
 
+def runs_on(image: str | None, architectures: Collection[Architecture]) -> bool:
+    """Whether an image is known to support each of the architectures."""
+    answer = IMAGES.get(image or "")
+    judgements = answer.judgements if isinstance(answer, Found) else ()
+    supported = {each.architecture for each in judgements if each.verdict is Verdict.SUPPORTED}
+    return supported.issuperset(architectures)
+
+
 @given(PODS, st.sampled_from([Mode.TOLERATE, Mode.PREFER, Mode.PIN]))
 def test_a_patched_pod_goes_where_was_decided_and_not_elsewhere(pod: dict[str, Any], mode: Mode) -> None:
     after, decision, _ = decided(pod, mode, annotate=False)
     spec = Value(after["spec"], ObjectReference(1))
     tolerated = first_untolerated(tolerations_from(spec["tolerations"]), map(parse_taint, TAINTS)) is None
+    allowed = allowed_architectures(pod["spec"])
     if decision.outcome is Outcome.TOLERATE:
         assert tolerated
-        assert allowed_architectures(after["spec"]) == set(Architecture)
+        assert Architecture.ARM64 in allowed == allowed_architectures(after["spec"])
+        assert all(runs_on(each.image, allowed) for each in uses_of_pod_spec(pod["spec"], KEY))
     elif decision.pinned:
         assert allowed_architectures(after["spec"]) == {Architecture(decision.pinned)}
         assert tolerated or decision.pinned == "amd64"
+        assert allowed == set(Architecture)
     else:
+        if decision.outcome is Outcome.LEAVE:
+            assert not all(runs_on(each.image, allowed) for each in uses_of_pod_spec(pod["spec"], KEY))
         assert after == pod
 
 
@@ -164,7 +181,7 @@ def test_what_is_remembered_is_decided_like_what_is_new(pod: dict[str, Any], mod
 def test_the_same_images_are_read_as_in_audits(spec: dict[str, Any]) -> None:
     written = msgspec.json.decode(json.dumps({"spec": spec}), type=WrittenPod)
     pod = read_pod(written, "shop", frozenset(), 128)
-    uses = list(uses_of_pod_spec(spec, WorkloadKey("shop", "Pod", "p")))
+    uses = list(uses_of_pod_spec(spec, KEY))
     expected = [PodImage(each.image, each.role is ContainerRole.VOLUME) for each in uses if each.image]
     assert list(pod.images) == list(dict.fromkeys(expected))
     assert pod.without_image == sum(not each.image for each in uses)

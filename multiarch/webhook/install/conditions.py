@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from multiarch.facts.admission import DECISION_ANNOTATION, OFF, OPT_OUT_ANNOTATION
+from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE, REPLACED_BY
 from multiarch.facts.taints import Taint
 
@@ -37,9 +38,12 @@ _NOT_SCHEDULED_BY_NAME = {
 }
 
 
-def undecided(architectures: Sequence[str]) -> Mapping[str, str]:
-    """Expressions by name; together they are true for a pod whose images have to be looked at."""
-    return {**NOT_OPTED_OUT, **_NOT_SCHEDULED_BY_NAME, **_not_pinned(architectures)}
+def undecided(tainted: Architecture) -> Mapping[str, str]:
+    """Expressions by name; together they are true for a pod whose images have to be looked at.
+
+    ``tainted`` is the architecture of the nodes with the taints.
+    """
+    return {**NOT_OPTED_OUT, **_NOT_SCHEDULED_BY_NAME, **_not_excluded(tainted)}
 
 
 def not_tolerant(taints: Sequence[Taint]) -> Mapping[str, str]:
@@ -64,14 +68,15 @@ def tolerates(taint: Taint) -> str:
     return f"has(object.spec.tolerations) && object.spec.tolerations.exists(t, {' && '.join(parts)})"
 
 
-def _not_pinned(architectures: Sequence[str]) -> Mapping[str, str]:
-    """No rule of node selector or required affinity on the architecture's label excludes a required one.
+def _not_excluded(architecture: Architecture) -> Mapping[str, str]:
+    """No rule of node selector or required affinity on the architecture's label excludes this one.
 
     Rules on other labels, and with other operators, are left to the webhook.
     """
-    unmet = 'e.operator == "In" && !(each in e.values) || e.operator == "NotIn" && each in e.values'
+    name = json.dumps(architecture)
+    unmet = f'e.operator == "In" && !({name} in e.values) || e.operator == "NotIn" && {name} in e.values'
     rules = "term.matchExpressions"
     by_term = f"has({rules}) && {rules}.exists(e, e.key in {_LABELS} && has(e.values) && ({unmet}))"
-    by_selector = f"has({_SELECTOR}) && {_LABELS}.exists(label, label in {_SELECTOR} && {_SELECTOR}[label] != each)"
+    by_selector = f"has({_SELECTOR}) && {_LABELS}.exists(label, label in {_SELECTOR} && {_SELECTOR}[label] != {name})"
     by_affinity = f"{_HAS_TERMS} && {_TERMS}.all(term, {by_term})"
-    return {"not-pinned": f"!{json.dumps(list(architectures))}.exists(each, {by_selector} || {by_affinity})"}
+    return {"not-excluded": f"!({by_selector} || {by_affinity})"}

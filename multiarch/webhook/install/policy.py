@@ -24,7 +24,7 @@ def admission_policy(name: str, taints: Sequence[Taint], version: str = "v1") ->
 
     ``version`` is that of the API: ``v1`` since Kubernetes 1.36, ``v1beta1`` in 1.34 and 1.35 where it is turned on.
     """
-    conditions = undecided([str(each) for each in Architecture])
+    conditions = undecided(Architecture.ARM64)
     policy = {
         "apiVersion": f"{GROUP}/{version}",
         "kind": "MutatingAdmissionPolicy",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from multiarch.facts.admission import MODE_LABEL, OFF, TIMEOUT_SECONDS, Mode
+from multiarch.facts.admission import MODE_LABEL, OFF, TIMEOUT_SECONDS, Mode, tainted_architecture
 from multiarch.webhook.install import certificates, parts
 from multiarch.webhook.install.conditions import NOT_OPTED_OUT, not_tolerant, undecided
 from multiarch.webhook.install.model import Installation, Object
@@ -85,7 +85,7 @@ def _conditions(installation: Installation, mode: Mode | None) -> Mapping[str, s
     """What spares the webhook a call. ``mode`` is None where it only says that the label's value is not a mode."""
     if mode is None:
         return NOT_OPTED_OUT
-    found = undecided(installation.configuration.architectures)
+    found = undecided(tainted_architecture(installation.configuration.architectures))
     own = Mode(installation.configuration.mode)
     # Observing decides as the configuration's mode does.
     acting = own if mode is Mode.OBSERVE and own is not Mode.OBSERVE else mode
