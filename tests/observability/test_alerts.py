@@ -130,6 +130,7 @@ CASES: Mapping[str, Case] = {
         {
             webhook("registry_errors_total", reason="unreachable"): "0+1x90",
             webhook("registry_errors_total", reason="not-found"): "0+5x90",
+            webhook("registry_errors_total", reason="not-allowed"): "0+5x90",
             webhook("lookups_total", purpose="review"): "0+6x90",
         },
         "50% of the look-ups fail because of a registry or the way to it.",
