@@ -166,8 +166,8 @@ def _times(file: Path, content: bytes) -> tuple[float, float]:
 
     try:
         found = x509.load_pem_x509_certificate(content)
-    except ValueError as error:
-        raise CertificateError(f"{file} is not a certificate in PEM.") from error
+    except (ValueError, x509.InvalidVersion) as error:
+        raise CertificateError(f"{file} does not have a valid certificate in PEM.") from error
     return found.not_valid_before_utc.timestamp(), found.not_valid_after_utc.timestamp()
 
 

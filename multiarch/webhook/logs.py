@@ -77,16 +77,19 @@ class Log:
         self._thread.join(_CLOSE_SECONDS)
 
     def _write_all(self) -> None:
-        while not self._closing.is_set():
+        closing = False
+        while not closing:
             self._wake.wait()
             self._wake.clear()
             # Many lines in one call.
-            self._closing.wait(_FLUSH_SECONDS)
-            lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            try:
-                _write(self._descriptor, b"".join(lines))
-            except OSError:
-                self._dropped(len(lines))
+            closing = self._closing.wait(_FLUSH_SECONDS)
+            # A line that is queued behind others does not wake this thread: it ends with an empty queue.
+            while self._waiting:
+                lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
+                try:
+                    _write(self._descriptor, b"".join(lines))
+                except OSError:
+                    self._dropped(len(lines))
 
 
 @contextmanager

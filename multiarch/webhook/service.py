@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 _DAY = 86400.0
 _MIB = 1024 * 1024
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +76,9 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     server = Server(options.listening, handler, metrics, lambda: _why_not_ready(certificate))
     metrics.watch_look_ups(lambda: look_ups.statistics, configuration.cache.memory_mib * _MIB)
     async with look_ups, events or nullcontext():
-        for note in look_ups.notes:
-            log.write(LogLevel.WARNING, note)
-        checks = asyncio.create_task(_check_forever(certificate.check))
+        notes = Notes(lambda: look_ups.notes, log)
+        notes.check()
+        checks = asyncio.create_task(check_forever(CHECK_SECONDS, certificate.check, notes.check))
         try:
             code = await lifecycle.serve(
                 server, certificate.context, log, drain_seconds=options.drain_seconds, started=forget_start
@@ -109,11 +112,33 @@ def forget_start() -> None:
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
 
 
-async def _check_forever(check: Callable[[], None]) -> None:
+async def check_forever(seconds: float, *checks: Callable[[], None]) -> None:
+    """Do all checks every so many seconds. One that fails is done again the next time."""
     while True:
-        await asyncio.sleep(CHECK_SECONDS)
-        # In a thread: a folder in a network may hang.
-        await asyncio.to_thread(check)
+        await asyncio.sleep(seconds)
+        for check in checks:
+            try:
+                # In a thread: a folder in a network may hang.
+                await asyncio.to_thread(check)
+            except Exception as error:  # noqa: BLE001 (without checks, the certificate in use would expire)
+                _log.error("a check failed inside of the webhook", exc_info=error)
+
+
+class Notes:
+    """Logs problems with the cache on disk, each once."""
+
+    def __init__(self, notes: Callable[[], list[str]], log: Log) -> None:
+        """``notes`` returns those so far."""
+        self._notes = notes
+        self._log = log
+        self._told: set[str] = set()
+
+    def check(self) -> None:
+        """Log those that are new."""
+        for note in self._notes():
+            if note not in self._told:
+                self._told.add(note)
+                self._log.write(LogLevel.WARNING, note)
 
 
 class CertificateReport:

@@ -6,12 +6,16 @@ import json
 import logging
 import os
 import re
+import threading
+import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from multiarch.facts.admission import Mode
+from multiarch.webhook import logs as module
 from multiarch.webhook.decision_log import REPEAT_SECONDS, DecisionLog
 from multiarch.webhook.log_options import LogFormat, LogLevel
 from multiarch.webhook.logs import Log, library_logs
@@ -175,6 +179,53 @@ def test_a_log_that_nobody_reads_delays_nothing_and_its_lines_are_counted(tmp_pa
     os.close(reader)
     log.close()
     os.close(writer)
+
+
+def test_a_line_that_is_queued_while_others_are_taken_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(deque[bytes]):
+        """The thread that takes a line is interrupted by the one that writes another."""
+
+        often = 0
+
+        def popleft(self) -> bytes:
+            self.often += 1
+            if self.often == 1:
+                written.log.write(LogLevel.INFO, "meanwhile")
+            return super().popleft()
+
+    monkeypatch.setattr(module, "deque", Interrupted)
+    written = Written(tmp_path)
+    for message in ("first", "second"):
+        written.log.write(LogLevel.INFO, message)
+    deadline = time.monotonic() + 5
+    while (tmp_path / "log").read_bytes().count(b"\n") < 3:
+        assert time.monotonic() < deadline, "a line was left in the queue"
+        time.sleep(0.02)
+    assert [each["message"] for each in written.entries()] == ["first", "second", "meanwhile"]
+
+
+def test_closing_writes_what_was_queued_while_the_reader_was_slow() -> None:
+    reading, writing = os.pipe()
+    log = Log(descriptor=writing)
+    for _ in range(900):
+        log.write(LogLevel.INFO, "x" * 100)
+    time.sleep(0.3)  # the pipe is full now
+    log.write(LogLevel.INFO, "the last line")
+    found: list[bytes] = []
+
+    def read() -> None:
+        while part := os.read(reading, 65536):
+            found.append(part)
+
+    reader = threading.Timer(0.2, read)
+    reader.start()
+    log.close()
+    os.close(writing)
+    reader.join()
+    os.close(reading)
+    assert b"the last line" in b"".join(found)
 
 
 def test_what_libraries_log_has_the_errors_class_and_not_its_message(tmp_path: Path) -> None:
