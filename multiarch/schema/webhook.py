@@ -61,7 +61,9 @@ class RegistriesConfiguration(Section):
     ecr: bool = True
     """Get credentials for Amazon ECR with the pod's AWS role."""
     pull_secrets: list[Annotated[str, Field(examples=["team-a/registry"])]] = []
-    """Pull secrets (NAMESPACE/NAME) that the webhook may read, and uses for pods that name them."""
+    """Pull secrets (NAMESPACE/NAME) that the webhook may read, and uses for pods that name them. The namespaces must
+    exist when the webhook is installed, because each gets a Role.
+    """
 
 
 class Limits(Section):
