@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
@@ -137,4 +138,9 @@ class InstallationValues(_Values):
             raise ValueError(f"resources.memoryMib must be at least {least} for configuration.cache.memoryMib")
         if self.issuer and self.certificates != "cert-manager":
             raise ValueError("issuer needs certificates: cert-manager")
+        cache = self.configuration.cache
+        if cache.file and not re.match("/[^/]+/", cache.file):
+            raise ValueError("configuration.cache.file must be in a folder, such as /var/cache/multiarch/images.sqlite")
+        if cache.shared_url_file and self.shared_cache:
+            raise ValueError("sharedCache and configuration.cache.sharedUrlFile exclude each other")
         return self

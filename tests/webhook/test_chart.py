@@ -138,6 +138,11 @@ def test_any_values_together_make_the_same_objects(
         ({"image": "x", "configuration": {"deadlineSeconds": 3}}, "deadlineSeconds': maximum: got 3, want 2.5"),
         ({"image": "x", "configuration": {"registries": {"pullSecrets": ["a.b/c"]}}}, '"a.b/c" is not NAMESPACE/NAME'),
         ({"image": "x", "resources": {"memoryMib": 100}}, "resources.memoryMib must be at least 144"),
+        ({"image": "x", "configuration": {"cache": {"file": "/a.sqlite"}}}, "cache.file must be in a folder"),
+        (
+            {"image": "x", "sharedCache": {"secret": "y"}, "configuration": {"cache": {"sharedUrlFile": "/z/y"}}},
+            "sharedCache and configuration.cache.sharedUrlFile exclude each other",
+        ),
         ({"image": "x", "issuer": {"name": "y"}}, "issuer needs certificates: cert-manager"),
     ],
 )

@@ -152,6 +152,9 @@ def test_the_memory_follows_the_cache() -> None:
     [
         ({"resources": {"memoryMib": 100}}, "resources.memoryMib must be at least 144"),
         ({"issuer": {"name": "x"}}, "issuer needs certificates: cert-manager"),
+        ({"configuration": {"cache": {"file": "images.sqlite"}}}, "cache.file must be in a folder"),
+        ({"configuration": {"cache": {"file": "/images.sqlite"}}}, "cache.file must be in a folder"),
+        ({"sharedCache": {"secret": "x"}, "configuration": {"cache": {"sharedUrlFile": "/x"}}}, "exclude each other"),
         ({"name": "Upper"}, "should match pattern"),
         ({"replica": 3}, "Extra inputs are not permitted"),
         ({"image": ""}, "should match pattern"),

@@ -19,7 +19,13 @@ labels:
 
 {{- define "webhook.configuration" -}}
 {{- $configuration := deepCopy .Values.configuration -}}
+{{- if and $configuration.cache.file (not (regexMatch "^/[^/]+/" $configuration.cache.file)) -}}
+{{- fail "configuration.cache.file must be in a folder, such as /var/cache/multiarch/images.sqlite" -}}
+{{- end -}}
 {{- if .Values.sharedCache -}}
+{{- if $configuration.cache.sharedUrlFile -}}
+{{- fail "sharedCache and configuration.cache.sharedUrlFile exclude each other" -}}
+{{- end -}}
 {{- $_ := set $configuration.cache "sharedUrlFile" "/etc/multiarch/shared-cache/url" -}}
 {{- end -}}
 {{- toYaml $configuration -}}
