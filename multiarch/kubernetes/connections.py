@@ -80,7 +80,7 @@ def open_pool(
     """
     options: dict[str, Any] = {"timeout": _TIMEOUT, "maxsize": 2}
     if connection.server.startswith("https://"):
-        options["ssl_context"] = _context(connection, certificate, key)
+        options["ssl_context"] = tls_context(connection, certificate, key)
         options["assert_hostname"] = False if connection.insecure else None
         if connection.server_name:
             options["server_hostname"] = connection.server_name
@@ -123,7 +123,8 @@ def _watched(watch: Watch) -> dict[str, type[HTTPConnectionPool]]:
     return {"http": PlainPool, "https": SecurePool}
 
 
-def _context(connection: Connection, certificate: bytes | None, key: bytes | None) -> ssl.SSLContext:
+def tls_context(connection: Connection, certificate: bytes | None = None, key: bytes | None = None) -> ssl.SSLContext:
+    """What a connection trusts, with the client's own pair if there is one. Raises KubeconfigError."""
     try:
         context = ssl.create_default_context(cadata=connection.authority)
     except (ssl.SSLError, ValueError, TypeError) as error:  # TypeError: not ASCII

@@ -1,15 +1,17 @@
 """Kubernetes Events for pods that are left alone because an image does not support an architecture.
 
 An Event is about the pod's controller: at admission the pod has no uid, and often no name. It is written in the
-background, once for each owner and set of images in :data:`REPEAT_SECONDS`; a failure is only counted.
+background, once for each owner and set of images in :data:`REPEAT_SECONDS`. Failures are counted, and the first of
+several is logged.
 Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-import ssl
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -20,6 +22,7 @@ from typing import Any, Self
 import aiohttp
 
 from multiarch.files import read_text
+from multiarch.kubernetes.connections import tls_context
 from multiarch.kubernetes.kubeconfig import Connection
 from multiarch.webhook.model import Decision, Outcome, Request
 
@@ -34,6 +37,10 @@ _LONGEST_NOTE = 1024
 """Bytes, as the API server allows."""
 _CREATED = 201
 _CONTROLLER = "multiarch-eks/webhook"
+_NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+"""What is not a namespace's name could lead to another path of the API server."""
+
+_log = logging.getLogger(__name__)
 
 _Key = tuple[str, str, tuple[str, ...]]
 
@@ -47,13 +54,15 @@ class Events:
     def __init__(
         self, connection: Connection, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Nothing is sent yet."""
+        """Send nothing yet. Raises KubeconfigError for a certificate authority that is not valid."""
         self._connection = connection
+        self._trust = tls_context(connection)
         self._report = report
         self._clock = clock
         self._seen: OrderedDict[_Key, float] = OrderedDict()
         self._waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_MOST_WAITING)
         self._task: asyncio.Task[None] | None = None
+        self._failing = False
 
     async def __aenter__(self) -> Self:
         """Begin to write."""
@@ -74,7 +83,11 @@ class Events:
         if decision.outcome is not Outcome.LEAVE or request.dry_run:
             return
         owner = request.owner or (f"Pod/{request.name}" if not request.name.endswith("*") else "")
-        if not owner or not request.namespace or self._repeats((request.namespace, owner, decision.images)):
+        if (
+            not owner
+            or not _NAMESPACE.fullmatch(request.namespace)
+            or self._repeats((request.namespace, owner, decision.images))
+        ):
             return
         try:
             self._waiting.put_nowait(event(request, owner, decision, datetime.now(UTC)))
@@ -95,22 +108,27 @@ class Events:
         return False
 
     async def _write_all(self) -> None:
-        connector = aiohttp.TCPConnector(ssl=_trust(self._connection), limit=1)
+        connector = aiohttp.TCPConnector(ssl=self._trust, limit=1)
         async with aiohttp.ClientSession(connector=connector, timeout=_TIMEOUT) as session:
             while True:
                 found = await self._waiting.get()
-                self._report("created" if await self._written(session, found) else "failed")
+                fault = await self._fault(session, found)
+                if fault and not self._failing:
+                    _log.warning("Events can't be written until the API server takes them again (%s)", fault)
+                self._failing = bool(fault)
+                self._report("failed" if fault else "created")
                 await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def _written(self, session: aiohttp.ClientSession, found: Mapping[str, Any]) -> bool:
+    async def _fault(self, session: aiohttp.ClientSession, found: Mapping[str, Any]) -> str:
+        """Write an Event. Returns why that failed, without what may be secret, or an empty text."""
         namespace = found["metadata"]["namespace"]
         url = f"{self._connection.server}/apis/events.k8s.io/v1/namespaces/{namespace}/events"
         try:
             headers = await asyncio.to_thread(_authorization, self._connection)
             async with session.post(url, json=found, headers=headers, allow_redirects=False) as response:
-                return response.status == _CREATED
-        except (aiohttp.ClientError, OSError, ValueError):
-            return False
+                return "" if response.status == _CREATED else f"it answered {response.status}"
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            return type(error).__name__
 
 
 def event(request: Request, owner: str, decision: Decision, now: datetime) -> dict[str, Any]:
@@ -123,7 +141,7 @@ def event(request: Request, owner: str, decision: Decision, now: datetime) -> di
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": {"name": f"{name[:200]}.{os.urandom(8).hex()}", "namespace": request.namespace},
+        "metadata": {"name": f"{name[:200].rstrip('-.')}.{os.urandom(8).hex()}", "namespace": request.namespace},
         "eventTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         "reportingController": _CONTROLLER,
         "reportingInstance": os.uname().nodename[:128],
@@ -133,13 +151,6 @@ def event(request: Request, owner: str, decision: Decision, now: datetime) -> di
         "regarding": regarding,
         "note": note.encode()[:_LONGEST_NOTE].decode(errors="ignore"),
     }
-
-
-def _trust(connection: Connection) -> ssl.SSLContext:
-    context = ssl.create_default_context(cadata=connection.authority)
-    # Many tools make clusters' own authorities, and not all set what Python 3.13 requires.
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    return context
 
 
 def _authorization(connection: Connection) -> dict[str, str]:

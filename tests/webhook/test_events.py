@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ import pytest
 from aiohttp import web
 
 from multiarch.facts.admission import Mode
+from multiarch.kubernetes.errors import KubeconfigError
 from multiarch.kubernetes.kubeconfig import Connection, User
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook import events as module
@@ -120,6 +122,8 @@ def test_repetitions_dry_runs_and_other_decisions_make_no_event(
             events.decided(request(owner="", name="bare-*"), LEAVE, 0.001)
             for outcome in (Outcome.TOLERATE, Outcome.SKIP, Outcome.UNKNOWN):
                 events.decided(request(owner="Job/b"), Decision(outcome, Reason.DEADLINE, "…"), 0.001)
+            for namespace in ("", "..", "a/../../../../api/v1/namespaces/kube-system", "shop?x=", "Shop"):
+                events.decided(request(namespace=namespace), LEAVE, 0.001)
             events.decided(request(owner="", name="bare"), LEAVE, 0.001)
             await settled(results, 2)
             clock[0] = REPEAT_SECONDS + 1
@@ -135,22 +139,32 @@ def test_repetitions_dry_runs_and_other_decisions_make_no_event(
     run(work)
 
 
-def test_a_failing_api_server_is_counted_and_a_flood_is_dropped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_authority_that_is_not_valid_is_an_error_at_the_start() -> None:
+    connection = Connection("test", "https://localhost:1", User(), authority="nonsense", file="config")
+    with pytest.raises(KubeconfigError, match="the certificate-authority of context test is not a PEM certificate"):
+        Events(connection, lambda _result: None)
+
+
+def test_a_failing_api_server_is_counted_and_logged_once_and_a_flood_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
 
     async def work() -> None:
         async with writing(tmp_path, [0.0]) as (api, events, results):
             api.status = 403
+            events.decided(request(owner="Job/first"), LEAVE, 0.001)
+            await settled(results, 1)
             for number in range(300):
                 events.decided(request(owner=f"Job/{number}"), LEAVE, 0.001)
-            assert results == {"dropped": 100}
+            assert results == {"failed": 1, "dropped": 100}
             (tmp_path / "token").unlink()
-            await settled(results, 300)
-            assert results == {"dropped": 100, "failed": 200}
+            await settled(results, 301)
+            assert results == {"dropped": 100, "failed": 201}
 
     run(work)
+    (record,) = caplog.records
+    assert record.getMessage() == "Events can't be written until the API server takes them again (it answered 403)"
 
 
 def test_a_long_reason_fits_into_a_note() -> None:
@@ -158,6 +172,11 @@ def test_a_long_reason_fits_into_a_note() -> None:
     made = event(request(owner=f"ReplicaSet/{'a' * 253}"), f"ReplicaSet/{'a' * 253}", decision, datetime.now(UTC))
     assert len(made["note"].encode()) <= 1024
     assert len(made["metadata"]["name"]) <= 253
+
+
+def test_the_name_of_an_event_is_valid_where_the_owners_is_cut() -> None:
+    made = event(request(), f"Job/{'a-' * 120}", LEAVE, datetime.now(UTC))
+    assert re.fullmatch(r"(a-)+a\.[0-9a-f]{16}", made["metadata"]["name"])
 
 
 def test_the_handler_names_the_controllers_uid_where_events_are_on() -> None:
