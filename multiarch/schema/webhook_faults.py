@@ -40,6 +40,9 @@ def faults(configuration: WebhookConfiguration) -> Iterator[Fault]:
             parse_taint(text)
         except TaintSyntaxError as error:
             yield Fault(("taints", index), "taint", error.message, error.hint, text)
+    for index, text in enumerate(configuration.architectures):
+        if text in configuration.architectures[:index]:
+            yield Fault(("architectures", index), "not-valid", f"{text} is named twice.", "Remove one.", text)
     registries = configuration.registries
     yield from _check_entries("allowed", registries.allowed, _PATTERN)
     yield from _check_entries("plainHttp", registries.plain_http, _HOST)

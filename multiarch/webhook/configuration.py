@@ -5,6 +5,7 @@ Problems name file, line and key, as those of a stack file do: the mechanism is 
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 
 from multiarch.errors import KeyPath, MultiarchError, Problem, ProblemsError, StackError
 from multiarch.facts.taints import Taint, parse_taint
+from multiarch.files import refuse_device
 from multiarch.schema.base import Section
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.schema.webhook_faults import Fault, faults
@@ -106,6 +108,10 @@ def _check_files(configuration: WebhookConfiguration) -> Iterator[Fault]:
         if file is not None and (why_not := _why_unreadable(Path(file))):
             message, hint = f"{file} can't be read: {why_not}.", "Check the path, and that it is mounted in the pod."
             yield Fault(path, "unreadable-file", message, hint, file)
+    for index, file in enumerate(registries.ca_files):
+        if not _why_unreadable(Path(file)) and not _has_certificates(file):
+            message, hint = f"{file} has no valid certificate in PEM.", "Write certificates to trust into it."
+            yield Fault(("registries", "caFiles", index), "not-valid", message, hint, file)
     if (folder := registries.hosts_dir) is not None and not Path(folder).is_dir():
         hint = "Name a folder like containerd's /etc/containerd/certs.d."
         yield Fault(("registries", "hostsDir"), "unreadable-file", f"{folder} is not a folder.", hint, folder)
@@ -120,6 +126,15 @@ def _why_unreadable(file: Path) -> str:
             return ""
     except (OSError, ValueError) as error:
         return str(getattr(error, "strerror", None) or error)
+
+
+def _has_certificates(file: str) -> bool:
+    try:
+        refuse_device(Path(file))
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=file)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def from_stack(plan: Plan, configuration: WebhookConfiguration) -> WebhookConfiguration:

@@ -10,6 +10,7 @@ from multiarch.errors import MultiarchError
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.configuration import ConfigurationError, from_stack, load
 from tests.stack.words import plan
+from tests.webhook.serving import pair
 
 
 def faults(folder: Path, text: str) -> list[str]:
@@ -28,8 +29,9 @@ def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
 
 def test_a_file_that_sets_everything_is_read(tmp_path: Path) -> None:
     file = tmp_path / "webhook.yaml"
-    for name in ("ca.pem", "config.json", "url"):
+    for name in ("config.json", "url"):
         (tmp_path / name).touch()
+    (tmp_path / "ca.pem").write_bytes(pair().authority)
     file.write_text(
         "mode: prefer\narchitectures: [amd64, arm64]\ntaints: [arch=arm64:NoSchedule, spot:NoSchedule]\n"
         "preferredWeight: 50\ndeadlineSeconds: 1\nannotate: true\nwarnings: true\nevents: true\n"
@@ -75,8 +77,11 @@ def test_what_the_schema_refuses_is_named_with_line_key_and_value(tmp_path: Path
 
 
 def test_values_are_checked_beyond_the_schema(tmp_path: Path) -> None:
+    for name in ("ca.pem", "empty.pem"):
+        (tmp_path / name).write_bytes(pair().authority if name == "ca.pem" else b"")
     text = (
         "taints: [arch=arm64:NoSchedul]\n"
+        "architectures: [arm64, amd64, arm64]\n"
         "cache:\n"
         "  sharedUrlFile: /nope\n"
         "  file: /nope/x\n"
@@ -86,29 +91,36 @@ def test_values_are_checked_beyond_the_schema(tmp_path: Path) -> None:
         "  plainHttp: ['http://x']\n"
         "  pullSecrets: [foo, team/UPPER]\n"
         "  hostsDir: /nope\n"
+        f"  caFiles: [/dev/null, /dev/zero, {tmp_path}/ca.pem, {tmp_path}/empty.pem]\n"
     )
     assert faults(tmp_path, text) == [
         (
             "1 taints[0]: Unknown taint effect 'NoSchedul'. Write arch=arm64:NoSchedule; effects are NoSchedule, "
             "PreferNoSchedule, NoExecute."
         ),
+        "2 architectures[2]: arm64 is named twice. Remove one.",
         (
-            "3 cache.sharedUrlFile: /nope can't be read: No such file or directory. Check the path, and that it is "
+            "4 cache.sharedUrlFile: /nope can't be read: No such file or directory. Check the path, and that it is "
             "mounted in the pod."
         ),
-        "4 cache.file: /nope is not a folder. Mount a writable volume there.",
+        "5 cache.file: /nope is not a folder. Mount a writable volume there.",
         (
-            "6 registries.allowed[0]: 'https://foo' is not HOST or HOST:PORT. Write it with * for any characters, as "
+            "7 registries.allowed[0]: 'https://foo' is not HOST or HOST:PORT. Write it with * for any characters, as "
             "in *.dkr.ecr.*.amazonaws.com."
         ),
-        "7 registries.allowedNetworks[0]: 10.1.2.3/24 has host bits set. Write a CIDR block such as 10.1.2.0/24.",
+        "8 registries.allowedNetworks[0]: 10.1.2.3/24 has host bits set. Write a CIDR block such as 10.1.2.0/24.",
         (
-            "8 registries.plainHttp[0]: 'http://x' is not HOST or HOST:PORT. Write it without http:// or a path, as "
+            "9 registries.plainHttp[0]: 'http://x' is not HOST or HOST:PORT. Write it without http:// or a path, as "
             "in registry.example.com:5000."
         ),
-        "9 registries.pullSecrets[0]: 'foo' is not NAMESPACE/NAME. Write it as in team-a/registry.",
-        "9 registries.pullSecrets[1]: 'team/UPPER' is not NAMESPACE/NAME. Write it as in team-a/registry.",
-        "10 registries.hostsDir: /nope is not a folder. Name a folder like containerd's /etc/containerd/certs.d.",
+        "10 registries.pullSecrets[0]: 'foo' is not NAMESPACE/NAME. Write it as in team-a/registry.",
+        "10 registries.pullSecrets[1]: 'team/UPPER' is not NAMESPACE/NAME. Write it as in team-a/registry.",
+        "11 registries.hostsDir: /nope is not a folder. Name a folder like containerd's /etc/containerd/certs.d.",
+        *(
+            f"12 registries.caFiles[{index}]: {file} has no valid certificate in PEM. "
+            "Write certificates to trust into it."
+            for index, file in ((0, "/dev/null"), (1, "/dev/zero"), (3, f"{tmp_path}/empty.pem"))
+        ),
     ]
 
 
