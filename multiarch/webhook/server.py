@@ -69,10 +69,21 @@ class Listening:
 
 
 class Server:
-    """The endpoints. ``reviews`` decides; ``ready`` returns why the server should get no requests, or an empty text."""
+    """The endpoints. ``reviews`` decides; ``ready`` returns why the server should get no requests, or an empty text.
 
-    def __init__(self, listening: Listening, reviews: Reviews, metrics: Metrics, ready: Callable[[], str]) -> None:
+    ``failed`` is told, as an Observer is, of requests whose body can't be read. Default: only ``metrics``.
+    """
+
+    def __init__(
+        self,
+        listening: Listening,
+        reviews: Reviews,
+        metrics: Metrics,
+        ready: Callable[[], str],
+        failed: Callable[[str, str], None] | None = None,
+    ) -> None:
         """Listen nowhere yet."""
+        self._failed = metrics.failed if failed is None else failed
         self._listening = listening
         self._reviews = reviews
         self._metrics = metrics
@@ -192,7 +203,7 @@ class Server:
         except ReviewError as error:
             return _error(400, error.message)
         except _BodyError as error:
-            self._metrics.failed(error.reason, error.text)
+            self._failed(error.reason, error.text)
             response = _error(error.status, error.text)
             response.force_close()
             return response

@@ -73,7 +73,7 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     events = _events(metrics) if configuration.events else None
     observers = Deferred(Observers(metrics, decisions, *([events] if events else ())))
     handler = Handler(configuration, look_ups, observers)
-    server = Server(options.listening, handler, metrics, lambda: _why_not_ready(certificate))
+    server = Server(options.listening, handler, metrics, lambda: _why_not_ready(certificate), observers.failed)
     metrics.watch_look_ups(lambda: look_ups.statistics, configuration.cache.memory_mib * _MIB)
     async with look_ups, events or nullcontext():
         notes = Notes(lambda: look_ups.notes, log)

@@ -157,7 +157,7 @@ def test_a_place_that_can_not_be_written_is_done_without(tmp_path: Path) -> None
     cache.keep(NAME, content(b"{}"))
     assert cache.content(NAME, digest_of(b"{}")) is None
     (note,) = cache.notes
-    assert note == f"The cache {tmp_path / 'file' / 'registry.sqlite'} can't be used (File exists); nothing is cached."
+    assert note == f"The cache {tmp_path / 'file' / 'registry.sqlite'} is not used: File exists."
 
 
 def test_a_link_somewhere_else_is_not_followed(tmp_path: Path) -> None:

@@ -98,10 +98,12 @@ def test_it_answers_reviews_drains_on_sigterm_and_finishes_what_is_under_way(tmp
             file = tmp_path / "webhook.yaml"
             file.write_text(
                 f"deadlineSeconds: 1.0\nregistries: {{plainHttp: ['127.0.0.1:{registry}'],"
-                " allowedNetworks: [127.0.0.0/8]}\n",
+                " allowedNetworks: [127.0.0.0/8]}\nlimits: {bodyKib: 16}\n",
                 encoding="utf-8",
             )
             async with started(tmp_path, f"--config={file}", "--drain-seconds=0.4") as it:
+                async with it.session.post(f"https://localhost:{it.port}/mutate", data=SECRET * 4096) as too_large:
+                    assert too_large.status == 413
                 environment = {"env": [{"name": "PASSWORD", "value": SECRET}]}
                 opted_out = pod("nginx:1")
                 opted_out["metadata"]["annotations"] = {"multiarch-eks/webhook": "off", "token": SECRET}
@@ -120,6 +122,7 @@ def test_it_answers_reviews_drains_on_sigterm_and_finishes_what_is_under_way(tmp
                 assert await it.ended() == 0
                 messages = [line["message"] for line in it.lines]
                 assert messages[-1] == "stopped"
+                assert "The request has more than 16384 bytes." in messages
                 assert SECRET not in json.dumps(it.lines)
                 (decided,) = (line for line in it.lines if "outcome" in line)
                 assert (decided["reason"], decided["images"], decided["level"]) == ("deadline", [image], "warning")

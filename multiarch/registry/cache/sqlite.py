@@ -191,7 +191,7 @@ class SqliteCache:
     def _disable(self, error: Exception) -> None:
         self.close()
         why = getattr(error, "strerror", None) or error
-        self.notes.append(f"The cache {self._file} can't be used ({why}); nothing is cached.")
+        self.notes.append(f"The cache {self._file} is not used: {why}.")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
