@@ -43,6 +43,10 @@ def faults(configuration: WebhookConfiguration) -> Iterator[Fault]:
     for index, text in enumerate(configuration.architectures):
         if text in configuration.architectures[:index]:
             yield Fault(("architectures", index), "not-valid", f"{text} is named twice.", "Remove one.", text)
+    if configuration.mode == "pin" and len(set(configuration.architectures)) == 1:
+        hint = "Leave architectures out, or use another mode."
+        message = "mode pin needs both architectures: of the other one, nothing would be known."
+        yield Fault(("architectures",), "not-valid", message, hint, configuration.architectures)
     registries = configuration.registries
     yield from _check_entries("allowed", registries.allowed, _PATTERN)
     yield from _check_entries("plainHttp", registries.plain_http, _HOST)

@@ -37,6 +37,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("webhook-repository", webhook(ecrRepositories=["shop/*", "https://x"]), f"{ROOT}.ecrRepositories[1]", "https://x",
      ERROR),
     ("webhook-architecture", deciding(architectures=["arm64"]), f"{SETTINGS}.architectures", "amd64", WARNING),
+    ("not-valid", deciding(mode="pin", architectures=["amd64"]), f"{SETTINGS}.architectures", "pin needs both", ERROR),
     ("not-valid", deciding(registries={"allowedNetworks": ["10.0.0.1/8"]}),
      f"{SETTINGS}.registries.allowedNetworks[0]", "host bits", ERROR),
     ("not-valid", deciding(registries={"allowed": ["docker.io", "https://x"]}), f"{SETTINGS}.registries.allowed[1]",
