@@ -19,6 +19,11 @@ from tests.webhook.registry_stand_in import serving
 ACCOUNT = ("puller", "pass:word")
 
 
+def docker_config(host: str, account: tuple[str, str]) -> str:
+    auth = base64.b64encode(":".join(account).encode()).decode()
+    return json.dumps({"auths": {host: {"auth": auth}}})
+
+
 def test_a_docker_configuration_is_for_all_pods_and_for_its_registry_only(tmp_path: Path) -> None:
     async def work() -> None:
         async with serving(demands_tokens=True, account=ACCOUNT) as registry, serving() as other:
@@ -26,14 +31,42 @@ def test_a_docker_configuration_is_for_all_pods_and_for_its_registry_only(tmp_pa
             for each in (registry, other):
                 each.index("app")
             file = tmp_path / "config.json"
-            auth = base64.b64encode(":".join(ACCOUNT).encode()).decode()
-            file.write_text(json.dumps({"auths": {registry.host: {"auth": auth}}}))
+            file.write_text(docker_config(registry.host, ACCOUNT))
             found = configuration(registries={"dockerConfig": str(file)})
             async with LookUps.from_configuration(found) as look_ups:
                 assert verdicts(await ask(look_ups, registry.name("app"))) == (SUPPORTED, SUPPORTED)
                 assert "sent without credentials" in reason(await ask(look_ups, other.name("app")))[1]
 
     asyncio.run(work())
+
+
+def test_a_docker_configuration_that_changes_is_read_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def replace_with(text: str) -> None:
+        (tmp_path / "new").write_text(text)
+        (tmp_path / "new").rename(file)
+
+    async def work() -> None:
+        async with serving(demands_tokens=True, account=ACCOUNT) as registry:
+            for name in "abcde":
+                registry.index(name)
+            file.write_text(docker_config(registry.host, ACCOUNT))
+            found = configuration(registries={"dockerConfig": str(file)})
+            async with LookUps.from_configuration(found) as look_ups:
+                assert verdicts(await ask(look_ups, registry.name("a"))) == (SUPPORTED, SUPPORTED)
+                registry.account = ("puller", "tomorrow's")
+                assert "answered 401" in reason(await ask(look_ups, registry.name("b")))[1]
+                replace_with(docker_config(registry.host, registry.account))
+                assert verdicts(await ask(look_ups, registry.name("c"))) == (SUPPORTED, SUPPORTED)
+                replace_with("{")
+                assert verdicts(await ask(look_ups, registry.name("d"))) == (SUPPORTED, SUPPORTED)
+                file.unlink()
+                assert verdicts(await ask(look_ups, registry.name("e"))) == (SUPPORTED, SUPPORTED)
+
+    file = tmp_path / "config.json"
+    asyncio.run(work())
+    (record,) = caplog.records
+    assert "invalid JSON" in record.getMessage()
+    assert "The credentials that were read before stay in use." in record.getMessage()
 
 
 def test_a_docker_configuration_that_is_not_valid_is_an_error_at_the_start(tmp_path: Path) -> None:

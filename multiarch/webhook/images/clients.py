@@ -70,9 +70,9 @@ def credentials_of(registries: RegistriesConfiguration) -> tuple[Credentials, ..
     """The sources of credentials that every pod may use. Raises MultiarchError for an invalid ``config.json``."""
     found: list[Credentials] = []
     if registries.docker_config:
-        from multiarch.registry.credentials import docker_config  # noqa: PLC0415 (most webhooks have none)
+        from multiarch.webhook.images.docker_config_file import DockerConfigFile  # noqa: PLC0415 (most have none)
 
-        found.append(docker_config.load(Path(registries.docker_config)))
+        found.append(DockerConfigFile(Path(registries.docker_config)))
     if registries.ecr:
         found.append(LazyEcrCredentials())
     return tuple(found)
