@@ -66,10 +66,10 @@ class DecisionLog:
                 seen[1] += 1
                 return
             repeated = 0 if seen is None else int(seen[1])
-            self._remember(key, now)
             if not self._has_room(now):
                 self._dropped(1)
                 return
+            self._remember(key, now)
         more = {"repeated": repeated} if repeated else {}
         self._log.write(
             level,

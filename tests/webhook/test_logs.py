@@ -139,6 +139,17 @@ def test_a_flood_of_different_decisions_is_bounded_and_counted(tmp_path: Path) -
     assert dropped[0] == 11_500
 
 
+def test_a_decision_that_was_dropped_is_written_with_the_next_pod_of_its_owner(tmp_path: Path) -> None:
+    written, now = Written(tmp_path), [5.0]
+    log = DecisionLog(written.log, clock=lambda: now[0])
+    for index in range(600):
+        log.decided(request(owner=f"Job/{index}"), LEAVE, 0.001)
+    now[0] = 6.0
+    log.decided(request(owner="Job/599"), LEAVE, 0.001)
+    entries = written.entries()
+    assert (len(entries), entries[-1]["owner"]) == (501, "Job/599")
+
+
 HOSTILE = 'a\x1b[31m\x7f\x9b\u202e\n\r\t"\\é日'
 
 
