@@ -117,7 +117,12 @@ class Authenticator:
         async with state.lock:
             if not state.valid:
                 state.forget()
-                await self._get(operation, endpoint, reference, state, _for_repository(challenge, reference))
+                try:
+                    await self._get(operation, endpoint, reference, state, _for_repository(challenge, reference))
+                except RegistryError:
+                    # The endpoint may want something else by now, and says so if it is asked without a token.
+                    self._challenges.pop((endpoint.host, endpoint.path), None)
+                    raise
         return state.header
 
     async def answer(
@@ -136,9 +141,8 @@ class Authenticator:
         """
         key = endpoint.host, endpoint.path
         challenge = strongest(parse_challenges(response.headers.getall("WWW-Authenticate", [])))
-        if challenge is not None:
-            self._challenges[key] = _as_pattern(challenge, reference)
-        elif (pattern := self._challenges.get(key)) is not None:
+        pattern = None if challenge is None else _as_pattern(challenge, reference)
+        if challenge is None and (pattern := self._challenges.get(key)) is not None:
             challenge = _for_repository(pattern, reference)
         if challenge is None:
             return False
@@ -151,6 +155,9 @@ class Authenticator:
             else:
                 state.forget()
             await self._get(operation, endpoint, reference, state, challenge)
+            if pattern is not None:
+                # Only now: what can't be answered for one repository must not keep the others from being read.
+                self._challenges[key] = pattern
             return True
 
     async def _get(

@@ -35,6 +35,8 @@ class RegistryStandIn:
     host: str = ""
     delay: float = 0.0
     demands_tokens: bool = False
+    realm_host: str = ""
+    """HOST:PORT of the token server; empty: this one."""
     answers_head: bool = True
     status: int = 0
     """The answer to each request for a manifest; 0: as it should be."""
@@ -124,7 +126,7 @@ class RegistryStandIn:
             repository, _, rest = path.partition("/blobs/")
         scope = f"repository:{repository}:pull"
         if self.demands_tokens and request.headers.get("Authorization") != f"Bearer for-{scope}":
-            challenge = f'Bearer realm="http://{self.host}/token",service="stand-in",scope="{scope}"'
+            challenge = f'Bearer realm="http://{self.realm_host or self.host}/token",service="stand-in",scope="{scope}"'
             return web.Response(status=401, headers={"WWW-Authenticate": challenge})
         if "/blobs/" in path:
             blob = self._blobs.get((repository, rest))

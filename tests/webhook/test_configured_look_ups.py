@@ -69,6 +69,22 @@ def test_a_docker_configuration_that_changes_is_read_again(tmp_path: Path, caplo
     assert "The credentials that were read before stay in use." in record.getMessage()
 
 
+def test_a_challenge_that_fails_once_does_not_keep_other_images_from_being_read() -> None:
+    async def work() -> None:
+        async with serving(demands_tokens=True, realm_host="tokens.example") as registry:
+            for name in "abcd":
+                registry.index(name)
+            async with LookUps.from_configuration(configuration()) as look_ups:
+                assert "plain HTTP is not allowed" in reason(await ask(look_ups, registry.name("a")))[1]
+                registry.realm_host = ""
+                assert verdicts(await ask(look_ups, registry.name("b"))) == (SUPPORTED, SUPPORTED)
+                registry.demands_tokens, registry.account = False, ACCOUNT
+                assert "answered 401" in reason(await ask(look_ups, registry.name("c")))[1]
+                assert verdicts(await ask(look_ups, registry.name("d"))) == (SUPPORTED, SUPPORTED)
+
+    asyncio.run(work())
+
+
 def test_a_docker_configuration_that_is_not_valid_is_an_error_at_the_start(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     file.write_text("{")
