@@ -44,6 +44,7 @@ from multiarch.yaml_text.additions import Addition
 _PREFERRED = Architecture.ARM64
 """Whose nodes are preferred in mode ``prefer``."""
 _NAMED = 3
+_LONGEST_VALUE = 30
 _LONGEST_NAME = 200
 _LONGEST_REASON = 300
 _LONGEST_TEXT = 500
@@ -111,6 +112,8 @@ class Decider:
 
         Each has at most 120 characters, all together at most 4,096 bytes.
         """
+        if decision.reason is Reason.INVALID_MODE:
+            return (cut(decision.text, _LONGEST_WARNING),)
         if decision.outcome not in (Outcome.LEAVE, Outcome.UNKNOWN):
             return ()
         faults = self._lacking(pod, answers) or self._unknown(pod, answers)
@@ -125,8 +128,14 @@ class Decider:
         return tuple(kept)
 
     def _by_own_rules(self, pod: Pod) -> Decision | None:
-        if pod.opted_out:
+        if pod.opt_out == OFF:
             return skip(Reason.OPTED_OUT, f"the annotation {OPT_OUT_ANNOTATION} is {OFF}")
+        if pod.opt_out is not None:
+            # Whoever wrote "Off" or "false" did not want the toleration.
+            found = cut(pod.opt_out, _LONGEST_VALUE)
+            return skip(
+                Reason.INVALID_MODE, f"annotation {OPT_OUT_ANNOTATION} must be {OFF}, not {found!r}: left alone"
+            )
         if pod.scheduled_by_name:
             return skip(Reason.SCHEDULED_BY_NAME, pod.scheduled_by_name)
         for each in pod.excluded:

@@ -146,7 +146,8 @@ class Handler:
         decision = self._decider.without_images(pod, mode)
         if decision is None:
             return _Open(pod, size)
-        return _written(decision, self._decider.warnings(pod, decision, ()) if self._warn else (), size)
+        warn = self._warn or decision.reason is Reason.INVALID_MODE
+        return _written(decision, self._decider.warnings(pod, decision, ()) if warn else (), size)
 
     def _settle(self, found: _Open, mode: Mode, answers: Sequence[Answer]) -> _Settled:
         # What is remembered is answered with the same objects, so that comparing them takes no time.

@@ -47,7 +47,7 @@ class Reason(StrEnum):
     NOT_A_POD = "not-a-pod"
     """Another kind, subresource or operation."""
     INVALID_MODE = "invalid-mode"
-    """The namespace's label has a value that is not a mode."""
+    """The namespace's label has a value that is not a mode, or the pod's annotation one that is not ``off``."""
 
 
 class PodImage(NamedTuple):

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from multiarch.errors import MultiarchError
-from multiarch.facts.admission import DECISION_ANNOTATION, OFF, OPT_OUT_ANNOTATION
+from multiarch.facts.admission import DECISION_ANNOTATION, OPT_OUT_ANNOTATION
 from multiarch.facts.tolerations import Toleration
 from multiarch.manifests.selectors import Operator
 from multiarch.manifests.values import ManifestError, Value
@@ -163,7 +163,7 @@ class Pod:
     tolerations: tuple[Toleration, ...]
     excluded: tuple[Exclusion, ...]
     node_name: str
-    opted_out: bool
+    opt_out: str | None
     decided: str | None
     annotations_at: tuple[str, ...]
     secrets: PullSecretNames
@@ -207,7 +207,7 @@ def read_pod(written: WrittenPod, namespace: str, readable_secrets: frozenset[st
         tolerations=tolerations,
         excluded=excluded,
         node_name=spec.node_name or "",
-        opted_out=annotations is not None and annotations.opt_out == OFF,
+        opt_out=None if annotations is None else annotations.opt_out,
         decided=None if annotations is None else annotations.decision,
         annotations_at=() if metadata is None else ("metadata",) if annotations is None else _ANNOTATIONS,
         secrets=secrets,

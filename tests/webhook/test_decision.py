@@ -86,8 +86,17 @@ def test_a_pod_may_opt_out(mode: Mode) -> None:
     decided = Decided(whole, mode, annotate=True)
     assert (decided.outcome, decided.patch) == ((Outcome.SKIP, Reason.OPTED_OUT), [])
     assert decided.images.asked == []
-    whole["metadata"]["annotations"]["multiarch-eks/webhook"] = "on"
-    assert Decided(whole, mode).outcome == (Outcome.TOLERATE, Reason.SUPPORTED)
+
+
+@pytest.mark.parametrize("written", ["Off", "false", "on", ""])
+def test_another_value_of_the_annotation_is_said_and_the_pod_left_alone(written: str) -> None:
+    whole = pod("both")
+    whole["metadata"]["annotations"] = {"multiarch-eks/webhook": written}
+    decided = Decided(whole)
+    assert (decided.outcome, decided.patch) == ((Outcome.SKIP, Reason.INVALID_MODE), [])
+    text = f"annotation multiarch-eks/webhook must be off, not {written!r}: left alone"
+    assert decided.decision.text == text
+    assert decided.response["warnings"] == [text]
 
 
 def named_by_field(*terms: dict[str, Any]) -> dict[str, Any]:
