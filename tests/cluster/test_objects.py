@@ -30,6 +30,7 @@ from sandbox.layout import CLONE
 from tests.cluster import karpenter, pod_identity
 from tests.cluster.collected import RELEASE, NotCollectedError, applied, collected
 from tests.cluster.rig import NODE_POOLS, Rig
+from tests.stack.test_webhook import webhook
 from tests.stack.words import TODAY, merged, plan
 
 BASE: Mapping[str, Any] = {"nodeGroups": {"web": {"minSize": 2}, "web-arm": {"minSize": 0}}}
@@ -65,10 +66,11 @@ BOTTLEROCKET: Mapping[str, Any] = {
     "addons": {"vpcCni": {"prefixDelegation": True}},
     "autoscaling": {"karpenter": {"amiAlias": "bottlerocket@v1.62.1"}},
 }
+PUBLIC: Mapping[str, Any] = {"apiEndpoint": {"public": True, "publicCidrs": ["198.51.100.7/32"]}}
 WORDS: Mapping[str, Mapping[str, Any]] = {
     "storage-class": {"storageClass": True},
     "termination-handler": {
-        "apiEndpoint": {"public": True, "publicCidrs": ["198.51.100.7/32"]},
+        **PUBLIC,
         "nodeGroups": {"own": {"instanceTypes": ["m7g.large"], "kind": "self-managed"}},
     },
     "cluster-autoscaler": CLUSTER_AUTOSCALER,
@@ -146,6 +148,8 @@ def test_the_stacks_here_pass_every_line_that_declares_something_in_a_cluster(
         monkeypatch.setattr(kubernetes_api, name, watched(getattr(kubernetes_api, name)))
     for name in ("storage-class", "termination-handler", "to-karpenter"):
         declare(plan(merged(BASE, WORDS[name])))
+    # Its objects are those of `multiarch webhook manifests`, which test_webhook_objects.py applies.
+    declare(plan(merged(merged(BASE, PUBLIC), webhook())))
     assert passed == _declaring()
 
 
