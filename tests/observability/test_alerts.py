@@ -201,8 +201,8 @@ CASES: Mapping[str, Case] = {
     "MultiarchWebhookInvalidMode": Case(
         {decisions("skip", "invalid-mode"): "_x80 1x10"},
         {decisions("skip", "invalid-mode"): "1x90", decisions("skip", "opted-out"): "0+1x90"},
-        "Its pods are left alone. The namespace's label multiarch-eks/webhook must be tolerate, prefer, pin, observe or "
-        "off, the pod's annotation off.",
+        "Its pods are left alone. The namespace's label multiarch-eks/webhook must be tolerate, prefer, pin, observe "
+        "or off, the pod's annotation off.",
     ),
 }
 
