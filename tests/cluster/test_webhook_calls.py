@@ -18,7 +18,7 @@ from multiarch.facts.admission import DECISION_ANNOTATION, MODE_LABEL, OPT_OUT_A
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.decision import Decider
 from multiarch.webhook.install.model import Installation
-from multiarch.webhook.model import Outcome
+from multiarch.webhook.model import Outcome, Reason
 from multiarch.webhook.pod import WrittenPod, read_pod
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
@@ -174,6 +174,9 @@ def test_the_webhook_is_spared_pods_that_it_would_skip(kube: Kube, endpoint: End
         case = (label, rules, tolerated, marks, decision)
         if not endpoint.calls:
             assert skipped, case
+        elif decision is not None and decision.reason is Reason.INVALID_MODE:
+            # Called, so that it can warn.
+            assert marks == {OPT_OUT_ANNOTATION: "on"}, case
         elif skipped:
             # A rule that another operator makes, or a preference that is there already.
             unseen += 1
