@@ -1,7 +1,7 @@
 # Every target that needs the command line makes it first: `make up` works on a fresh clone.
 #
 #   STACK=NAME    the stack to work on (config/stacks/Pulumi.NAME.yaml)
-#   WORKERS=…     how many processes run tests side by side (test: 3, test-fast: 2)
+#   WORKERS=…     how many processes run tests side by side (3)
 #   PYTHON=…      the Python to make .venv with: 3.11.5 or later
 #   LOCK=…        options of `make lock`: "--upgrade-package NAME" or "--upgrade" for newer versions
 
@@ -80,7 +80,7 @@ test: WORKERS ?= 3
 test: $(STAMP) ## run all tests (needs Go for the tools that check what is generated)
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --durations=10
 
-test-fast: WORKERS ?= 2
+test-fast: WORKERS ?= 3
 test-fast: $(STAMP) ## run the tests that need neither Go nor the sandbox (about a minute)
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --fast
 

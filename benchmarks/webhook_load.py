@@ -35,7 +35,6 @@ from multiarch.webhook import lifecycle
 from multiarch.webhook.certificate import Certificate
 from multiarch.webhook.certificates.issuing import issue
 from multiarch.webhook.decision_log import DecisionLog
-from multiarch.webhook.deferred import Deferred
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
 from multiarch.webhook.logs import Log
@@ -167,7 +166,7 @@ def serve(kind: str, folder: Path) -> int:
         for number in range(PODS):
             for index in range(3):
                 remember(look_ups, _image(number, index), number * 3 + index, VERDICTS[0])
-        handler: Reviews = Handler(configuration, look_ups, Deferred(Observers(metrics, DecisionLog(log))))
+        handler: Reviews = Handler(configuration, look_ups, Observers(metrics, DecisionLog(log)))
         certificate = Certificate(folder, CertificateReport(metrics, log))
         listening = Listening("127.0.0.1", 0, 0)
         server = Server(listening, _Empty() if kind == "empty" else handler, metrics, str)

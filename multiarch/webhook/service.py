@@ -18,7 +18,6 @@ from multiarch.threads import DaemonThreads
 from multiarch.webhook import lifecycle
 from multiarch.webhook.certificate import CHECK_SECONDS, Certificate, CertificateError
 from multiarch.webhook.decision_log import DecisionLog
-from multiarch.webhook.deferred import Deferred
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
 from multiarch.webhook.log_options import LogFormat, LogLevel
@@ -71,7 +70,7 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     decisions = DecisionLog(log, lambda lines: metrics.lines_dropped("rate-limit", lines))
     look_ups = LookUps.from_configuration(configuration)
     events = _events(metrics) if configuration.events else None
-    observers = Deferred(Observers(metrics, decisions, *([events] if events else ())))
+    observers = Observers(metrics, decisions, *([events] if events else ()))
     handler = Handler(configuration, look_ups, observers)
     server = Server(options.listening, handler, metrics, lambda: _why_not_ready(certificate), observers.failed)
     metrics.watch_look_ups(lambda: look_ups.statistics, configuration.cache.memory_mib * _MIB)
@@ -85,7 +84,6 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
             )
         finally:
             checks.cancel()
-            observers.flush()
         log.write(LogLevel.INFO, "stopped", code=code)
         return code
 
