@@ -68,6 +68,11 @@ def account_token(kube: Kube, name: str, space: str, rules: Sequence[Mapping[str
             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": space}],
         }
     )
+    return token_of(kube, name, space)
+
+
+def token_of(kube: Kube, name: str, space: str) -> str:
+    """Return a token of a ServiceAccount."""
     path = f"{kube.path('v1', 'ServiceAccount', space, name)}/token"
     made = kube.request("POST", path, body={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"})
     return str(made["status"]["token"])

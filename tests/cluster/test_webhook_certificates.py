@@ -34,7 +34,7 @@ from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
 from tests.cli.running import runner
 from tests.cluster.objects import ARM64_TOLERATION
-from tests.cluster.reading import namespace, write_kubeconfig
+from tests.cluster.reading import namespace, token_of, write_kubeconfig
 from tests.cluster.webhook_endpoint import BOTH, Endpoint, Named, applied, lead_to
 
 INSTALLATION = Installation(image=BOTH, name="rotating", namespace="webhook-certificates")
@@ -65,9 +65,7 @@ def kube(control_plane: ControlPlane) -> Iterator[Kube]:
 @pytest.fixture(scope="module")
 def kubeconfig(kube: Kube, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The access of the Job's pod: a token of its ServiceAccount."""
-    path = kube.path("v1", "ServiceAccount", INSTALLATION.namespace, INSTALLATION.certificates_name)
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
-    token = kube.request("POST", f"{path}/token", body=asked)["status"]["token"]
+    token = token_of(kube, INSTALLATION.certificates_name, INSTALLATION.namespace)
     file = write_kubeconfig(tmp_path_factory.mktemp("access") / "kubeconfig", control_plane, {"token": token})
     wait_for(functools.partial(_allowed, file), "the rights to take effect", timeout=30)
     return file

@@ -24,7 +24,7 @@ from multiarch.webhook.model import PullSecretNames
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
-from tests.cluster.reading import namespace, write_kubeconfig
+from tests.cluster.reading import namespace, token_of, write_kubeconfig
 from tests.cluster.webhook_endpoint import applied
 
 TEAM = "webhook-secrets-team"
@@ -66,9 +66,7 @@ def kubeconfig(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFac
         each for each in objects(INSTALLATION) if each["kind"] in ("Namespace", "ServiceAccount", "Role", "RoleBinding")
     ]
     with applied(kube, [namespace(TEAM), *rights, *SECRETS]):
-        path = kube.path("v1", "ServiceAccount", INSTALLATION.namespace, INSTALLATION.name)
-        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
-        token = kube.request("POST", f"{path}/token", body=asked)["status"]["token"]
+        token = token_of(kube, INSTALLATION.name, INSTALLATION.namespace)
         file = write_kubeconfig(tmp_path_factory.mktemp("access") / "kubeconfig", control_plane, {"token": token})
         wait_for(functools.partial(_allowed, file), "the rights to take effect", timeout=30)
         yield file
