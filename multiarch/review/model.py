@@ -1,0 +1,163 @@
+"""The values of a review: what the engine would do, what a reviewer has to know of it, and how much it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import IntEnum, StrEnum
+from typing import Any, Protocol
+
+from multiarch.stack.model import Plan
+
+__all__ = ["Change", "Finder", "Finding", "Operation", "Preview", "ReviewRule", "Risk", "State", "Step", "Version"]
+
+Properties = Mapping[str, Any]
+"""Property values as JSON. Secrets are ``SECRET``, values that the engine does not know yet are ``UNKNOWN``."""
+
+SECRET = "[secret]"  # noqa: S105  (what the engine writes in a secret's place)
+"""What the engine writes in the place of a secret."""
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""What the engine writes in the place of a value that is known only after an update (plugin.UnknownStringValue)."""
+
+
+class Operation(StrEnum):
+    """What the engine would do with a resource. The engine's other operations are translated into these when read."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    REPLACE = "replace"
+    DELETE = "delete"
+    IMPORT = "import"
+    READ = "read"
+    FORGET = "forget"
+    """Removed from the state and left alone in AWS (``retainOnDelete``, ``state delete``)."""
+    DRIFT = "drift"
+    """Changed in AWS since the last update: a refresh found values that differ from the state."""
+    SAME = "same"
+
+
+class Risk(IntEnum):
+    """How much a finding matters. The name in lower case is what people read and write."""
+
+    NONE = 0
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A resource before or after the change. ``id`` is empty before it exists."""
+
+    inputs: Properties
+    outputs: Properties
+    id: str = ""
+    protect: bool = False
+    retain_on_delete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the engine would do with one resource.
+
+    ``type`` is Pulumi's token (``aws:eks/nodeGroup:NodeGroup``), ``name`` the last part of the URN, ``parent`` a URN or
+    empty. ``old`` is None for what does not exist yet, ``new`` for what is deleted. ``changed`` are paths of
+    properties (``scalingConfig.maxSize``, ``instanceTypes[0]``), ``causes`` those that force a replacement, both
+    sorted. ``deletes_first``: a replacement that deletes the old resource before it creates the new one.
+    """
+
+    operation: Operation
+    urn: str
+    type: str
+    name: str
+    parent: str
+    old: State | None
+    new: State | None
+    changed: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
+    deletes_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """One preview of one stack. ``source`` names the file it was read from, for messages.
+
+    ``steps`` are in the engine's order and include SAME. ``errors`` and ``warnings`` are the engine's and the
+    program's diagnostics, without their prefix. ``succeeded`` is False for a preview that ended with an error.
+    """
+
+    stack: str
+    project: str
+    source: str
+    steps: tuple[Step, ...]
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...]
+    succeeded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The stack file and its plan on one side of the change. ``plan`` is None if ``problem`` says why there is none."""
+
+    file: str
+    plan: Plan | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Everything that is known of one stack's change. ``before`` is None for a new stack, ``after`` for a deleted one.
+
+    Both are None where no stack file was given: then only the preview speaks.
+    """
+
+    preview: Preview
+    before: Version | None
+    after: Version | None
+    today: date
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRule:
+    """One kind of finding. ``name`` is a stable kebab-case identifier, which ``--fail-on`` takes.
+
+    ``finds`` says in a few words what the rule finds; ``check`` what a reviewer should check before agreeing.
+    """
+
+    name: str
+    risk: Risk
+    finds: str
+    check: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a reviewer has to know.
+
+    ``subject`` names what it is about in the team's words (``node group graviton``, ``IAM role cluster``); ``text`` is
+    one sentence; ``details`` are further lines, one fact each. ``urns`` are the resources it was found in.
+    ``risk`` is the rule's unless the finding knows better.
+    """
+
+    rule: ReviewRule
+    subject: str
+    text: str
+    details: tuple[str, ...] = ()
+    urns: tuple[str, ...] = ()
+    risk: Risk | None = None
+
+    @property
+    def level(self) -> Risk:
+        """How much this finding matters."""
+        return self.rule.risk if self.risk is None else self.risk
+
+
+class Finder(Protocol):
+    """A module that finds one kind of thing: its rules, and the findings of one stack's change."""
+
+    RULES: Sequence[ReviewRule]
+
+    def find(self, change: Change) -> Iterator[Finding]:
+        """Findings in the order of the preview's steps."""
+        ...
