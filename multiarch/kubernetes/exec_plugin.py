@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
-from multiarch.kubernetes.program import OutputLimitError, TimeLimitError, run_program
+from multiarch.program import OutputLimitError, TimeLimitError, run_program
 from multiarch.registry.errors import one_line
 from multiarch.registry.settings import MIB
 

@@ -44,7 +44,7 @@ def run_program(
     ValueError for arguments that no program can have.
     """
     asks = seconds is None
-    process = subprocess.Popen(  # noqa: S603 # the kubeconfig is its owner's, and says so
+    process = subprocess.Popen(  # noqa: S603  # the caller's own command
         command,
         env=environment,
         stdin=None if asks else subprocess.DEVNULL,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.kubernetes.program import OutputLimitError, TimeLimitError, run_program
+from multiarch.program import OutputLimitError, TimeLimitError, run_program
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 

@@ -1,0 +1,128 @@
+"""What Git knows of the clone: since when it differs, in which files, and what they were before.
+
+Git's own program answers, so that every repository that it can read is read as it does.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from multiarch.errors import MultiarchError, OutsideError
+from multiarch.program import Finished, OutputLimitError, TimeLimitError, run_program
+
+__all__ = ["ChangedFile", "Repository"]
+
+_SECONDS = 60.0
+_LIMIT = 100_000_000
+_SHORT = "0000000"
+_FILE_MODES = ("100644", "100755", "120000")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file that differs. ``path`` is relative to the repository's folder, with ``/``.
+
+    ``deleted``: it is not there any more.
+    """
+
+    path: str
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A folder in a Git repository. Paths are relative to ``folder``, not to the top of the repository."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, folder: Path) -> Repository:
+        """The repository that holds ``folder``. Raises MultiarchError if there is none, or no Git."""
+        found = cls(folder.absolute())
+        inside = found._git("rev-parse", "--is-inside-work-tree")
+        if inside.output.strip() != b"true":
+            said = _said(inside)
+            hint = "Run this in a clone of the project."
+            raise MultiarchError(f"Git reads no repository in {folder}: {said}.", hint=hint)
+        return found
+
+    def base(self, ref: str) -> str:
+        """The commit that HEAD and ``ref`` last had in common: what a merge request into ``ref`` is compared with.
+
+        Raises MultiarchError for an unknown ref, and where the clone is too shallow to know.
+        """
+        shallow = self._git("rev-parse", "--is-shallow-repository").output.strip() == b"true"
+        deepen = "This clone is shallow: fetch all history (GitHub: fetch-depth: 0; GitLab: GIT_DEPTH: 0)."
+        commit = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        if commit.code:
+            hint = (
+                deepen if shallow else f"Fetch it first, for instance: git fetch origin {ref.removeprefix('origin/')}."
+            )
+            raise MultiarchError(f"Git knows no commit {ref!r} in {self.folder}.", hint=hint)
+        found = self._git("merge-base", commit.output.decode().strip(), "HEAD")
+        if found.code or not found.output.strip():
+            hint = deepen if shallow else "Name a ref that this branch began from."
+            raise MultiarchError(f"HEAD and {ref} have no common commit in {self.folder}.", hint=hint)
+        return found.output.decode().strip()
+
+    def changed(self, commit: str) -> list[ChangedFile]:
+        """Files that differ between ``commit`` and the working tree, new files included, ignored ones not; sorted.
+
+        A renamed file is a deleted and a new one.
+        """
+        listed = self._answer("diff", "--raw", "-z", "--no-renames", "--no-ext-diff", "--relative", commit, "--", ".")
+        parts = listed.decode("utf-8", "surrogateescape").split("\0")
+        found = {
+            path: ChangedFile(path, deleted=described.split(" ")[4].startswith("D"))
+            for described, path in zip(parts[0:-1:2], parts[1::2], strict=True)
+        }
+        new = self._answer("ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+        for path in new.decode("utf-8", "surrogateescape").split("\0"):
+            if path:
+                found[path] = ChangedFile(path)
+        return [found[path] for path in sorted(found)]
+
+    def read(self, commit: str, path: str) -> bytes | None:
+        """A file's bytes in ``commit``; None if it is not in it. Raises MultiarchError for a folder or a submodule."""
+        listed = self._answer("ls-tree", "-z", commit, "--", path)
+        if not listed:
+            return None
+        mode, kind = listed.split(b" ", 2)[0].decode(), listed.split(b" ", 2)[1].decode()
+        if mode not in _FILE_MODES:
+            raise MultiarchError(f"{path} in {commit[: len(_SHORT)]} is not a file, but a {kind}.")
+        return self._answer("cat-file", "blob", f"{commit}:./{path}")
+
+    def names(self, commit: str, folder: str) -> list[str]:
+        """The names of the files in ``folder`` in ``commit``, sorted; none if there is no such folder."""
+        listed = self._answer("ls-tree", "-z", "--name-only", commit, "--", f"{folder}/")
+        paths = listed.decode("utf-8", "surrogateescape").split("\0")
+        return sorted(Path(path).name for path in paths if path)
+
+    def _answer(self, *arguments: str) -> bytes:
+        finished = self._git(*arguments)
+        if finished.code:
+            raise OutsideError(f"git {arguments[0]} failed in {self.folder}: {_said(finished)}.")
+        return finished.output
+
+    def _git(self, *arguments: str) -> Finished:
+        # Messages are compared and shown; a pager or an editor must never be started.
+        environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+        command = ["git", "--no-pager", "--literal-pathspecs", "-C", str(self.folder), *arguments]
+        try:
+            return run_program(command, environment, seconds=_SECONDS, limit=_LIMIT)
+        except TimeLimitError as error:
+            raise OutsideError(f"git {arguments[0]} took longer than {_SECONDS:.0f} s in {self.folder}.") from error
+        except OutputLimitError as error:
+            raise OutsideError(f"git {arguments[0]} printed more than {_LIMIT // 1_000_000} MB.") from error
+        except OSError as error:
+            hint = "Install Git, or put it on PATH."
+            raise OutsideError(f"git can't be run: {error.strerror}.", hint=hint) from error
+
+
+def _said(finished: Finished) -> str:
+    """Why Git failed, in its own words, on one line."""
+    lines = finished.errors.decode("utf-8", "replace").split("\n")
+    said = "; ".join(line.strip() for line in lines if line.strip())
+    return said.removeprefix("fatal: ").rstrip(".") or f"exit code {finished.code}"
