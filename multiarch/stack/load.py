@@ -44,7 +44,7 @@ from multiarch.stack.identity import OF_THE_ENVIRONMENT, AwsIdentity, identity_o
 from multiarch.stack.origin import Origin, Place
 from multiarch.stack.schema_paths import is_structured
 
-__all__ = ["Stack", "load_file", "load_text"]
+__all__ = ["Stack", "load_file", "load_text", "merge"]
 
 PROJECT_FILE = "Pulumi.yaml"
 STACKS_FOLDER = Path("config", "stacks")
@@ -247,7 +247,7 @@ def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], fil
         hint = "Write the keys below `value:`."
         problems.append(Origin(files.file, files.places).problem("wrong-type", (DEFAULTS,), message, hint=hint))
         defaults = {}
-    merged = _merge(defaults, top)
+    merged = merge(defaults, top)
     of_aws = {path: place for path, place in files.places.items() if str(path[0]).startswith(f"{AWS}:")}
     origin = Origin(files.file, dict(_places(merged, (), files.places)) | of_aws)
     region = str(as_text(aws["region"])) if "region" in aws else None
@@ -308,14 +308,14 @@ def _beside_config(problem: Problem, top: Place | None) -> Problem:
     return replace(problem, line=top.line)
 
 
-def _merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Merge as RFC 7386 does, but keep a null that takes nothing back: the schema says what is wrong with it."""
     merged = dict(under)
     for key, value in over.items():
         if value is None and key in merged:
             del merged[key]
         elif isinstance(value, dict) and isinstance(merged.get(key), dict):
-            merged[key] = _merge(merged[key], value)
+            merged[key] = merge(merged[key], value)
         else:
             merged[key] = value
     return merged

@@ -1,0 +1,187 @@
+"""Which stacks a change touches: by their own files, the organisation's defaults, and the program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from multiarch.errors import StackError
+from multiarch.stack.engine_config import DEFAULTS, NAMESPACE, project_layer, stack_layer
+from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, merge
+from multiarch.stack.yaml_source import YamlFile, parse
+
+__all__ = ["Affected", "FileChange", "affected", "of_stack"]
+
+_WITHOUT_EFFECT = frozenset(
+    [
+        ".ci",
+        ".dockerignore",
+        ".editorconfig",
+        ".github",
+        ".gitignore",
+        ".gitlab",
+        ".gitlab-ci.yml",
+        ".pre-commit-config.yaml",
+        ".pre-commit-hooks.yaml",
+        "Containerfile",
+        "LICENSE",
+        "Makefile",
+        "benchmarks",
+        "charts",
+        "ci",
+        "docs",
+        "examples",
+        "mkdocs.yml",
+        "observability",
+        "requirements-dev.txt",
+        "requirements-webhook.lock",
+        "requirements-webhook.txt",
+        "sandbox",
+        "tests",
+        "tools",
+    ]
+)
+"""Files and folders at the top that the Pulumi program never reads."""
+_COMMANDS_ONLY = frozenset(
+    [
+        "audit",
+        "cli",
+        "comments",
+        "git.py",
+        "images",
+        "kubernetes",
+        "prices",
+        "program.py",
+        "registry",
+        "review",
+        "simulate",
+        "ssm",
+        "verify",
+    ]
+)
+"""What of ``multiarch/`` only commands import, never the Pulumi program."""
+_SCHEMA = PurePosixPath("config", "stack.schema.json")
+_WEBHOOK = PurePosixPath("multiarch", "webhook")
+_WEBHOOK_OBJECTS = _WEBHOOK / "install"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file that differs. ``path`` is relative to the project's folder. Texts are None where there is no such file.
+
+    The texts are needed only of stack files and of ``Pulumi.yaml``.
+    """
+
+    path: str
+    before: str | None = None
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """A stack that a change touches, and why; ``reasons`` are sentences without a full stop."""
+
+    stack: str
+    reasons: tuple[str, ...]
+
+
+def of_stack(path: str) -> str | None:
+    """The name of the stack whose file this is, or None for any other file."""
+    pure = PurePosixPath(path)
+    is_stack = pure.parent == PurePosixPath(STACKS_FOLDER.as_posix()) and pure.suffix in {".yaml", ".yml"}
+    return pure.stem.removeprefix("Pulumi.") if is_stack and pure.name.startswith("Pulumi.") else None
+
+
+def affected(changes: Sequence[FileChange], stacks: Mapping[str, str]) -> list[Affected]:
+    """The stacks that the changes touch, sorted by name.
+
+    ``stacks`` has the text of each stack file that is there now. A stack file or ``Pulumi.yaml`` counts if its
+    values differ, not for comments or layout. ``Pulumi.yaml`` counts for the stacks whose values it changes. A file
+    that is not known to be without effect counts for all stacks.
+    """
+    program = [change.path for change in changes if _is_program(change.path)]
+    project = next((change for change in changes if change.path == PROJECT_FILE), None)
+    own = {of_stack(change.path): change for change in changes}
+    found = []
+    for stack in sorted(stacks):
+        reasons = []
+        if (change := own.get(stack)) and (reason := _own_reason(change)):
+            reasons.append(reason)
+        if project and (reason := _project_reason(project, stacks[stack])):
+            reasons.append(reason)
+        if program:
+            more = f" and {len(program) - 1} more" if len(program) > 1 else ""
+            reasons.append(f"{program[0]}{more} changed, which the program may read")
+        if reasons:
+            found.append(Affected(stack, tuple(reasons)))
+    return found
+
+
+def _is_program(path: str) -> bool:
+    """Whether the Pulumi program may read the file. Stack files and ``Pulumi.yaml`` are looked at by themselves."""
+    pure = PurePosixPath(path)
+    top, second = pure.parts[0], pure.parts[1] if len(pure.parts) > 1 else ""
+    if top in _WITHOUT_EFFECT or path == PROJECT_FILE or pure == _SCHEMA or of_stack(path) is not None:
+        return False
+    if len(pure.parts) == 1 and pure.suffix == ".md":
+        return False
+    if pure.is_relative_to(_WEBHOOK):
+        return pure.is_relative_to(_WEBHOOK_OBJECTS) or pure == _WEBHOOK / "__init__.py"
+    return not (top == "multiarch" and second in _COMMANDS_ONLY)
+
+
+def _own_reason(change: FileChange) -> str:
+    if change.before is None:
+        return f"{change.path} is new"
+    before, after = _document(change.before, change.path), _document(change.after or "", change.path)
+    if before is None or after is None or _canonical(before.value) != _canonical(after.value):
+        return f"{change.path} changed"
+    return ""
+
+
+def _project_reason(change: FileChange, stack: str) -> str:
+    """Why a change of ``Pulumi.yaml`` touches a stack with this text; empty if it does not."""
+    reason = f"{PROJECT_FILE} changed"
+    before, after = (_document(text or "", PROJECT_FILE) for text in (change.before, change.after))
+    own = _document(stack, "")
+    if before is None or after is None or own is None:
+        return reason
+    return reason if _seen(before, own) != _seen(after, own) else ""
+
+
+def _seen(project: YamlFile, stack: YamlFile) -> str:
+    """Everything of ``Pulumi.yaml`` that reaches a stack."""
+    of_project, of_stack_ = project_layer(project), stack_layer(stack)
+    values = {key: value for key, value in of_project.values.items() if key not in of_stack_.values}
+    defaults = values.pop(DEFAULTS, {})
+    top = project.value if isinstance(project.value, dict) else {"": project.value}
+    written = _config(stack)
+    foreign = {key: value for key, value in _config(project).items() if key not in written and not _is_ours(key)}
+    merged = merge(defaults, of_stack_.values) if isinstance(defaults, dict) else defaults
+    return _canonical([{key: value for key, value in top.items() if key != "config"}, values, merged, foreign])
+
+
+def _config(document: YamlFile) -> Mapping[Any, Any]:
+    config = document.value.get("config") if isinstance(document.value, dict) else None
+    return config if isinstance(config, dict) else {}
+
+
+def _is_ours(key: str) -> bool:
+    namespace, colon, _ = str(key).partition(":")
+    return not colon or namespace == NAMESPACE
+
+
+def _document(text: str, file: str) -> YamlFile | None:
+    """The file's values, or None if it is not readable; whoever loads it then says why."""
+    try:
+        return parse(text, file)
+    except StackError:
+        return None
+
+
+def _canonical(value: Any) -> str:  # noqa: ANN401  (any YAML value)
+    """The same text for the same values; 1, 1.0, true and "1" stay different."""
+    return json.dumps(value, sort_keys=True, default=repr)

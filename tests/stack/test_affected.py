@@ -1,0 +1,119 @@
+"""Which stacks a change touches."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from multiarch.stack import affected as module
+from multiarch.stack.affected import FileChange, affected
+
+_OWN = "config/stacks/Pulumi.shop-dev.yaml"
+_SHOP = (
+    "config:\n  aws:region: eu-west-1\n  multiarch-eks:team: shop\n  multiarch-eks:session: {idleTimeoutMinutes: 5}\n"
+)
+_PAY = "config:\n  aws:region: eu-west-1\n  multiarch-eks:team: pay\n"
+_STACKS = {"shop-dev": _SHOP, "pay-dev": _PAY}
+_PROJECT = """name: multiarch-eks
+runtime: python
+config:
+  multiarch-eks:defaults:
+    value:
+      session: {idleTimeoutMinutes: 15}
+      tags: {a: b}
+"""
+
+
+def _names(*changes: FileChange) -> list[str]:
+    return [each.stack for each in affected(changes, _STACKS)]
+
+
+def _project(after: str) -> list[str]:
+    return _names(FileChange("Pulumi.yaml", _PROJECT, after))
+
+
+def test_a_stacks_own_values_touch_it_alone() -> None:
+    after = _SHOP.replace("shop", "shops")
+    assert affected([FileChange(_OWN, _SHOP, after)], {**_STACKS, "shop-dev": after}) == [
+        module.Affected("shop-dev", (f"{_OWN} changed",))
+    ]
+
+
+def test_comments_and_layout_of_a_stack_file_touch_nothing() -> None:
+    after = "# now with a comment\n" + _SHOP.replace("{idleTimeoutMinutes: 5}", "\n    idleTimeoutMinutes: 5 # minutes")
+    assert _names(FileChange(_OWN, _SHOP, after)) == []
+
+
+@pytest.mark.parametrize(("before", "after"), [("1", '"1"'), ("true", "1"), ("1.5", "1")])
+def test_values_of_another_type_are_other_values(before: str, after: str) -> None:
+    text = "config:\n  multiarch-eks:team: {}\n"
+    assert _names(FileChange(_OWN, text.format(before), text.format(after))) == ["shop-dev"]
+
+
+def test_a_new_stack_file_is_named_as_new() -> None:
+    assert affected([FileChange(_OWN, None, _SHOP)], _STACKS)[0].reasons == (f"{_OWN} is new",)
+
+
+def test_a_file_that_is_not_yaml_counts() -> None:
+    assert _names(FileChange(_OWN, _SHOP, "config: [")) == ["shop-dev"]
+
+
+def test_a_deleted_file_touches_no_other_stack() -> None:
+    assert _names(FileChange("config/stacks/Pulumi.gone-dev.yaml", _SHOP, None)) == []
+
+
+def test_a_default_touches_the_stacks_that_it_reaches() -> None:
+    assert _project(_PROJECT.replace("15", "20")) == ["pay-dev"]
+    assert _project(_PROJECT.replace("{a: b}", "{a: c}")) == ["pay-dev", "shop-dev"]
+    assert _project(_PROJECT + "  aws:region: us-east-1\n") == []
+    assert _project(_PROJECT + "  aws:profile: other\n") == ["pay-dev", "shop-dev"]
+    assert _project(_PROJECT + "  # a comment\n") == []
+
+
+def test_the_project_itself_touches_all() -> None:
+    assert _project(_PROJECT.replace("python", "{name: python}")) == ["pay-dev", "shop-dev"]
+    assert _project("[") == ["pay-dev", "shop-dev"]
+    assert _names(FileChange("Pulumi.yaml", _PROJECT, None)) == ["pay-dev", "shop-dev"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "__main__.py", "components/network.py", "multiarch/facts/data/instance_types.csv", "multiarch/nodes/plan.py",
+        "multiarch/webhook/install/objects.py", "multiarch/webhook/__init__.py", "requirements.txt",
+        "requirements.lock", "pyproject.toml", "policy/__main__.py", "helper.py", "config/prices.json",
+        "config/stacks/other.txt", "data/README.md",
+    ],
+)  # fmt: skip
+def test_what_the_program_may_read_touches_all(path: str) -> None:
+    assert _names(FileChange(path)) == ["pay-dev", "shop-dev"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "README.md", "docs/index.md", "tests/conftest.py", "multiarch/cli/lines.py", "multiarch/webhook/server.py",
+        "multiarch/git.py", "config/stack.schema.json", ".github/workflows/review.yml", "requirements-dev.txt",
+    ],
+)  # fmt: skip
+def test_what_the_program_never_reads_touches_none(path: str) -> None:
+    assert _names(FileChange(path)) == []
+
+
+def test_the_program_imports_nothing_that_is_called_without_effect() -> None:
+    root = Path(module.__file__).parents[2]
+    program = "import sys\nimport components.creator, components.platform\n" + "".join(
+        f"import multiarch.{path.relative_to(root / 'multiarch').with_suffix('').as_posix().replace('/', '.')}\n"
+        for path in sorted((root / "multiarch" / "nodes" / "user_data").glob("[a-z]*.py"))
+    )
+    program += "print(*(m for m in sys.modules if m.startswith(('multiarch', 'components'))))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, check=True, capture_output=True, text=True)
+    names = done.stdout.split()
+    assert "components.platform" in names
+    for name in names:
+        path = root.joinpath(*name.split("."))
+        file = f"{path.relative_to(root)}/__init__.py" if path.is_dir() else f"{path.relative_to(root)}.py"
+        assert module._is_program(file), name  # noqa: SLF001
