@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import eks, iam
 
-from components import pod_identity
-from components.account import Account
-from components.component import Component, Naming
 from multiarch.stack.model import AddonPlan
+
+from . import pod_identity
+from .account import Account
+from .component import Component, Naming
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import iam
 
-from components import kubernetes_api, pod_identity, policies
-from components.account import Account
-from components.component import Component, Naming
-from components.kubernetes_api import Manifest
 from multiarch.stack.model import AdmissionWebhookPlan
 from multiarch.webhook.install.model import Installation
 from multiarch.webhook.install.objects import objects
+
+from . import kubernetes_api, pod_identity, policies
+from .account import Account
+from .component import Component, Naming
+from .kubernetes_api import Manifest
 
 _LATER = {
     # They wait for the objects that the other kinds are, and are not waited for.

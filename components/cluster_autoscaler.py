@@ -8,16 +8,17 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import iam
 
-from components import kubernetes_api, pod_identity
-from components.account import Account
-from components.component import Component, Naming
-from components.kubernetes_api import NAMESPACE, Chart, Manifest
 from multiarch.autoscaling.balancing import IGNORED_BY_FLAG
 from multiarch.autoscaling.expander import priorities_text
 from multiarch.autoscaling.iam import cluster_autoscaler_policy, text
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
 from multiarch.facts import labels
 from multiarch.facts.taints import Taint
+
+from . import kubernetes_api, pod_identity
+from .account import Account
+from .component import Component, Naming
+from .kubernetes_api import NAMESPACE, Chart, Manifest
 
 NAME = "cluster-autoscaler"
 REPOSITORY = "https://kubernetes.github.io/autoscaler"

@@ -10,12 +10,13 @@ import pulumi
 import pulumi_eks
 from pulumi_aws import cloudwatch, eks, iam
 
-from components import policies
-from components.account import Account
-from components.component import Component, Naming
 from multiarch.errors import OutsideError
 from multiarch.nodes.model import ClusterFacts
 from multiarch.stack.model import ClusterPlan
+
+from . import policies
+from .account import Account
+from .component import Component, Naming
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 READER_POLICY = "AmazonEKSViewPolicy"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import kms
 
-from components import policies
-from components.account import Account
-from components.component import Component, Naming
+from . import policies
+from .account import Account
+from .component import Component, Naming
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import cloudwatch, ec2, iam
 
-from components import policies
-from components.account import Account
-from components.component import Component, Naming
 from multiarch.stack.model import FlowLogsPlan
+
+from . import policies
+from .account import Account
+from .component import Component, Naming
 
 NAME = "flow-logs"
 

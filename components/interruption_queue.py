@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import cloudwatch, sqs
 
-from components.account import Account
-from components.component import Component, Naming
 from multiarch.autoscaling.iam import INTERRUPTION_EVENTS, event_pattern, interruption_queue_policy, text
+
+from .account import Account
+from .component import Component, Naming
 
 # Seconds: a spot instance ends two minutes after its warning, so older messages are useless.
 _RETENTION = 300

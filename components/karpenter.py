@@ -8,19 +8,20 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import ec2
 
-from components import kubernetes_api
-from components.account import Account
-from components.component import Component, Naming
-from components.interruption_queue import InterruptionQueue, InterruptionQueueArgs
-from components.karpenter_role import SERVICE_ACCOUNT, KarpenterRole, KarpenterRoleArgs
-from components.kubernetes_api import Chart, Manifest
-from components.node_group import NodeGroup
-from components.node_pools import NodePools, NodePoolsArgs
-from components.node_role import NodeRole, NodeRoleArgs
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.facts import labels
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import Tags
+
+from . import kubernetes_api
+from .account import Account
+from .component import Component, Naming
+from .interruption_queue import InterruptionQueue, InterruptionQueueArgs
+from .karpenter_role import SERVICE_ACCOUNT, KarpenterRole, KarpenterRoleArgs
+from .kubernetes_api import Chart, Manifest
+from .node_group import NodeGroup
+from .node_pools import NodePools, NodePoolsArgs
+from .node_role import NodeRole, NodeRoleArgs
 
 NAME = "karpenter"
 CRDS = "karpenter-crd"

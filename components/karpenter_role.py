@@ -9,10 +9,11 @@ from operator import itemgetter
 import pulumi
 from pulumi_aws import iam
 
-from components import pod_identity
-from components.account import Account
-from components.component import Component, Naming
 from multiarch.autoscaling.iam import KARPENTER_POLICY_NAMES, ArnScope, karpenter_policies, text
+
+from . import pod_identity
+from .account import Account
+from .component import Component, Naming
 
 SERVICE_ACCOUNT = "karpenter"
 

@@ -10,12 +10,13 @@ import pulumi
 import pulumi_aws as aws
 from pulumi_aws import ec2
 
-from components.account import Account
-from components.component import Component, Naming
-from components.endpoints import Endpoints, EndpointsArgs
 from multiarch.errors import Problem, StackError
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
+
+from .account import Account
+from .component import Component, Naming
+from .endpoints import Endpoints, EndpointsArgs
 
 # EKS can't use these zones for the control plane; their regions have enough others.
 # Source: EKS user guide, "Amazon EKS networking requirements for VPC and subnets".

@@ -9,9 +9,6 @@ from math import floor
 import pulumi
 from pulumi_aws import autoscaling, ec2, eks
 
-from components import launch_template
-from components.component import Component, Naming
-from components.node_role import NodeRole
 from multiarch.errors import OutsideError
 from multiarch.nodes.model import (
     CLUSTER_TAG,
@@ -23,6 +20,10 @@ from multiarch.nodes.model import (
     NodeGroupPlan,
     Tags,
 )
+
+from . import launch_template
+from .component import Component, Naming
+from .node_role import NodeRole
 
 __all__ = ["NodeGroup", "NodeGroupArgs", "required"]
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components import kubernetes_api
-from components.component import Component, Naming
 from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.nodes.model import CLUSTER_TAG
+
+from . import kubernetes_api
+from .component import Component, Naming
 
 # A node is deleted once its pods are evicted, and they may have disruption budgets.
 DRAIN_WITHIN = "30m"

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import eks, iam
 
-from components import policies
-from components.account import Account
-from components.component import Component, Naming
 from multiarch.nodes.model import NodeGroupKind
+
+from . import policies
+from .account import Account
+from .component import Component, Naming
 
 # Source: EKS user guide, "Amazon EKS node IAM role"; the last one is for access to nodes, which have no SSH.
 MANAGED_POLICIES = (

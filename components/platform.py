@@ -20,26 +20,27 @@ from typing import TypedDict
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from components import access, policies
-from components.account import Account, look_up
-from components.addons import Addons, AddonsArgs
-from components.admission_webhook import AdmissionWebhook, AdmissionWebhookArgs
-from components.cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerArgs
-from components.component import Component, Naming
-from components.control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
-from components.encryption import Encryption, EncryptionArgs
-from components.flow_logs import FlowLogs, FlowLogsArgs, flow_log_group
-from components.karpenter import Karpenter, KarpenterArgs
-from components.network import Network, NetworkArgs
-from components.node_group import NodeGroup, NodeGroupArgs, required
-from components.node_role import NodeRole, NodeRoleArgs
-from components.session import Session, SessionArgs
-from components.storage_class import DefaultStorageClass, DefaultStorageClassArgs
-from components.termination_handler import TerminationHandler, TerminationHandlerArgs
 from multiarch.autoscaling.karpenter import discovery_tags
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
 from multiarch.nodes.model import CLUSTER_TAG, BootstrapCase, NodeGroupKind, NodeGroupPlan, Tags
 from multiarch.stack.model import FlowLogsPlan, NewNetwork, Plan
+
+from . import access, policies
+from .account import Account, look_up
+from .addons import Addons, AddonsArgs
+from .admission_webhook import AdmissionWebhook, AdmissionWebhookArgs
+from .cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerArgs
+from .component import Component, Naming
+from .control_plane import ControlPlane, ControlPlaneArgs, control_plane_log_group
+from .encryption import Encryption, EncryptionArgs
+from .flow_logs import FlowLogs, FlowLogsArgs, flow_log_group
+from .karpenter import Karpenter, KarpenterArgs
+from .network import Network, NetworkArgs
+from .node_group import NodeGroup, NodeGroupArgs, required
+from .node_role import NodeRole, NodeRoleArgs
+from .session import Session, SessionArgs
+from .storage_class import DefaultStorageClass, DefaultStorageClassArgs
+from .termination_handler import TerminationHandler, TerminationHandlerArgs
 
 __all__ = ["Platform", "PlatformArgs"]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_aws import eks, iam
 
-from components import kubernetes_api, policies
-from components.account import Account
-from components.component import Component
-from components.kubernetes_api import NAMESPACE, Manifest
+from . import kubernetes_api, policies
+from .account import Account
+from .component import Component
+from .kubernetes_api import NAMESPACE, Manifest
 
 CREDENTIALS = "AWS_CONTAINER_CREDENTIALS_FULL_URI"
 """The environment variable by which AWS's SDKs find the Pod Identity agent; EKS sets it when a pod is created."""

@@ -10,8 +10,9 @@ from functools import partial
 import pulumi
 from pulumi_aws import cloudwatch, ssm
 
-from components.component import Component, Naming
 from multiarch.stack.model import SessionPlan
+
+from .component import Component, Naming
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components import kubernetes_api
-from components.component import Component, Naming
+from . import kubernetes_api
+from .component import Component, Naming
 
 NAME = "gp3"
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_aws import autoscaling
 
-from components import kubernetes_api
-from components.component import Component, Naming
-from components.kubernetes_api import Chart, Manifest
 from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
+
+from . import kubernetes_api
+from .component import Component, Naming
+from .kubernetes_api import Chart, Manifest
 
 NAME = TERMINATION_HANDLER.name
 CHART = "oci://public.ecr.aws/aws-ec2/helm/aws-node-termination-handler"

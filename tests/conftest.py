@@ -78,6 +78,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the project's wheel is unpacked, to put on the module path of another program."""
+    from tests.wheel import unpacked  # noqa: PLC0415
+
+    return unpacked(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
 def cluster_programs() -> Iterator[Programs]:
     """What the cluster's programs are started with."""
     from sandbox.cluster.programs import Programs  # noqa: PLC0415

@@ -56,6 +56,60 @@ def test_the_hook_looks_at_stack_files_alone(path: str, checked: bool) -> None: 
     assert bool(re.search(HOOK["files"], path)) == checked
 
 
+def outside(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder that is no clone, with the wheel and this environment's packages."""
+    return subprocess.run(
+        [sys.executable, "-P", *arguments],
+        cwd=folder,
+        # Of this environment, the clone itself is on the module path too: behind the wheel, and without components.
+        env=environment() | {"PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_wheel_has_two_packages_with_their_types_and_data(installed: Path) -> None:
+    found = {path.name for path in installed.iterdir()}
+    assert found == {"multiarch", "multiarch_eks", f"multiarch_eks-{multiarch.__version__}.dist-info"}
+    for package, folder in (("multiarch", "multiarch"), ("multiarch_eks", "components")):
+        shipped = {path.relative_to(installed / package) for path in (installed / package).rglob("*") if path.is_file()}
+        own = {path.relative_to(ROOT / folder) for path in (ROOT / folder).rglob("*") if path.is_file()}
+        assert shipped == {path for path in own if "__pycache__" not in path.parts}
+
+
+def test_each_installed_component_imports_and_none_under_the_name_of_the_clone(installed: Path, tmp_path: Path) -> None:
+    program = """
+import importlib, pkgutil, sys
+import multiarch_eks
+for found in pkgutil.walk_packages(multiarch_eks.__path__, "multiarch_eks."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
+print(multiarch_eks.__file__, [name for name in sys.modules if name.partition(".")[0] == "components"])
+"""
+    done = outside(installed, tmp_path, "-c", program)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() == f"{installed / 'multiarch_eks' / '__init__.py'} []"
+
+
+def test_a_stack_is_rendered_outside_a_clone_by_the_installed_components(installed: Path, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Pulumi.yaml", tmp_path)
+    (tmp_path / "components").mkdir()  # somebody else's
+    stacks = tmp_path / "config" / "stacks"
+    stacks.mkdir(parents=True)
+    shutil.copy(ROOT / "examples" / "01-minimal" / "Pulumi.search-dev.yaml", stacks)
+    # A clone's components come first, and this environment has one.
+    program = f"""
+import sys
+sys.path = [each for each in sys.path if each != {str(ROOT)!r}]
+from multiarch.cli import main
+main()
+"""
+    done = outside(installed, tmp_path, "-c", program, "stack", "render", "search-dev")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "build" / "search-dev" / "resources.json").is_file()
+
+
 def hooked(folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
     """Call the hook as pre-commit does: in the repository's root, with the paths of the files that changed."""
     command = [*shlex.split(HOOK["entry"]), *HOOK.get("args", ()), *files]

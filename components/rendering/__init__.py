@@ -19,11 +19,12 @@ import pulumi
 from pulumi.runtime.settings import Settings
 from pulumi.runtime.stack import run_in_stack
 
-from components.platform import Platform, PlatformArgs
-from components.rendering import files
-from components.rendering.marked_values import Json, Where
-from components.rendering.recording import Recorded, Recorder
 from multiarch.stack.model import Plan
+
+from ..platform import Platform, PlatformArgs
+from . import files
+from .marked_values import Json, Where
+from .recording import Recorded, Recorder
 
 __all__ = ["RenderedStack", "render"]
 

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from components.rendering.marked_values import SUFFIX, Json, Properties
-from components.rendering.recording import Recorded
 from multiarch.errors import MultiarchError
 from multiarch.files import read_text
 from multiarch.yaml_text.dump import dump
+
+from .marked_values import SUFFIX, Json, Properties
+from .recording import Recorded
 
 MARKER = "resources.json"
 """Every rendering has this file; a folder without it is not a rendering."""

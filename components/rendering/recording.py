@@ -10,8 +10,8 @@ from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mo
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_project, get_stack
 
-from components.rendering import marked_values
-from components.rendering.marked_values import Json, Properties, Where
+from . import marked_values
+from .marked_values import Json, Properties, Where
 
 STACK_TYPE = "pulumi:pulumi:Stack"
 _CLUSTER_TYPE = "eks:index:Cluster"

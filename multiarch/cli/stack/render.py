@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +19,10 @@ from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.terminal import counted, say, show_problems
 from multiarch.errors import MultiarchError, Problem, StackError
 from multiarch.escaping import escaped
+
+if TYPE_CHECKING:
+    from components.rendering import RenderedStack
+    from multiarch.stack.model import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +51,8 @@ class Rendered:
 
 HELP = """Show the resources that Pulumi will declare.
 
-Works without Pulumi's engine and AWS credentials. Writes user data, policies and manifests to build/STACK. Needs a
-clone of the project with Pulumi's Python packages.
+Works without Pulumi's engine and AWS credentials. Writes user data, policies and manifests to build/STACK. Needs
+Pulumi's Python packages: those of a clone's .venv, or `pip install 'multiarch-eks[pulumi]'`.
 
 \b
 Examples:
@@ -123,14 +128,7 @@ def _one(path: Path, root: Path, target: Path) -> Rendered:
     file = shown(path)
     try:
         plan = stacks.planned(path)[1]
-        # components/ is part of the checkout, not of the installed package.
-        if str(root) not in sys.path:
-            sys.path.insert(0, str(root))
-        try:
-            from components.rendering import render as render_plan
-        except ModuleNotFoundError as error:
-            raise _not_installed(error) from error
-        rendered = render_plan(plan, target)
+        rendered = _renderer(root)(plan, target)
     except StackError as error:
         return Rendered(file, problems=error.problems, exit_code=error.exit_code)
     except MultiarchError as error:
@@ -145,10 +143,32 @@ def _one(path: Path, root: Path, target: Path) -> Rendered:
     )
 
 
-def _not_installed(error: ModuleNotFoundError) -> MultiarchError:
-    missing = error.name or "components"
-    if missing.partition(".")[0] == "components":
-        return MultiarchError("There is no components/ here.", hint="Run this in a clone of the project.")
+def _renderer(root: Path) -> Callable[[Plan, Path], RenderedStack]:
+    """Load the components: ``components`` of the clone at ``root``, or else ``multiarch_eks``, which a wheel installs.
+
+    Raises MultiarchError if a package is not installed.
+    """
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    try:
+        try:
+            rendering = import_module("components.rendering")
+        except ModuleNotFoundError as error:
+            if error.name not in ("components", "components.rendering"):
+                raise
+            rendering = import_module("multiarch_eks.rendering")
+    except ModuleNotFoundError as error:
+        raise _not_installed(error.name) from error
+    found: Callable[[Plan, Path], RenderedStack] = rendering.render
+    return found
+
+
+def _not_installed(missing: str | None) -> MultiarchError:
+    if missing == "multiarch_eks":
+        return MultiarchError(
+            "Rendering needs the components, which are not installed.",
+            hint="Run this in a clone, or `pip install 'multiarch-eks[pulumi]'`.",
+        )
     return MultiarchError(
         f"Rendering needs the Python package {missing}, which is not installed.",
         hint="Use .venv (`make render`), or `pipx install --force --editable '.[pulumi]'` in the clone.",
