@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from multiarch.cli.simulate.source import simulation_context
 from multiarch.scheduling.pods import pods_from
 from multiarch.schema.stack import StackSpec
+from multiarch.simulate.context import simulation_context
 from multiarch.simulate.model import Simulation
 from multiarch.simulate.simulation import simulate
 from multiarch.stack.load import Stack

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from multiarch.cli.options.cluster import ClusterOptions
     from multiarch.kubernetes.source import LoadedObject
     from multiarch.scheduling.pods import Pod
-    from multiarch.simulate.live import Live
     from multiarch.simulate.simulation import SimulationContext
     from multiarch.stack.model import Plan
 
@@ -40,6 +39,7 @@ def from_manifests(plan: Plan, files: Sequence[str]) -> Input:
     """
     from multiarch.kubernetes.manifests import read_manifests
     from multiarch.scheduling.pods import kinds_without_pods
+    from multiarch.simulate.context import simulation_context
 
     found = list(read_manifests(files))
     pods = _pods(found)
@@ -71,6 +71,7 @@ def from_cluster(plan: Plan, options: ClusterOptions) -> Input:
     """The pending pods of a cluster, on the nodes that it has. Raises MultiarchError and OutsideError."""
     from multiarch.kubernetes.cluster import open_cluster
     from multiarch.kubernetes.pending import count_nodes, read_pending
+    from multiarch.simulate.context import simulation_context
     from multiarch.simulate.live import Live
 
     with open_cluster(options.access) as cluster:
@@ -83,26 +84,6 @@ def from_cluster(plan: Plan, options: ClusterOptions) -> Input:
         pods=_pods([*pending.pods, *pending.daemon_sets]),
         context=simulation_context(plan, seen=nodes.zones, live=live),
         gated=len(pending.gated),
-    )
-
-
-def simulation_context(plan: Plan, *, seen: tuple[str, ...] = (), live: Live | None = None) -> SimulationContext:
-    """The zones of a stack's network, or assumed ones. ``seen`` are the zones of a cluster's nodes."""
-    from multiarch.simulate.simulation import SimulationContext
-    from multiarch.stack.model import ExistingNetwork
-
-    network = plan.network
-    if isinstance(network, ExistingNetwork):
-        count, why = len(network.private_subnet_ids), "One zone is assumed for each private subnet"
-    elif network.zones:
-        return SimulationContext(network.zones, live=live, region=plan.region)
-    else:
-        count, why = network.zone_count, "The stack does not name its zones"
-    if len(seen) == count:
-        return SimulationContext(seen, live=live, region=plan.region)
-    names = tuple(f"zone-{number}" for number in range(1, count + 1))
-    return SimulationContext(
-        names, f"{why}; the result uses {', '.join(names)} as placeholders.", live=live, region=plan.region
     )
 
 

@@ -1,0 +1,24 @@
+"""Where the pods of a stack are placed: the zones of its network."""
+
+from __future__ import annotations
+
+from multiarch.simulate.live import Live
+from multiarch.simulate.simulation import SimulationContext
+from multiarch.stack.model import ExistingNetwork, Plan
+
+
+def simulation_context(plan: Plan, *, seen: tuple[str, ...] = (), live: Live | None = None) -> SimulationContext:
+    """The zones of a stack's network, or assumed ones. ``seen`` are the zones of a cluster's nodes."""
+    network = plan.network
+    if isinstance(network, ExistingNetwork):
+        count, why = len(network.private_subnet_ids), "One zone is assumed for each private subnet"
+    elif network.zones:
+        return SimulationContext(network.zones, live=live, region=plan.region)
+    else:
+        count, why = network.zone_count, "The stack does not name its zones"
+    if len(seen) == count:
+        return SimulationContext(seen, live=live, region=plan.region)
+    names = tuple(f"zone-{number}" for number in range(1, count + 1))
+    return SimulationContext(
+        names, f"{why}; the result uses {', '.join(names)} as placeholders.", live=live, region=plan.region
+    )
