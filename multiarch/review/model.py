@@ -8,6 +8,7 @@ from datetime import date
 from enum import IntEnum, StrEnum
 from typing import Any, Protocol
 
+from multiarch.scheduling.pods import Pod
 from multiarch.stack.model import Plan
 
 __all__ = ["Change", "Finder", "Finding", "Operation", "Preview", "ReviewRule", "Risk", "State", "Step", "Version"]
@@ -109,13 +110,15 @@ class Version:
 class Change:
     """Everything that is known of one stack's change. ``before`` is None for a new stack, ``after`` for a deleted one.
 
-    Both are None where no stack file was given: then only the preview speaks.
+    Both are None where no stack file was given: then only the preview speaks. ``pods`` are those of the given
+    manifests; with them, findings name workloads.
     """
 
     preview: Preview
     before: Version | None
     after: Version | None
     today: date
+    pods: tuple[Pod, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

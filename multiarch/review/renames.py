@@ -1,0 +1,62 @@
+"""Groups that get another name, are split, or are joined: for the engine a new group and a deleted one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from multiarch.review.group_states import GroupChange, GroupState
+from multiarch.review.model import Finding, ReviewRule, Risk
+
+__all__ = ["RENAME", "find_renames"]
+
+RENAME = ReviewRule(
+    "rename-group",
+    Risk.MEDIUM,
+    "groups that get another name, or are split or joined: new nodes start, and the old ones end",
+    "Does anything name the old group: priorities, a node selector on its name, alarms, dashboards?",
+)
+
+
+def find_renames(groups: Sequence[GroupChange]) -> Iterator[Finding]:
+    """Removed groups with their likely successors: those with the same nodes, or with their name as a prefix."""
+    removed = [group for group in groups if group.before and not group.after]
+    added = [group for group in groups if group.after and not group.before]
+    for old in removed:
+        parts = [new for new in added if new.name.startswith(f"{old.name}-") and new.kind is old.kind]
+        alike = [new for new in added if _same_nodes(old.before, new.after)]
+        whole = [new for new in added if old.name.startswith(f"{new.name}-") and _same_nodes(old.before, new.after)]
+        if len(parts) > 1:
+            yield _finding(old, parts, f"{old.name} is split into {_named(parts)}")
+        elif whole:
+            yield _finding(old, whole[:1], f"{old.name} becomes part of {whole[0].name}")
+        elif len(alike) == 1 and sum(_same_nodes(each.before, alike[0].after) for each in removed) == 1:
+            yield _finding(old, alike, f"{old.name} is renamed to {alike[0].name}")
+
+
+def _finding(old: GroupChange, new: Sequence[GroupChange], what: str) -> Finding:
+    urns = tuple(urn for each in (old, *new) for urn in each.urns)
+    return Finding(
+        RENAME,
+        f"{old.kind} {old.name}",
+        f"{what}: the new nodes start, then the old ones end, and every pod on them moves.",
+        (),
+        urns,
+    )
+
+
+def _named(groups: Sequence[GroupChange]) -> str:
+    names = [group.name for group in groups]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _same_nodes(old: GroupState | None, new: GroupState | None) -> bool:
+    """Whether a pod can't tell the nodes of two groups apart, but for the group's name."""
+    if old is None or new is None:
+        return False
+    return (old.kind, old.architectures, old.capacity_types, old.labels, old.taints) == (
+        new.kind,
+        new.architectures,
+        new.capacity_types,
+        new.labels,
+        new.taints,
+    )

@@ -1,0 +1,171 @@
+"""Workloads that lose their nodes, or move to another architecture.
+
+With manifests, both plans are simulated with the same pods. Without, the finding says which labels, zones,
+architectures and untainted nodes no group has any more: pods that need one of them would wait without end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from multiarch.errors import MultiarchError
+from multiarch.facts.architectures import Architecture
+from multiarch.review.group_states import GroupState, all_groups_known, group_changes
+from multiarch.review.model import Change, Finding, ReviewRule, Risk
+from multiarch.review.plans import both_plans
+from multiarch.review.taints import is_hard
+from multiarch.review.wording import counted
+from multiarch.simulate.context import simulation_context
+from multiarch.simulate.model import Simulation, WorkloadOutcome
+from multiarch.simulate.simulation import simulate
+from multiarch.stack.model import Plan
+
+__all__ = ["RULES", "find"]
+
+STRAND = ReviewRule(
+    "strand-workloads",
+    Risk.HIGH,
+    "workloads that had nodes before the change and have none after it",
+    "Keep a group that they can use, or change the workloads first.",
+)
+MOVE = ReviewRule(
+    "move-workloads",
+    Risk.MEDIUM,
+    "workloads whose pods get nodes of another architecture",
+    "Are their images built for the new architecture? `multiarch image verify` says it.",
+)
+LOSE = ReviewRule(
+    "lose-nodes",
+    Risk.MEDIUM,
+    "labels, zones, architectures or untainted nodes that no group has any more",
+    "Does a workload need them? With manifests (--pods) the review names the workloads.",
+)
+RULES = (STRAND, MOVE, LOSE)
+
+
+def find(change: Change) -> Iterator[Finding]:
+    """Findings by workload if there are manifests and both plans, or else by what is lost."""
+    plans = both_plans(change)
+    if change.pods and plans is not None:
+        yield from _simulated(change, *plans)
+    else:
+        yield from find_lost(change)
+
+
+def _simulated(change: Change, old: Plan, new: Plan) -> Iterator[Finding]:
+    if old == new:
+        return
+    try:
+        before, after = _outcomes(change, old), _outcomes(change, new)
+    except MultiarchError as error:
+        yield Finding(
+            STRAND, "workloads", f"The simulation failed, so it is unknown which are stranded: {error.message}"
+        )
+        return
+    for key, now in after.items():
+        was = before[key]
+        if len(now.unplaced) > len(was.unplaced):
+            yield _stranded(was, now)
+        elif was.places and now.places and (moved := _moved(was, now)):
+            yield moved
+
+
+_Key = tuple[str, str, int]
+
+
+def _outcomes(change: Change, plan: Plan) -> dict[_Key, WorkloadOutcome]:
+    """Each workload's outcome, by namespace, name and position: pods of one workload may differ."""
+    result: Simulation = simulate(plan.autoscaling, plan.node_groups, simulation_context(plan), change.pods)
+    return {(each.namespace, each.name, number): each for number, each in enumerate(result.workloads)}
+
+
+def _stranded(was: WorkloadOutcome, now: WorkloadOutcome) -> Finding:
+    lost = len(now.unplaced) - len(was.unplaced)
+    which = f"{lost} of {counted(now.pods, 'pod')} {'gets' if lost == 1 else 'get'} no node any more"
+    if lost == now.pods:
+        which = "its pod gets no node any more" if lost == 1 else f"none of its {lost} pods gets a node any more"
+    on = ", ".join(f"{answer.pods} on {answer.group}" for answer in was.answers if answer.pods)
+    reasons = [f"{answer.group}: {answer.reason}." for answer in now.answers if answer.reason and not answer.pods]
+    return Finding(
+        STRAND,
+        f"{now.namespace} {now.name}",
+        f"{which[0].upper()}{which[1:]} (before: {on or 'nodes'}).",
+        tuple(reasons or ["No node group or NodePool is left."]),
+    )
+
+
+def _moved(was: WorkloadOutcome, now: WorkloadOutcome) -> Finding | None:
+    """A workload some of whose pods get another architecture than any of them had."""
+    old, new = _architectures(was), _architectures(now)
+    if old == new:
+        return None
+    on = ", ".join(f"{answer.pods} on {answer.group}" for answer in now.answers if answer.pods)
+    return Finding(
+        MOVE,
+        f"{now.namespace} {now.name}",
+        f"New pods get {' and '.join(new)} nodes (before: {' and '.join(old)}).",
+        (f"From now on: {on}.",),
+        (),
+        None if set(new) - set(old) else Risk.LOW,
+    )
+
+
+def _architectures(outcome: WorkloadOutcome) -> tuple[Architecture, ...]:
+    return tuple(sorted({each for place in outcome.places for each in place.architectures}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Supply:
+    """What pods can ask of nodes. ``open``: architectures of nodes without a taint that keeps pods off."""
+
+    architectures: frozenset[Architecture]
+    open: frozenset[Architecture]
+    labels: frozenset[tuple[str, str]]
+    zones: frozenset[str]
+
+
+def find_lost(change: Change) -> Iterator[Finding]:
+    """What nodes had before the change, and no node has after it."""
+    groups = group_changes(change)
+    old = _supply(group.before for group in groups if group.before)
+    new = _supply(group.after for group in groups if group.after)
+    if not old.architectures or not any(group.after for group in groups):
+        return
+    urns = tuple(urn for group in groups if group.before != group.after for urn in group.urns)
+    lost = [*_lost(old, new, complete=all_groups_known(change))]
+    for text, risk in lost:
+        yield Finding(LOSE, "nodes", text, (), urns, risk)
+
+
+def _lost(old: _Supply, new: _Supply, *, complete: bool) -> Iterator[tuple[str, Risk | None]]:
+    unknown = "" if complete else " Whether unchanged groups have it is unknown: this preview leaves them out."
+    gone = sorted(old.architectures - new.architectures)
+    for architecture in gone:
+        text = f"No group has {architecture} nodes any more: pods that need {architecture} can't be scheduled."
+        yield f"{text}{unknown}", Risk.HIGH if complete else None
+    for architecture in sorted(old.open - new.open - set(gone)):
+        text = f"No group has untainted {architecture} nodes any more: there, pods need a toleration from now on."
+        yield f"{text}{unknown}", Risk.HIGH if complete and not new.open else None
+    if labels := sorted(old.labels - new.labels):
+        named = ", ".join(f"{key}={value}" for key, value in labels)
+        text = f"No node has the {'label' if len(labels) == 1 else 'labels'} {named} any more: pods that ask for"
+        yield f"{text} {'it' if len(labels) == 1 else 'them'} can't be scheduled.{unknown}", None
+    if zones := sorted(old.zones - new.zones):
+        text = f"No group has nodes in {', '.join(zones)} any more: pods with volumes there can't be scheduled."
+        yield f"{text}{unknown}", Risk.HIGH if complete else None
+
+
+def _supply(states: Iterable[GroupState]) -> _Supply:
+    known = list(states)
+    return _Supply(
+        architectures=frozenset(each for state in known for each in state.architectures or ()),
+        open=frozenset(
+            each
+            for state in known
+            if state.taints is not None and not any(map(is_hard, state.taints))
+            for each in state.architectures or ()
+        ),
+        labels=frozenset(label for state in known for label in state.labels or ()),
+        zones=frozenset(zone for state in known for zone in state.zones or ()),
+    )
