@@ -65,7 +65,8 @@ class Step:
     ``type`` is Pulumi's token (``aws:eks/nodeGroup:NodeGroup``), ``name`` the last part of the URN, ``parent`` a URN or
     empty. ``old`` is None for what does not exist yet, ``new`` for what is deleted. ``changed`` are paths of
     properties (``scalingConfig.maxSize``, ``instanceTypes[0]``), ``causes`` those that force a replacement, both
-    sorted. ``deletes_first``: a replacement that deletes the old resource before it creates the new one.
+    sorted. ``deletes_first``: whether a replacement deletes the old resource before it creates the new one; None where
+    the preview does not say (``pulumi preview --json`` has no order, the event log has).
     """
 
     operation: Operation
@@ -77,7 +78,7 @@ class Step:
     new: State | None
     changed: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
-    deletes_first: bool = False
+    deletes_first: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,70 @@
+"""Paths of properties, as the engine writes them in a detailed diff: ``tags["team"]``, ``ingress[0].cidrBlocks``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["MISSING", "differences", "parts", "value_at"]
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING = _Missing()
+"""In the place of a value that is not there: null is a value."""
+_PART = re.compile(r"""\.?([^.\[\]"]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]""")
+_PLAIN = re.compile(r"[^.\[\]\"]+")
+
+
+def parts(path: str) -> tuple[str | int, ...]:
+    """The keys and list indexes of a path. What is not one is taken as a single key."""
+    found: list[str | int] = []
+    end = 0
+    for match in _PART.finditer(path):
+        if match.start() != end:
+            return (path,)
+        plain, index, quoted = match.groups()
+        if index is not None:
+            found.append(int(index))
+        else:
+            found.append(plain if plain is not None else re.sub(r"\\(.)", r"\1", quoted))
+        end = match.end()
+    return tuple(found) if found and end == len(path) else (path,)
+
+
+def value_at(properties: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  (any JSON value)
+    """The value at a path, or MISSING."""
+    value: Any = properties
+    for part in parts(path):
+        if (isinstance(value, Mapping) and part in value) or (
+            isinstance(value, list) and isinstance(part, int) and part < len(value)
+        ):
+            value = value[part]
+        else:
+            return MISSING
+    return value
+
+
+def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401  (any JSON values)
+    """The paths whose values differ, without the paths above them. Lists of another length differ as a whole."""
+    if old == new:
+        return
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in sorted({*old, *new}):
+            yield from differences(old.get(key, MISSING), new.get(key, MISSING), _joined(path, key))
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (before, after) in enumerate(zip(old, new, strict=True)):
+            yield from differences(before, after, f"{path}[{index}]")
+    else:
+        yield path
+
+
+def _joined(path: str, key: str) -> str:
+    if not _PLAIN.fullmatch(key):
+        escaped = key.replace("\\", "\\\\").replace('"', '\\"')
+        return f'{path}["{escaped}"]'
+    return f"{path}.{key}" if path else key

@@ -1,0 +1,257 @@
+"""Reading previews in all forms that the engine writes, and refusing what is none, with what to do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.errors import MultiarchError
+from multiarch.review.model import SECRET, Operation, Preview
+from multiarch.review.previews import read
+from tests.review.engine_text import STACK, digest, error, event_log, state, step, urn
+
+QUEUE, SET, GROUP = "aws:sqs/queue:Queue", "kubernetes:apps/v1:StatefulSet", "aws:eks/nodeGroup:NodeGroup"
+
+
+def one(data: bytes) -> Preview:
+    (found,) = read(data, "preview.json")
+    return found
+
+
+def test_a_digest_becomes_steps() -> None:
+    found = one(
+        digest(
+            step("update", GROUP, "api", {"version": "1.35"}, {"version": "1.36"}, {"version": "update"}),
+            step("create", QUEUE, "jobs", None, {"name": "jobs"}),
+            step("delete", QUEUE, "old", {"name": "old"}),
+        )
+    )
+    assert (found.stack, found.project, found.source, found.succeeded) == (STACK, "multiarch-eks", "preview.json", True)
+    update, create, delete = found.steps
+    assert (update.operation, update.type, update.name, update.changed) == (
+        Operation.UPDATE,
+        GROUP,
+        "api",
+        ("version",),
+    )
+    assert update.old is not None
+    assert update.new is not None
+    assert (update.old.inputs, update.new.inputs, update.old.id) == (
+        {"version": "1.35"},
+        {"version": "1.36"},
+        "id-of-api",
+    )
+    assert create.old is None
+    assert delete.new is None
+    assert (create.operation, delete.operation) == (Operation.CREATE, Operation.DELETE)
+
+
+def test_the_same_of_an_event_log() -> None:
+    steps = [
+        step("update", GROUP, "api", {"version": "1.35"}, {"version": "1.36"}, {"version": "update"}),
+        step("delete", QUEUE, "old", {"name": "old"}),
+    ]
+    assert one(event_log(*steps)).steps == one(digest(*steps)).steps
+
+
+def replacement(op: str) -> dict[str, Any]:
+    return step(op, SET, "db", {"serviceName": "a"}, {"serviceName": "b"}, {"serviceName": "update-replace"})
+
+
+def deletion() -> dict[str, Any]:
+    return {**replacement("delete-replaced"), "newState": None}
+
+
+def test_a_replacement_is_one_step_and_the_event_log_knows_its_order() -> None:
+    create, logical = replacement("create-replacement"), replacement("replace")
+    (create_first,) = one(event_log(create, logical, deletion())).steps
+    (delete_first,) = one(event_log(deletion(), logical, create)).steps
+    (collapsed,) = one(digest(logical)).steps
+    for found in (create_first, delete_first, collapsed):
+        assert (found.operation, found.causes) == (Operation.REPLACE, ("serviceName",))
+        assert found.old is not None
+        assert found.new is not None
+        assert (found.old.inputs["serviceName"], found.new.inputs["serviceName"]) == ("a", "b")
+    assert (create_first.deletes_first, delete_first.deletes_first, collapsed.deletes_first) == (False, True, None)
+
+
+@pytest.mark.parametrize(
+    ("defaults", "new_name", "expected"),
+    [([], "jobs", True), (["name"], "jobs", None), ([], "jobs-2", None), (None, "jobs", None)],
+)
+def test_a_name_of_the_program_that_stays_needs_deletion_first(
+    defaults: list[str] | None, new_name: str, expected: bool | None
+) -> None:
+    mark = {} if defaults is None else {"__defaults": defaults}
+    old, new = {"name": "jobs", "fifoQueue": False, **mark}, {"name": new_name, "fifoQueue": True, **mark}
+    (found,) = one(digest(step("replace", QUEUE, "jobs", old, new, {"fifoQueue": "update-replace"}))).steps
+    assert found.deletes_first is expected
+
+
+def test_the_rest_of_an_unfinished_replacement_is_a_deletion() -> None:
+    (found,) = one(event_log(deletion())).steps
+    assert (found.operation, found.new) == (Operation.DELETE, None)
+
+
+def test_what_is_retained_is_forgotten() -> None:
+    (found,) = one(digest(step("delete", QUEUE, "old", {"name": "old"}, retainOnDelete=True))).steps
+    assert found.operation is Operation.FORGET
+
+
+def test_a_refresh_without_a_difference_is_no_step_of_its_own() -> None:
+    inputs = {"name": "jobs"}
+    refresh = step("refresh", QUEUE, "jobs", inputs, inputs)
+    (alone,) = one(digest(refresh)).steps
+    (before_update,) = one(digest(refresh, step("update", QUEUE, "jobs", inputs, {"name": "j"}))).steps
+    assert (alone.operation, before_update.operation) == (Operation.SAME, Operation.UPDATE)
+
+
+def test_drift_of_an_event_log_is_what_the_refresh_returned() -> None:
+    drifted = step("refresh", QUEUE, "jobs", {"delaySeconds": 0}, {"delaySeconds": 9})
+    drift, same = one(event_log(drifted, step("same", QUEUE, "jobs", {"delaySeconds": 9}, {"delaySeconds": 9}))).steps
+    assert (drift.operation, drift.changed, same.operation) == (Operation.DRIFT, ("delaySeconds",), Operation.SAME)
+    assert drift.new is not None
+    assert drift.new.inputs == {"delaySeconds": 9}
+
+
+def test_drift_of_a_digest_is_between_the_refresh_and_the_next_step() -> None:
+    refresh = step("refresh", QUEUE, "jobs", {"delaySeconds": 0}, {"delaySeconds": 0})
+    back = step("update", QUEUE, "jobs", {"delaySeconds": 9}, {"delaySeconds": 0}, {"delaySeconds": "update"})
+    drift, update = one(digest(refresh, back)).steps
+    assert (drift.operation, drift.changed, update.operation) == (Operation.DRIFT, ("delaySeconds",), Operation.UPDATE)
+    gone, again = one(digest(refresh, step("create", QUEUE, "jobs", None, {"delaySeconds": 0}))).steps
+    assert (gone.operation, gone.new, again.operation) == (Operation.DRIFT, None, Operation.CREATE)
+
+
+def test_what_providers_keep_for_themselves_is_left_out() -> None:
+    inputs = {"__defaults": [], "tags": {"__defaults": [], "a": "b"}, "list": [{"__defaults": [], "c": 1}]}
+    (found,) = one(digest(step("create", QUEUE, "jobs", None, inputs, outputs={"__meta": "{}", "arn": "x"}))).steps
+    assert found.new is not None
+    assert found.new.inputs == {"tags": {"a": "b"}, "list": [{"c": 1}]}
+    assert found.new.outputs == {"arn": "x"}
+
+
+@pytest.mark.parametrize("write", [digest, event_log])
+def test_secrets_in_plain_text_are_not_kept(write: Any) -> None:
+    # `pulumi preview --show-secrets` writes such an object.
+    secret = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "plaintext": '"hunter2"'}
+    found = one(write(step("create", QUEUE, "jobs", None, {"key": secret, "list": [{"inner": secret}]})))
+    assert "hunter2" not in repr(found)
+    assert found.steps[0].new is not None
+    assert found.steps[0].new.inputs == {"key": SECRET, "list": [{"inner": SECRET}]}
+
+
+def test_diagnostics_are_kept_once_and_without_their_prefix() -> None:
+    warning = {"message": "warning: watch out\n", "severity": "warning"}
+    debug = {"message": "debug: noise", "severity": "debug"}
+    found = one(digest(step("same", QUEUE, "q", {}, {}), diagnostics=[error("it broke"), warning, warning, debug]))
+    assert (found.errors, found.warnings, found.succeeded) == (("it broke",), ("watch out",), False)
+
+
+def test_a_preview_that_failed_before_its_first_step_is_named_by_its_configuration() -> None:
+    config = {"multiarch-eks:team": "checkout", "multiarch-eks:environment": "dev"}
+    found = one(digest(diagnostics=[error("it broke")], config=config))
+    assert (found.stack, found.steps, found.succeeded) == (STACK, (), False)
+    with pytest.raises(MultiarchError, match="failed before its first step: it broke"):
+        one(digest(diagnostics=[error("it broke")]))
+
+
+@pytest.mark.parametrize(("result", "ends"), [("failed", True), (None, True)])
+def test_an_event_log_says_that_a_preview_failed(result: str | None, *, ends: bool) -> None:
+    assert not one(event_log(step("same", QUEUE, "q", {}, {}), result=result, ends=ends)).succeeded
+
+
+def test_violations_of_policies_are_errors_and_warnings() -> None:
+    def violation(level: str) -> bytes:
+        event = {
+            "resourceUrn": urn(QUEUE, "jobs"),
+            "message": "no wildcards\n",
+            "policyName": "iam",
+            "policyPackName": "multiarch",
+            "enforcementLevel": level,
+        }
+        return json.dumps({"sequence": 1, "policyEvent": event}).encode() + b"\n"
+
+    log = event_log(step("same", QUEUE, "q", {}, {}))
+    found = one(log.replace(b'{"sequence": 1,', violation("mandatory") + violation("advisory") + b'{"sequence": 1,', 1))
+    text = "policy iam of multiarch: jobs: no wildcards"
+    assert (found.errors, found.warnings) == ((text,), (text,))
+
+
+def test_several_previews_one_after_the_other() -> None:
+    first, second = digest(step("same", QUEUE, "a", {}, {})), event_log(step("same", QUEUE, "b", {}, {}))
+    found = read(first + b"\n" + second + second + first, "-")
+    assert [preview.steps[0].name for preview in found] == ["a", "b", "b", "a"]
+
+
+def test_a_byte_order_mark_and_a_long_text_do_not_matter() -> None:
+    long = {"text": "ä" * 1_500_000, "number": 12345678901234}
+    (found,) = one(b"\xef\xbb\xbf" + digest(step("create", QUEUE, "q", None, long))).steps
+    assert found.new is not None
+    assert found.new.inputs == long
+
+
+BAD = [
+    (b"", "The file is empty. Did `pulumi preview` fail"),
+    (b" \n", "The file is empty"),
+    ("{}".encode("utf-16"), "UTF-16"),
+    (b'{"steps": "\xff"}', "not UTF-8"),
+    (b"Previewing update (dev):\n{}", "'Previewing update (dev):'. Give what `pulumi preview --json`"),
+    (b"[]", "This is not a preview"),
+    (b"{}", "JSON with the keys none, not a preview"),
+    (b'{"version": 3, "deployment": {}}', "the state of a stack"),
+    (b'{"resourcePlans": {}, "config": {}, "manifest": {}}', "does not say of which stack"),
+    (b'{"resourcePlans": {}, "manifest": {}}', "an update plan"),
+    (b'{"terraform_version": "1.9"}', "a Terraform plan"),
+    (b'{"apiVersion": "v1", "kind": "Pod"}', "a Kubernetes object"),
+    (b'{"version": "1", "kind": "review"}', "multiarch's own output"),
+    (b'{"steps": []}', "no steps, and does not say of which stack"),
+    (b'{"steps": [1]}', "Step 1 has no op and urn"),
+    (b'{"steps": [{"op": "same", "urn": "x"}]}', "'x' is not a URN"),
+    (b'{"steps": 1, "config": []}', "config must be a JSON object"),
+    (b'{"diagnostics": [1]}', "A diagnostic has no message"),
+    (b'{"steps": [{"op": NaN}]}', "NaN is not a JSON number"),
+    (b'{"steps": [{"op" 1}]}', "Invalid JSON"),
+    (b'{"steps": [] "config": 1}', "Invalid JSON: '}' expected"),
+    (b'{1: 2}', "Invalid JSON: 1 can't be a key"),
+    (b'{"steps":' + b"[" * 100_000, "nested too deeply"),
+    (event_log(result=None, ends=False), "ends before the engine's summary"),
+    (b'{"sequence": 1, "resourcePreEvent": {}}', "A step's event has no metadata"),
+    (digest({"op": "explode", "urn": urn(QUEUE, "q")}), "Unknown operation 'explode'"),
+    (digest({"op": "same", "urn": urn(QUEUE, "q"), "oldState": 1}), "Step 1: oldState must be a JSON object"),
+    (digest({"op": "create", "urn": urn(QUEUE, "q"), "newState": state(QUEUE, "q", {}) | {"inputs": 1}}), "inputs of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "words"), BAD)
+def test_bad_input_is_named_with_the_file(data: bytes, words: str) -> None:
+    with pytest.raises(MultiarchError) as raised:
+        read(data, "preview.json")
+    assert str(raised.value).startswith("preview.json: ")
+    assert words in str(raised.value)
+    assert raised.value.hint
+
+
+def test_every_truncation_is_named() -> None:
+    data = digest(step("update", GROUP, "api", {"version": "1.35"}, {"version": "1.36"}))
+    for end in range(1, len(data)):
+        with pytest.raises(MultiarchError, match="cut off"):
+            read(data[:end], "preview.json")
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["steps", "op", "urn", "sequence", "resourcePreEvent", "metadata", "diagnostics", "message", "oldState", "inputs", "config"]) | st.text(max_size=3), inner, max_size=4)))  # fmt: skip
+def test_any_json_is_read_or_refused(value: Any) -> None:
+    try:
+        read(json.dumps(value).encode(), "preview.json")
+    except MultiarchError as refused:
+        assert str(refused).startswith("preview.json: ")
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    with pytest.raises(MultiarchError):
+        read(data, "preview.json")
