@@ -12,6 +12,15 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  #
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#|&~$]")
 _BEGINS_A_BLOCK = re.compile(r"(\d{0,9})(?=[.)](?: |$)|[-+](?: |$)|[-=]+$)")
 
+_ENDS = ".,;:"
+_WORDS = re.compile(r"`([^`]+)`([.,;:]?)(?!\S)|(\S+)")
+_NAME = r"[A-Za-z]+(?:['-][A-Za-z]+)*"
+_NUMBER = r"\d+(?:[.,]\d+)*%?"
+_FIRST_WORD = re.compile(rf"[(\"']*(?:{_NAME})[)\"']*[.,;:!?]?|{_NUMBER}")
+_PLAIN_WORD = re.compile(rf"[(\"']*(?:{_NAME}|{_NUMBER})[)\"']*[.,;:!?]?[)\"']*|[→…–=]")
+_REFERENCE = re.compile(r"(?i:^[(\"']*(?:gh-|[0-9a-f]{7,}\b))|^[(\"']*[A-Z]+-\d")
+"""What GitHub makes a link of without any markup: commits, GH-1 and the like."""
+
 
 def escaped(text: str) -> str:
     r"""A text on one line for a terminal: what is not printable, line breaks and tabs included, as ``\x1b``."""
@@ -46,3 +55,37 @@ def markdown(text: str) -> str:
     shown = _MARKDOWN.sub(r"\\\g<0>", escaped(text).lstrip(" "))
     block = _BEGINS_A_BLOCK.match(shown)
     return f"{block[1]}\\{shown[block.end() :]}" if block else shown
+
+
+def comment(text: str, *, in_table: bool = False) -> str:
+    """A sentence of ours with names of others in it, for a comment on GitHub or GitLab.
+
+    Plain words stay words. Everything else, and what is between backticks, becomes code, in which nothing is markup,
+    HTML, a link, a mention, a reference or a quick action.
+    """
+    parts: list[str] = []
+    pending: list[str] = []
+    for quoted, end, word in _WORDS.findall(escaped(text)):
+        if quoted:
+            parts += [*_code(pending, in_table=in_table), *_code([quoted + end], in_table=in_table)]
+            pending = []
+        elif (_PLAIN_WORD if parts or pending else _FIRST_WORD).fullmatch(word) and not _REFERENCE.search(word):
+            parts += [*_code(pending, in_table=in_table), word]
+            pending = []
+        else:
+            pending.append(word)
+    return " ".join([*parts, *_code(pending, in_table=in_table)])
+
+
+def _code(words: list[str], *, in_table: bool) -> list[str]:
+    """The words as one span of code; punctuation at its end stays behind it."""
+    if not words:
+        return []
+    text = " ".join(words)
+    end = len(text.rstrip(_ENDS)) or len(text)
+    code, behind = text[:end], text[end:]
+    ticks = "`" * (max((len(run) for run in re.findall("`+", code)), default=0) + 1)
+    space = " " if code.startswith("`") or code.endswith("`") else ""
+    # A backslash before the pipe would undo the escape, and end the cell within the code.
+    shown = code.replace("|", "¦" if "\\" in code else "\\|") if in_table else code
+    return [f"{ticks}{space}{shown}{space}{ticks}{behind}"]

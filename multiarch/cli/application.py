@@ -21,6 +21,7 @@ _NOUNS = {
     "audit": "multiarch.cli.audit.commands",
     "verify": "multiarch.cli.verify.commands",
     "webhook": "multiarch.cli.webhook.commands",
+    "review": "multiarch.cli.review.command",
 }
 """The module of each noun, whose ``commands`` are added to the application, in the order of the help text."""
 

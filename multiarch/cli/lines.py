@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _NAME = "multiarch"
-_COMMAND = re.compile(rf"(?<![\w./-]){_NAME}(?= (?:audit|facts|image|simulate|stack|verify|webhook|workload)\b)")
+_COMMAND = re.compile(rf"(?<![\w./-]){_NAME}(?= (?:audit|facts|image|review|simulate|stack|verify|webhook|workload)\b)")
 _WORD = re.compile(r"[^\s`]*`[^`]+`\S*|\S+")
 
 

@@ -1,0 +1,1 @@
+"""``multiarch review``: what a merge request would change, for the person who decides about it."""

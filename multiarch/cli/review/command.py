@@ -1,0 +1,91 @@
+"""``multiarch review``: read previews, and say what a reviewer has to know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.terminal import counted, say
+from multiarch.cli.usage import Command
+from multiarch.errors import MultiarchError
+
+HELP = """Show what a change would do, worst first, from previews of Pulumi.
+
+Reads what `pulumi preview --json` prints, or the engine's event log, of one stack or many. With --since or --before the
+stack files before and after the change are compared too.
+
+\b
+Examples:
+  pulumi preview --json | multiarch review -
+  multiarch review previews/*.json --since origin/main --output markdown
+  multiarch review preview.json --before ../main --fail-on replace-stateful,widen-iam
+  multiarch review --since origin/main             the stack files alone, without credentials
+
+Exit code: 0; 1 if a preview failed or --fail-on found something; 2 for invalid input; 3 if git can't be run."""
+
+
+def review(
+    previews: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PREVIEW", help="Files of previews: JSON or event logs; - is standard input."),
+    ] = None,
+    *,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="REF", help="Compare the stack files with those where the branch left this one."),
+    ] = None,
+    before: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Compare the stack files with those of another clone.")
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            metavar="RULE|LEVEL,…",
+            help="Exit with 1 for these rules, or from this risk: low, medium, high.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="BYTES", help="Shorten the Markdown to this size, least important first.")
+    ] = None,
+    attach: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the complete Markdown to a file as well.")
+    ] = None,
+    output: Annotated[Format, output_option("findings")] = Format.TABLE,
+) -> None:
+    """Review previews, as :data:`HELP` says."""
+    from multiarch.cli.review import fail_on as failures
+    from multiarch.cli.review import markdown, source
+    from multiarch.cli.review.report import report
+    from multiarch.files import write_atomically
+    from multiarch.review.digest import digest
+
+    wanted = failures.parsed(fail_on or [])
+    if limit is not None and limit < markdown.SMALLEST:
+        raise MultiarchError(f"--limit must be at least {markdown.SMALLEST} bytes.")
+    if limit is not None and output is not Format.MARKDOWN:
+        raise MultiarchError("--limit is for --output markdown.")
+    found = digest(source.changes(previews or [], since, before))
+    if not found.stacks:
+        say("No stack changes.")
+    failing = failures.failing(found, wanted)
+    if attach is not None:
+        write_atomically(attach, markdown.render(found)[0])
+    if output is Format.MARKDOWN:
+        text, complete = markdown.render(found, limit, attach.name if attach else "")
+        typer.echo(text, nl=False)
+        if not complete:
+            say(f"The Markdown was shortened to {limit} bytes.")
+    else:
+        show(report(found, failing), output)
+    if failing:
+        say(f"{counted(len(failing), 'rule')} of --fail-on found something: {', '.join(failing)}.")
+        raise typer.Exit(1)
+
+
+commands = typer.Typer()
+"""The command itself: there is nothing below it."""
+commands.command("review", cls=Command, help=HELP)(review)

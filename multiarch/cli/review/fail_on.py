@@ -1,0 +1,55 @@
+"""``--fail-on``: the rules and risk levels that make the exit code 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from multiarch.errors import MultiarchError
+
+if TYPE_CHECKING:
+    from multiarch.review.digest import Digest
+    from multiarch.review.model import Finding, Risk
+
+ALWAYS = "preview-failed"
+"""A preview that does not show everything never passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailOn:
+    """Findings of these rules, or at least of this risk, fail."""
+
+    rules: frozenset[str]
+    risk: Risk | None
+
+    def fails(self, finding: Finding) -> bool:
+        """Whether a finding fails."""
+        return finding.rule.name in self.rules or (self.risk is not None and finding.level >= self.risk)
+
+
+def parsed(written: Sequence[str]) -> FailOn:
+    """``["replace-stateful,widen-iam", "high"]``. Raises MultiarchError for what is neither a rule nor a level."""
+    from multiarch.review.digest import RULES
+    from multiarch.review.model import Risk
+    from multiarch.stack.schema_paths import nearest
+
+    levels = {risk.name.lower(): risk for risk in Risk if risk is not Risk.NONE}
+    names = [name.strip() for part in written for name in part.split(",") if name.strip()]
+    for name in names:
+        if name not in RULES and name not in levels:
+            near = nearest(name, [*RULES, *levels])
+            known = f"The levels are {', '.join(levels)}, the rules {', '.join(sorted(RULES))}."
+            hint = f"Did you mean {near}?" if near else known
+            raise MultiarchError(f"--fail-on: {name!r} is not a rule or a risk level.", hint=hint)
+    wanted = [levels[name] for name in names if name in levels]
+    rules = frozenset(name for name in names if name in RULES)
+    return FailOn(rules | {ALWAYS}, min(wanted) if wanted else None)
+
+
+def failing(digest: Digest, fail_on: FailOn) -> list[str]:
+    """The names of the rules that fail, sorted."""
+    found = {
+        entry.finding.rule.name for stack in digest.stacks for entry in stack.entries if fail_on.fails(entry.finding)
+    }
+    return sorted(found)

@@ -1,0 +1,195 @@
+"""The digest as Markdown for a comment of a merge request, within a limit of bytes.
+
+A reviewer sees the risk and one line for each question first: what breaks, what rolls, what widens, what it costs, what
+was left out. Everything that others wrote is shown as code or as plain words (:func:`multiarch.escaping.comment`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from multiarch.cli.review.words import change_words, count_words, left_out_words, other_row
+from multiarch.cli.terminal import counted
+from multiarch.escaping import comment
+from multiarch.review.digest import Topic
+from multiarch.review.model import Risk
+
+if TYPE_CHECKING:
+    from multiarch.review.digest import Digest, Entry, StackReview
+
+MARKER = "<!-- multiarch review: {project} -->"
+"""The first line: posting finds the comment of a project by it."""
+SMALLEST = 2_000
+"""Bytes that the shortest form needs at most."""
+_NOTHING = "nothing found"
+_MOST_NAMES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How much is shown. ``details`` and ``one_line`` are the lowest risks with details, and with a line at all.
+
+    ``stacks`` is how many stacks have a section.
+    """
+
+    details: Risk
+    one_line: Risk
+    others: bool
+    stacks: int | None = None
+    most: int | None = None
+
+
+_FORMS = (
+    _Form(Risk.NONE, Risk.NONE, others=True),
+    _Form(Risk.NONE, Risk.NONE, others=False),
+    _Form(Risk.MEDIUM, Risk.LOW, others=False),
+    _Form(Risk.HIGH, Risk.MEDIUM, others=False),
+    _Form(Risk.HIGH, Risk.MEDIUM, others=False, stacks=10, most=20),
+    _Form(Risk.HIGH, Risk.HIGH, others=False, stacks=5, most=10),
+    _Form(Risk.HIGH, Risk.HIGH, others=False, stacks=2, most=5),
+    _Form(Risk.HIGH, Risk.HIGH, others=False, stacks=1, most=2),
+    _Form(Risk.HIGH, Risk.HIGH, others=False, stacks=0, most=0),
+)
+"""From complete to shortest."""
+
+
+def render(digest: Digest, limit: int | None = None, attached: str = "") -> tuple[str, bool]:
+    """The Markdown, and whether it is complete. ``attached`` names the file that has all of it."""
+    whole = _text(digest, _FORMS[0], "")
+    if limit is None or len(whole.encode()) <= limit:
+        return whole, True
+    where = f"; {comment(attached)} has all of it" if attached else "; `multiarch review` without `--limit` shows all"
+    note = f"_Shortened to {limit} bytes{where}._"
+    for form in _FORMS[1:]:
+        text = _text(digest, form, note)
+        if len(text.encode()) <= limit:
+            return text, False
+    lines = [MARKER.format(project=_project(digest)), "", f"## {_title(digest)}", "", note, ""]
+    return "\n".join(lines), False
+
+
+def _project(digest: Digest) -> str:
+    names = sorted({stack.change.preview.project for stack in digest.stacks})
+    # A comment ends at -->, and a project's name has no such character.
+    return ", ".join("".join(each for each in name if each.isalnum() or each in "-_.") for name in names)
+
+
+def _title(digest: Digest) -> str:
+    risk = _level(digest.risk)
+    if len(digest.stacks) == 1:
+        return f"{comment(digest.stacks[0].name)}: {risk}"
+    return f"{counted(len(digest.stacks), 'stack')}: {risk}"
+
+
+def _level(risk: Risk) -> str:
+    return "no risk found" if risk is Risk.NONE else f"{risk.name.lower()} risk"
+
+
+def _text(digest: Digest, form: _Form, note: str) -> str:
+    lines = [MARKER.format(project=_project(digest)), "", f"## {_title(digest)}", ""]
+    if note:
+        lines += [note, ""]
+    changed = [stack for stack in digest.stacks if stack.entries or stack.others or stack.operations]
+    same = [stack.name for stack in digest.stacks if stack not in changed]
+    if len(digest.stacks) == 1:
+        lines += _stack(digest.stacks[0], form)
+    else:
+        shown = changed[: form.stacks]
+        lines += _overview(changed if form.stacks is None else changed[: max(form.stacks, 10)])
+        for stack in shown:
+            lines += ["", f"### {comment(stack.name)}: {_level(stack.risk)}", "", *_stack(stack, form)]
+        if len(shown) < len(changed):
+            lines += ["", f"{counted(len(changed) - len(shown), 'more stack')} with changes, of at most the same risk."]
+        if same:
+            names = ", ".join(comment(name) for name in same[:_MOST_NAMES])
+            more = f" and {len(same) - _MOST_NAMES} more" if len(same) > _MOST_NAMES else ""
+            lines += ["", f"No changes: {names}{more}."]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _overview(stacks: Sequence[StackReview]) -> Iterator[str]:
+    topics = [topic for topic in Topic if any(entry.topic is topic for stack in stacks for entry in stack.entries)]
+    yield _row(["Stack", "Risk", *topics, "Other", "Left out"])
+    yield _row(["---"] * (len(topics) + 4))
+    for stack in stacks:
+        counts = [sum(entry.topic is topic for entry in stack.entries) for topic in topics]
+        left_out = sum(count for _, count in stack.left_out)
+        cells = [str(count) if count else "" for count in (*counts, len(stack.others), left_out)]
+        yield _row([comment(stack.name, in_table=True), _bold(stack.risk), *cells])
+
+
+def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
+    yield from _summary(stack)
+    entries = [entry for entry in stack.entries if entry.finding.level >= form.one_line]
+    shown = entries if form.most is None else entries[: form.most]
+    loud = [entry for entry in shown if entry.finding.level > Risk.LOW]
+    quiet = [entry for entry in shown if entry.finding.level <= Risk.LOW]
+    for entry in loud:
+        yield from _entry(entry, details=entry.finding.level >= form.details)
+    if quiet:
+        yield from _folded(
+            counted(len(quiet), "finding") + " of low risk",
+            (line for entry in quiet for line in _entry(entry, details=entry.finding.level >= form.details)),
+        )
+    if len(shown) < len(stack.entries):
+        yield from ("", f"{counted(len(stack.entries) - len(shown), 'more finding')}, not shown here.")
+    if form.others and stack.others:
+        rows = (_row(comment(cell, in_table=True) for cell in other_row(step)) for step in stack.others)
+        head = (_row(["Change", "Type", "Name", "Properties"]), _row(["---"] * 4))
+        yield from _folded(f"{counted(len(stack.others), 'other change')}", (*head, *rows))
+    if form.others and stack.left_out:
+        rows = (
+            _row([f"`{filter_.name}`", str(count), comment(filter_.reason, in_table=True)])
+            for filter_, count in stack.left_out
+        )
+        head = (_row(["Filter", "Number", "What"]), _row(["---"] * 3))
+        total = sum(count for _, count in stack.left_out)
+        yield from _folded(f"{total} left out", (*head, *rows))
+    if form.others and (warnings := stack.warnings):
+        yield from _folded(counted(len(warnings), "warning"), (f"- {comment(text)}" for text in warnings))
+
+
+def _summary(stack: StackReview) -> Iterator[str]:
+    """One row for each question, also where nothing was found: it was looked for."""
+    yield _row(["", comment(change_words(stack), in_table=True)])
+    yield _row(["---"] * 2)
+    for topic in Topic:
+        found = [entry for entry in stack.entries if entry.topic is topic]
+        yield _row([f"**{topic}**", _found(found) if found else _NOTHING])
+    yield _row(["**Other**", count_words(stack)])
+    yield _row(["**Left out**", comment(left_out_words(stack), in_table=True)])
+
+
+def _found(entries: Sequence[Entry], most: int = 3) -> str:
+    worst = max(entry.finding.level for entry in entries)
+    subjects = list(dict.fromkeys(entry.finding.subject for entry in entries))
+    names = ", ".join(comment(subject, in_table=True) for subject in subjects[:most])
+    more = f" and {len(subjects) - most} more" if len(subjects) > most else ""
+    return f"{_bold(worst)}: {names}{more}"
+
+
+def _entry(entry: Entry, *, details: bool) -> Iterator[str]:
+    finding = entry.finding
+    yield ""
+    yield f"**{finding.level.name}: {comment(finding.subject)}** (`{finding.rule.name}`)<br>"
+    yield comment(finding.text)
+    if details:
+        yield ""
+        yield from (f"- {comment(line)}" for line in finding.details)
+        yield f"- _Check:_ {comment(finding.rule.check)}"
+
+
+def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield from ("", f"<details><summary>{title}</summary>", "")
+    yield from lines
+    yield from ("", "</details>")
+
+
+def _bold(risk: Risk) -> str:
+    return f"**{risk.name}**" if risk > Risk.LOW else risk.name.lower()
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,137 @@
+"""The digest as a report: what a terminal, JSON and code scanners get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from multiarch.cli.formats.report import (
+    Block,
+    Details,
+    Finding,
+    FindingRule,
+    Findings,
+    Items,
+    Location,
+    Report,
+    Table,
+)
+from multiarch.cli.review.words import change_words, left_out_words, other_row
+from multiarch.review.digest import RULES
+from multiarch.review.model import Risk
+from multiarch.review.values import masked
+
+if TYPE_CHECKING:
+    from multiarch.review.digest import Digest, Entry, StackReview
+
+
+def report(digest: Digest, failing: Sequence[str]) -> Report:
+    """The report of a digest. ``failing`` are the rules of ``--fail-on`` that found something."""
+    return Report(
+        "review",
+        data=lambda: _data(digest, failing),
+        blocks=lambda: _blocks(digest),
+        findings=lambda: _findings(digest),
+    )
+
+
+def _blocks(digest: Digest) -> Iterator[Block]:
+    for stack in digest.stacks:
+        risk = "no risk found" if stack.risk is Risk.NONE else f"{stack.risk.name} risk"
+        yield f"{stack.name}: {risk}; {change_words(stack)}"
+        if stack.entries:
+            rows = [
+                (entry.finding.level.name, entry.topic.lower(), entry.finding.subject, entry.finding.text)
+                for entry in stack.entries
+            ]
+            yield Table(("risk", "topic", "what", "why"), rows)
+        for entry in stack.entries:
+            lines = (*entry.finding.details, f"Check: {entry.finding.rule.check}")
+            yield Details("", [(f"{entry.finding.subject} [{entry.finding.rule.name}]", lines)])
+        if stack.others:
+            yield Table(
+                ("change", "type", "name", "properties"), [other_row(step) for step in stack.others], "Other changes"
+            )
+        if stack.warnings:
+            yield Items("Warnings of the preview", stack.warnings)
+        yield f"Left out: {left_out_words(stack)}"
+
+
+def _data(digest: Digest, failing: Sequence[str]) -> dict[str, object]:
+    return {
+        "risk": digest.risk.name.lower(),
+        "failing": list(failing),
+        "stacks": [_stack_data(stack) for stack in digest.stacks],
+    }
+
+
+def _stack_data(stack: StackReview) -> dict[str, object]:
+    change, preview = stack.change, stack.change.preview
+    return {
+        "stack": preview.stack,
+        "project": preview.project,
+        "source": preview.source or None,
+        "before": None if change.before is None else {"file": change.before.file, "problem": change.before.problem},
+        "after": None if change.after is None else {"file": change.after.file, "problem": change.after.problem},
+        "succeeded": preview.succeeded,
+        "risk": stack.risk.name.lower(),
+        "operations": {str(operation): count for operation, count in stack.operations.items()},
+        "findings": [_finding_data(entry) for entry in stack.entries],
+        "otherChanges": [
+            {
+                "operation": str(step.operation),
+                "type": step.type,
+                "name": step.name,
+                "urn": step.urn,
+                "changed": list(step.changed),
+            }
+            for step in stack.others
+        ],
+        "leftOut": [{"filter": found.name, "reason": found.reason, "number": count} for found, count in stack.left_out],
+        "errors": [masked(text) for text in preview.errors],
+        "warnings": list(stack.warnings),
+    }
+
+
+def _finding_data(entry: Entry) -> dict[str, Any]:
+    finding = entry.finding
+    return {
+        "rule": finding.rule.name,
+        "risk": finding.level.name.lower(),
+        "topic": str(entry.topic).lower(),
+        "subject": finding.subject,
+        "text": finding.text,
+        "details": list(finding.details),
+        "check": finding.rule.check,
+        "urns": list(finding.urns),
+    }
+
+
+def _findings(digest: Digest) -> Findings:
+    found = [(stack, entry.finding) for stack in digest.stacks for entry in stack.entries]
+    names = sorted({finding.rule.name for _, finding in found})
+    rules = {
+        name: FindingRule(name, "error" if RULES[name].risk is Risk.HIGH else "warning", f"Finds {RULES[name].finds}.")
+        for name in names
+    }
+    return Findings(
+        tuple(rules.values()),
+        [
+            Finding(
+                rules[finding.rule.name],
+                " ".join([f"{finding.subject}:", finding.text, *finding.details]),
+                [_location(stack, finding.urns)],
+                ("ruleAndSubject/v1", f"{finding.rule.name} {stack.name} {finding.subject}"),
+            )
+            for stack, finding in found
+        ],
+    )
+
+
+def _location(stack: StackReview, urns: Sequence[str]) -> Location:
+    version = stack.change.after or stack.change.before
+    urn = urns[0] if urns else ""
+    return Location(version.file if version else None, None, urn.rpartition("::")[2], urn)
+
+
+__all__ = ["report"]

@@ -1,0 +1,88 @@
+"""The previews and stack files of ``multiarch review``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from multiarch.cli.memory import few_collections
+from multiarch.cli.options import project
+from multiarch.errors import MultiarchError
+from multiarch.files import MANIFESTS, read_bytes
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from multiarch.review.model import Change, Preview
+    from multiarch.review.versions import Folder
+
+STANDARD_INPUT = "-"
+_HOW = "`pulumi preview --json > preview.json` writes one."
+
+
+def changes(paths: Sequence[str], since: str | None, before: Path | None) -> list[Change]:
+    """The changes of all stacks of the previews, and of all stack files that differ. Raises MultiarchError."""
+    from multiarch.review.model import Change
+    from multiarch.today import today
+
+    if since is not None and before is not None:
+        raise MultiarchError("--since and --before exclude each other.", hint="Give one of them.")
+    if not paths and since is None and before is None:
+        raise MultiarchError("No preview is given.", hint=f"{_HOW} --since REF compares the stack files alone.")
+    with few_collections():
+        previews = _previews(paths)
+    day = today()
+    if since is None and before is None:
+        return [Change(preview, None, None, day) for preview in previews]
+    from multiarch.review.versions import Folder, at_commit, in_folder
+
+    root = project.root()
+    with ExitStack() as stack:
+        old = stack.enter_context(at_commit(root, since)) if since is not None else in_folder(before or root)
+        return list(_with_files(previews, old, Folder(root, str(root)), day))
+
+
+def _with_files(previews: Sequence[Preview], old: Folder, new: Folder, day: date) -> Iterator[Change]:
+    from multiarch.review.model import Change, Preview
+    from multiarch.stack.engine_config import NAMESPACE
+
+    reviewed = set()
+    for preview in previews:
+        if preview.project != NAMESPACE:
+            yield Change(preview, None, None, day)
+            continue
+        reviewed.add(preview.stack)
+        yield Change(preview, old.version(preview.stack, day), new.version(preview.stack, day), day)
+    files_before, files_after = old.stacks(), new.stacks()
+    for name in sorted({*files_before, *files_after} - reviewed):
+        if files_before.get(name) != files_after.get(name):
+            preview = Preview(name, NAMESPACE, "", (), (), (), succeeded=True)
+            yield Change(preview, old.version(name, day), new.version(name, day), day)
+
+
+def _previews(paths: Sequence[str]) -> list[Preview]:
+    from multiarch.review.previews import read
+
+    found: dict[tuple[str, str], Preview] = {}
+    for path in paths:
+        name = "standard input" if path == STANDARD_INPUT else path
+        for preview in read(_bytes(path), name):
+            key = (preview.project, preview.stack)
+            if key in found:
+                raise MultiarchError(
+                    f"Stack {preview.stack} is in {found[key].source} and in {name}.", hint="Give one preview of it."
+                )
+            found[key] = preview
+    return list(found.values())
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        if path == STANDARD_INPUT:
+            return sys.stdin.buffer.read()
+        return read_bytes(Path(path), MANIFESTS)
+    except OSError as error:
+        raise MultiarchError(f"{path} can't be read: {error.strerror or error}.", hint=_HOW) from error

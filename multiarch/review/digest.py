@@ -1,0 +1,112 @@
+"""All that a reviewer has to know of some stacks' changes, worst first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from multiarch.review import drift, failed_previews, noise, replacements, stack_files
+from multiarch.review.model import Change, Finder, Finding, Operation, ReviewRule, Risk, Step
+from multiarch.review.noise import NoiseFilter
+from multiarch.review.values import masked
+
+__all__ = ["RULES", "Digest", "Entry", "StackReview", "Topic", "digest"]
+
+
+class Topic(StrEnum):
+    """What a finding is about, in the order in which a reviewer asks."""
+
+    BREAKS = "Breaks"
+    ROLLS = "Rolls"
+    WIDENS = "Widens"
+    PODS = "Moves pods"
+    VERSIONS = "Versions"
+    COSTS = "Costs"
+    DRIFT = "Drift"
+
+
+_FINDERS: tuple[tuple[Topic, Finder], ...] = (
+    (Topic.BREAKS, failed_previews),
+    (Topic.BREAKS, stack_files),
+    (Topic.BREAKS, replacements),
+    (Topic.DRIFT, drift),
+)
+"""Every module that finds something, below its topic."""
+RULES: Mapping[str, ReviewRule] = {rule.name: rule for _, finder in _FINDERS for rule in finder.RULES}
+"""All rules by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A finding and what it is about."""
+
+    topic: Topic
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class StackReview:
+    """One stack: ``entries`` worst first, ``others`` are changes that nothing is to be said about.
+
+    ``warnings`` are the preview's. ``left_out`` has each noise filter that took changes or warnings, with their number.
+    """
+
+    change: Change
+    entries: tuple[Entry, ...]
+    others: tuple[Step, ...]
+    warnings: tuple[str, ...]
+    left_out: tuple[tuple[NoiseFilter, int], ...]
+
+    @property
+    def name(self) -> str:
+        """The stack's."""
+        return self.change.preview.stack
+
+    @property
+    def risk(self) -> Risk:
+        """That of the worst finding; LOW for other changes alone."""
+        worst = max((entry.finding.level for entry in self.entries), default=Risk.NONE)
+        return max(worst, Risk.LOW) if self.others else worst
+
+    @property
+    def operations(self) -> Mapping[Operation, int]:
+        """How many resources each operation concerns, without SAME."""
+        found = Counter(step.operation for step in self.change.preview.steps)
+        return {
+            operation: found[operation] for operation in Operation if found[operation] and operation != Operation.SAME
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """All stacks, the worst first."""
+
+    stacks: tuple[StackReview, ...]
+
+    @property
+    def risk(self) -> Risk:
+        """That of the worst stack."""
+        return max((stack.risk for stack in self.stacks), default=Risk.NONE)
+
+
+def digest(changes: Iterable[Change]) -> Digest:
+    """Review some stacks' changes."""
+    found = [_reviewed(change) for change in changes]
+    return Digest(tuple(sorted(found, key=lambda review: (-review.risk, review.name))))
+
+
+def _reviewed(change: Change) -> StackReview:
+    entries = [Entry(topic, finding) for topic, finder in _FINDERS for finding in finder.find(change)]
+    order = list(Topic)
+    entries.sort(key=lambda entry: (-entry.finding.level, order.index(entry.topic)))
+    others, left_out = noise.left_out(change.preview.steps, _reported(entries))
+    warnings, dropped = noise.without_plugin_paths(change.preview.warnings)
+    return StackReview(
+        change, tuple(entries), tuple(others), tuple(masked(text) for text in warnings), (*left_out, *dropped)
+    )
+
+
+def _reported(entries: Sequence[Entry]) -> frozenset[str]:
+    return frozenset(urn for entry in entries for urn in entry.finding.urns)

@@ -1,0 +1,59 @@
+"""Drift: what was changed in AWS or Kubernetes since the last update, and what this update does about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from multiarch.review import noise
+from multiarch.review.holdings import holding
+from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
+from multiarch.review.property_paths import value_at
+from multiarch.review.values import resource_name, shown
+
+__all__ = ["RULES", "find"]
+
+DRIFT = ReviewRule(
+    "drift",
+    Risk.MEDIUM,
+    "resources that were changed outside of Pulumi",
+    "Who changed it, and should the stack file say so, or should the update take it back?",
+)
+RULES = (DRIFT,)
+_MOST = 8
+
+
+def find(change: Change) -> Iterator[Finding]:
+    """Findings in the order of the preview's steps."""
+    steps = {step.urn: step for step in change.preview.steps if step.operation is not Operation.DRIFT}
+    for step in change.preview.steps:
+        if step.operation is not Operation.DRIFT or noise.is_of_no_concern(step):
+            continue
+        held = holding(step.type)
+        subject = f"{held.noun if held else step.type} {resource_name(step)}"
+        if step.new is None:
+            again = steps.get(step.urn)
+            then = " This update creates it again." if again and again.operation is Operation.CREATE else ""
+            risk = Risk.HIGH if held else None
+            yield Finding(DRIFT, subject, f"It was deleted outside of Pulumi.{then}", (), (step.urn,), risk)
+            continue
+        lines = [_line(step, path, steps.get(step.urn)) for path in _paths(step)]
+        more = [f"{len(lines) - _MOST} more properties."] if len(lines) > _MOST else []
+        text = "It was changed outside of Pulumi since the last update."
+        yield Finding(DRIFT, subject, text, (*lines[:_MOST], *more), (step.urn,))
+
+
+def _paths(step: Step) -> list[str]:
+    return [path for path in step.changed if not noise.is_computed(step, path)] or list(step.changed)
+
+
+def _line(step: Step, path: str, update: Step | None) -> str:
+    if step.old is None or step.new is None:
+        return path
+    old, new = (value_at({**state.outputs, **state.inputs}, path) for state in (step.old, step.new))
+    values = f"{path}: {shown(old, path) or 'not set'} → {shown(new, path) or 'not set'}"
+    if update is None or update.operation is Operation.SAME:
+        return f"{values}; this update leaves it"
+    top = path.partition(".")[0].partition("[")[0]
+    if any(each.partition(".")[0].partition("[")[0] == top for each in update.changed):
+        return f"{values}; this update sets it to what the program says"
+    return f"{values}; this update leaves it"

@@ -1,0 +1,110 @@
+"""What resources hold: data that is lost with them, or pods that stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+__all__ = ["Holding", "Holds", "holding"]
+
+
+class Holds(Enum):
+    """What is lost when a resource is deleted: data, or running pods."""
+
+    DATA = auto()
+    PODS = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One kind of resource. ``noun`` is its name, ``lost`` what a deletion takes with it."""
+
+    noun: str
+    holds: Holds
+    lost: str
+
+
+def _data(noun: str, lost: str) -> Holding:
+    return Holding(noun, Holds.DATA, lost)
+
+
+def _pods(noun: str, lost: str) -> Holding:
+    return Holding(noun, Holds.PODS, lost)
+
+
+_DATABASE = _data("database", "its data")
+_CACHE = _data("cache", "what it stores")
+_STREAM = _data("stream", "the records that are not read yet")
+_FILES = _data("file system", "its files")
+_AWS = {
+    "eks/cluster:Cluster": _data("EKS cluster", "all workloads, their volumes' claims, and the cluster's endpoint"),
+    "eks/addon:Addon": _pods("EKS add-on", "its pods on all nodes"),
+    "eks/fargateProfile:FargateProfile": _pods("Fargate profile", "its pods"),
+    "ec2/instance:Instance": _data("EC2 instance", "its instance store, and volumes that are deleted on termination"),
+    "ebs/volume:Volume": _data("EBS volume", "its data"),
+    "ebs/snapshot:Snapshot": _data("EBS snapshot", "its data"),
+    "efs/fileSystem:FileSystem": _FILES,
+    "fsx/lustreFileSystem:LustreFileSystem": _FILES,
+    "fsx/ontapFileSystem:OntapFileSystem": _FILES,
+    "fsx/openZfsFileSystem:OpenZfsFileSystem": _FILES,
+    "fsx/windowsFileSystem:WindowsFileSystem": _FILES,
+    "s3/bucket:Bucket": _data("S3 bucket", "its objects"),
+    "s3/bucketV2:BucketV2": _data("S3 bucket", "its objects"),
+    "ecr/repository:Repository": _data("ECR repository", "its images"),
+    "kms/key:Key": _data("KMS key", "everything that is encrypted with it"),
+    "secretsmanager/secret:Secret": _data("secret", "its value"),
+    "ssm/parameter:Parameter": _data("SSM parameter", "its value"),
+    "sqs/queue:Queue": _data("SQS queue", "the messages that are not read yet"),
+    "sns/topic:Topic": _data("SNS topic", "its subscriptions"),
+    "kinesis/stream:Stream": _STREAM,
+    "msk/cluster:Cluster": _data("Kafka cluster", "its topics"),
+    "mq/broker:Broker": _data("message broker", "its messages"),
+    "cloudwatch/logGroup:LogGroup": _data("log group", "its logs"),
+    "rds/instance:Instance": _DATABASE,
+    "rds/cluster:Cluster": _DATABASE,
+    "rds/clusterInstance:ClusterInstance": _pods("database instance", "its connections"),
+    "docdb/cluster:Cluster": _DATABASE,
+    "neptune/cluster:Cluster": _DATABASE,
+    "redshift/cluster:Cluster": _DATABASE,
+    "dynamodb/table:Table": _data("DynamoDB table", "its items"),
+    "elasticache/cluster:Cluster": _CACHE,
+    "elasticache/replicationGroup:ReplicationGroup": _CACHE,
+    "memorydb/cluster:Cluster": _CACHE,
+    "opensearch/domain:Domain": _data("OpenSearch domain", "its indexes"),
+    "backup/vault:Vault": _data("backup vault", "its backups"),
+    "cognito/userPool:UserPool": _data("Cognito user pool", "its users"),
+    "route53/zone:Zone": _data("DNS zone", "its records and name servers"),
+    "ec2/vpc:Vpc": _data("VPC", "everything in it"),
+    "ec2/subnet:Subnet": _pods("subnet", "the nodes and network interfaces in it"),
+    "ec2/natGateway:NatGateway": _pods("NAT gateway", "open connections to the internet, and its public address"),
+    "ec2/eip:Eip": _data("Elastic IP address", "the address, which others may have allowed"),
+    "lb/loadBalancer:LoadBalancer": _pods("load balancer", "its address and open connections"),
+}
+_KUBERNETES = {
+    ("", "Namespace"): _data("Namespace", "everything in it"),
+    ("", "PersistentVolumeClaim"): _data("PersistentVolumeClaim", "its volume, unless that is retained"),
+    ("", "PersistentVolume"): _data("PersistentVolume", "its data, unless it is retained"),
+    ("", "Secret"): _data("Secret", "its value"),
+    ("", "Pod"): _pods("Pod", "the pod"),
+    ("apps", "StatefulSet"): _data("StatefulSet", "its pods, with the identity of each"),
+    ("apps", "Deployment"): _pods("Deployment", "its pods"),
+    ("apps", "DaemonSet"): _pods("DaemonSet", "its pods on all nodes"),
+    ("apps", "ReplicaSet"): _pods("ReplicaSet", "its pods"),
+    ("batch", "Job"): _pods("Job", "its running pods"),
+    ("batch", "CronJob"): _pods("CronJob", "its running pods"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _data("CustomResourceDefinition", "all objects of its kind"),
+    ("helm.sh", "Release"): _pods("Helm release", "all objects of the chart"),
+}
+
+
+def holding(token: str) -> Holding | None:
+    """What a resource of this type holds: ``aws:eks/cluster:Cluster``. None for what can be made again as it was.
+
+    Node groups, Auto Scaling groups and NodePools are not here: findings about nodes say what happens to their pods.
+    """
+    package, _, rest = token.partition(":")
+    if package == "kubernetes":
+        version, _, kind = rest.rpartition(":")
+        group = version.partition("/")[0] if "/" in version else ""
+        return _KUBERNETES.get(("" if group == "core" else group, kind))
+    return _AWS.get(rest) if package == "aws" else None

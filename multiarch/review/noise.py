@@ -1,0 +1,197 @@
+"""Changes that say nothing about a merge request. Each filter has a name and its reason, and what it takes is counted.
+
+A filter never hides a finding: only steps that no finder reports are offered to the filters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from multiarch.review.model import Operation, Step
+from multiarch.review.property_paths import MISSING, parts, value_at
+
+__all__ = ["FILTERS", "NoiseFilter", "is_computed", "is_of_no_concern", "left_out", "without_plugin_paths"]
+
+_AUTO_SCALING_TAG = "aws:autoscaling/tag:Tag"
+_GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})
+_REPLACED = frozenset({Operation.CREATE, Operation.REPLACE, Operation.DELETE})
+_PLAIN_TAG = re.compile(r"(?!.*(kubernetes\.io|k8s\.io|karpenter\.|eks\.amazonaws\.com|multiarch-eks/)).*", re.DOTALL)
+"""Tags that no controller and no IAM condition of this project reads."""
+_SIZES = frozenset({"scalingConfig.desiredSize", "desiredCapacity"})
+_STATUS = frozenset({"status", "metadata.resourceVersion", "metadata.generation", "metadata.managedFields"})
+_LABELS = frozenset({"helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by"})
+_ANNOTATIONS = (
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "deployment.kubernetes.io/revision",
+    "meta.helm.sh/",
+    "pulumi.com/",
+)
+_PLUGIN = re.compile(r"using pulumi-\S+ from \$PATH at .*", re.DOTALL)
+_SETS = frozenset({"Action", "NotAction", "Resource", "NotResource", "AWS", "Service", "Federated", "Statement"})
+"""Keys of IAM policies whose lists have no order."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseFilter:
+    """One kind of change that is left out. ``reason`` says in one sentence why it does not matter."""
+
+    name: str
+    reason: str
+    takes: Callable[[Step, AbstractSet[str]], bool]
+    """Whether it takes a step. The set has the parents below which a node group is created, replaced or deleted."""
+
+
+def left_out(steps: Sequence[Step], reported: AbstractSet[str]) -> tuple[list[Step], list[tuple[NoiseFilter, int]]]:
+    """The changes that neither a finding reports (by URN) nor a filter takes, and how many each filter took."""
+    parents = {step.parent for step in steps if step.type in _GROUPS and step.operation in _REPLACED and step.parent}
+    others: list[Step] = []
+    counts: Counter[str] = Counter()
+    for step in steps:
+        if step.operation in {Operation.SAME, Operation.READ} or step.urn in reported:
+            continue
+        found = next((each for each in FILTERS if each.takes(step, parents)), None)
+        if found is None:
+            others.append(step)
+        else:
+            counts[found.name] += 1
+    return others, [(each, counts[each.name]) for each in FILTERS if counts[each.name]]
+
+
+def without_plugin_paths(warnings: Sequence[str]) -> tuple[list[str], list[tuple[NoiseFilter, int]]]:
+    """The warnings but for the engine's own about its plugins, and how many those are."""
+    kept = [text for text in warnings if not _PLUGIN.fullmatch(text)]
+    dropped = len(warnings) - len(kept)
+    return kept, [(PLUGIN_PATH, dropped)] if dropped else []
+
+
+def is_of_no_concern(step: Step) -> bool:
+    """Whether a filter takes a step for what changed in it alone, wherever it is."""
+    return any(each.takes(step, frozenset()) for each in FILTERS)
+
+
+def is_computed(step: Step, path: str) -> bool:
+    """Whether a path is not among the inputs: the provider reports it, and nobody declares it."""
+    top = parts(path)[0]
+    return all(state is None or top not in state.inputs for state in (step.old, step.new))
+
+
+def _of_paths(takes: Callable[[Step, str], bool]) -> Callable[[Step, AbstractSet[str]], bool]:
+    """A filter that takes an update, or drift, all of whose changed properties it takes."""
+
+    def of_step(step: Step, _: AbstractSet[str]) -> bool:
+        return (
+            step.operation in {Operation.UPDATE, Operation.DRIFT}
+            and step.old is not None
+            and step.new is not None
+            and bool(step.changed)
+            and all(takes(step, path) or is_computed(step, path) for path in step.changed)
+        )
+
+    return of_step
+
+
+def _is_tag(step: Step, path: str) -> bool:
+    first, *others = parts(path)
+    if first not in {"tags", "tagsAll"} or not step.type.startswith("aws:"):
+        return False
+    keys = others[:1] or sorted({*_keys(step, str(first))})
+    return all(isinstance(key, str) and _PLAIN_TAG.fullmatch(key) is not None for key in keys)
+
+
+def _keys(step: Step, name: str) -> Iterable[str]:
+    for state in (step.old, step.new):
+        found = state.inputs.get(name) if state is not None else None
+        if isinstance(found, Mapping):
+            yield from found
+
+
+def _is_json_of_same_meaning(step: Step, path: str) -> bool:
+    old, new = (MISSING if state is None else value_at(state.inputs, path) for state in (step.old, step.new))
+    if not isinstance(old, str) or not isinstance(new, str):
+        return False
+    try:
+        return bool(_canonical(json.loads(old)) == _canonical(json.loads(new)))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _canonical(value: Any, key: str = "") -> Any:  # noqa: ANN401  (any JSON value)
+    """The value with lists that have no order sorted, and single elements without their list."""
+    if isinstance(value, dict):
+        return {name: _canonical(inner, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        made = [_canonical(each) for each in value]
+        if key in _SETS:
+            made = sorted(made, key=lambda each: json.dumps(each, sort_keys=True))
+            return made[0] if len(made) == 1 else made
+        return made
+    return value
+
+
+def _is_metadata(step: Step, path: str) -> bool:
+    if not step.type.startswith("kubernetes:"):
+        return False
+    keys = parts(path)
+    if any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in _STATUS):
+        return True
+    match keys:
+        case ("metadata", "labels", str(key)):
+            return key in _LABELS
+        case ("metadata", "annotations", str(key)):
+            return key.startswith(_ANNOTATIONS)
+        case _:
+            return False
+
+
+def _is_component(step: Step, _: AbstractSet[str]) -> bool:
+    """A component groups other resources. AWS and Kubernetes resources, and providers, have an ID of their own."""
+    package = step.type.partition(":")[0]
+    return step.type == "pulumi:pulumi:Stack" or package == "multiarch-eks" or step.type.startswith("eks:index:")
+
+
+def _is_provider_version(step: Step, path: str) -> bool:
+    return step.type.startswith("pulumi:providers:") and path in {"version", "pluginDownloadURL", "pluginChecksums"}
+
+
+PLUGIN_PATH = NoiseFilter(
+    "plugin-path", "warnings of the engine that name the file of a plugin", lambda _step, _parents: False
+)
+FILTERS = (
+    NoiseFilter(
+        "tags-follow-group",
+        "tags of Auto Scaling groups that are created, replaced or deleted together with their node group",
+        lambda step, parents: step.type == _AUTO_SCALING_TAG and step.operation in _REPLACED and step.parent in parents,
+    ),
+    NoiseFilter("components", "components only group resources; nothing in AWS or Kubernetes changes", _is_component),
+    NoiseFilter(
+        "computed-values",
+        "values that the provider reports and nobody declares",
+        _of_paths(lambda _step, _path: False),
+    ),
+    NoiseFilter(
+        "desired-size",
+        "the number of nodes that an autoscaler sets",
+        _of_paths(lambda step, path: step.type in _GROUPS and path in _SIZES),
+    ),
+    NoiseFilter("tags-only", "tags for people and bills, which no controller reads", _of_paths(_is_tag)),
+    NoiseFilter(
+        "json-order", "JSON with the same meaning in another order or spelling", _of_paths(_is_json_of_same_meaning)
+    ),
+    NoiseFilter(
+        "metadata-only",
+        "labels and annotations of Kubernetes objects that only tools keep for themselves",
+        _of_paths(_is_metadata),
+    ),
+    NoiseFilter(
+        "provider-version",
+        "another version of a Pulumi provider, with the same settings",
+        _of_paths(_is_provider_version),
+    ),
+)
+"""All filters. The first one that takes a step counts it."""

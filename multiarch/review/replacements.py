@@ -1,0 +1,125 @@
+"""Replacements and deletions of what holds data or runs pods: protected or not, in which order, retained or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from multiarch.review.holdings import Holding, Holds, holding
+from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, State, Step
+from multiarch.review.values import difference, resource_name
+
+__all__ = ["RULES", "find"]
+
+REPLACE_STATEFUL = ReviewRule(
+    "replace-stateful",
+    Risk.HIGH,
+    "replacements of resources that hold data",
+    "Is the replacement what the change is about? Is there a backup that was restored once?",
+)
+DELETE_STATEFUL = ReviewRule(
+    "delete-stateful",
+    Risk.HIGH,
+    "deletions of resources that hold data",
+    "Is the data needed by anyone? Is there a backup that was restored once?",
+)
+REPLACE_RUNNING = ReviewRule(
+    "replace-running",
+    Risk.MEDIUM,
+    "replacements of resources that run pods or carry their traffic",
+    "Can what runs there be interrupted?",
+)
+DELETE_RUNNING = ReviewRule(
+    "delete-running",
+    Risk.HIGH,
+    "deletions of resources that run pods or carry their traffic",
+    "Does anything still need what runs there?",
+)
+FORGET = ReviewRule(
+    "forget-resource",
+    Risk.MEDIUM,
+    "resources that Pulumi stops managing and leaves in place",
+    "Who pays for it and looks after it from now on?",
+)
+RULES = (REPLACE_STATEFUL, DELETE_STATEFUL, REPLACE_RUNNING, DELETE_RUNNING, FORGET)
+
+
+def find(change: Change) -> Iterator[Finding]:
+    """Findings in the order of the preview's steps."""
+    created = [step for step in change.preview.steps if step.operation is Operation.CREATE]
+    for step in change.preview.steps:
+        held = holding(step.type)
+        if step.operation is Operation.FORGET:
+            yield _forgotten(step, held)
+        elif held is not None and step.operation is Operation.REPLACE:
+            yield _replaced(step, held)
+        elif held is not None and step.operation is Operation.DELETE:
+            yield _deleted(step, held, [each for each in created if each.type == step.type])
+
+
+def _replaced(step: Step, held: Holding) -> Finding:
+    rule = REPLACE_STATEFUL if held.holds is Holds.DATA else REPLACE_RUNNING
+    retained = step.old is not None and step.old.retain_on_delete
+    order = {
+        True: "The old one is deleted before the new one exists.",
+        False: "The new one is created before the old one is deleted.",
+        None: "The preview does not say whether the old one is deleted first; the event log does.",
+    }[step.deletes_first]
+    details = [_because(step), order, *_safeguards(step.old, retained=retained)]
+    fate = "The old one stays in place, and Pulumi stops managing it." if retained else f"Lost with it: {held.lost}."
+    risk = Risk.HIGH if step.deletes_first and not retained else None
+    return Finding(
+        rule, _subject(step, held), f"It is replaced by a new one. {fate}", tuple(details), (step.urn,), risk
+    )
+
+
+def _deleted(step: Step, held: Holding, created: list[Step]) -> Finding:
+    rule = DELETE_STATEFUL if held.holds is Holds.DATA else DELETE_RUNNING
+    details = list(_safeguards(step.old, retained=False))
+    if len(created) == 1:
+        details.append(
+            f"The change also creates {_subject(created[0], held)}. "
+            "If that is the same thing under a new name, an alias keeps it instead."
+        )
+    return Finding(
+        rule, _subject(step, held), f"It is deleted. Lost with it: {held.lost}.", tuple(details), (step.urn,)
+    )
+
+
+def _forgotten(step: Step, held: Holding | None) -> Finding:
+    text = "It leaves Pulumi's state and stays in place (retainOnDelete): it goes on to cost, and nothing updates it."
+    risk = None if held is not None else Risk.LOW
+    return Finding(FORGET, _subject(step, held), text, (), (step.urn,), risk)
+
+
+def _subject(step: Step, held: Holding | None) -> str:
+    return f"{held.noun if held else step.type} {resource_name(step)}"
+
+
+def _because(step: Step) -> str:
+    if not step.causes:
+        return "The preview does not name a property that causes this: something that it depends on is replaced."
+    return f"Reason: {'; '.join(difference(step, path) for path in step.causes)}."
+
+
+def _safeguards(old: State | None, *, retained: bool) -> Iterator[str]:
+    """What stops or softens the deletion of a resource, by its state before the change."""
+    if old is None or retained:
+        return
+    inputs = old.inputs
+    if old.protect:
+        yield "It is protected: Pulumi refuses this until `protect` is removed in an update of its own."
+    if inputs.get("deletionProtection") is True or inputs.get("enableDeletionProtection") is True:
+        yield "Its deletion protection is on: AWS refuses to delete it until that is off."
+    if "forceDestroy" in inputs or "forceDelete" in inputs:
+        forced = inputs.get("forceDestroy") is True or inputs.get("forceDelete") is True
+        yield "It is deleted with its contents (force)." if forced else "AWS refuses to delete it until it is empty."
+    if "skipFinalSnapshot" in inputs:
+        skipped = inputs["skipFinalSnapshot"] is True
+        yield "No final snapshot is made." if skipped else "A final snapshot is made."
+    for key in ("deletionWindowInDays", "recoveryWindowInDays"):
+        if isinstance(days := inputs.get(key), int | float) and not isinstance(days, bool):
+            yield (
+                f"AWS deletes it after {days:g} days; until then it can be restored."
+                if days
+                else "It is deleted at once."
+            )

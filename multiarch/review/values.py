@@ -1,0 +1,75 @@
+"""Values of properties in a sentence: short ones as they are, never a secret."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from multiarch.review.model import SECRET, UNKNOWN, Step
+from multiarch.review.property_paths import MISSING, parts, value_at
+
+__all__ = ["difference", "masked", "resource_name", "shown"]
+
+_LONGEST = 80
+_SECRET_KEY = re.compile(
+    r"password|passwd|passphrase|secret|token|credential|private.?key|api.?key|access.?key|user.?data|kubeconfig"
+    r"|certificate|authorization|^data$|^stringData$|^binaryData$",
+    re.IGNORECASE,
+)
+"""Keys whose values are not shown, whether or not the program marked them as secrets."""
+_SECRET_TEXT = re.compile(
+    r"-----BEGIN.*?(?:-----END[^\n]*|\Z)|eyJ[\w.-]{10,}|k8s-aws-v1\.[\w-]+|(?:AKIA|ASIA)[A-Z0-9]{16}"
+    r"|(?:gh[pousr]_|github_pat_|glpat-|glcbt-|xox[a-z]-|hvs\.|pul-)[\w-]{8,}"
+    r"|(?<=://)[^/@\s]*:[^/@\s]*(?=@)"
+    r"|(?i:(?<=bearer )|(?<=basic )|(?<=password=)|(?<=token=)|(?<=secret=))[^\s&\"']{6,}",
+    re.DOTALL,
+)
+
+
+def shown(value: Any, path: str = "") -> str:  # noqa: ANN401  (any JSON value)
+    """The value at ``path`` for a person: ``[secret]``, ``known after the update``, JSON of at most 80 characters.
+
+    Nothing for MISSING; ``…`` for what is longer.
+    """
+    if value is MISSING:
+        return ""
+    if any(isinstance(part, str) and _SECRET_KEY.search(part) for part in parts(path)):
+        return SECRET
+    if value == UNKNOWN:
+        return "known after the update"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if UNKNOWN in text or len(text) > _LONGEST or _SECRET_KEY.search(text if not isinstance(value, str) else ""):
+        return "…"
+    return masked(text)
+
+
+def difference(step: Step, path: str) -> str:
+    """One change of a step's inputs in a line: ``version: 1.35 → 1.36``. Only the path if the values say nothing."""
+    old = MISSING if step.old is None else value_at(step.old.inputs, path)
+    new = MISSING if step.new is None else value_at(step.new.inputs, path)
+    before, after = shown(old, path), shown(new, path)
+    if before == after or (not before and not after):
+        return path
+    return f"{path}: {before or 'not set'} → {after or 'not set'}"
+
+
+def masked(text: str) -> str:
+    """A message of others with ``[secret]`` in place of keys, tokens and passwords that it quotes."""
+    return _SECRET_TEXT.sub(SECRET, text)
+
+
+def resource_name(step: Step) -> str:
+    """The name that AWS or Kubernetes knows, with its namespace, or else Pulumi's name of the resource."""
+    for state in (step.old, step.new):
+        if state is None:
+            continue
+        metadata = state.inputs.get("metadata")
+        if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
+            namespace = metadata.get("namespace")
+            return f"{namespace}/{metadata['name']}" if isinstance(namespace, str) else metadata["name"]
+        for key in ("name", "bucket", "identifier", "clusterIdentifier", "domainName", "repository"):
+            name = state.inputs.get(key)
+            if isinstance(name, str) and name not in {SECRET, UNKNOWN} and name:
+                return name
+    return step.name
