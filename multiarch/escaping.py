@@ -13,6 +13,7 @@ _MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#|&~$]")
 _BEGINS_A_BLOCK = re.compile(r"(\d{0,9})(?=[.)](?: |$)|[-+](?: |$)|[-=]+$)")
 
 _ENDS = ".,;:"
+_BREAKS = ".;:"
 _WORDS = re.compile(r"`([^`]+)`([.,;:]?)(?!\S)|(\S+)")
 _NAME = r"[A-Za-z]+(?:['-][A-Za-z]+)*"
 _NUMBER = r"\d+(?:[.,]\d+)*%?"
@@ -74,6 +75,9 @@ def comment(text: str, *, in_table: bool = False) -> str:
             pending = []
         else:
             pending.append(word)
+            if word[-1] in _BREAKS:
+                parts += _code(pending, in_table=in_table)
+                pending = []
     return " ".join([*parts, *_code(pending, in_table=in_table)])
 
 

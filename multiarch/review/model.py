@@ -160,7 +160,10 @@ class Finding:
 class Finder(Protocol):
     """A module that finds one kind of thing: its rules, and the findings of one stack's change."""
 
-    RULES: Sequence[ReviewRule]
+    @property
+    def RULES(self) -> Sequence[ReviewRule]:  # noqa: N802  (a constant of the module)
+        """Every rule of its findings."""
+        ...
 
     def find(self, change: Change) -> Iterator[Finding]:
         """Findings in the order of the preview's steps."""

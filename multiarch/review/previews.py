@@ -198,7 +198,9 @@ class _Log:
         elif (diagnostic := event.get("diagnosticEvent")) is not None:
             draft.diagnose(diagnostic)
         elif (prelude := event.get("preludeEvent")) is not None:
-            draft.config = _mapping(prelude, "config", "The preludeEvent") or {}
+            draft.config = (
+                _mapping(prelude, "config", "The preludeEvent") if isinstance(prelude, Mapping) else None
+            ) or {}
         elif (policy := event.get("policyEvent")) is not None:
             self._policy(policy)
         elif (failed := event.get("resOpFailedEvent")) is not None:
@@ -254,7 +256,7 @@ class _Log:
 
 
 def _mapping(written: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any] | None:
-    value = written.get(key) if isinstance(written, Mapping) else None
+    value = written.get(key)
     if value is not None and not isinstance(value, Mapping):
         raise MultiarchError(f"{where}: {key} must be a JSON object.")
     return value

@@ -40,12 +40,10 @@ def value_at(properties: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  
     """The value at a path, or MISSING."""
     value: Any = properties
     for part in parts(path):
-        if (isinstance(value, Mapping) and part in value) or (
-            isinstance(value, list) and isinstance(part, int) and part < len(value)
-        ):
-            value = value[part]
+        if isinstance(part, int) and isinstance(value, list):
+            value = value[part] if part < len(value) else MISSING
         else:
-            return MISSING
+            value = value.get(part, MISSING) if isinstance(value, Mapping) else MISSING
     return value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -10,7 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from multiarch.errors import MultiarchError, OutsideError, StackError
+from multiarch.errors import MultiarchError, StackError
+from multiarch.git import Repository
 from multiarch.review.model import Version
 from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, load_file
 from multiarch.stack.plan import make_plan
@@ -18,7 +18,6 @@ from multiarch.stack.plan import make_plan
 __all__ = ["Folder", "at_commit", "in_folder"]
 
 _PREFIX, _SUFFIX = "Pulumi.", ".yaml"
-_SHALLOW = "CI clones few commits: GIT_DEPTH: 0 on GitLab, fetch-depth: 0 for actions/checkout fetch all of them."
 
 
 class Folder(NamedTuple):
@@ -64,59 +63,23 @@ def in_folder(path: Path) -> Folder:
 
 @contextmanager
 def at_commit(root: Path, ref: str) -> Iterator[Folder]:
-    """The project at ``root`` as it was where the working tree left ``ref``: at their merge base, or at ``ref`` itself.
+    """The project at ``root`` as it was in the commit that HEAD and ``ref`` last had in common.
 
-    Raises MultiarchError for a ref that the repository does not have, OutsideError if git can't be run.
+    Raises MultiarchError and OutsideError as :class:`multiarch.git.Repository` does, and for a commit without the
+    project.
     """
-    commit = _commit(root, ref)
+    repository = Repository.of(root)
+    commit = repository.base(ref)
+    stacks = [STACKS_FOLDER / name for name in repository.names(commit, STACKS_FOLDER.as_posix())]
     with TemporaryDirectory(prefix="multiarch-review-") as folder:
         path = Path(folder)
         (path / STACKS_FOLDER).mkdir(parents=True)
-        listed = _git(root, "ls-tree", "-r", "-z", "--name-only", commit, "--", PROJECT_FILE, STACKS_FOLDER.as_posix())
-        for name in listed.decode("utf-8", "surrogateescape").split("\0"):
-            # git prints names relative to the folder it runs in.
-            if name == PROJECT_FILE or Path(name).parent == STACKS_FOLDER:
-                (path / name).write_bytes(_git(root, "cat-file", "blob", f"{commit}:./{name}"))
+        for each in (Path(PROJECT_FILE), *(each for each in stacks if each.suffix == _SUFFIX)):
+            if (content := repository.read(commit, each.as_posix())) is not None:
+                (path / each).write_bytes(content)
         if not (path / PROJECT_FILE).is_file():
             raise MultiarchError(f"There is no {PROJECT_FILE} at {ref}.", hint="Give a commit of this project.")
         yield Folder(path, ref)
-
-
-def _commit(root: Path, ref: str) -> str:
-    if ref.startswith("-"):
-        raise MultiarchError(f"{ref!r} is not a commit.", hint="Give a branch, a tag or a commit, such as origin/main.")
-    try:
-        commit = (
-            _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
-        )
-    except _GitError as error:
-        if error.says:
-            raise OutsideError(
-                f"git failed: {error.says}", hint="Is the project a clone of a git repository?"
-            ) from None
-        raise MultiarchError(f"The repository has no commit {ref!r}.", hint=_SHALLOW) from None
-    try:
-        return _git(root, "merge-base", commit, "HEAD").decode().strip()
-    except _GitError:
-        return commit
-
-
-class _GitError(Exception):
-    def __init__(self, says: str) -> None:
-        super().__init__(says)
-        self.says = says
-
-
-def _git(root: Path, *arguments: str) -> bytes:
-    try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=False)  # noqa: S603, S607
-    except OSError as error:
-        raise OutsideError(
-            f"git can't be run: {error.strerror or error}.", hint="--before FOLDER needs no git."
-        ) from None
-    if done.returncode:
-        raise _GitError(" ".join(done.stderr.decode("utf-8", "replace").split()))
-    return done.stdout
 
 
 def _text(file: Path) -> str:

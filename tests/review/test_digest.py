@@ -1,0 +1,129 @@
+"""The digest: worst first, with what failed, what drifted, and what the stack files say."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from multiarch.review.digest import RULES, Digest, digest
+from multiarch.review.model import Change, Operation, Preview, Risk, Version
+from multiarch.review.previews import read
+from tests.review.engine_text import digest as preview_text
+from tests.review.engine_text import error, event_log, step
+
+ROLE, QUEUE = "aws:iam/role:Role", "aws:sqs/queue:Queue"
+TODAY = date(2026, 11, 22)
+
+
+def reviewed(data: bytes, before: Version | None = None, after: Version | None = None) -> Digest:
+    return digest(Change(preview, before, after, TODAY) for preview in read(data, "preview.json"))
+
+
+def rules(found: Digest) -> list[str]:
+    return [entry.finding.rule.name for stack in found.stacks for entry in stack.entries]
+
+
+def test_nothing_changes_and_nothing_is_found() -> None:
+    found = reviewed(preview_text(step("same", ROLE, "a", {}, {})))
+    assert (found.risk, rules(found), found.stacks[0].others) == (Risk.NONE, [], ())
+
+
+def test_other_changes_are_of_low_risk_and_counted() -> None:
+    (stack,) = reviewed(preview_text(step("update", ROLE, "a", {"x": 1}, {"x": 2}, {"x": "update"}))).stacks
+    assert (stack.risk, [each.name for each in stack.others]) == (Risk.LOW, ["a"])
+    assert stack.operations == {Operation.UPDATE: 1}
+
+
+def test_the_worst_comes_first() -> None:
+    drift = step("refresh", ROLE, "r", {"x": 1}, {"x": 2})
+    found = reviewed(event_log(drift, step("delete", QUEUE, "q", {"name": "q"})))
+    assert rules(found) == ["delete-stateful", "drift"]
+    other = preview_text(step("same", ROLE, "a", {}, {})).replace(b"checkout-dev", b"a-dev")
+    both = reviewed(other + preview_text(step("delete", QUEUE, "q", {"name": "q"})))
+    assert [stack.name for stack in both.stacks] == ["checkout-dev", "a-dev"]
+
+
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ("no valid credential sources for S3 found", "from a fork"),
+        ("operation error STS: ExpiredToken: expired", "expired"),
+        ("AccessDenied: User is not authorized to perform: eks:DescribeCluster", "read role"),
+        ("unable to replace resource as it is currently marked for protection", "protected"),
+        ("the stack is currently locked by 1 lock(s)", "Another update runs"),
+    ],
+)
+def test_a_failed_preview_says_what_to_do(message: str, hint: str) -> None:
+    found = reviewed(preview_text(step("same", ROLE, "a", {}, {}), diagnostics=[error(message)]))
+    finding = found.stacks[0].entries[0].finding
+    assert (finding.rule.name, found.risk) == ("preview-failed", Risk.HIGH)
+    assert finding.details[0] == message
+    assert hint in finding.details[1]
+
+
+def test_errors_do_not_quote_keys() -> None:
+    secret = "AKIA" + "A1B2C3D4E5F6G7H8"
+    failed = error(f"InvalidClientTokenId: {secret} at https://u:hunter2@host token=abcdefgh")
+    (line,) = (
+        reviewed(preview_text(step("same", ROLE, "a", {}, {}), diagnostics=[failed]))
+        .stacks[0]
+        .entries[0]
+        .finding.details
+    )
+    assert secret not in line
+    assert "hunter2" not in line
+    assert "abcdefgh" not in line
+
+
+def test_drift_says_what_the_update_does_about_it() -> None:
+    refresh = step("refresh", QUEUE, "q", {"delay": 0, "x": 1}, {"delay": 9, "x": 1})
+    back = step("update", QUEUE, "q", {"delay": 9, "x": 1}, {"delay": 0, "x": 1}, {"delay": "update"})
+    (entry,) = reviewed(event_log(refresh, back)).stacks[0].entries
+    assert entry.finding.details == ("delay: 0 → 9; this update sets it to what the program says",)
+    (left,) = reviewed(event_log(refresh)).stacks[0].entries
+    assert left.finding.details == ("delay: 0 → 9; this update leaves it",)
+
+
+def test_what_was_deleted_outside_is_created_again() -> None:
+    refresh = step("refresh", QUEUE, "q", {"name": "q"}, {"name": "q"})
+    (entry,) = reviewed(preview_text(refresh, step("create", QUEUE, "q", None, {"name": "q"}))).stacks[0].entries
+    assert (entry.finding.level, entry.finding.subject) == (Risk.HIGH, "SQS queue q")
+    assert entry.finding.text == "It was deleted outside of Pulumi. This update creates it again."
+
+
+def test_drift_of_what_an_autoscaler_sets_is_left_out() -> None:
+    kind = "aws:eks/nodeGroup:NodeGroup"
+    refresh = step("refresh", kind, "g", {"scalingConfig": {"desiredSize": 1}}, {"scalingConfig": {"desiredSize": 3}})
+    (stack,) = reviewed(event_log(refresh)).stacks
+    assert (stack.entries, stack.others) == ((), ())
+    assert [(found.name, count) for found, count in stack.left_out] == [("desired-size", 1)]
+
+
+def test_the_stack_files_are_part_of_the_review() -> None:
+    old, bad = (
+        Version("Pulumi.checkout-dev.yaml", None, "x"),
+        Version("Pulumi.checkout-dev.yaml", None, "team: missing."),
+    )
+    same = preview_text(step("same", ROLE, "a", {}, {}))
+    assert rules(reviewed(same, old, None)) == ["delete-stack-file"]
+    assert rules(reviewed(same, old, bad)) == ["invalid-stack-file"]
+    destroyed = preview_text(step("delete", ROLE, "a", {}))
+    assert rules(reviewed(destroyed, old, None)) == []
+    without = digest([Change(Preview("a-dev", "multiarch-eks", "", (), (), (), succeeded=True), None, None, TODAY)])
+    assert rules(without) == ["no-preview"]
+
+
+def test_warnings_about_plugins_are_left_out_and_counted() -> None:
+    messages = ["using pulumi-resource-aws from $PATH at /opt/pulumi-resource-aws", "watch out"]
+    diagnostics = [{"severity": "warning", "message": f"warning: {text}"} for text in messages]
+    (stack,) = reviewed(preview_text(step("same", ROLE, "a", {}, {}), diagnostics=diagnostics)).stacks
+    assert stack.warnings == ("watch out",)
+    assert [(found.name, count) for found, count in stack.left_out] == [("plugin-path", 1)]
+
+
+def test_every_rule_says_what_it_finds_and_what_to_check() -> None:
+    for name, rule in RULES.items():
+        assert name == rule.name
+        assert rule.finds
+        assert rule.check.endswith("?"), name

@@ -1,0 +1,99 @@
+"""Which changes are left out, and that nothing is left out that matters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from multiarch.review import noise
+from multiarch.review.previews import read
+from tests.review.engine_text import digest, step
+
+GROUP, TAG, ROLE = "aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/tag:Tag", "aws:iam/role:Role"
+DEPLOYMENT = "kubernetes:apps/v1:Deployment"
+PARENT = "urn:pulumi:checkout-dev::multiarch-eks::multiarch-eks:components:NodeGroup::api"
+
+
+def counts(*steps: Any) -> tuple[int, dict[str, int]]:
+    (preview,) = read(digest(*steps), "-")
+    others, left_out = noise.left_out(preview.steps, frozenset())
+    return len(others), {found.name: count for found, count in left_out}
+
+
+def update(token: str, old: Mapping[str, Any], new: Mapping[str, Any], *paths: str, **more: Any) -> dict[str, Any]:
+    return step("update", token, "it", old, new, dict.fromkeys(paths, "update"), **more)
+
+
+def policy(*actions: str, spread: bool = False) -> str:
+    statement = {"Effect": "Allow", "Action": list(actions), "Resource": "*"}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]}, indent=2 if spread else None)
+
+
+TAGGED = {"tags": {"team": "a"}, "tagsAll": {"team": "a"}}
+RETAGGED = {"tags": {"team": "b"}, "tagsAll": {"team": "b"}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "filter_"),
+    [
+        (update(ROLE, TAGGED, RETAGGED, "tags.team", "tagsAll.team"), "tags-only"),
+        (update(GROUP, {"scalingConfig": {}}, {"scalingConfig": {}}, "scalingConfig.desiredSize"), "desired-size"),
+        (update(ROLE, {"name": "a"}, {"name": "a"}, "uniqueId"), "computed-values"),
+        (update(ROLE, {"p": policy("a", "b")}, {"p": policy("b", "a", spread=True)}, "p"), "json-order"),
+        (
+            update(DEPLOYMENT, {"metadata": {}}, {"metadata": {}}, 'metadata.labels["helm.sh/chart"]'),
+            "metadata-only",
+        ),
+        (
+            update(DEPLOYMENT, {"metadata": {}}, {"metadata": {}}, 'metadata.annotations["meta.helm.sh/release-name"]'),
+            "metadata-only",
+        ),
+        (update("pulumi:providers:aws", {"version": "7.1"}, {"version": "7.2"}, "version"), "provider-version"),
+        (step("create", "multiarch-eks:components:NodeGroup", "api", None, {}), "components"),
+    ],
+)
+def test_noise_is_counted_by_its_filter(changed: dict[str, Any], filter_: str) -> None:
+    assert counts(changed) == (0, {filter_: 1})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        update(ROLE, {"tags": {"kubernetes.io/cluster/a": "x"}}, {"tags": {}}, 'tags["kubernetes.io/cluster/a"]'),
+        update(ROLE, {"tags": {"karpenter.sh/discovery": "x"}}, {"tags": {}}, "tags"),
+        update(
+            GROUP, {"scalingConfig": {}}, {"scalingConfig": {}}, "scalingConfig.desiredSize", "scalingConfig.maxSize"
+        ),
+        update(ROLE, {"p": policy("a")}, {"p": policy("a", "b")}, "p"),
+        update(ROLE, {"p": "x"}, {"p": "y"}, "p"),
+        update(DEPLOYMENT, {"metadata": {}}, {"metadata": {}}, "metadata.labels.app"),
+        update(DEPLOYMENT, {"metadata": {}}, {"metadata": {}}, 'metadata.annotations["eks.amazonaws.com/role-arn"]'),
+        update("pulumi:providers:aws", {"region": "a"}, {"region": "b"}, "region"),
+        step("replace", ROLE, "it", {"tags": {}}, {"tags": {}}, {"tags": "update-replace"}),
+        step("create", TAG, "api-tag", None, {}),
+        update(ROLE, {}, {}),
+    ],
+)
+def test_what_matters_stays(changed: dict[str, Any]) -> None:
+    assert counts(changed) == (1, {})
+
+
+def test_tags_follow_the_group_below_the_same_parent() -> None:
+    group = step("replace", GROUP, "api", {"a": 1}, {"a": 2}, {"a": "update-replace"}, parent=PARENT)
+    tag = step("replace", TAG, "api-tag", {"b": 1}, {"b": 2}, {"b": "update-replace"}, parent=PARENT)
+    elsewhere = step("replace", TAG, "other-tag", {"b": 1}, {"b": 2}, {"b": "update-replace"}, parent=f"{PARENT}-2")
+    assert counts(group, tag, elsewhere) == (2, {"tags-follow-group": 1})
+
+
+def test_what_a_finding_reports_is_never_left_out() -> None:
+    (preview,) = read(digest(update(ROLE, TAGGED, RETAGGED, "tags.team")), "-")
+    assert noise.left_out(preview.steps, {preview.steps[0].urn}) == ([], [])
+
+
+def test_every_filter_has_a_name_and_a_reason() -> None:
+    names = [each.name for each in noise.FILTERS]
+    assert len(set(names)) == len(names)
+    assert all(each.reason for each in noise.FILTERS)

@@ -1,0 +1,114 @@
+"""Replacements and deletions of what holds data or runs pods."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from multiarch.review import replacements
+from multiarch.review.holdings import Holds, holding
+from multiarch.review.model import Change, Finding, Risk
+from multiarch.review.previews import read
+from tests.review.engine_text import digest, event_log, step
+
+SET, QUEUE, KEY = "kubernetes:apps/v1:StatefulSet", "aws:sqs/queue:Queue", "aws:kms/key:Key"
+
+
+def found(data: bytes) -> list[Finding]:
+    return [
+        finding
+        for preview in read(data, "-")
+        for finding in replacements.find(Change(preview, None, None, date(2026, 11, 22)))
+    ]
+
+
+def test_a_replaced_stateful_set_says_why_and_what_is_lost() -> None:
+    meta = {"name": "db", "namespace": "shop"}
+    old, new = ({"metadata": meta, "spec": {"serviceName": name}} for name in ("a", "b"))
+    (finding,) = found(digest(step("replace", SET, "db", old, new, {"spec.serviceName": "update-replace"})))
+    assert (finding.rule.name, finding.level) == ("replace-stateful", Risk.HIGH)
+    assert finding.subject == "StatefulSet shop/db"
+    assert finding.text == "It is replaced by a new one. Lost with it: its pods, with the identity of each."
+    assert finding.details[0] == "Reason: spec.serviceName: a → b."
+    assert finding.details[1].startswith("The preview does not say whether the old one is deleted first")
+
+
+def test_the_event_log_says_which_comes_first_and_pods_are_not_data() -> None:
+    kind = "kubernetes:apps/v1:Deployment"
+    logical = step("replace", kind, "api", {"a": 1}, {"a": 2}, {"a": "update-replace"})
+    create, delete = {**logical, "op": "create-replacement"}, {**logical, "op": "delete-replaced", "newState": None}
+    (first,), (last,) = found(event_log(create, logical, delete)), found(event_log(delete, logical, create))
+    assert (first.rule.name, first.level, last.level) == ("replace-running", Risk.MEDIUM, Risk.HIGH)
+    assert first.details[1] == "The new one is created before the old one is deleted."
+    assert last.details[1] == "The old one is deleted before the new one exists."
+
+
+def test_a_replacement_without_a_cause_follows_another() -> None:
+    (finding,) = found(digest(step("replace", QUEUE, "jobs", {"a": 1}, {"a": 1})))
+    assert finding.details[0].startswith("The preview does not name a property that causes this")
+
+
+@pytest.mark.parametrize(
+    ("token", "inputs", "more", "words"),
+    [
+        (QUEUE, {}, {"protect": True}, "It is protected: Pulumi refuses this"),
+        ("aws:eks/cluster:Cluster", {"deletionProtection": True}, {}, "Its deletion protection is on"),
+        ("aws:s3/bucket:Bucket", {"forceDestroy": True}, {}, "deleted with its contents"),
+        ("aws:s3/bucket:Bucket", {"forceDestroy": False}, {}, "until it is empty"),
+        ("aws:rds/instance:Instance", {"skipFinalSnapshot": True}, {}, "No final snapshot"),
+        ("aws:rds/instance:Instance", {"skipFinalSnapshot": False}, {}, "A final snapshot is made"),
+        (KEY, {"deletionWindowInDays": 7.0}, {}, "after 7 days"),
+        ("aws:secretsmanager/secret:Secret", {"recoveryWindowInDays": 0}, {}, "It is deleted at once."),
+    ],
+)
+def test_a_deletion_says_what_stops_or_softens_it(
+    token: str, inputs: dict[str, Any], more: dict[str, Any], words: str
+) -> None:
+    (finding,) = found(digest(step("delete", token, "it", {"name": "it", **inputs}, **more)))
+    assert (finding.rule.name, finding.level) == ("delete-stateful", Risk.HIGH)
+    assert any(words in line for line in finding.details)
+
+
+def test_a_rename_is_suspected_where_the_same_kind_is_created() -> None:
+    steps = step("create", QUEUE, "new", None, {"name": "new"}), step("delete", QUEUE, "old", {"name": "old"})
+    (finding,) = found(digest(*steps))
+    assert "The change also creates SQS queue new." in finding.details[0]
+
+
+def test_what_is_retained_stays_and_costs() -> None:
+    (kept,) = found(digest(step("delete", QUEUE, "old", {"name": "old"}, retainOnDelete=True)))
+    assert (kept.rule.name, kept.level, kept.subject) == ("forget-resource", Risk.MEDIUM, "SQS queue old")
+    (other,) = found(digest(step("delete", "aws:iam/role:Role", "old", {"name": "old"}, retainOnDelete=True)))
+    assert other.level is Risk.LOW
+    (replaced,) = found(digest(step("replace", QUEUE, "q", {"name": "a"}, {"name": "b"}, retainOnDelete=True)))
+    assert "The old one stays in place" in replaced.text
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "aws:eks/nodeGroup:NodeGroup",
+        "aws:autoscaling/tag:Tag",
+        "aws:iam/role:Role",
+        "multiarch-eks:components:Platform",
+    ],
+)
+def test_what_holds_nothing_of_its_own_is_left_to_others(token: str) -> None:
+    assert found(digest(step("delete", token, "it", {}), step("replace", token, "other", {}, {}))) == []
+
+
+def test_kinds_are_found_in_every_version_of_their_group() -> None:
+    assert holding("kubernetes:core/v1:Namespace") == holding("kubernetes:v1:Namespace")
+    release = holding("kubernetes:helm.sh/v3:Release")
+    assert release is not None
+    assert release.holds is Holds.PODS
+    assert holding("gcp:storage/bucket:Bucket") is None
+
+
+def test_values_of_secrets_are_not_shown() -> None:
+    old, new = {"masterPassword": "hunter2", "engine": "a"}, {"masterPassword": "hunter3", "engine": "b"}
+    kinds = {"masterPassword": "update-replace", "engine": "update-replace"}
+    (finding,) = found(digest(step("replace", "aws:rds/instance:Instance", "db", old, new, kinds)))
+    assert finding.details[0] == "Reason: engine: a → b; masterPassword."
