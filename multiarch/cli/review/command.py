@@ -12,7 +12,7 @@ from multiarch.cli.terminal import counted, say
 from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError
 
-HELP = """Show what a change would do, worst first, from previews of Pulumi.
+HELP = """Show what a change would do, from previews of Pulumi.
 
 Reads what `pulumi preview --json` prints, or the engine's event log, of one stack or many. With --since or --before the
 stack files before and after the change are compared too.
