@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from multiarch.git import ChangedFile, Repository
     from multiarch.stack.affected import FileChange
 
-HELP = """Show which stacks a change touches, so that CI previews only those.
+HELP = """Show which stacks a change touches, for previews of only those.
 
 Compares the working tree with the commit that HEAD and REF last had in common. A stack is touched by the values of
 its own file, by the defaults of Pulumi.yaml that reach it, and by every file that the Pulumi program may read.
