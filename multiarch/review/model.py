@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from enum import IntEnum, StrEnum
 from typing import Any, Protocol
@@ -49,13 +49,17 @@ class Risk(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A resource before or after the change. ``id`` is empty before it exists."""
+    """A resource before or after the change. ``id`` is empty before it exists.
+
+    ``dependencies`` are the URNs of the resources that a property's value comes from; the event log has none.
+    """
 
     inputs: Properties
     outputs: Properties
     id: str = ""
     protect: bool = False
     retain_on_delete: bool = False
+    dependencies: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

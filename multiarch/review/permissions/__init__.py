@@ -1,0 +1,1 @@
+"""What policies allow, as sets: what one set of statements allows or denies that another does not."""

@@ -1,0 +1,72 @@
+"""What one list of boxes covers that another does not.
+
+A box is the set of requests whose parts (who, action, resource, …) are each in a set of strings, and which meet all
+tests. A policy statement is a box, and so is a rule of Kubernetes RBAC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from multiarch.review.permissions.conditions import Literal, Test, can_hold
+from multiarch.review.permissions.effort import Effort, TooMuchEffortError
+from multiarch.review.permissions.wildcards import EVERYTHING, Words, common
+
+_MOST_PIECES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Requests whose parts are in ``parts``, in the same order for all boxes that are compared, and meet ``tests``."""
+
+    parts: tuple[Words, ...]
+    tests: tuple[Test, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What is left of a box: each part must be in all sets of its tuple."""
+
+    parts: tuple[tuple[Words, ...], ...]
+    literals: tuple[Literal, ...]
+
+
+def exceeds(box: Box, covers: Sequence[Box], effort: Effort) -> bool:
+    """Whether a request is in ``box`` and in none of ``covers``; True where that is not certain.
+
+    Never False wrongly. Raises TooMuchEffortError.
+    """
+    pieces = [_Piece(tuple((each,) for each in box.parts), tuple((test, True) for test in box.tests))]
+    pieces = [piece for piece in pieces if _has_requests(piece, effort)]
+    for cover in covers:
+        if not pieces:
+            return False
+        if len(pieces) > _MOST_PIECES:
+            raise TooMuchEffortError
+        pieces = [rest for piece in pieces for rest in _without(piece, cover, effort)]
+    return bool(pieces)
+
+
+def _has_requests(piece: _Piece, effort: Effort) -> bool:
+    return all(common(sets, effort) for sets in piece.parts) and can_hold(piece.literals, effort)
+
+
+def _without(piece: _Piece, cover: Box, effort: Effort) -> list[_Piece]:
+    """What is left of a piece outside of a cover, as pieces that may overlap."""
+    effort.spend(4)
+    for sets, part in zip(piece.parts, cover.parts, strict=True):
+        if part != EVERYTHING and not common((*sets, part), effort):
+            return [piece]
+    if not can_hold((*piece.literals, *((test, True) for test in cover.tests)), effort):
+        return [piece]
+    left: list[_Piece] = []
+    for index, part in enumerate(cover.parts):
+        outside = (*piece.parts[index], ~part)
+        if part != EVERYTHING and common(outside, effort):
+            left.append(replace(piece, parts=(*piece.parts[:index], outside, *piece.parts[index + 1 :])))
+    for test in cover.tests:
+        literals = (*piece.literals, (test, False))
+        if can_hold(literals, effort):
+            left.append(replace(piece, literals=literals))
+    return left
