@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -75,14 +75,19 @@ def render(plan: Plan, directory: Path) -> RenderedStack:
 
 
 def declare(plan: Plan) -> Declared:
-    """Run the components for a plan in a separate context, so that a run does not affect the next."""
+    """Run the components for a plan."""
+    return record(lambda: _program(plan), stack=plan.stack, region=plan.region)
+
+
+def record(program: Callable[[], Coroutine[None, None, None]], *, stack: str, region: str | None) -> Declared:
+    """Run a program in a separate context, so that a run does not affect the next, and return what it declares."""
     collects = gc.isenabled()
     # A run makes some hundred thousand objects that refer to one another and are soon done with. Collecting meanwhile
     # would go through the SDK's modules again and again, for a third of the time; one look at the young ones will do.
     gc.disable()
     try:
         with _short_stacks():
-            return copy_context().run(_declare, plan)
+            return copy_context().run(_record, program, stack, region)
     finally:
         gc.collect(0)
         if collects:
@@ -106,12 +111,12 @@ def _short_stacks() -> Iterator[None]:
             sys.tracebacklimit = before
 
 
-def _declare(plan: Plan) -> Declared:
-    recorder = Recorder(Where.of(plan.region))
+def _record(program: Callable[[], Coroutine[None, None, None]], stack: str, region: str | None) -> Declared:
+    recorder = Recorder(Where.of(region))
     # Pulumi keeps its settings in context variables: these are set only in the copied context.
     Settings(
         project=PROJECT,
-        stack=plan.stack,
+        stack=stack,
         monitor=recorder,
         # A preview: what only AWS knows stays unknown, and nothing is computed from it.
         dry_run=True,
@@ -121,7 +126,7 @@ def _declare(plan: Plan) -> Declared:
     with asyncio.Runner() as runner:
         # The first fault is raised; asyncio would tell of it again for every resource that waited for it.
         runner.get_loop().set_exception_handler(lambda _loop, _context: None)
-        runner.run(run_in_stack(lambda: _program(plan)))
+        runner.run(run_in_stack(program))
     return Declared(recorder.recorded(), recorder.outputs)
 
 

@@ -24,7 +24,7 @@ def _create_role(call: Call) -> str:
         "RoleName": call["name"],
         "AssumeRolePolicyDocument": call["assumeRolePolicy"],
         "Tags": call.tag_rows(),
-        **call.pick("description"),
+        **call.pick("description", "maxSessionDuration", "permissionsBoundary"),
     }
     call.make(
         lambda: call.do("iam", "create_role", values),
@@ -45,6 +45,18 @@ def _read_role(call: Call) -> Record | None:
         "path": row["Path"],
         "uniqueId": row["RoleId"],
     }
+
+
+def _update_role(call: Call) -> None:
+    call.do("iam", "update_role", {"RoleName": call.id, **call.pick("description", "maxSessionDuration")})
+
+
+def _bound_role(call: Call) -> None:
+    if call["permissionsBoundary"]:
+        boundary = {"RoleName": call.id, "PermissionsBoundary": call["permissionsBoundary"]}
+        call.do("iam", "put_role_permissions_boundary", boundary)
+    else:
+        call.quietly("iam", "delete_role_permissions_boundary", {"RoleName": call.id})
 
 
 def _delete_role(call: Call) -> None:
@@ -204,6 +216,8 @@ ROWS: Final = (
         inputs=(
             "assumeRolePolicy",
             "description",
+            "maxSessionDuration",
+            "permissionsBoundary",
         ),
         outputs=("arn", "createDate", "maxSessionDuration", "path", "uniqueId"),
         updates=(
@@ -215,10 +229,8 @@ ROWS: Final = (
                     {"RoleName": call.id, "PolicyDocument": call["assumeRolePolicy"]},
                 ),
             ),
-            Update(
-                ("description",),
-                lambda call: call.do("iam", "update_role", {"RoleName": call.id, **call.pick("description")}),
-            ),
+            Update(("description", "maxSessionDuration"), _update_role),
+            Update(("permissionsBoundary",), _bound_role),
         ),
         tags=_tags("role", "RoleName"),
         name=Name(64),

@@ -1,0 +1,224 @@
+"""Roles of CI: who may assume them, and that the one for previews reads what the components declare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import botocore.session
+import pytest
+
+from components import rendering
+from components.ci_policies import LOOK_UPS, READS
+from components.ci_roles import CiRoles, CiRolesArgs, Environment, GitHub, GitLab, State
+from components.ci_trust import Issuer
+from components.component import Naming
+from components.rendering.marked_values import _CALLS
+from components.rendering.recording import Recorded
+from multiarch.errors import MultiarchError
+from tests.components import declared
+from tests.components.declared import World, world
+
+PROVIDER = "aws:iam/openIdConnectProvider:OpenIdConnectProvider"
+ENTRY_POLICY = "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"
+ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
+KEY = "arn:aws:kms:eu-west-1:111122223333:key/1"
+GITHUB, GITLAB = GitHub("example/clusters"), GitLab("example/platform/clusters")
+# What AWS's component for clusters declares besides: seen in previews by the engine.
+CHILDREN_OF_CLUSTER = {"aws:eks/cluster:Cluster", "aws:eks/accessPolicyAssociation:AccessPolicyAssociation", PROVIDER}
+
+
+def roles(issuers: Sequence[Issuer] = (GITHUB,), **settings: Any) -> list[Recorded]:
+    async def program() -> None:
+        CiRoles("ci", CiRolesArgs(naming=Naming("eks-ci", ()), issuers=issuers, **settings))
+
+    return list(rendering.record(program, stack="platform", region="eu-west-1").resources)
+
+
+def one(resources: list[Recorded], type_: str, name: str) -> dict[str, Any]:
+    (found,) = [resource for resource in resources if (resource.type, resource.name) == (type_, name)]
+    return dict(found.inputs)
+
+
+def trusted(resources: list[Recorded], role: str) -> list[dict[str, Any]]:
+    statements: list[dict[str, Any]] = json.loads(one(resources, declared.ROLE, role)["assumeRolePolicy"])["Statement"]
+    return statements
+
+
+def statements(resources: list[Recorded], name: str) -> dict[str, dict[str, Any]]:
+    policy = json.loads(one(resources, declared.ROLE_POLICY, name)["policy"])
+    return {row["Sid"]: row for row in policy["Statement"]}
+
+
+def test_github_is_trusted_for_pull_requests_and_the_branch_and_nothing_else() -> None:
+    (statement,) = trusted(roles(), "preview")
+    assert statement == {
+        "Sid": "GitHub",
+        "Effect": "Allow",
+        "Action": "sts:AssumeRoleWithWebIdentity",
+        "Principal": {"Federated": "arn:aws:iam::111122223333:<OpenIdConnectProvider:github>"},
+        "Condition": {
+            "StringEquals": {
+                "token.actions.githubusercontent.com:aud": "sts.amazonaws.com",
+                "token.actions.githubusercontent.com:sub": [
+                    "repo:example/clusters:pull_request",
+                    "repo:example/clusters:ref:refs/heads/main",
+                ],
+            }
+        },
+    }
+
+
+def test_gitlab_is_trusted_for_its_branches_and_each_issuer_has_a_statement_of_its_own() -> None:
+    found = trusted(roles((GITHUB, GITLAB)), "preview")
+    assert [row["Sid"] for row in found] == ["GitHub", "GitLab"]
+    assert found[1]["Condition"] == {
+        "StringEquals": {"gitlab.com:aud": "https://gitlab.com"},
+        "StringLike": {"gitlab.com:sub": ["project_path:example/platform/clusters:ref_type:branch:ref:*"]},
+    }
+
+
+def test_updates_are_trusted_by_environment_on_github_and_by_branch_on_gitlab() -> None:
+    made = roles((GITHUB, GITLAB), environments=[Environment("prod", [ADMINISTRATOR], 14400)], branch="release")
+    github, gitlab = (row["Condition"]["StringEquals"] for row in trusted(made, "up-prod"))
+    assert github["token.actions.githubusercontent.com:sub"] == ["repo:example/clusters:environment:prod"]
+    assert gitlab["gitlab.com:sub"] == ["project_path:example/platform/clusters:ref_type:branch:ref:release"]
+    role = one(made, declared.ROLE, "up-prod")
+    assert (role["name"], role["maxSessionDuration"]) == ("eks-ci-up-prod", 14400)
+    assert one(made, declared.ATTACHMENT, "up-prod-0")["policyArn"] == ADMINISTRATOR
+
+
+def test_images_are_pushed_from_the_branch_and_from_tags_to_the_listed_repositories() -> None:
+    made = roles((GITHUB, GITLAB), repositories=["shop/api"])
+    github, gitlab = (row["Condition"]["StringLike"] for row in trusted(made, "images"))
+    assert github["token.actions.githubusercontent.com:sub"][1] == "repo:example/clusters:ref:refs/tags/*"
+    assert gitlab["gitlab.com:sub"][1] == "project_path:example/platform/clusters:ref_type:tag:ref:*"
+    policy = statements(made, "images")
+    assert policy["Images"]["Resource"] == ["arn:aws:ecr:*:111122223333:repository/shop/api"]
+    assert policy["LogIn"]["Action"] == ["ecr:GetAuthorizationToken"]
+    assert "images" not in {role.name for role in roles() if role.type == declared.ROLE}
+
+
+def test_repositories_with_immutable_subject_claims_are_named_with_their_ids() -> None:
+    (statement,) = trusted(roles((GitHub("octocat@123456/my-repo@456789"),)), "preview")
+    subjects = statement["Condition"]["StringEquals"]["token.actions.githubusercontent.com:sub"]
+    assert subjects[0] == "repo:octocat@123456/my-repo@456789:pull_request"
+
+
+def test_a_provider_that_exists_is_used_and_none_is_created() -> None:
+    arn = "arn:aws:iam::111122223333:oidc-provider/token.actions.githubusercontent.com"
+    made = roles((GitHub("example/clusters", provider_arn=arn),))
+    assert trusted(made, "preview")[0]["Principal"] == {"Federated": arn}
+    assert PROVIDER not in {resource.type for resource in made}
+    created = one(roles((GITHUB, GITLAB)), PROVIDER, "gitlab")
+    assert (created["url"], created["clientIdLists"]) == ("https://gitlab.com", ["https://gitlab.com"])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: GitHub("example/*"),
+        lambda: GitHub("example"),
+        lambda: GitHub("example/clusters:environment:prod"),
+        lambda: GitLab("example/?"),
+        lambda: GitLab("clusters"),
+        lambda: roles(branch="*"),
+        lambda: roles(environments=[Environment("prod*", [])]),
+    ],
+)
+def test_what_would_widen_the_trust_is_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(MultiarchError, match="is invalid in a trust policy"):
+        make()
+
+
+def test_a_boundary_limits_every_role() -> None:
+    boundary = "arn:aws:iam::111122223333:policy/ci"
+    made = roles(environments=[Environment("dev", [])], repositories=["api"], permissions_boundary=boundary)
+    found = [role for role in made if role.type == declared.ROLE]
+    assert {role.name for role in found} == {"images", "preview", "up-dev"}
+    assert {role.inputs["permissionsBoundary"] for role in found} == {boundary}
+
+
+def test_the_state_is_read_by_previews_and_written_by_updates_alone() -> None:
+    made = roles(state=State("states", [KEY]), environments=[Environment("dev", [])])
+    read, write = statements(made, "preview"), statements(made, "up-dev-state")
+    assert read["State"]["Action"] == ["s3:GetObject"]
+    assert read["StateKeys"] == {"Sid": "StateKeys", "Effect": "Allow", "Action": ["kms:Decrypt"], "Resource": [KEY]}
+    assert write["State"]["Action"] == ["s3:DeleteObject", "s3:GetObject", "s3:PutObject"]
+    assert read["State"]["Resource"] == write["State"]["Resource"] == "arn:aws:s3:::states/*"
+    assert read["ListState"]["Resource"] == "arn:aws:s3:::states"
+    assert not {"State", "ListState", "StateKeys"} & set(statements(roles(), "preview"))
+
+
+def test_objects_in_clusters_are_read_with_an_access_entry() -> None:
+    made = roles(clusters=["shop-dev"])
+    assert one(made, declared.ACCESS_ENTRY, "preview-shop-dev")["clusterName"] == "shop-dev"
+    assert one(made, ENTRY_POLICY, "preview-shop-dev")["policyArn"].endswith("/AmazonEKSAdminViewPolicy")
+
+
+# -- what previews read ------------------------------------------------------------------------------------------
+
+
+def every_world(small: World, full: World, migrating: World) -> list[World]:
+    public = {"apiEndpoint": {"public": True, "publicCidrs": ["203.0.113.7/32"]}}
+    own = {"nodeGroups": {"own": {"instanceTypes": ["m7i.large"], "kind": "self-managed"}}}
+    webhook = {"admissionWebhook": {"enabled": True, "image": f"registry.example/webhook@sha256:{'0' * 64}"}}
+    return [small, full, migrating, world({**public, **own, **webhook, "network": {"flowLogs": {}}})]
+
+
+def test_every_resource_type_that_the_components_declare_is_read_and_no_other(
+    small: World, full: World, migrating: World
+) -> None:
+    made = roles((GITHUB,), clusters=["shop"], environments=[Environment("dev", [ADMINISTRATOR])])
+    found = {resource.type for each in every_world(small, full, migrating) for resource in each.resources}
+    found |= {resource.type for resource in made} | CHILDREN_OF_CLUSTER
+    assert {type_ for type_ in found if type_.startswith("aws:")} == set(READS)
+
+
+def test_every_look_up_that_the_components_make_is_allowed_and_no_other() -> None:
+    assert set(LOOK_UPS) == set(_CALLS)
+
+
+def preview_actions() -> list[str]:
+    return [action for row in statements(roles(), "preview").values() for action in row["Action"]]
+
+
+def test_no_action_has_a_wildcard_and_each_is_an_operation_that_reads() -> None:
+    session = botocore.session.get_session()
+    actions = preview_actions()
+    assert len(actions) == len(set(actions))
+    for action in actions:
+        service, name = action.split(":")
+        assert name in session.get_service_model(service).operation_names
+        assert name.startswith(("Describe", "Get", "List"))
+
+
+def test_no_action_reads_secrets_or_data() -> None:
+    """Previews run a branch's code: the account's parameters, objects and logs are not for it."""
+    told = set(preview_actions()) & {
+        "kms:Decrypt",
+        "logs:GetLogEvents",
+        "s3:GetObject",
+        "secretsmanager:GetSecretValue",
+        "sqs:ReceiveMessage",
+    }
+    assert not told
+    parameters = statements(roles(), "preview")["ReadSsmParameterAwsService"]
+    assert parameters["Resource"] == "arn:aws:ssm:*::parameter/aws/service/*"
+
+
+def test_resources_are_the_accounts_wherever_an_action_takes_one() -> None:
+    found = statements(roles(), "preview")
+    anywhere = [sid for sid, row in found.items() if row["Resource"] == "*"]
+    assert anywhere == ["Read"]
+    assert {action.split(":")[0] for action in found["Read"]["Action"]} == {"autoscaling", "ec2", "eks", "kms"}
+    for sid, row in found.items():
+        assert sid == "Read" or ":111122223333:" in row["Resource"] or "::parameter/aws/" in row["Resource"]
+
+
+def test_the_policy_fits_into_a_role() -> None:
+    """IAM's limit for all inline policies of a role, without white space."""
+    made = roles(state=State("states", [KEY]))
+    policy = json.loads(one(made, declared.ROLE_POLICY, "preview")["policy"])
+    assert len(json.dumps(policy, separators=(",", ":"))) < 10_240
