@@ -15,6 +15,8 @@ from multiarch.cli.usage import Application
 _NOUNS = {
     "stack": "multiarch.cli.stack.commands",
     "facts": "multiarch.cli.facts",
+    "prices": "multiarch.cli.prices",
+    "post": "multiarch.cli.post",
     "image": "multiarch.cli.image.commands",
     "simulate": "multiarch.cli.simulate.command",
     "workload": "multiarch.cli.workload.commands",

@@ -1,0 +1,146 @@
+"""``multiarch post``: reports as one comment, or one issue, that update themselves in place."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from multiarch.cli.terminal import say
+from multiarch.cli.usage import Command
+
+if TYPE_CHECKING:
+    from multiarch.comments.model import Posted, Service
+
+_VARIABLES = """\b
+Variables of the job:
+  GitLab  GITLAB_TOKEN (a project access token with the scope api and the role Reporter), CI_API_V4_URL, CI_PROJECT_ID,
+          CI_MERGE_REQUEST_IID
+  GitHub  GITHUB_TOKEN, GITHUB_API_URL, GITHUB_REPOSITORY, GITHUB_EVENT_PATH or GITHUB_REF
+The token is sent to that server only, over https, and is never printed."""
+
+COMMENT = f"""Post a Markdown file as a comment on a merge request.
+
+The comment goes to the merge request or pull request of the job that runs this. It is found again by a hidden first
+line and by its author, and updated in place: there is one comment for each --name. A file that begins with such a line,
+as `multiarch review` writes it, keeps it. A text that is longer than the service allows is cut, and says so.
+
+{_VARIABLES}
+GitHub's token needs permissions: pull-requests: write.
+
+\b
+Examples:
+  multiarch post comment digest.md
+  multiarch audit images manifests/ -o markdown | multiarch post comment - --name images
+
+Exit code: 0; 2 if a variable is missing, or FILE can't be read; 3 if the service can't be reached or denies access."""
+
+ISSUE = f"""Keep one open issue for the findings of a scheduled job.
+
+The issue is opened with --title, found again by a hidden first line and by its author, and updated in place. With
+--close it is closed, with FILE as its last text if one is given; nothing happens if none is open.
+
+{_VARIABLES}
+GitHub's token needs permissions: issues: write.
+
+\b
+Examples:
+  multiarch post issue drift.md --title "Drift in checkout-dev" --name drift/checkout-dev
+  multiarch post issue --close --name drift/checkout-dev
+
+Exit code: 0; 2 if a variable is missing, or FILE can't be read; 3 if the service can't be reached or denies access."""
+
+commands = typer.Typer(name="post", help="Post reports to GitLab or GitHub.", no_args_is_help=True)
+
+
+class To(StrEnum):
+    """A service."""
+
+    GITLAB = "gitlab"
+    GITHUB = "github"
+
+
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="Markdown; - reads standard input.")]
+ToOption = Annotated[
+    To | None, typer.Option("--to", metavar="gitlab|github", help="The service. Default: the one whose CI runs this.")
+]
+TimeoutOption = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=0, help="How long to wait for rate limits and failures.")
+]
+
+
+@commands.command(cls=Command, help=COMMENT, no_args_is_help=True)
+def comment(
+    file: FileArgument,
+    *,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Tells apart several comments on one merge request.")
+    ] = "report",
+    to: ToOption = None,
+    timeout: TimeoutOption = 300,
+) -> None:
+    """Post a comment, as :data:`COMMENT` says."""
+    from multiarch.comments import places
+    from multiarch.comments.posting import post
+
+    text = _read(file)
+    place = places.comments(_service(to), os.environ, timeout)
+    _say("comment", post(place, text, name))
+
+
+@commands.command(cls=Command, help=ISSUE, no_args_is_help=True)
+def issue(
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="Markdown; - reads standard input.")] = None,
+    *,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The issue's title.")] = None,
+    name: Annotated[str, typer.Option(metavar="NAME", help="Tells apart several issues of one project.")] = "report",
+    close: Annotated[bool, typer.Option("--close", help="Close the issue if it is open.")] = False,
+    to: ToOption = None,
+    timeout: TimeoutOption = 300,
+) -> None:
+    """Keep an issue, as :data:`ISSUE` says."""
+    from multiarch.comments import places, posting
+    from multiarch.errors import MultiarchError
+
+    if not close and (file is None or not title):
+        raise MultiarchError("FILE and --title are needed to open an issue.", hint="Or close it: --close.")
+    text = "" if file is None else _read(file)
+    place = places.issues(_service(to), os.environ, title or "", timeout)
+    if close:
+        _say("issue", posting.close(place, name, text))
+    else:
+        _say("issue", posting.post(place, text, name, title=str(title)))
+
+
+def _service(to: To | None) -> Service:
+    from multiarch.comments import places
+    from multiarch.comments.model import Service
+
+    return places.service(os.environ) if to is None else Service(to)
+
+
+def _read(file: str) -> str:
+    """The text. Raises MultiarchError for a file that can't be read, and for an empty one: its command failed."""
+    from pathlib import Path
+
+    from multiarch.errors import MultiarchError
+    from multiarch.files import read_standard_input, read_text
+
+    source = "standard input" if file == "-" else file
+    try:
+        text = read_standard_input() if file == "-" else read_text(Path(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise MultiarchError(f"{source} can't be read: {getattr(error, 'strerror', None) or error}.") from error
+    if not text.strip():
+        raise MultiarchError(f"{source} is empty.", hint="Did the command that writes it fail?")
+    return text
+
+
+def _say(what: str, posted: Posted) -> None:
+    if posted.action == "none":
+        say(f"There is no open {what}.")
+        return
+    done = "is up to date" if posted.action == "unchanged" else f"was {posted.action}"
+    say(f"The {what} {done}: {posted.url}" if posted.url else f"The {what} {done}.")

@@ -1,0 +1,256 @@
+"""``multiarch prices``: AWS's prices, kept in a file that reviews read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats.report import Block, Items, Report, Table
+from multiarch.cli.options.prices import PricesFile
+from multiarch.cli.terminal import say
+from multiarch.cli.usage import Command
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from multiarch.prices.model import Amount, PriceList, RegionPrices
+
+FETCH = """Fetch AWS's prices of regions into a file.
+
+On-demand prices of Linux instances, EKS clusters, NAT gateways and gp3 volumes come from AWS's Pricing API, spot prices
+per zone from EC2. Prices of other regions in the file stay. The file is written when all prices are there; until then
+it stays as it was. A CI job can keep it: with --max-age nothing is fetched while its prices are recent enough.
+
+\b
+IAM actions: pricing:GetProducts, and ec2:DescribeSpotPriceHistory unless --no-spot is given.
+
+\b
+Examples:
+  multiarch prices fetch --region eu-west-1
+  multiarch prices fetch --region eu-west-1 --region us-east-1 --max-age 24 --file cache/prices.json
+
+Exit code: 0; 2 if the file can't be written, or the partition has no Pricing API; 3 if AWS can't be reached or denies
+access."""
+
+SHOW = """Show the prices in a file.
+
+Without TYPE every instance type that has a price is shown. A type without a price is "unknown", with the reason.
+
+\b
+Examples:
+  multiarch prices show m7g.large m7i.large
+  multiarch prices show --region eu-west-1 --output json
+
+Exit code: 0; 2 if there is no such file, or it can't be read."""
+
+commands = typer.Typer(name="prices", help="Fetch and show AWS's prices.", no_args_is_help=True)
+_UNKNOWN = "unknown"
+
+
+@commands.command(help=FETCH)
+def fetch(
+    *,
+    region: Annotated[
+        list[str] | None,
+        typer.Option(metavar="REGION", help="The region to fetch; may be repeated. Default: the environment's."),
+    ] = None,
+    file: PricesFile = Path("prices.json"),
+    spot: Annotated[bool, typer.Option("--spot/--no-spot", help="Fetch spot prices too.")] = True,
+    max_age: Annotated[
+        float | None,
+        typer.Option(metavar="HOURS", min=0, help="Keep the prices of a region that are not older than this."),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A profile of the AWS CLI's configuration. Default: the environment's."),
+    ] = None,
+    output: OutputOption = Format.TABLE,
+) -> None:
+    """Fetch prices, as :data:`FETCH` says."""
+    from datetime import UTC, datetime
+
+    from multiarch.prices import file as files
+    from multiarch.prices.model import PriceList
+
+    now = datetime.now(UTC)
+    prices = files.read(file) if file.exists() else PriceList(str(file), {})
+    regions = list(dict.fromkeys(region or [_default_region(profile)]))
+    fetched, kept = [], []
+    for name in regions:
+        old = prices.regions.get(name)
+        recent = old is not None and max_age is not None and old.age(now).total_seconds() <= max_age * 3600
+        if recent and old is not None and (old.with_spot or not spot):
+            kept.append(name)
+            continue
+        prices = files.merged(prices, _fetched(name, profile, now, spot=spot), str(file))
+        fetched.append(name)
+    if fetched:
+        files.write(file, prices)
+    show(
+        Report(
+            "prices-fetch",
+            data=lambda: {"file": str(file), "fetched": fetched, "kept": kept},
+            blocks=lambda: [Table(("region", "currency", "fetched", "types", "with spot prices"), _summary(prices))],
+        ),
+        output,
+    )
+    for name in kept:
+        say(f"{file}: the prices of {name} are recent enough; nothing was fetched.")
+
+
+@commands.command("show", cls=Command, help=SHOW)
+def show_prices(
+    types: Annotated[
+        list[str] | None, typer.Argument(metavar="TYPE", help="Instance types. Default: all that have a price.")
+    ] = None,
+    *,
+    file: PricesFile = Path("prices.json"),
+    region: Annotated[
+        list[str] | None, typer.Option(metavar="REGION", help="Only this region; may be repeated.")
+    ] = None,
+    output: OutputOption = Format.TABLE,
+) -> None:
+    """Show prices, as :data:`SHOW` says."""
+    from multiarch.errors import MultiarchError
+    from multiarch.prices import file as files
+    from multiarch.prices.model import UnknownPrice
+
+    prices = files.read(file)
+    wanted = region or sorted(prices.regions)
+    chosen = []
+    for name in wanted:
+        found = prices.of(name)
+        if isinstance(found, UnknownPrice):
+            raise MultiarchError(f"{found.reason}.")
+        chosen.append(found)
+    show(
+        Report(
+            "prices-list",
+            data=lambda: {"file": str(file), "regions": [_data(each, types) for each in chosen]},
+            blocks=lambda: _blocks(chosen, types),
+        ),
+        output,
+    )
+
+
+def _default_region(profile: str | None) -> str:
+    from multiarch.cli.aws import client
+
+    return str(client("pricing", None, profile=profile).meta.region_name)
+
+
+def _fetched(region: str, profile: str | None, now: datetime, *, spot: bool) -> RegionPrices:
+    import boto3
+
+    from multiarch.aws_errors import failures_as_errors
+    from multiarch.cli.aws import client
+    from multiarch.facts.partitions import partition_of
+    from multiarch.prices import fetch as fetching
+
+    partition = partition_of(region)
+    available = boto3.session.Session(region_name=region).get_available_regions(
+        "pricing", partition_name=partition.name if partition else "aws"
+    )
+    pricing = client("pricing", fetching.pricing_region(region, available), profile=profile)
+    with failures_as_errors():
+        return fetching.fetch(pricing, client("ec2", region, profile=profile) if spot else None, region, now)
+
+
+def _summary(prices: PriceList) -> Iterator[Sequence[str]]:
+    for name, each in sorted(prices.regions.items()):
+        with_spot = str(len(each.spot)) if each.with_spot else "not fetched"
+        yield name, each.currency, _date(each), str(len(each.on_demand)), with_spot
+
+
+def _blocks(chosen: Sequence[RegionPrices], types: Sequence[str] | None) -> Iterator[Block]:
+    for each in chosen:
+        columns = ("instance type", "architecture", "vCPU", "GiB", f"on-demand {each.currency}/h", "spot /h (mean)")
+        rows = [
+            (name, *_shape(name), _cell(each.on_demand_hour(name)), _cell(each.spot_hour(name)))
+            for name in _names(each, types)
+        ]
+        yield Table(columns, rows, title=f"{each.region}, fetched {_date(each)}")
+        yield from _reasons(each, types)
+        yield Table(
+            ("other prices", each.currency),
+            [(what, _cell(amount)) for what, amount in _others(each).items()],
+        )
+
+
+def _names(prices: RegionPrices, types: Sequence[str] | None) -> Sequence[str]:
+    return types or sorted({*prices.on_demand, *prices.spot})
+
+
+def _reasons(prices: RegionPrices, types: Sequence[str] | None) -> Iterator[Block]:
+    """Why types that were asked for have no price."""
+    from multiarch.prices.model import UnknownPrice
+
+    amounts = [amount for name in types or () for amount in (prices.on_demand_hour(name), prices.spot_hour(name))]
+    if reasons := [f"{each.reason}." for each in amounts if isinstance(each, UnknownPrice)]:
+        yield Items("Unknown", list(dict.fromkeys(reasons)))
+
+
+def _others(prices: RegionPrices) -> dict[str, Amount]:
+    return {
+        "EKS cluster, standard support, per hour": prices.cluster_hour(extended=False),
+        "EKS cluster, extended support, per hour": prices.cluster_hour(extended=True),
+        "NAT gateway, per hour": prices.nat_gateway_hour(),
+        "gp3 volume, per GiB and month": prices.gp3_gib_month(),
+    }
+
+
+def _shape(name: str) -> tuple[str, str, str]:
+    from multiarch.errors import UnknownFactError
+    from multiarch.facts.instance_types import instance_type
+
+    try:
+        row = instance_type(name)
+    except UnknownFactError:
+        return _UNKNOWN, _UNKNOWN, _UNKNOWN
+    return str(row.architecture), str(row.vcpus), f"{row.memory_mib / 1024:g}"
+
+
+def _cell(amount: Amount) -> str:
+    from multiarch.prices.model import UnknownPrice
+
+    return _UNKNOWN if isinstance(amount, UnknownPrice) else f"{round(amount, 6).normalize():f}"
+
+
+def _date(prices: RegionPrices) -> str:
+    return f"{prices.fetched:%Y-%m-%d %H:%M} UTC"
+
+
+def _data(prices: RegionPrices, types: Sequence[str] | None) -> dict[str, object]:
+    from multiarch.prices.file import region_as_json
+
+    names = _names(prices, types)
+    whole = region_as_json(prices)
+    amounts = {name: (prices.on_demand_hour(name), prices.spot_hour(name)) for name in names}
+    return {
+        "region": prices.region,
+        "currency": prices.currency,
+        "fetchedAt": whole["fetchedAt"],
+        "perHour": whole["perHour"],
+        "perGibMonth": whole["perGibMonth"],
+        "types": [
+            {"name": name, "onDemandPerHour": _value(on_demand), "spotPerHour": prices.spot.get(name, {})}
+            | {"unknown": _why(on_demand, spot)}
+            for name, (on_demand, spot) in amounts.items()
+        ],
+    }
+
+
+def _value(amount: Amount) -> str | None:
+    from multiarch.prices.model import UnknownPrice
+
+    return None if isinstance(amount, UnknownPrice) else f"{amount:f}"
+
+
+def _why(*amounts: Amount) -> list[str]:
+    from multiarch.prices.model import UnknownPrice
+
+    return [each.reason for each in amounts if isinstance(each, UnknownPrice)]

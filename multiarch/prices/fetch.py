@@ -1,0 +1,151 @@
+"""Fetch the prices of a region: on-demand, EKS, NAT gateways and gp3 from the price list, spot from EC2.
+
+IAM actions: ``pricing:GetProducts``, and ``ec2:DescribeSpotPriceHistory`` for spot prices.
+Sources: AWS Price List Query API, GetProducts; EC2 API, DescribeSpotPriceHistory; karpenter-provider-aws,
+``pkg/providers/pricing``, for the filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, Protocol
+
+from multiarch.errors import MultiarchError, OutsideError
+from multiarch.facts.partitions import partition_of
+from multiarch.prices.model import RegionPrices
+from multiarch.prices.products import Product, products
+
+_COMPUTE = {
+    "operatingSystem": "Linux",
+    "preInstalledSw": "NA",
+    "capacitystatus": "Used",
+    "marketoption": "OnDemand",
+}
+# The price list has bare metal as dedicated capacity only.
+_FAMILIES = (("Compute Instance", "Shared"), ("Compute Instance (bare metal)", "Dedicated"))
+_PAGE = 100
+_CURRENCIES = {"aws-cn": "CNY"}
+
+
+class Paginator(Protocol):
+    """What is used of a boto3 paginator."""
+
+    def paginate(self, **parameters: Any) -> Iterable[Mapping[str, Any]]:
+        """Yield one response per page."""
+
+
+class Client(Protocol):
+    """What is used of boto3's clients of Pricing and of EC2."""
+
+    def get_paginator(self, operation_name: str, /) -> Paginator:
+        """Return a paginator for ``get_products`` or ``describe_spot_price_history``."""
+
+
+def pricing_region(region: str, available: Iterable[str]) -> str:
+    """The region whose Pricing API has the prices of ``region``; ``available`` are those of its partition that have it.
+
+    All of a partition have the same prices; the one of the same geography is nearest. Raises MultiarchError for a
+    partition without the API.
+    """
+    partition = partition_of(region)
+    if partition is None:
+        raise MultiarchError(f"{region!r} is not an AWS region.", hint="Write a region such as eu-west-1.")
+    regions = sorted(available)
+    if not regions:
+        raise MultiarchError(
+            f"AWS has no Pricing API in the partition {partition.name} of {region}.",
+            hint="Its prices stay unknown; reviews show differences in vCPU and GiB.",
+        )
+    near = [each for each in regions if each.partition("-")[0] == region.partition("-")[0]]
+    return (near or [each for each in regions if each == "us-east-1"] or regions)[0]
+
+
+def fetch(pricing: Client, ec2: Client | None, region: str, now: datetime) -> RegionPrices:
+    """All prices of ``region``. Without ``ec2``, a client in that region, there are no spot prices.
+
+    ``now`` is in UTC. Raises OutsideError for a price list that has no instances or can't be read; botocore's own
+    errors pass through.
+    """
+    partition = partition_of(region)
+    currency = _CURRENCIES.get(partition.name if partition else "", "USD")
+    prices = _Region(pricing, region, currency)
+    on_demand, ambiguous = _on_demand(prices)
+    eks = list(prices.products("AmazonEKS", {}))
+    ec2_products = list(prices.products("AmazonEC2", {"productFamily": "NAT Gateway"}))
+    volumes = list(prices.products("AmazonEC2", {"productFamily": "Storage", "volumeApiName": "gp3"}))
+    return RegionPrices(
+        region=region,
+        currency=currency,
+        fetched=now.replace(microsecond=0),
+        on_demand=on_demand,
+        spot={} if ec2 is None else _spot(ec2, now),
+        with_spot=ec2 is not None,
+        cluster=_one(eks, "AmazonEKS-Hours:perCluster", "hour"),
+        extended_support=_one(eks, "AmazonEKS-Hours:extendedSupport", "hour"),
+        nat_gateway=_one(ec2_products, "NatGateway-Hours", "hour"),
+        gp3=_one(volumes, "EBS:VolumeUsage.gp3", "GB-Mo"),
+        ambiguous=ambiguous,
+    )
+
+
+class _Region:
+    """The products of one region."""
+
+    def __init__(self, pricing: Client, region: str, currency: str) -> None:
+        self._pages = pricing.get_paginator("get_products")
+        self.region = region
+        self._currency = currency
+
+    def products(self, service: str, wanted: Mapping[str, str]) -> Iterator[Product]:
+        filters = [
+            {"Type": "TERM_MATCH", "Field": name, "Value": value}
+            for name, value in {"regionCode": self.region, **wanted}.items()
+        ]
+        for page in self._pages.paginate(ServiceCode=service, Filters=filters, PaginationConfig={"PageSize": _PAGE}):
+            yield from products(page["PriceList"], self._currency)
+
+
+def _on_demand(prices: _Region) -> tuple[dict[str, Decimal], tuple[str, ...]]:
+    """The price of each instance type, and the types that have several."""
+    found: dict[str, set[Decimal]] = {}
+    for family, tenancy in _FAMILIES:
+        wanted = {**_COMPUTE, "productFamily": family, "tenancy": tenancy}
+        for product in prices.products("AmazonEC2", wanted):
+            if product.unit == "hour" and "instanceType" in product.attributes:
+                found.setdefault(product.attributes["instanceType"], set()).update(product.prices)
+    if not found:
+        raise OutsideError(
+            f"AWS's price list has no on-demand instances in {prices.region}.", hint="Check the region's name."
+        )
+    certain = {name: min(amounts) for name, amounts in sorted(found.items()) if len(amounts) == 1}
+    return certain, tuple(sorted(found.keys() - certain.keys()))
+
+
+def _one(found: Iterable[Product], usage: str, unit: str) -> Decimal | None:
+    """The one price of a usage type; None if there is no price, or more than one."""
+    amounts = {price for each in found if each.usage == usage and each.unit == unit for price in each.prices}
+    return amounts.pop() if len(amounts) == 1 else None
+
+
+def _spot(ec2: Client, now: datetime) -> dict[str, dict[str, Decimal]]:
+    """The price of each instance type in each zone at ``now``."""
+    latest: dict[tuple[str, str], tuple[datetime, Decimal]] = {}
+    # With a start of now, EC2 answers with the last price before it.
+    pages = ec2.get_paginator("describe_spot_price_history").paginate(
+        StartTime=now, ProductDescriptions=["Linux/UNIX", "Linux/UNIX (Amazon VPC)"]
+    )
+    for page in pages:
+        for row in page["SpotPriceHistory"]:
+            try:
+                key, when = (row["InstanceType"], row["AvailabilityZone"]), row["Timestamp"]
+                price = Decimal(row["SpotPrice"]).normalize()
+            except (KeyError, InvalidOperation) as error:
+                raise OutsideError(f"EC2's spot price history has a row that can't be read: {error!r}.") from error
+            if key not in latest or when > latest[key][0]:
+                latest[key] = (when, price)
+    spot: dict[str, dict[str, Decimal]] = {}
+    for (name, zone), (_, price) in sorted(latest.items()):
+        spot.setdefault(name, {})[zone] = price
+    return spot

@@ -1,0 +1,126 @@
+"""The file of prices: JSON with a version, written whole or not at all, which a CI job can keep.
+
+``{"version": "1", "kind": "prices", "regions": {REGION: {...}}}``; docs/reference/json-output.md describes it. Amounts
+are strings, so that nothing is rounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from multiarch.errors import MultiarchError
+from multiarch.escaping import json_text
+from multiarch.files import read_text, write_atomically
+from multiarch.prices.model import PriceList, RegionPrices
+
+VERSION = "1"
+KIND = "prices"
+_AGAIN = "Fetch it again: `multiarch prices fetch`."
+
+
+def read(path: Path) -> PriceList:
+    """Read a file of prices. Raises MultiarchError if there is none, or if it is not such a file."""
+    try:
+        text = read_text(path)
+    except FileNotFoundError as error:
+        hint = f"Fetch it: `multiarch prices fetch --region REGION --file {path}`."
+        raise MultiarchError(f"There is no file of prices {path}.", hint=hint) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise MultiarchError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}.") from error
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise MultiarchError(f"{path} is not JSON; it may be truncated.", hint=_AGAIN) from error
+    if not isinstance(value, dict) or value.get("kind") != KIND:
+        raise MultiarchError(f"{path} is not a file of prices.", hint="`multiarch prices fetch` writes one.")
+    if value.get("version") != VERSION:
+        raise MultiarchError(
+            f"{path} has version {value.get('version')!r}; this release of multiarch reads {VERSION!r}.", hint=_AGAIN
+        )
+    try:
+        regions = {name: _region(name, data) for name, data in value["regions"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError, InvalidOperation) as error:
+        raise MultiarchError(f"{path} has invalid prices: {type(error).__name__}: {error}.", hint=_AGAIN) from error
+    return PriceList(str(path), regions)
+
+
+def write(path: Path, prices: PriceList) -> None:
+    """Write the file; the same prices give the same bytes. Raises MultiarchError if the folder can't be written."""
+    write_atomically(path, json_text(as_json(prices)))
+
+
+def merged(old: PriceList | None, new: RegionPrices, source: str) -> PriceList:
+    """The old prices with those of one region in their place."""
+    others = {} if old is None else old.regions
+    return PriceList(source, {**others, new.region: new})
+
+
+def as_json(prices: PriceList) -> dict[str, Any]:
+    """The file's content."""
+    regions = {name: region_as_json(each) for name, each in sorted(prices.regions.items())}
+    return {"version": VERSION, "kind": KIND, "regions": regions}
+
+
+def region_as_json(prices: RegionPrices) -> dict[str, Any]:
+    """One region's part of the file."""
+    return {
+        "currency": prices.currency,
+        "fetchedAt": f"{prices.fetched:%Y-%m-%dT%H:%M:%SZ}",
+        "withSpot": prices.with_spot,
+        "perHour": {
+            "cluster": _text(prices.cluster),
+            "extendedSupport": _text(prices.extended_support),
+            "natGateway": _text(prices.nat_gateway),
+        },
+        "perGibMonth": {"gp3": _text(prices.gp3)},
+        "onDemandPerHour": {name: _text(price) for name, price in sorted(prices.on_demand.items())},
+        "spotPerHour": {
+            name: {zone: _text(price) for zone, price in sorted(zones.items())}
+            for name, zones in sorted(prices.spot.items())
+        },
+        "ambiguous": list(prices.ambiguous),
+    }
+
+
+def _text(price: Decimal | None) -> str | None:
+    """Without an exponent, whatever its size."""
+    return None if price is None else f"{price:f}"
+
+
+def _region(name: str, data: Mapping[str, Any]) -> RegionPrices:
+    hour, month = data["perHour"], data["perGibMonth"]
+    return RegionPrices(
+        region=name,
+        currency=str(data["currency"]),
+        fetched=datetime.strptime(data["fetchedAt"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC),
+        on_demand=_prices(data["onDemandPerHour"]),
+        spot={each: _prices(zones) for each, zones in data["spotPerHour"].items()},
+        with_spot=bool(data["withSpot"]),
+        cluster=_price(hour["cluster"]),
+        extended_support=_price(hour["extendedSupport"]),
+        nat_gateway=_price(hour["natGateway"]),
+        gp3=_price(month["gp3"]),
+        ambiguous=tuple(data["ambiguous"]),
+    )
+
+
+def _prices(data: Mapping[str, Any]) -> dict[str, Decimal]:
+    return {name: _known(text) for name, text in data.items()}
+
+
+def _price(text: object) -> Decimal | None:
+    return None if text is None else _known(text)
+
+
+def _known(text: object) -> Decimal:
+    if not isinstance(text, str):
+        raise TypeError(f"the price {text!r} must be a string")
+    price = Decimal(text)
+    if not price.is_finite() or price < 0:
+        raise ValueError(f"the price {text!r} must be a number that is not negative")
+    return price

@@ -1,0 +1,115 @@
+"""The prices of a region: amounts without tax, discounts or Savings Plans, as AWS's price list has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from types import MappingProxyType
+
+__all__ = ["HOURS_PER_MONTH", "PriceList", "RegionPrices", "UnknownPrice"]
+
+HOURS_PER_MONTH = 730
+"""As AWS's pricing calculator counts: 365 days in 12 months."""
+STALE_AFTER = timedelta(days=7)
+"""The default age from which prices are named as old."""
+_NONE: Mapping[str, Mapping[str, Decimal]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownPrice:
+    """Why there is no price. ``reason`` is a clause without a full stop."""
+
+    reason: str
+
+
+Amount = Decimal | UnknownPrice
+"""A price in the region's currency, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegionPrices:
+    """What one region charges, in ``currency``.
+
+    Per hour: ``on_demand`` by instance type (Linux, shared tenancy), ``spot`` by instance type and zone, ``cluster`` of
+    an EKS control plane, ``extended_support`` on top of it, and ``nat_gateway``. ``gp3`` is per GiB and month. None,
+    or a missing key, is what the price list did not have. ``ambiguous`` are instance types with several prices.
+    ``with_spot`` is False if spot prices were not asked for. ``fetched`` is in UTC.
+    """
+
+    region: str
+    currency: str
+    fetched: datetime
+    on_demand: Mapping[str, Decimal]
+    spot: Mapping[str, Mapping[str, Decimal]] = field(default_factory=lambda: _NONE)
+    with_spot: bool = True
+    cluster: Decimal | None = None
+    extended_support: Decimal | None = None
+    nat_gateway: Decimal | None = None
+    gp3: Decimal | None = None
+    ambiguous: tuple[str, ...] = ()
+
+    def on_demand_hour(self, instance_type: str) -> Amount:
+        """The price of an hour of an on-demand instance."""
+        found = self.on_demand.get(instance_type)
+        if found is not None:
+            return found
+        if instance_type in self.ambiguous:
+            return UnknownPrice(f"the price list of {self.region} has several on-demand prices for {instance_type}")
+        return UnknownPrice(f"the price list of {self.region} has no on-demand price for {instance_type}")
+
+    def spot_hour(self, instance_type: str, zones: Iterable[str] = ()) -> Amount:
+        """The price of an hour of a spot instance: the mean over ``zones``, or over all zones that have a price."""
+        if not self.with_spot:
+            return UnknownPrice(f"spot prices of {self.region} were not fetched")
+        wanted = set(zones)
+        by_zone = self.spot.get(instance_type, {})
+        found = [price for zone, price in by_zone.items() if not wanted or zone in wanted]
+        if found:
+            return sum(found, Decimal(0)) / len(found)
+        where = ", ".join(sorted(wanted)) or self.region
+        return UnknownPrice(f"EC2 had no spot price for {instance_type} in {where}")
+
+    def cluster_hour(self, *, extended: bool) -> Amount:
+        """The price of an hour of an EKS control plane, in standard or in ``extended`` support of its version."""
+        if self.cluster is None:
+            return UnknownPrice(f"the price list of {self.region} has no price for EKS clusters")
+        if not extended:
+            return self.cluster
+        if self.extended_support is None:
+            return UnknownPrice(f"the price list of {self.region} has no price for EKS extended support")
+        return self.cluster + self.extended_support
+
+    def nat_gateway_hour(self) -> Amount:
+        """The price of an hour of a NAT gateway, without the data that it processes."""
+        if self.nat_gateway is None:
+            return UnknownPrice(f"the price list of {self.region} has no price for NAT gateways")
+        return self.nat_gateway
+
+    def gp3_gib_month(self) -> Amount:
+        """The price of a GiB of gp3 volumes in a month, with the 3,000 IOPS and 125 MiB/s that are included."""
+        if self.gp3 is None:
+            return UnknownPrice(f"the price list of {self.region} has no price for gp3 volumes")
+        return self.gp3
+
+    def age(self, now: datetime) -> timedelta:
+        """The time since the prices were fetched; 0 for a file from a machine whose clock is ahead."""
+        return max(now - self.fetched, timedelta(0))
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """The prices of several regions, by name. ``source`` names the file, for messages."""
+
+    source: str
+    regions: Mapping[str, RegionPrices]
+
+    def of(self, region: str | None) -> RegionPrices | UnknownPrice:
+        """The prices of a region."""
+        if region is None:
+            return UnknownPrice("the stack's region is unknown")
+        found = self.regions.get(region)
+        if found is None:
+            return UnknownPrice(f"{self.source} has no prices of {region}; `multiarch prices fetch` adds them")
+        return found

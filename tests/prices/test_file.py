@@ -1,0 +1,103 @@
+"""The file of prices is written whole, read back as it was, and refused by name when it is something else."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from multiarch.errors import MultiarchError
+from multiarch.prices import file as files
+from multiarch.prices.model import PriceList, RegionPrices, UnknownPrice
+
+PRICES = st.decimals(min_value=0, max_value=1000, places=10).map(lambda price: price.normalize())
+NAMES = st.from_regex(r"[a-z][a-z0-9]{1,4}\.[a-z0-9]{1,8}", fullmatch=True)
+ZONES = st.sampled_from(["eu-west-1a", "eu-west-1b", "eu-west-1c"])
+REGIONS = st.builds(
+    RegionPrices,
+    region=st.just("eu-west-1"),
+    currency=st.sampled_from(["USD", "CNY"]),
+    fetched=st.datetimes(datetime(2020, 1, 1), datetime(2099, 1, 1), timezones=st.just(UTC)).map(  # noqa: DTZ001
+        lambda when: when.replace(microsecond=0)
+    ),
+    on_demand=st.dictionaries(NAMES, PRICES),
+    spot=st.dictionaries(NAMES, st.dictionaries(ZONES, PRICES, min_size=1)),
+    with_spot=st.booleans(),
+    cluster=st.none() | PRICES,
+    extended_support=st.none() | PRICES,
+    nat_gateway=st.none() | PRICES,
+    gp3=st.none() | PRICES,
+    ambiguous=st.lists(NAMES, unique=True).map(tuple),
+)
+ONE = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 22, tzinfo=UTC), {"m7g.large": Decimal("0.0911")})
+
+
+@given(REGIONS)
+def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, prices: RegionPrices) -> None:
+    path = tmp_path_factory.getbasetemp() / "round-trip.json"
+    files.write(path, PriceList(str(path), {"eu-west-1": prices}))
+    assert files.read(path) == PriceList(str(path), {"eu-west-1": prices})
+
+
+def test_a_region_replaces_its_old_prices_and_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "prices.json"
+    files.write(path, PriceList("", {"eu-west-1": ONE, "us-east-1": ONE}))
+    new = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 23, tzinfo=UTC), {})
+    merged = files.merged(files.read(path), new, str(path))
+    assert merged.regions["eu-west-1"] == new
+    assert merged.regions["us-east-1"].on_demand == ONE.on_demand
+    assert len(merged.regions) == 2
+
+
+def test_a_region_that_is_not_in_the_file_is_unknown() -> None:
+    prices = PriceList("prices.json", {"eu-west-1": ONE})
+    assert prices.of("eu-west-1") is ONE
+    assert prices.of("eu-west-2") == UnknownPrice(
+        "prices.json has no prices of eu-west-2; `multiarch prices fetch` adds them"
+    )
+    assert prices.of(None) == UnknownPrice("the stack's region is unknown")
+
+
+def test_a_file_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(MultiarchError, match=r"no file of prices .*prices\.json.*multiarch prices fetch"):
+        files.read(tmp_path / "prices.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[: len(text) // 2], "is not JSON; it may be truncated"),
+        (lambda _: "[]", "is not a file of prices"),
+        (lambda _: '{"version": "1", "kind": "stack-list"}', "is not a file of prices"),
+        (lambda text: text.replace('"version": "1"', '"version": "2"'), "has version '2'"),
+        (lambda text: text.replace('"0.0911"', "0.0911"), "has invalid prices: TypeError"),
+        (lambda text: text.replace('"0.0911"', '"-0.0911"'), "has invalid prices: ValueError"),
+        (lambda text: text.replace('"0.0911"', '"NaN"'), "has invalid prices: ValueError"),
+        (lambda text: text.replace('"0.0911"', '"a lot"'), "has invalid prices: InvalidOperation"),
+        (lambda text: text.replace("fetchedAt", "fetched"), "has invalid prices: KeyError"),
+        (lambda text: text.replace("2026-11-22T", "yesterday"), "has invalid prices: ValueError"),
+        (lambda text: text.replace('"perHour": {', '"perHour": [], "other": {'), "has invalid prices: TypeError"),
+    ],
+)
+def test_a_file_of_another_form_is_named(tmp_path: Path, change: object, message: str) -> None:
+    path = tmp_path / "prices.json"
+    files.write(path, PriceList(str(path), {"eu-west-1": ONE}))
+    assert callable(change)
+    path.write_text(change(path.read_text()))
+    with pytest.raises(MultiarchError, match=message):
+        files.read(path)
+
+
+def test_amounts_are_written_without_exponents(tmp_path: Path) -> None:
+    path = tmp_path / "prices.json"
+    small = RegionPrices("eu-west-1", "USD", ONE.fetched, {"a1.a": Decimal("1E-10"), "b1.b": Decimal("1E+2")})
+    files.write(path, PriceList(str(path), {"eu-west-1": small}))
+    assert json.loads(path.read_text())["regions"]["eu-west-1"]["onDemandPerHour"] == {
+        "a1.a": "0.0000000001",
+        "b1.b": "100",
+    }
