@@ -77,3 +77,8 @@ def until(kube: Kube, name: str, state: str, accept: Callable[[Mapping[str, Any]
 def log(kube: Kube, name: str) -> str:
     """What a pod's container has printed, by way of the API server and the kubelet."""
     return str(kube.request("GET", f"/api/v1/namespaces/{SPACE}/pods/{name}/log")["text"])
+
+
+def printed(kube: Kube, name: str) -> str:
+    """What a running container has printed, once that is anything: "running" comes before its program's first line."""
+    return wait_for(lambda: log(kube, name), f"{name} to print something", timeout=30)

@@ -10,7 +10,7 @@ from multiarch.facts.architectures import Architecture
 from sandbox.cluster import images
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube
-from tests.real_nodes.pods import log, namespace, pod, until
+from tests.real_nodes.pods import log, namespace, pod, printed, until
 
 AMD64, ARM64 = Architecture
 MACHINES = {AMD64: "x86_64", ARM64: "aarch64"}
@@ -41,7 +41,7 @@ def test_an_image_for_both_runs_natively_on_both(kube: Kube, architecture: Archi
     name = f"both-{architecture}"
     kube.create(pod(name, images.BOTH, architecture))
     until(kube, name, "running")
-    assert log(kube, name) == f"program {architecture}, machine {MACHINES[architecture]}\n"
+    assert printed(kube, name) == f"program {architecture}, machine {MACHINES[architecture]}\n"
 
 
 @pytest.mark.parametrize("architecture", Architecture)
@@ -55,4 +55,4 @@ def test_an_index_that_lies_runs_another_program_on_the_emulated_node(kube: Kube
     """The machine below the arm64 node is amd64, so this program runs; on Graviton it would not."""
     kube.create(pod("lying", images.LYING, ARM64))
     until(kube, "lying", "running")
-    assert log(kube, "lying").startswith("program amd64, machine ")
+    assert printed(kube, "lying").startswith("program amd64, machine ")
