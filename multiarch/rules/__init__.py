@@ -13,6 +13,7 @@ from multiarch.rules.autoscaling import AUTOSCALING
 from multiarch.rules.cluster import CLUSTER, NETWORK
 from multiarch.rules.images import IMAGES
 from multiarch.rules.node_groups import NODE_GROUPS
+from multiarch.rules.policies import POLICIES
 from multiarch.rules.rule import Rule, Severity
 from multiarch.rules.stack_file import STACK_FILE
 from multiarch.rules.webhook import WEBHOOK
@@ -28,6 +29,7 @@ SECTIONS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
         "The file": STACK_FILE,
         "Autoscaling": AUTOSCALING,
         "Admission webhook": WEBHOOK,
+        "Policies (with --policy)": POLICIES,
     }
 )
 """The rules as docs/reference/rules.md shows them, by heading."""

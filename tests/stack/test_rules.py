@@ -9,6 +9,7 @@ import pytest
 
 from multiarch.errors import Problem
 from multiarch.rules import RULES, SECTIONS, Severity
+from multiarch.rules.policies import POLICIES
 from multiarch.stack import wording
 from multiarch.stack.origin import Origin
 from tests.stack import test_autoscaling_contradictions, test_contradictions, test_webhook
@@ -69,7 +70,7 @@ TESTED_BESIDE_THEIR_CODE = {
     "refused": "tests/cli/test_stack_check.py",
     "too-few-zones": "tests/components/test_network.py",
     "zone-without-subnet": "tests/components/test_network.py",
-}
+} | {rule.name: "tests/policies/test_policies.py" for rule in POLICIES}
 """What a stack file's text alone can't trigger."""
 
 

@@ -30,6 +30,7 @@ Reports all problems of all files, each with its file, line, key and a way to fi
 Examples:
   multiarch stack check                            all stacks of the project
   multiarch stack check checkout-dev --strict
+  multiarch stack check --policy                   also the resources (needs Pulumi's packages)
   multiarch stack check config/stacks/Pulumi.checkout-dev.yaml --output sarif
 
 Exit code: 0; 1 if there are warnings and --strict is given; 2 if a stack is invalid."""
@@ -38,6 +39,9 @@ Exit code: 0; 1 if there are warnings and --strict is given; 2 if a stack is inv
 def check(
     names: StacksArgument = None,
     *,
+    policy: Annotated[
+        bool, typer.Option("--policy", help="Also check the resources that Pulumi will declare against the policies.")
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are warnings.")] = False,
     output: Annotated[Format, output_option("records", "findings")] = Format.TABLE,
 ) -> None:
@@ -45,6 +49,8 @@ def check(
     from multiarch.stack.yaml_source import shown
 
     checked = [(shown(path), *stacks.plan_or_problems(path)) for path in stacks.files(names or ())]
+    if policy:
+        checked = [_with_policies(*each) for each in checked]
     if output is Format.TABLE:
         # The numbers are those of the lines.
         checked = [(file, plan, tuple(said_once(problems))) for file, plan, problems in checked]
@@ -61,6 +67,17 @@ def check(
         raise typer.Exit(2)
     if strict and warnings:
         raise typer.Exit(1)
+
+
+def _with_policies(file: str, plan: Plan | None, problems: tuple[Problem, ...]) -> Checked:
+    """The same with what violates a policy; a stack that violates one that is an error is invalid."""
+    from multiarch.cli.stack.policy import violations
+
+    if plan is None:
+        return file, plan, problems
+    found = violations(plan, file)
+    fatal = any(problem.severity is Severity.ERROR for problem in found)
+    return file, None if fatal else plan, (*problems, *found)
 
 
 def _report(checked: Sequence[Checked], errors: int, warnings: int) -> Report:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,7 +23,6 @@ from multiarch.escaping import escaped
 
 if TYPE_CHECKING:
     from components.rendering import RenderedStack
-    from multiarch.stack.model import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _one(path: Path, root: Path, target: Path) -> Rendered:
     file = shown(path)
     try:
         plan = stacks.planned(path)[1]
-        rendered = _renderer(root)(plan, target)
+        rendered: RenderedStack = rendering(root).render(plan, target)
     except StackError as error:
         return Rendered(file, problems=error.problems, exit_code=error.exit_code)
     except MultiarchError as error:
@@ -143,24 +143,22 @@ def _one(path: Path, root: Path, target: Path) -> Rendered:
     )
 
 
-def _renderer(root: Path) -> Callable[[Plan, Path], RenderedStack]:
+def rendering(root: Path) -> ModuleType:
     """Load the components: ``components`` of the clone at ``root``, or else ``multiarch_eks``, which a wheel installs.
 
-    Raises MultiarchError if a package is not installed.
+    Returns their module ``rendering``. Raises MultiarchError if a package is not installed.
     """
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     try:
         try:
-            rendering = import_module("components.rendering")
+            return import_module("components.rendering")
         except ModuleNotFoundError as error:
             if error.name not in ("components", "components.rendering"):
                 raise
-            rendering = import_module("multiarch_eks.rendering")
+            return import_module("multiarch_eks.rendering")
     except ModuleNotFoundError as error:
         raise _not_installed(error.name) from error
-    found: Callable[[Plan, Path], RenderedStack] = rendering.render
-    return found
 
 
 def _not_installed(missing: str | None) -> MultiarchError:

@@ -1,0 +1,18 @@
+"""Policies that hold in any stack: functions of resources as the engine knows them, without Pulumi.
+
+``policy/`` gives them to the engine as a policy pack; ``multiarch stack check --policy`` runs them in its own process.
+"""
+
+from __future__ import annotations
+
+from multiarch.policies import autoscaling, encryption, iam, network, nodes
+from multiarch.policies.daemon_sets import Judge, daemon_set_policy
+from multiarch.policies.model import Policy
+
+__all__ = ["policies"]
+
+
+def policies(judge: Judge) -> tuple[Policy, ...]:
+    """Every policy; ``judge`` looks up the images of DaemonSets."""
+    modules = (nodes, autoscaling, network, encryption, iam)
+    return (*(policy for module in modules for policy in module.POLICIES), daemon_set_policy(judge))

@@ -1,0 +1,43 @@
+"""The policy for DaemonSets, which run on every node: their images have to support every architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from multiarch.images.model import Judgement, Verdict
+from multiarch.policies.model import Policy, Resource, items, text, value
+from multiarch.scheduling.architectures import allowed_architectures
+
+DAEMON_SET = "kubernetes:apps/v1:DaemonSet"
+
+Judge = Callable[[str], Sequence[Judgement]]
+"""The verdicts of an image, one per architecture; ``unknown`` with its reason for one that can't be read."""
+
+
+def daemon_set_policy(judge: Judge) -> Policy:
+    """The policy, with what looks an image up."""
+
+    def examine(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+        spec = value(resource.properties, "spec.template.spec") or {}
+        allowed = allowed_architectures(spec)
+        for image in _images(spec):
+            for judgement in judge(image):
+                if judgement.architecture in allowed and judgement.verdict is not Verdict.SUPPORTED:
+                    yield f"{image} on {judgement.architecture} nodes: {judgement.verdict}: {judgement.reason}."
+
+    return Policy(
+        "policy-daemonset-architectures",
+        frozenset({DAEMON_SET}),
+        examine,
+    )
+
+
+def _images(spec: Mapping[str, object]) -> list[str]:
+    """The images of containers of all kinds, and of volumes, each once."""
+    found = [
+        text(container, "image")
+        for key in ("initContainers", "containers", "ephemeralContainers")
+        for container in items(spec, key)
+    ]
+    found += [text(volume, "image.reference") for volume in items(spec, "volumes")]
+    return [image for image in dict.fromkeys(found) if image]

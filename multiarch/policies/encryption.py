@@ -1,0 +1,63 @@
+"""Policies for what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from multiarch.policies.model import Policy, Resource, is_on, items, text, value
+from multiarch.policies.network import CLUSTERS, is_without_inputs
+from multiarch.policies.nodes import INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS
+
+VOLUME = "aws:ebs/volume:Volume"
+STORAGE_CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
+_EBS = "ebs.csi.aws.com"
+
+
+def _volumes(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+    if resource.type == VOLUME:
+        if not is_on(resource.properties, "encrypted"):
+            yield "The volume is not encrypted."
+    elif resource.type == STORAGE_CLASS:
+        if text(resource.properties, "provisioner") == _EBS and not is_on(resource.properties, "parameters.encrypted"):
+            yield "The volumes of this StorageClass are not encrypted."
+    elif resource.type == INSTANCE:
+        if not is_on(resource.properties, "rootBlockDevice.encrypted"):
+            yield "The root volume is not encrypted."
+        for device in items(resource.properties, "ebsBlockDevices"):
+            if not is_on(device, "encrypted"):
+                yield f"The volume {text(device, 'deviceName')} is not encrypted."
+    else:
+        yield from _mappings(resource)
+
+
+def _mappings(resource: Resource) -> Iterator[str]:
+    """The volumes of a launch template or an EC2NodeClass. Without mappings Karpenter encrypts, EC2 does not."""
+    path = "spec.blockDeviceMappings" if resource.type == NODE_CLASS else "blockDeviceMappings"
+    mappings = items(resource.properties, path)
+    if not mappings and resource.type == LAUNCH_TEMPLATE:
+        yield "blockDeviceMappings is not set: whether volumes are encrypted depends on the image and the account."
+    for mapping in mappings:
+        if value(mapping, "ebs") is not None and not is_on(mapping, "ebs.encrypted"):
+            yield f"The volume {text(mapping, 'deviceName')} is not encrypted."
+
+
+def _secrets(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+    if is_without_inputs(resource) or text(resource.properties, "encryptionConfigKeyArn"):
+        return
+    if "secrets" not in [str(each) for each in items(resource.properties, "encryptionConfig.resources")]:
+        yield "Kubernetes Secrets are not encrypted with a KMS key of yours."
+
+
+POLICIES = (
+    Policy(
+        "policy-encrypted-volumes",
+        frozenset({VOLUME, STORAGE_CLASS, INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS}),
+        _volumes,
+    ),
+    Policy(
+        "policy-encrypted-secrets",
+        CLUSTERS,
+        _secrets,
+    ),
+)
+"""The policies for what is stored."""

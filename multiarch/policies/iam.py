@@ -1,0 +1,99 @@
+"""Policies for permissions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from multiarch.policies.model import UNKNOWN, Policy, Resource, UndecidedError, items, text, value
+
+_DOCUMENTS: Mapping[str, tuple[str, ...]] = {
+    "aws:iam/groupPolicy:GroupPolicy": ("policy",),
+    "aws:iam/policy:Policy": ("policy",),
+    "aws:iam/role:Role": ("assumeRolePolicy", "inlinePolicies"),
+    "aws:iam/rolePolicy:RolePolicy": ("policy",),
+    "aws:iam/userPolicy:UserPolicy": ("policy",),
+}
+_ATTACHMENTS = frozenset(
+    [
+        "aws:iam/groupPolicyAttachment:GroupPolicyAttachment",
+        "aws:iam/policyAttachment:PolicyAttachment",
+        "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+        "aws:iam/userPolicyAttachment:UserPolicyAttachment",
+    ]
+)
+_FOR_ADMINISTRATORS = frozenset({"AdministratorAccess", "IAMFullAccess", "PowerUserAccess"})
+_READS = ("batchget", "describe", "get", "list", "lookup", "search", "view")
+_WITHOUT_RESOURCE = frozenset({"ecr:getauthorizationtoken", "sts:getcalleridentity"})
+
+
+def _wildcards(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+    if resource.type in _ATTACHMENTS:
+        attached = text(resource.properties, "policyArn").rsplit("/", maxsplit=1)[-1]
+        if attached in _FOR_ADMINISTRATORS:
+            yield f"The policy {attached} allows nearly everything."
+        return
+    for key in _DOCUMENTS[resource.type]:
+        if key == "inlinePolicies":
+            for inline in items(resource.properties, key):
+                yield from _document(value(inline, "policy"), f"{key}.policy", trust=False)
+        else:
+            yield from _document(value(resource.properties, key), key, trust=key == "assumeRolePolicy")
+
+
+def _document(document: Any, path: str, *, trust: bool) -> Iterator[str]:  # noqa: ANN401
+    """Sentences about one policy document, as JSON text or already parsed."""
+    if document is None:
+        return
+    if isinstance(document, str):
+        if any(unknown in document for unknown in UNKNOWN):
+            raise UndecidedError(path)
+        try:
+            document = json.loads(document)
+        except ValueError:
+            yield f"{path} is not JSON."
+            return
+    for number, statement in enumerate(items(document, "Statement"), 1):
+        if text(statement, "Effect") == "Allow":
+            name = text(statement, "Sid") or f"statement {number}"
+            yield from (_trust if trust else _permissions)(statement, name)
+
+
+def _permissions(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401
+    for key in ("NotAction", "NotResource"):
+        if value(statement, key) is not None:
+            yield f"{name}: {key} with Allow permits all that is not named, also what AWS adds later."
+    actions = [str(action).lower() for action in items(statement, "Action")]
+    for action in actions:
+        if action == "*" or action.endswith(":*"):
+            yield f"{name}: the action {action} permits a whole service."
+    anywhere = "*" in items(statement, "Resource")
+    writes = [action for action in actions if not _only_reads(action)]
+    if anywhere and writes and not value(statement, "Condition"):
+        yield f"{name}: {', '.join(sorted(writes))} on every resource, without a condition."
+
+
+def _only_reads(action: str) -> bool:
+    return action in _WITHOUT_RESOURCE or action.partition(":")[2].startswith(_READS)
+
+
+def _trust(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401
+    principal = value(statement, "Principal")
+    named = [principal] if isinstance(principal, str) else [
+        each for key in principal or {} for each in items(principal, key)
+    ]  # fmt: skip
+    if value(statement, "NotPrincipal") is not None:
+        yield f"{name}: NotPrincipal with Allow trusts all that are not named."
+    if "*" in named and not value(statement, "Condition"):
+        yield f"{name}: everyone may assume the role."
+
+
+POLICIES = (
+    Policy(
+        "policy-iam-wildcards",
+        frozenset({*_DOCUMENTS, *_ATTACHMENTS}),
+        _wildcards,
+    ),
+)
+"""The policies for permissions."""

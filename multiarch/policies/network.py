@@ -1,0 +1,81 @@
+"""Policies for what can be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from multiarch.policies.model import Policy, Resource, items, text, value
+
+CLUSTER_COMPONENT = "eks:index:Cluster"
+CLUSTERS = frozenset({"aws:eks/cluster:Cluster", CLUSTER_COMPONENT})
+SECURITY_GROUP = "aws:ec2/securityGroup:SecurityGroup"
+DEFAULT_GROUP = "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup"
+GROUP_RULE = "aws:ec2/securityGroupRule:SecurityGroupRule"
+INGRESS_RULE = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
+_COMPONENT_INPUTS = frozenset({"encryptionConfigKeyArn", "endpointPublicAccess", "vpcId"})
+_SSH = 22
+_ALL_PROTOCOLS = frozenset({"-1", "all"})
+_TCP = frozenset({"6", "tcp"})
+_SOURCES = ("cidrBlocks", "ipv6CidrBlocks", "cidrIpv4", "cidrIpv6")
+_EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})
+
+
+def is_without_inputs(resource: Resource) -> bool:
+    """Whether this is a component whose inputs the engine does not show: then its cluster is checked as a resource.
+
+    In a rendering it is the other way round: there the component stands for its cluster.
+    """
+    return resource.type == CLUSTER_COMPONENT and not _COMPONENT_INPUTS & resource.properties.keys()
+
+
+def _public(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+    if is_without_inputs(resource):
+        return
+    component = resource.type == CLUSTER_COMPONENT
+    holder = resource.properties if component else value(resource.properties, "vpcConfig") or {}
+    public = value(holder, "endpointPublicAccess")
+    # EKS makes the endpoint public unless it is told otherwise.
+    if public is not None and str(public).lower() == "false":
+        return
+    cidrs = [str(cidr) for cidr in items(holder, "publicAccessCidrs")]
+    if not cidrs:
+        yield "The API server's endpoint is public, and publicAccessCidrs is not set: the whole internet reaches it."
+    elif _EVERYWHERE & set(cidrs):
+        yield "The API server's endpoint is public for 0.0.0.0/0."
+
+
+def _ssh(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
+    for rule in _ingress(resource):
+        protocol = text(rule, "protocol") or text(rule, "ipProtocol")
+        if protocol.lower() in _ALL_PROTOCOLS:
+            lowest, highest = 0, 65_535
+        elif protocol.lower() in _TCP:
+            lowest, highest = (int(float(text(rule, end) or 0)) for end in ("fromPort", "toPort"))
+        else:
+            continue
+        sources = [source for key in _SOURCES for source in items(rule, key)]
+        if lowest <= _SSH <= highest and sources:
+            yield f"Ingress to port {_SSH} from {', '.join(map(str, sources))}."
+
+
+def _ingress(resource: Resource) -> list[object]:
+    if resource.type in {SECURITY_GROUP, DEFAULT_GROUP}:
+        return items(resource.properties, "ingress")
+    if resource.type == GROUP_RULE and text(resource.properties, "type") != "ingress":
+        return []
+    return [resource.properties]
+
+
+POLICIES = (
+    Policy(
+        "policy-public-endpoint",
+        CLUSTERS,
+        _public,
+    ),
+    Policy(
+        "policy-ssh-port",
+        frozenset({SECURITY_GROUP, DEFAULT_GROUP, GROUP_RULE, INGRESS_RULE}),
+        _ssh,
+    ),
+)
+"""The policies for what can be reached."""

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""The policy pack: ``pulumi preview --policy-pack policy``. The policies themselves are in ``multiarch/policies``.
+
+Resource policies run before each resource is created or changed; policies of the whole stack run after all of them,
+in a preview too. A value that is known only after the update is checked in the update.
+"""
+
+from __future__ import annotations
+
+from pulumi_policy import (
+    EnforcementLevel,
+    PolicyPack,
+    PolicyResource,
+    ReportViolation,
+    ResourceValidationArgs,
+    ResourceValidationPolicy,
+    StackValidationArgs,
+    StackValidationPolicy,
+)
+from pulumi_policy.deserialize import serialize_properties
+
+from multiarch.cli.stack.policy import judgements
+from multiarch.policies import policies
+from multiarch.policies.model import Policy, Resource, Violation, check
+from multiarch.rules import RULES, Severity
+
+_LEVELS = {Severity.ERROR: EnforcementLevel.MANDATORY, Severity.WARNING: EnforcementLevel.ADVISORY}
+
+
+def _resource(each: PolicyResource | ResourceValidationArgs) -> Resource:
+    stated = isinstance(each, PolicyResource)
+    return Resource(
+        urn=each.urn,
+        type=each.resource_type,
+        name=each.name,
+        # Without the proxies, which raise for values that are not known yet: the policies recognise those.
+        properties=serialize_properties(each.props),
+        ignore_changes=tuple(each.opts.ignore_changes),
+        dependencies=frozenset(other.urn for other in each.dependencies) if stated else frozenset(),
+        references={key: frozenset(other.urn for other in others) for key, others in each.property_dependencies.items()}
+        if stated
+        else {},
+    )
+
+
+def _tell(violation: Violation, report: ReportViolation) -> None:
+    if violation.undecided:
+        # In an update every value is known, and the policy decides.
+        return
+    report(f"{violation.message} {RULES[violation.rule].way_out}", violation.urn)
+
+
+def _for_engine(policy: Policy) -> ResourceValidationPolicy | StackValidationPolicy:
+    def of_resource(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        for violation in check(policy, [_resource(args)]):
+            _tell(violation, report)
+
+    def of_stack(args: StackValidationArgs, report: ReportViolation) -> None:
+        for violation in check(policy, [_resource(each) for each in args.resources]):
+            _tell(violation, report)
+
+    description = f"Refuses {policy.row.finds}."
+    level = _LEVELS[policy.row.severity]
+    if policy.whole_stack:
+        return StackValidationPolicy(policy.rule, description, of_stack, level)
+    return ResourceValidationPolicy(policy.rule, description, of_resource, level)
+
+
+PolicyPack("multiarch-eks", [_for_engine(policy) for policy in policies(judgements)])

@@ -1,0 +1,212 @@
+"""Each policy: what it finds, and what it lets pass."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from multiarch.facts.architectures import Architecture
+from multiarch.images.model import Judgement, Verdict
+from multiarch.policies import policies
+from multiarch.policies.autoscaling import TAG
+from multiarch.policies.daemon_sets import DAEMON_SET
+from multiarch.policies.encryption import STORAGE_CLASS, VOLUME
+from multiarch.policies.model import Resource, Violation, check
+from multiarch.policies.network import GROUP_RULE, INGRESS_RULE, SECURITY_GROUP
+from multiarch.policies.nodes import AUTO_SCALING_GROUP, INSTANCE, LAUNCH_TEMPLATE, NODE_CLASS, NODE_GROUP, NODE_POOL
+from multiarch.rules import SECTIONS
+
+CLUSTER = "aws:eks/cluster:Cluster"
+POLICY = "aws:iam/policy:Policy"
+ROLE = "aws:iam/role:Role"
+ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+TAINT = {"key": "arch", "value": "arm64", "effect": "NO_SCHEDULE"}
+
+
+def _judge(image: str) -> Sequence[Judgement]:
+    verdict = {"both": Verdict.SUPPORTED, "amd64-only": Verdict.UNSUPPORTED}.get(image, Verdict.UNKNOWN)
+    arm64 = Judgement(Architecture.ARM64, verdict, "a reason", None)
+    return [Judgement(Architecture.AMD64, Verdict.SUPPORTED, "", None), arm64]
+
+
+def _found(rule: str, *resources: Resource) -> list[Violation]:
+    return [each for policy in policies(_judge) if policy.rule == rule for each in check(policy, resources)]
+
+
+def resource(type_: str, properties: Any = None, name: str = "it", **more: Any) -> Resource:  # noqa: ANN401
+    return Resource(f"urn:{type_}::{name}", type_, name, properties or {}, **more)
+
+
+def _group(**properties: Any) -> Resource:
+    return resource(NODE_GROUP, properties)
+
+
+def _pool(architectures: Sequence[str], operator: str = "In", **spec: Any) -> Resource:
+    rule = {"key": "kubernetes.io/arch", "operator": operator, "values": list(architectures)}
+    return resource(NODE_POOL, {"spec": {"template": {"spec": {"requirements": [rule], **spec}}}})
+
+
+def _asg(user_data: str, **properties: Any) -> tuple[Resource, Resource]:
+    template = resource(LAUNCH_TEMPLATE, {"userData": base64.b64encode(user_data.encode()).decode()})
+    overrides = {"launchTemplate": {"overrides": [{"instanceType": "m7g.large"}]}}
+    group = {"mixedInstancesPolicy": overrides, **properties}
+    return resource(AUTO_SCALING_GROUP, group, dependencies=frozenset({template.urn})), template
+
+
+def _empty(user_data: str) -> tuple[Resource, ...]:
+    """An Auto Scaling group without nodes that the cluster autoscaler knows."""
+    return _asg(user_data, minSize=0, tags=[{"key": "k8s.io/cluster-autoscaler/enabled", "value": "true"}])
+
+
+def _cluster(**vpc: Any) -> Resource:
+    return resource(CLUSTER, {"vpcConfig": vpc})
+
+
+def _policy(*statements: Any) -> Resource:
+    document = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **each} for each in statements]}
+    return resource(POLICY, {"policy": json.dumps(document)})
+
+
+def _trust(statement: Any) -> Resource:  # noqa: ANN401
+    return resource(ROLE, {"assumeRolePolicy": {"Statement": {"Effect": "Allow", **statement}}})
+
+
+def _daemon_set(image: str, **spec: Any) -> Resource:
+    return resource(DAEMON_SET, {"spec": {"template": {"spec": {"containers": [{"image": image}], **spec}}}})
+
+
+def _scaling(tag: str, **properties: Any) -> tuple[Resource, Resource]:
+    group = _group(**{"scalingConfig": {"minSize": 0, "maxSize": 3}, "taints": [TAINT], **properties})
+    references = {"autoscalingGroupName": frozenset({group.urn})}
+    return group, resource(TAG, {"tag": {"key": f"k8s.io/cluster-autoscaler/{tag}"}}, references=references)
+
+
+SIZES = {"minSize": 1, "maxSize": 3, "desiredSize": 1}
+OPEN_22 = {"protocol": "tcp", "fromPort": 20, "toPort": 30, "cidrBlocks": ["10.0.0.0/8"]}
+
+VIOLATIONS = [
+    ("architecture", (_group(amiType="AL2023_x86_64_STANDARD", instanceTypes=["m7g.large"]),), "m7g.large is arm64"),
+    ("architecture", (_group(instanceTypes=["m7g.large", "m7i.large"]),), "have two architectures"),
+    ("architecture", (_group(amiType="AL2023_ARM_64_STANDARD", instanceTypes=["z9.large"]),), "can't be compared"),
+    ("architecture", (_group(amiType="AL2024", instanceTypes=["m7g.large"]),), "AL2024"),
+    ("arm64-taint", (_group(instanceTypes=["m7g.large"]),), "has no taint"),
+    ("arm64-taint", (_group(amiType="AL2023_ARM_64_STANDARD"),), "has no taint"),
+    ("arm64-taint", (_group(instanceTypes=["m7g.large"], taints=[{"effect": "PREFER_NO_SCHEDULE"}]),), "no taint"),
+    ("arm64-taint", _asg("#!/bin/sh"), "registers no taint"),
+    ("arm64-taint", _asg("#!/bin/sh")[:1], "can't be checked"),
+    ("arm64-taint", (_pool(["arm64"]),), "without a taint"),
+    ("arm64-taint", (_pool(["amd64"], "NotIn"),), "without a taint"),
+    ("ssh-key", (_group(remoteAccess={"ec2SshKey": "k"}),), "remoteAccess"),
+    ("ssh-key", (resource(LAUNCH_TEMPLATE, {"keyName": "k"}),), "keyName k"),
+    ("ssh-port", (resource(SECURITY_GROUP, {"ingress": [OPEN_22]}),), "from 10.0.0.0/8"),
+    ("ssh-port", (resource(SECURITY_GROUP, {"ingress": [{"protocol": "-1", "ipv6CidrBlocks": ["::/0"]}]}),), "::/0"),
+    ("ssh-port", (resource(GROUP_RULE, OPEN_22 | {"type": "ingress"}),), "port 22"),
+    ("ssh-port", (resource(INGRESS_RULE, {"ipProtocol": "-1", "cidrIpv4": "0.0.0.0/0"}),), "0.0.0.0/0"),
+    ("imdsv2", (_group(),), "without a launch template"),
+    ("imdsv2", (resource(LAUNCH_TEMPLATE),), "is not set"),
+    ("imdsv2", (resource(INSTANCE, {"metadataOptions": {"httpTokens": "optional"}}),), "is optional"),
+    ("imdsv2", (resource(NODE_CLASS, {"spec": {"metadataOptions": {"httpTokens": "optional"}}}),), "is optional"),
+    ("ami-pinned", (_group(),), "not pinned"),
+    ("ami-pinned", (_group(launchTemplate={"id": "lt-1"}),), "not in this stack"),
+    ("ami-pinned", (resource(NODE_CLASS, {"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}),), "@latest"),
+    ("scale-from-zero", _scaling("enabled"), "taint arch"),
+    ("scale-from-zero", _scaling("node-template/taint/arch", labels={"tier": "x"}), "label tier"),
+    ("scale-from-zero", _empty("registerWithTaints"), "its taint"),
+    ("desired-size", (_group(scalingConfig=SIZES),), "scalingConfig.desiredSize"),
+    ("desired-size", (resource(AUTO_SCALING_GROUP, SIZES | {"desiredCapacity": 1}),), "desiredCapacity"),
+    ("public-endpoint", (_cluster(),), "not set"),
+    ("public-endpoint", (_cluster(endpointPublicAccess=True, publicAccessCidrs=["0.0.0.0/0"]),), "0.0.0.0/0"),
+    ("public-endpoint", (resource("eks:index:Cluster", {"endpointPublicAccess": True}),), "not set"),
+    ("encrypted-volumes", (resource(LAUNCH_TEMPLATE),), "blockDeviceMappings is not set"),
+    ("encrypted-volumes", (resource(LAUNCH_TEMPLATE, {"blockDeviceMappings": [{"ebs": {}}]}),), "not encrypted"),
+    ("encrypted-volumes", (resource(VOLUME, {"encrypted": False}),), "not encrypted"),
+    ("encrypted-volumes", (resource(STORAGE_CLASS, {"provisioner": "ebs.csi.aws.com"}),), "StorageClass"),
+    ("encrypted-volumes", (resource(INSTANCE),), "root volume"),
+    ("encrypted-volumes", (resource(NODE_CLASS, {"spec": {"blockDeviceMappings": [{"ebs": {}}]}}),), "not encrypted"),
+    ("encrypted-secrets", (_cluster(),), "Secrets"),
+    ("iam-wildcards", (_policy({"Action": "*", "Resource": "arn:x"}),), "whole service"),
+    ("iam-wildcards", (_policy({"Action": ["EC2:*"], "Resource": "arn:x"}),), "ec2:*"),
+    ("iam-wildcards", (_policy({"Action": "ec2:RunInstances", "Resource": ["*"]}),), "ec2:runinstances on every"),
+    ("iam-wildcards", (_policy({"NotAction": "iam:*", "Resource": "arn:x"}),), "NotAction"),
+    ("iam-wildcards", (resource(POLICY, {"policy": "{"}),), "not JSON"),
+    ("iam-wildcards", (_trust({"Principal": {"AWS": "*"}}),), "everyone"),
+    ("iam-wildcards", (resource(ATTACHMENT, {"policyArn": "arn:aws:iam::aws:policy/AdministratorAccess"}),), "nearly"),
+    ("daemonset-architectures", (_daemon_set("amd64-only"),), "amd64-only on arm64 nodes: unsupported: a reason"),
+    ("daemonset-architectures", (_daemon_set("elsewhere"),), "unknown"),
+    ("daemonset-architectures", (_daemon_set("both", initContainers=[{"image": "amd64-only"}]),), "amd64-only"),
+]  # fmt: skip
+
+ALLOWED = [
+    ("architecture", (_group(amiType="CUSTOM", instanceTypes=["m7g.large", "c7g.large"]),)),
+    ("arm64-taint", (_group(instanceTypes=["m7i.large"]),)),
+    ("arm64-taint", (_group(instanceTypes=["m7g.large"], taints=[TAINT]),)),
+    ("arm64-taint", (_group(instanceTypes=["m7g.large"], tags={"multiarch-eks/arm64-taint": "none"}),)),
+    ("arm64-taint", _asg("kubelet --register-with-taints=arch=arm64:NoSchedule")),
+    ("arm64-taint", _asg("", tags=[{"key": "multiarch-eks/arm64-taint", "value": "none"}])),
+    ("arm64-taint", (_pool(["arm64"], taints=[{"key": "arch", "effect": "NoSchedule"}]),)),
+    ("arm64-taint", (_pool(["arm64", "amd64"]),)),
+    ("ssh-key", (_group(remoteAccess={}), resource(LAUNCH_TEMPLATE))),
+    ("ssh-port", (resource(SECURITY_GROUP, {"ingress": [OPEN_22 | {"fromPort": 443, "toPort": 443}]}),)),
+    ("ssh-port", (resource(GROUP_RULE, OPEN_22 | {"type": "egress"}),)),
+    ("imdsv2", (resource(LAUNCH_TEMPLATE, {"metadataOptions": {"httpTokens": "required"}}), resource(NODE_CLASS))),
+    ("ami-pinned", (_group(releaseVersion="1.35.1-20260715"),)),
+    ("scale-from-zero", _scaling("node-template/taint/arch")),
+    ("scale-from-zero", _scaling("enabled", scalingConfig={"minSize": 1, "maxSize": 3})),
+    ("scale-from-zero", _scaling("enabled")[:1]),
+    ("scale-from-zero", _empty("#!/bin/sh")),
+    ("desired-size", (resource(NODE_GROUP, {"scalingConfig": SIZES}, ignore_changes=("scalingConfig.desiredSize",)),)),
+    ("desired-size", (_group(scalingConfig={"minSize": 2, "maxSize": 2, "desiredSize": 2}),)),
+    ("desired-size", (resource(AUTO_SCALING_GROUP, {"minSize": 1, "maxSize": 3}),)),
+    ("public-endpoint", (_cluster(endpointPublicAccess=False),)),
+    ("public-endpoint", (resource("eks:index:Cluster", {"kubeconfig": "of an engine's state"}),)),
+    ("public-endpoint", (_cluster(endpointPublicAccess=True, publicAccessCidrs=["192.0.2.0/24"]),)),
+    ("encrypted-volumes", (resource(LAUNCH_TEMPLATE, {"blockDeviceMappings": [{"ebs": {"encrypted": "true"}}]}),)),
+    ("encrypted-volumes", (resource(STORAGE_CLASS, {"provisioner": "efs.csi.aws.com"}), resource(NODE_CLASS))),
+    ("encrypted-secrets", (resource(CLUSTER, {"encryptionConfig": {"resources": ["secrets"]}}),)),
+    ("iam-wildcards", (_policy({"Action": ["ec2:DescribeInstances", "sts:GetCallerIdentity"], "Resource": "*"}),)),
+    ("iam-wildcards", (_policy({"Action": "ec2:RunInstances", "Resource": "*", "Condition": {"Bool": {"a": "b"}}}),)),
+    ("iam-wildcards", (_policy({"Effect": "Deny", "Action": "*", "Resource": "*"}),)),
+    ("iam-wildcards", (_trust({"Principal": {"Service": "ec2.amazonaws.com"}}),)),
+    ("daemonset-architectures", (_daemon_set("both"),)),
+    ("daemonset-architectures", (_daemon_set("amd64-only", nodeSelector={"kubernetes.io/arch": "amd64"}),)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "resources", "said"), VIOLATIONS)
+def test_a_violation_is_found(rule: str, resources: tuple[Resource, ...], said: str) -> None:
+    found = _found(f"policy-{rule}", *resources)
+    assert [each.undecided for each in found] == [False]
+    assert said in found[0].message
+
+
+@pytest.mark.parametrize(("rule", "resources"), ALLOWED)
+def test_what_follows_the_policy_passes(rule: str, resources: tuple[Resource, ...]) -> None:
+    assert _found(f"policy-{rule}", *resources) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "unknown"),
+    [
+        ("architecture", _group(instanceTypes=UNKNOWN)),
+        ("arm64-taint", _group(instanceTypes=["m7g.large"], taints=UNKNOWN)),
+        ("public-endpoint", _cluster(endpointPublicAccess=UNKNOWN)),
+        ("public-endpoint", _cluster(endpointPublicAccess=True, publicAccessCidrs=[UNKNOWN])),
+        ("iam-wildcards", resource(POLICY, {"policy": UNKNOWN})),
+    ],
+)
+def test_what_is_not_known_yet_is_left_to_the_update(rule: str, unknown: Resource) -> None:
+    found = _found(f"policy-{rule}", unknown)
+    assert [each.undecided for each in found] == [True]
+    assert "known only after the update" in found[0].message
+
+
+def test_each_rule_has_a_policy_a_violation_and_something_that_passes() -> None:
+    rules = {rule.name for rule in SECTIONS["Policies (with --policy)"]}
+    assert sorted(policy.rule for policy in policies(_judge)) == sorted(rules)
+    assert {f"policy-{rule}" for rule, *_ in VIOLATIONS} == rules
+    assert {f"policy-{rule}" for rule, *_ in ALLOWED} == rules
