@@ -10,6 +10,8 @@ import pulumi
 from pulumi_aws import autoscaling, ec2, eks
 
 from multiarch.errors import OutsideError
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import UNTAINTED, keeps_pods_away
 from multiarch.nodes.model import (
     CLUSTER_TAG,
     GROUP_TAG,
@@ -66,6 +68,8 @@ class NodeGroup(Component):
         self.plan = plan = args.plan
         own = plan.kind is NodeGroupKind.SELF_MANAGED
         found_by = {CLUSTER_TAG: self.naming.cluster, GROUP_TAG: plan.name}
+        if plan.architecture is Architecture.ARM64 and not keeps_pods_away(plan.taints):
+            found_by |= dict([UNTAINTED])
         # EKS puts this tag on the instances of managed groups.
         owned = {f"kubernetes.io/cluster/{self.naming.cluster}": "owned"} if own else {}
         template = launch_template.declare(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from multiarch.autoscaling.model import Budget, NodeClassPlan, NodePoolPlan
 from multiarch.facts.ami_families import AmiFamily, devices
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import UNTAINTED, keeps_pods_away
 from multiarch.nodes.model import Tags
 
 Manifest = dict[str, object]
@@ -88,7 +90,10 @@ def node_pool_manifest(plan: NodePoolPlan) -> Manifest:
         limits["memory"] = plan.memory_limit
     if limits:
         spec["limits"] = limits
-    return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": plan.name}, "spec": spec}
+    metadata: Manifest = {"name": plan.name}
+    if {each.architecture for each in plan.capacities} == {Architecture.ARM64} and not keeps_pods_away(plan.taints):
+        metadata["annotations"] = dict([UNTAINTED])
+    return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": metadata, "spec": spec}
 
 
 def _budget(budget: Budget) -> dict[str, str]:

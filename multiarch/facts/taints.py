@@ -6,13 +6,18 @@ Kubernetes and the kubelet say ``NoSchedule``, the EKS API says ``NO_SCHEDULE``
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.limits import NameKind, check_name
 
-__all__ = ["Effect", "Taint", "TaintSyntaxError", "parse_taint"]
+__all__ = ["UNTAINTED", "Effect", "Taint", "TaintSyntaxError", "keeps_pods_away", "parse_taint"]
+
+
+UNTAINTED = ("multiarch-eks/arm64-taint", "none")
+"""Tag of a group, or annotation of a NodePool, whose arm64 nodes have no taint on purpose."""
 
 
 class Effect(StrEnum):
@@ -43,6 +48,11 @@ class Taint:
     def eks_effect(self) -> str:
         """The effect as the EKS API spells it, ``NO_SCHEDULE``."""
         return self.effect.name
+
+
+def keeps_pods_away(taints: Iterable[Taint]) -> bool:
+    """Whether one of the taints keeps pods off that do not tolerate it; ``PreferNoSchedule`` does not."""
+    return any(taint.effect is not Effect.PREFER_NO_SCHEDULE for taint in taints)
 
 
 def parse_taint(text: str) -> Taint:

@@ -10,7 +10,7 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.ami_families import ami_type
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import instance_type
-from multiarch.facts.taints import Effect
+from multiarch.facts.taints import UNTAINTED, Effect
 from multiarch.policies.model import Policy, Resource, items, text, value
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
@@ -21,9 +21,6 @@ NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 
 ARCHITECTURE_LABEL = "kubernetes.io/arch"
-OPT_OUT = "multiarch-eks/arm64-taint"
-"""The tag or label of a node group, Auto Scaling group or NodePool whose arm64 nodes have no taint on purpose."""
-OPTED_OUT = "none"
 _CUSTOM = "CUSTOM"
 
 
@@ -86,9 +83,8 @@ def _tainted_pool(resource: Resource) -> Iterator[str]:
     """A NodePool that can buy arm64 nodes alone; one that buys both prefers neither, and has no taint."""
     spec = value(resource.properties, "spec.template.spec") or {}
     allowed = _pool_architectures(items(spec, "requirements"))
-    labels = value(resource.properties, "spec.template.metadata.labels") or {}
     annotations = value(resource.properties, "metadata.annotations") or {}
-    if allowed != {"arm64"} or OPTED_OUT in (labels.get(OPT_OUT), annotations.get(OPT_OUT)):
+    if allowed != {"arm64"} or UNTAINTED in annotations.items():
         return
     if not any(text(taint, "effect") in _EFFECTS for taint in items(spec, "taints")):
         yield f"The NodePool buys arm64 nodes without a taint: {_CONSEQUENCE}"
@@ -132,7 +128,7 @@ def _opted_out(resource: Resource) -> bool:
     tags = value(resource.properties, "tags")
     if isinstance(tags, list):
         tags = {text(tag, "key"): text(tag, "value") for tag in tags}
-    return isinstance(tags, dict) and tags.get(OPT_OUT) == OPTED_OUT
+    return isinstance(tags, dict) and UNTAINTED in tags.items()
 
 
 def templates(resource: Resource, everything: Sequence[Resource]) -> list[Resource]:
