@@ -29,9 +29,9 @@ SECTIONS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
         "The file": STACK_FILE,
         "Autoscaling": AUTOSCALING,
         "Admission webhook": WEBHOOK,
-        "Policies (with --policy)": POLICIES,
+        "Policies": POLICIES,
     }
 )
-"""The rules as docs/reference/rules.md shows them, by heading."""
+"""The rules as docs/reference/rules.md shows them, by heading. Those of the last one need ``--policy``."""
 RULES: Mapping[str, Rule] = MappingProxyType({rule.name: rule for rows in SECTIONS.values() for rule in rows})
 """Every rule by its name."""
