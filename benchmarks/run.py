@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import (
     audit_images,
     many_stacks,
+    review,
     simulate,
     stack_check,
     stack_render,
@@ -32,6 +33,7 @@ BENCHMARKS = (
     simulate,
     stack_render,
     many_stacks,
+    review,
     verify_deep,
     workload_patch,
     audit_images,
