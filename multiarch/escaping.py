@@ -15,11 +15,11 @@ _BEGINS_A_BLOCK = re.compile(r"(\d{0,9})(?=[.)](?: |$)|[-+](?: |$)|[-=]+$)")
 _ENDS = ".,;:"
 _BREAKS = ".;:"
 _WORDS = re.compile(r"`([^`]+)`([.,;:]?)(?!\S)|(\S+)")
-_NAME = r"[A-Za-z]+(?:['-][A-Za-z]+)*"
-_NUMBER = r"\d+(?:[.,]\d+)*%?"
+_NAME = r"[A-Za-z][A-Za-z0-9]*(?:['-][A-Za-z0-9]+)*"
+_NUMBER = r"\d+(?:[.,]\d+)*%?|\d{4}-\d\d-\d\d"
 _FIRST_WORD = re.compile(rf"[(\"']*(?:{_NAME})[)\"']*[.,;:!?]?|{_NUMBER}")
 _PLAIN_WORD = re.compile(rf"[(\"']*(?:{_NAME}|{_NUMBER})[)\"']*[.,;:!?]?[)\"']*|[→…–=]")
-_REFERENCE = re.compile(r"(?i:^[(\"']*(?:gh-|[0-9a-f]{7,}\b))|^[(\"']*[A-Z]+-\d")
+_REFERENCE = re.compile(r"(?i:(?<![a-z0-9])(?:gh-|[0-9a-f]{7,}(?![a-z0-9])))|(?<![A-Za-z0-9])[A-Z]+-\d")
 """What GitHub makes a link of without any markup: commits, GH-1 and the like."""
 
 
@@ -88,8 +88,13 @@ def _code(words: list[str], *, in_table: bool) -> list[str]:
     text = " ".join(words)
     end = len(text.rstrip(_ENDS)) or len(text)
     code, behind = text[:end], text[end:]
+    before = ""
+    if code[0] == "(" and len(code) > 1 and (code[-1] == ")" or ")" not in code):
+        before, code = "(", code[1:]
+    if code[-1] == ")" and len(code) > 1 and code.count(")") > code.count("("):
+        code, behind = code[:-1], f"){behind}"
     ticks = "`" * (max((len(run) for run in re.findall("`+", code)), default=0) + 1)
     space = " " if code.startswith("`") or code.endswith("`") else ""
     # A backslash before the pipe would undo the escape, and end the cell within the code.
     shown = code.replace("|", "¦" if "\\" in code else "\\|") if in_table else code
-    return [f"{ticks}{space}{shown}{space}{ticks}{behind}"]
+    return [f"{before}{ticks}{space}{shown}{space}{ticks}{behind}"]

@@ -7,7 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from multiarch.review import drift, failed_previews, noise, replacements, stack_files
+from multiarch.review import (
+    autoscalers,
+    drift,
+    failed_previews,
+    iam,
+    node_rolls,
+    noise,
+    placement,
+    replacements,
+    resource_policies,
+    stack_files,
+    trust,
+    versions_support,
+    workloads,
+)
 from multiarch.review.model import Change, Finder, Finding, Operation, ReviewRule, Risk, Step
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.values import masked
@@ -31,6 +45,14 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.BREAKS, failed_previews),
     (Topic.BREAKS, stack_files),
     (Topic.BREAKS, replacements),
+    (Topic.BREAKS, workloads),
+    (Topic.ROLLS, node_rolls),
+    (Topic.WIDENS, iam),
+    (Topic.WIDENS, trust),
+    (Topic.WIDENS, resource_policies),
+    (Topic.PODS, placement),
+    (Topic.PODS, autoscalers),
+    (Topic.VERSIONS, versions_support),
     (Topic.DRIFT, drift),
 )
 """Every module that finds something, below its topic."""
@@ -104,7 +126,11 @@ def _reviewed(change: Change) -> StackReview:
     others, left_out = noise.left_out(change.preview.steps, _reported(entries))
     warnings, dropped = noise.without_plugin_paths(change.preview.warnings)
     return StackReview(
-        change, tuple(entries), tuple(others), tuple(masked(text) for text in warnings), (*left_out, *dropped)
+        change,
+        tuple(entries),
+        tuple(others),
+        tuple(" ".join(masked(text).split()) for text in warnings),
+        (*left_out, *dropped),
     )
 
 

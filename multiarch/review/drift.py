@@ -8,7 +8,7 @@ from multiarch.review import noise
 from multiarch.review.holdings import holding
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
 from multiarch.review.property_paths import value_at
-from multiarch.review.values import resource_name, shown
+from multiarch.review.values import from_to, resource_name
 
 __all__ = ["RULES", "find"]
 
@@ -50,7 +50,8 @@ def _line(step: Step, path: str, update: Step | None) -> str:
     if step.old is None or step.new is None:
         return path
     old, new = (value_at({**state.outputs, **state.inputs}, path) for state in (step.old, step.new))
-    values = f"{path}: {shown(old, path) or 'not set'} → {shown(new, path) or 'not set'}"
+    change = from_to(old, new, path)
+    values = f"{path}: {change}" if change else path
     if update is None or update.operation is Operation.SAME:
         return f"{values}; this update leaves it"
     top = path.partition(".")[0].partition("[")[0]

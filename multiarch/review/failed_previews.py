@@ -19,6 +19,12 @@ FAILED = ReviewRule(
 RULES = (FAILED,)
 _MOST = 5
 _LONGEST = 400
+_SUMMARY = re.compile(
+    r"(preview|update) failed|an unhandled error occurred: program exited with non-zero exit code: \d+"
+    r"|\S+ is refused: see the problems above\."
+)
+"""Errors that only say that there are others."""
+_URN = re.compile(r"[\"']?urn:pulumi:[^\s\"']*?([^\s\"'$:]+:[^\s\"'$:]+:[^\s\"'$:]+)::([^\s\"']+)[\"']?")
 _KNOWN = (
     (
         r"no valid credential|unable to locate credentials|get credentials|no EC2 IMDS role found",
@@ -49,14 +55,28 @@ def find(change: Change) -> Iterator[Finding]:
     preview = change.preview
     if preview.succeeded:
         return
-    # The engine ends with a summary of the other errors.
-    errors = sorted(preview.errors, key=lambda text: text.startswith(("preview failed", "update failed")))
+    by_hint: dict[str, list[str]] = {}
+    for error in preview.errors:
+        hint = next((way_out for pattern, way_out in _KNOWN if re.search(pattern, error, re.IGNORECASE)), "")
+        by_hint.setdefault(hint, []).append(_in_one_line(error))
     lines: list[str] = []
-    for error in errors[:_MOST]:
-        text = " ".join(masked(error).split())
-        lines.append(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
-        lines += [way_out for pattern, way_out in _KNOWN if re.search(pattern, error, re.IGNORECASE)][:1]
-    if len(errors) > _MOST:
-        lines.append(f"{len(errors) - _MOST} more errors.")
+    for hint, found in by_hint.items():
+        told = [line for line in dict.fromkeys(found) if not _SUMMARY.fullmatch(line)] or ([] if lines else found[:1])
+        lines += told[:_MOST]
+        if len(told) > _MOST:
+            lines.append(f"{len(told) - _MOST} more of these errors.")
+        if hint:
+            lines.append(hint)
     text = "The preview ended with an error: it does not show everything that would change."
-    yield Finding(FAILED, f"stack {preview.stack}", text, tuple(dict.fromkeys(lines)))
+    yield Finding(FAILED, f"stack {preview.stack}", text, tuple(lines))
+
+
+def _in_one_line(error: str) -> str:
+    """What a person needs of a message: of a traceback the exception and its place, of a URN its last two parts."""
+    text = masked(error)
+    if "Traceback (most recent call last)" in text:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        place = next((line for line in reversed(lines) if line.startswith('File "')), "")
+        text = f"{lines[-1]} ({place.partition(', in ')[0]})" if place else lines[-1]
+    text = " ".join(_URN.sub(r"\1 \2", text).split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -16,7 +16,15 @@ from typing import Any
 from multiarch.review.model import Operation, Step
 from multiarch.review.property_paths import MISSING, parts, value_at
 
-__all__ = ["FILTERS", "NoiseFilter", "is_computed", "is_of_no_concern", "left_out", "without_plugin_paths"]
+__all__ = [
+    "FILTERS",
+    "PLUGIN_PATH",
+    "NoiseFilter",
+    "is_computed",
+    "is_of_no_concern",
+    "left_out",
+    "without_plugin_paths",
+]
 
 _AUTO_SCALING_TAG = "aws:autoscaling/tag:Tag"
 _GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})

@@ -222,6 +222,11 @@ def _state(written: Mapping[str, Any] | None) -> State | None:
         str(written.get("id") or ""),
         protect=bool(written.get("protect")),
         retain_on_delete=bool(written.get("retainOnDelete")),
+        dependencies={
+            name: tuple(str(urn) for urn in urns)
+            for name, urns in _mapping(written, "propertyDependencies").items()
+            if isinstance(urns, list) and urns
+        },
     )
 
 

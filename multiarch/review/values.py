@@ -9,9 +9,10 @@ from typing import Any
 from multiarch.review.model import SECRET, UNKNOWN, Step
 from multiarch.review.property_paths import MISSING, parts, value_at
 
-__all__ = ["difference", "masked", "resource_name", "shown"]
+__all__ = ["difference", "from_to", "masked", "resource_name", "shown"]
 
 _LONGEST = 80
+_TOO_LONG = "…"
 _SECRET_KEY = re.compile(
     r"password|passwd|passphrase|secret|token|credential|private.?key|api.?key|access.?key|user.?data|kubeconfig"
     r"|certificate|authorization|^data$|^stringData$|^binaryData$",
@@ -40,7 +41,7 @@ def shown(value: Any, path: str = "") -> str:  # noqa: ANN401  (any JSON value)
         return "known after the update"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if UNKNOWN in text or len(text) > _LONGEST or _SECRET_KEY.search(text if not isinstance(value, str) else ""):
-        return "…"
+        return _TOO_LONG
     return masked(text)
 
 
@@ -48,10 +49,17 @@ def difference(step: Step, path: str) -> str:
     """One change of a step's inputs in a line: ``version: 1.35 → 1.36``. Only the path if the values say nothing."""
     old = MISSING if step.old is None else value_at(step.old.inputs, path)
     new = MISSING if step.new is None else value_at(step.new.inputs, path)
+    return f"{path}: {change}" if (change := from_to(old, new, path)) else path
+
+
+def from_to(old: Any, new: Any, path: str) -> str:  # noqa: ANN401  (any JSON values)
+    """``1.35 → 1.36``; nothing if the values are too long, secret or both missing."""
     before, after = shown(old, path), shown(new, path)
-    if before == after or (not before and not after):
-        return path
-    return f"{path}: {before or 'not set'} → {after or 'not set'}"
+    if before == after or _TOO_LONG in {before, after}:
+        return ""
+    if SECRET in {before, after}:
+        return ""
+    return f"{before or 'not set'} → {after or 'not set'}"
 
 
 def masked(text: str) -> str:

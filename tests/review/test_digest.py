@@ -126,4 +126,4 @@ def test_every_rule_says_what_it_finds_and_what_to_check() -> None:
     for name, rule in RULES.items():
         assert name == rule.name
         assert rule.finds
-        assert rule.check.endswith("?"), name
+        assert rule.check.endswith(("?", ".")), name

@@ -40,6 +40,12 @@ def review(
     before: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Compare the stack files with those of another clone.")
     ] = None,
+    pods: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="Manifests of pods that must keep a node: a file, a folder, or -. Repeatable."
+        ),
+    ] = None,
     fail_on: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,7 +74,7 @@ def review(
         raise MultiarchError(f"--limit must be at least {markdown.SMALLEST} bytes.")
     if limit is not None and output is not Format.MARKDOWN:
         raise MultiarchError("--limit is for --output markdown.")
-    found = digest(source.changes(previews or [], since, before))
+    found = digest(source.changes(previews or [], since, before, pods or []))
     if not found.stacks:
         say("No stack changes.")
     failing = failures.failing(found, wanted)

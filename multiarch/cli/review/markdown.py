@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from multiarch.cli.review.words import change_words, count_words, left_out_words, other_row
+from multiarch.cli.review.words import change_words, left_out_words, other_row
 from multiarch.cli.terminal import counted
 from multiarch.escaping import comment
 from multiarch.review.digest import Topic
@@ -24,6 +24,8 @@ MARKER = "<!-- multiarch review: {project} -->"
 SMALLEST = 2_000
 """Bytes that the shortest form needs at most."""
 _NOTHING = "nothing found"
+ALWAYS = frozenset({Topic.BREAKS, Topic.ROLLS, Topic.WIDENS, Topic.COSTS})
+"""Topics that have a row also where nothing was found: a reviewer sees that it was looked for."""
 _MOST_NAMES = 20
 
 
@@ -152,22 +154,28 @@ def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
 
 
 def _summary(stack: StackReview) -> Iterator[str]:
-    """One row for each question, also where nothing was found: it was looked for."""
+    """One row for each question; those that every reviewer asks also where nothing was found."""
     yield _row(["", comment(change_words(stack), in_table=True)])
     yield _row(["---"] * 2)
     for topic in Topic:
         found = [entry for entry in stack.entries if entry.topic is topic]
-        yield _row([f"**{topic}**", _found(found) if found else _NOTHING])
-    yield _row(["**Other**", count_words(stack)])
+        if found:
+            yield _row([f"**{topic}**", "<br>".join(_by_rule(found))])
+        elif topic in ALWAYS:
+            yield _row([f"**{topic}**", _NOTHING])
+    others = f"{counted(len(stack.others), 'change')}, below" if stack.others else _NOTHING
+    yield _row(["**Other**", others])
     yield _row(["**Left out**", comment(left_out_words(stack), in_table=True)])
 
 
-def _found(entries: Sequence[Entry], most: int = 3) -> str:
-    worst = max(entry.finding.level for entry in entries)
-    subjects = list(dict.fromkeys(entry.finding.subject for entry in entries))
-    names = ", ".join(comment(subject, in_table=True) for subject in subjects[:most])
-    more = f" and {len(subjects) - most} more" if len(subjects) > most else ""
-    return f"{_bold(worst)}: {names}{more}"
+def _by_rule(entries: Sequence[Entry], most: int = 3) -> Iterator[str]:
+    """A line for each rule: its risk, its name, and what it is about."""
+    for rule in dict.fromkeys(entry.finding.rule for entry in entries):
+        found = [entry.finding for entry in entries if entry.finding.rule is rule]
+        subjects = list(dict.fromkeys(finding.subject for finding in found))
+        names = ", ".join(comment(subject, in_table=True) for subject in subjects[:most])
+        more = f" and {len(subjects) - most} more" if len(subjects) > most else ""
+        yield f"{_bold(max(finding.level for finding in found))} `{rule.name}`: {names}{more}"
 
 
 def _entry(entry: Entry, *, details: bool) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,31 +19,56 @@ if TYPE_CHECKING:
 
     from multiarch.review.model import Change, Preview
     from multiarch.review.versions import Folder
+    from multiarch.scheduling.pods import Pod
 
 STANDARD_INPUT = "-"
+_BOTH = "Give --since REF, or --before FOLDER."
 _HOW = "`pulumi preview --json > preview.json` writes one."
 
 
-def changes(paths: Sequence[str], since: str | None, before: Path | None) -> list[Change]:
-    """The changes of all stacks of the previews, and of all stack files that differ. Raises MultiarchError."""
+def changes(paths: Sequence[str], since: str | None, before: Path | None, manifests: Sequence[str]) -> list[Change]:
+    """The changes of all stacks of the previews, and of all stack files that differ. Raises MultiarchError.
+
+    ``manifests`` are files whose pods the change must not strand.
+    """
     from multiarch.review.model import Change
     from multiarch.today import today
 
     if since is not None and before is not None:
         raise MultiarchError("--since and --before exclude each other.", hint="Give one of them.")
+    if STANDARD_INPUT in paths and STANDARD_INPUT in manifests:
+        raise MultiarchError("Standard input can't be both a preview and manifests.")
     if not paths and since is None and before is None:
         raise MultiarchError("No preview is given.", hint=f"{_HOW} --since REF compares the stack files alone.")
     with few_collections():
         previews = _previews(paths)
-    day = today()
+    day, pods = today(), _pods(manifests) if manifests else ()
     if since is None and before is None:
+        if manifests:
+            raise MultiarchError("--pods needs the stack files before and after the change.", hint=_BOTH)
         return [Change(preview, None, None, day) for preview in previews]
     from multiarch.review.versions import Folder, at_commit, in_folder
 
     root = project.root()
     with ExitStack() as stack:
         old = stack.enter_context(at_commit(root, since)) if since is not None else in_folder(before or root)
-        return list(_with_files(previews, old, Folder(root, str(root)), day))
+        return [replace(each, pods=pods) for each in _with_files(previews, old, Folder(root, str(root)), day)]
+
+
+def _pods(manifests: Sequence[str]) -> tuple[Pod, ...]:
+    from multiarch.cli.reading import manifest_objects
+    from multiarch.kubernetes.source import placed
+    from multiarch.manifests.values import ManifestError
+    from multiarch.scheduling.pods import pods_from
+
+    found = list(manifest_objects(manifests)[0])
+    try:
+        pods = tuple(pods_from(each.value for each in found))
+    except ManifestError as error:
+        raise placed(error, found) from error
+    if not pods:
+        raise MultiarchError(f"--pods: no object in {', '.join(manifests)} creates pods.")
+    return pods
 
 
 def _with_files(previews: Sequence[Preview], old: Folder, new: Folder, day: date) -> Iterator[Change]:

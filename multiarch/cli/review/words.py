@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from multiarch.cli.terminal import counted
 from multiarch.review.model import Operation
+from multiarch.review.noise import PLUGIN_PATH
 from multiarch.review.values import difference, resource_name
 
 if TYPE_CHECKING:
@@ -36,14 +36,11 @@ def change_words(stack: StackReview) -> str:
     return f"{text}; {same} {'stays' if same == 1 else 'stay'} the same" if same else text
 
 
-def count_words(stack: StackReview) -> str:
-    """How many changes there is nothing to say about."""
-    return counted(len(stack.others), "change") if stack.others else "nothing"
-
-
 def left_out_words(stack: StackReview) -> str:
-    """``9 tags-follow-group, 1 components``."""
-    return ", ".join(f"{count} {found.name}" for found, count in stack.left_out) or "nothing"
+    """``9 tags-follow-group, 1 components``: changes, not warnings."""
+    return (
+        ", ".join(f"{count} {found.name}" for found, count in stack.left_out if found is not PLUGIN_PATH) or "nothing"
+    )
 
 
 def other_row(step: Step) -> tuple[str, str, str, str]:
