@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from multiarch.cli import formats
-from multiarch.cli.formats import Format
+from multiarch.cli.formats import Format, codequality
 from multiarch.cli.formats.report import (
     Details,
     Finding,
@@ -141,7 +141,26 @@ def test_sarif_has_rules_places_and_fingerprints() -> None:
     ]
 
 
-@pytest.mark.parametrize("form", [Format.CSV, Format.SARIF])
+def test_code_quality_has_an_entry_per_place_with_a_fingerprint_of_its_own() -> None:
+    first, second = json.loads(rendered(Format.CODEQUALITY))
+    assert first["location"] == {"path": "my file.yaml", "lines": {"begin": 3}}
+    assert second["location"] == {"path": "n/c", "lines": {"begin": 1}}
+    assert {(each["check_name"], each["severity"], each["description"]) for each in (first, second)} == {
+        ("too-long", "critical", "a is too long")
+    }
+    assert first["fingerprint"] != second["fingerprint"]
+
+
+def test_code_quality_tells_two_findings_of_one_key_apart() -> None:
+    place = Location("a.yaml", 3)
+    twice = Findings([RULE], [Finding(RULE, text, [place], ("key/v1", "a")) for text in ("one", "two")])
+    report = Report("test", data=dict, blocks=list, findings=lambda: twice)
+    entries = json.loads(codequality.render(report))
+    assert len({each["fingerprint"] for each in entries}) == 2
+    assert entries[0]["fingerprint"] == json.loads(codequality.render(report))[0]["fingerprint"]
+
+
+@pytest.mark.parametrize("form", [Format.CSV, Format.SARIF, Format.CODEQUALITY])
 def test_a_report_without_the_part_that_a_format_needs_is_not_printed(form: Format) -> None:
     bare = Report("test", data=dict, blocks=list)
     with pytest.raises(TypeError, match="test has no"):
@@ -180,7 +199,7 @@ HOSTILE_REPORT = Report(
 def test_no_format_lets_anything_through_that_is_not_printable(form: Format) -> None:
     out = str(import_module(f"multiarch.cli.formats.{form}").render(HOSTILE_REPORT))
     assert out.replace("\r\n" if form is Format.CSV else "\n", "").isprintable()
-    if form in (Format.JSON, Format.SARIF):
+    if form in (Format.JSON, Format.SARIF, Format.CODEQUALITY):
         assert "\\u202e" in out
     else:
         assert (ESCAPED.replace("\\", "\\\\") if form is Format.MARKDOWN else ESCAPED).partition("]")[0] in out

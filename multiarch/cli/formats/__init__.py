@@ -20,9 +20,10 @@ class Format(StrEnum):
     CSV = "csv"
     MARKDOWN = "markdown"
     SARIF = "sarif"
+    CODEQUALITY = "codequality"
 
 
-_NEEDS = {Format.CSV: "records", Format.SARIF: "findings"}
+_NEEDS = {Format.CSV: "records", Format.SARIF: "findings", Format.CODEQUALITY: "findings"}
 """The part of a report that a format renders, where not every report has it."""
 
 

@@ -1,0 +1,46 @@
+"""GitLab's code quality report: one entry per place of a finding, which merge requests show beside its line.
+
+Source: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+
+from multiarch.cli.formats.report import Finding, Location, Report
+from multiarch.escaping import escaped, json_text
+
+_SEVERITIES = {"error": "critical", "warning": "minor"}
+
+
+def render(report: Report) -> str:
+    """A JSON array. GitLab needs a path: for a container in a cluster it is the container's qualified name."""
+    if report.findings is None:
+        raise TypeError(f"{report.kind} has no findings")
+    seen: Counter[str] = Counter()
+    entries = []
+    for finding in report.findings().found:
+        for place in finding.locations:
+            path = place.qualified_name if place.file is None else place.file
+            fingerprint = _digest(finding.rule.name, *finding.fingerprint, path)
+            # GitLab compares two reports by fingerprints, and drops an entry whose fingerprint another one has.
+            seen[fingerprint] += 1
+            if seen[fingerprint] > 1:
+                fingerprint = _digest(fingerprint, str(seen[fingerprint]))
+            entries.append(_entry(finding, place, path, fingerprint))
+    return json_text(entries)
+
+
+def _entry(finding: Finding, place: Location, path: str, fingerprint: str) -> dict[str, object]:
+    return {
+        "description": escaped(finding.message),
+        "check_name": finding.rule.name,
+        "fingerprint": fingerprint,
+        "severity": _SEVERITIES[finding.rule.level],
+        "location": {"path": path, "lines": {"begin": place.line or 1}},
+    }
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
