@@ -1,4 +1,4 @@
-"""Build the real tools this project drives, from the Go module files beside this script, or unpack Debian's packages.
+"""Build the real tools this project drives, from the Go module files beside this script, or unpack their packages.
 
 Standard library only: it runs before the virtual environment exists. What it builds goes to a cache
 outside the clone (``$XDG_CACHE_HOME/multiarch-eks/tools``, ``~/.cache`` by default), in a folder whose name carries a
@@ -60,10 +60,11 @@ class Tool:
     goarch: str = field(default="", repr=False)
     debian_file: str = field(default="", repr=False)
     debian_libraries: tuple[str, ...] = field(default=(), repr=False)
+    npm_file: str = field(default="", repr=False)
 
     @property
     def module_folder(self) -> str:
-        """The folder of its go.mod, below ``tools``."""
+        """The folder of its go.mod or package.json, below ``tools``."""
         return self.folder or self.name
 
     @property
@@ -103,8 +104,21 @@ DEBIAN_MISSING = """\
   How to get it: the package {package} of your distribution."""
 
 
+NPM_MISSING = """\
+{name} is not built, and npm can't be used to download it: node or npm is not on PATH.
+  What for: {purpose}.
+  How to get it: Node.js 20 or later, https://nodejs.org, or your package manager."""
+
+# Beside the package: npm's own links name the folder in which it was installed.
+NPM_SCRIPT = """\
+#!/bin/sh
+here=$(dirname "$0")
+exec node --import "$here/sets.mjs" "$here/{file}" "$@"
+"""
+
+
 class BuildError(Exception):
-    """A tool could not be built: no Go, no apt, no network, or ``go`` said no. The message is for people."""
+    """A tool could not be built: no Go, no apt, no npm, no network, or ``go`` said no. The message is for people."""
 
 
 class Progress:
@@ -157,14 +171,15 @@ def key(tool: Tool) -> str:
     """Hash everything the executable depends on: module files, sources, flags, this machine's kind."""
     digest = hashlib.sha256()
     parts = [LAYOUT, repr(tool), sys.platform, platform.machine()]
-    parts += [text for text in (tool.executable, tool.goarch, tool.debian_file, *tool.debian_libraries) if text]
+    apart = (tool.executable, tool.goarch, tool.debian_file, *tool.debian_libraries, tool.npm_file)
+    parts += [text for text in apart if text]
     own = () if tool.debian_file else (tool.module_folder,)
     folders = sorted({*own, *(borrowed.pinned_in for borrowed in tool.borrows)})
     for part in parts:
         digest.update(f"{len(part)}:{part}".encode())
     for folder in folders:
         for file in sorted((TOOLS / folder).iterdir()):
-            if file.suffix in {".go", ".mod", ".sum"}:
+            if file.suffix in {".go", ".mod", ".sum", ".json", ".mjs"}:
                 content = file.read_bytes()
                 digest.update(f"{folder}/{file.name}:{len(content)}:".encode())
                 digest.update(content)
@@ -232,6 +247,9 @@ def _require(tool: Tool) -> None:
     if tool.debian_file:
         if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
             raise BuildError(DEBIAN_MISSING.format(name=tool.file_name, purpose=tool.purpose, package=tool.package))
+    elif tool.npm_file:
+        if shutil.which("node") is None or shutil.which("npm") is None:
+            raise BuildError(NPM_MISSING.format(name=tool.file_name, purpose=tool.purpose))
     elif shutil.which("go") is None:
         raise BuildError(GO_MISSING.format(names=tool.name))
 
@@ -246,6 +264,9 @@ def _build(tool: Tool, progress: Progress) -> Path:
         if tool.debian_file:
             progress.start(f"{tool.name}: from the Debian package {tool.package}")
             _unpack(tool, workplace, output)
+        elif tool.npm_file:
+            progress.start(f"{tool.name}: from the npm package {tool.package}")
+            _install_npm(tool, workplace, output)
         else:
             _compile(tool, workplace / "build.log", output, progress)
         shutil.rmtree(target, ignore_errors=True)  # a folder without its executable
@@ -298,6 +319,19 @@ def _unpack(tool: Tool, workplace: Path, output: Path) -> None:
     (output / tool.file_name).chmod(0o755)
     for library in root.rglob("lib*.so.*") if tool.debian_libraries else ():
         shutil.copyfile(library, output / library.name, follow_symlinks=False)
+
+
+def _install_npm(tool: Tool, workplace: Path, output: Path) -> None:
+    """Install what the lock file has, by its hashes, without running scripts of packages."""
+    for file in (TOOLS / tool.module_folder).iterdir():
+        shutil.copyfile(file, output / file.name)
+    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--cache", str(workplace / "npm")]
+    done = subprocess.run(command, cwd=output, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode or not (output / tool.npm_file).is_file():
+        raise BuildError(f"npm can't install {tool.package} for {tool.file_name}:\n{done.stderr.strip()}")
+    script = output / tool.file_name
+    script.write_text(NPM_SCRIPT.format(file=tool.npm_file), encoding="utf-8")
+    script.chmod(0o755)
 
 
 def _minutes(seconds: int) -> str:
@@ -403,7 +437,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _build_all(names: Sequence[str]) -> int:
     progress = Progress()
     missing = [name for name in names if installed(name) is None]
-    compiled = [name for name in missing if not TOOLS_BY_NAME[name].debian_file]
+    rows = [TOOLS_BY_NAME[name] for name in missing]
+    compiled = [tool.name for tool in rows if not (tool.debian_file or tool.npm_file)]
     if compiled and shutil.which("go") is None:
         print(GO_MISSING.format(names=", ".join(compiled)), file=sys.stderr)
         return 3

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Install the command line in FOLDER (.multiarch by default) for jobs outside a checkout of the project: FOLDER/multiarch.
+# Its packages are those of requirements-webhook.lock, with hashes; the code is that of the checkout of this script.
+. "$(dirname "$0")/common.sh"
+
+folder=${1:-.multiarch}
+source=$(cd "$(dirname "$0")/../.." && pwd)
+python3 -m venv "$folder/venv"
+"$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+  --only-binary :all: --requirement "$source/requirements-webhook.lock"
+cat >"$folder/multiarch" <<SCRIPT
+#!/bin/sh
+PYTHONPATH='$source' exec '$(cd "$folder" && pwd)/venv/bin/python' -m multiarch.cli "\$@"
+SCRIPT
+chmod +x "$folder/multiarch"
+"$folder/multiarch" --version

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Write the digest of the previews in REPORTS/previews for a reviewer: review.md and review.json below REPORTS.
+#
+#   SINCE    the commit that the change is compared with: the stack files before it.
+#   POST     gitlab or github: also put the digest into a comment on the merge request, in place of the last one.
+#   FAIL_ON  rules or risks that fail the job: replace-stateful,widen-iam. Default: none.
+#
+# Exit code: that of `multiarch review`; 1 if FAIL_ON finds something.
+. "$(dirname "$0")/common.sh"
+need SINCE
+
+set -- "$REPORTS"/previews/*.json
+[ -e "$1" ] || set --
+if [ $# -eq 0 ] && [ ! -s "$REPORTS/affected.txt" ]; then
+  say "The change touches no stack."
+  [ -n "${POST:-}" ] || exit 0
+fi
+# Its exit code is that of the command below, which reads the same.
+$MULTIARCH review --since "$SINCE" --output json "$@" >"$REPORTS/review.json" || :
+$MULTIARCH review --since "$SINCE" --output markdown --attach "$REPORTS/review.md" \
+  ${POST:+--post "$POST"} ${FAIL_ON:+--fail-on "$FAIL_ON"} "$@" >"$REPORTS/review-comment.md" || code=$?
+cat "$REPORTS/review-comment.md"
+exit "${code:-0}"

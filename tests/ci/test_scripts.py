@@ -1,0 +1,258 @@
+"""The scripts that the templates for GitLab and GitHub share."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from multiarch.review import previews
+from tests.quotations import ROOT
+from tools import build
+
+SCRIPTS = ROOT / "ci" / "scripts"
+SHELL = sorted(SCRIPTS.glob("*.sh"))
+
+TOKEN = {"AWS_TOKEN": "jwt"}
+
+Program = Callable[[str, str], Path]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """Writes a shell script that stands in for a program, into ``bin``."""
+    (tmp_path / "bin").mkdir()
+
+    def write(name: str, text: str) -> Path:
+        file = tmp_path / "bin" / name
+        file.write_text(f"#!/bin/sh\n{text}\n")
+        file.chmod(0o755)
+        return file
+
+    return write
+
+
+def run(folder: Path, script: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SCRIPTS / script, *arguments], cwd=folder, env=environment(folder, **variables), stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def environment(folder: Path, **variables: str) -> dict[str, str]:
+    own = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "HOME": str(folder), "CREDENTIALS_DIR": f"{folder}/secret"}
+    return own | variables
+
+
+@pytest.mark.tools
+def test_shellcheck_finds_nothing() -> None:
+    tool = build.ensure("shellcheck")
+    done = subprocess.run(
+        [tool, "-x", "-P", str(SCRIPTS), *SHELL], env=os.environ | {"LD_LIBRARY_PATH": str(tool.parent)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("script", SHELL, ids=lambda file: file.name)
+def test_a_script_is_for_every_shell_and_executable_unless_it_is_sourced(script: Path) -> None:
+    first = script.read_text().splitlines()[0]
+    assert first == ("#!/bin/sh" if script.stat().st_mode & 0o111 else "# shellcheck shell=sh")
+
+
+def test_previews_run_side_by_side_within_the_bound(tmp_path: Path, program: Program) -> None:
+    (tmp_path / "running").mkdir()
+    program("pulumi", ': >running/$3; sleep 0.4; ls running | wc -l >>most; rm running/$3; echo "{}"')
+    names = [f"team{number}-dev" for number in range(6)]
+    ran = run(tmp_path, "preview.sh", *names, JOBS="3")
+    assert ran.returncode == 0, ran.stderr
+    assert sorted((tmp_path / "reports/previews").glob("*.json")) == [
+        tmp_path / f"reports/previews/{name}.json" for name in names
+    ]
+    assert 1 < max(map(int, (tmp_path / "most").read_text().split())) <= 3
+
+
+def test_a_failed_preview_fails_the_job_and_the_others_are_still_made(tmp_path: Path, program: Program) -> None:
+    program("pulumi", 'echo "{}"; [ "$3" != b-dev ] || { echo "AccessDenied" >&2; exit 255; }')
+    ran = run(tmp_path, "preview.sh", "a-dev", "b-dev", "c-dev")
+    assert ran.returncode == 1
+    assert "1 of 3 previews failed" in ran.stderr
+    assert (tmp_path / "reports/previews/b-dev.log").read_text() == "AccessDenied\n"
+    assert (tmp_path / "reports/previews/c-dev.json").is_file()
+
+
+def test_a_preview_that_fails_at_once_is_in_the_digest_with_what_was_said(tmp_path: Path, program: Program) -> None:
+    program("pulumi", 'echo "error: no credentials" >&2; exit 255')
+    assert run(tmp_path, "preview.sh", "checkout-dev").returncode == 1
+    file = tmp_path / "reports/previews/checkout-dev.json"
+    (preview,) = previews.read(file.read_bytes(), str(file))
+    assert (preview.stack, preview.succeeded, preview.errors) == ("checkout-dev", False, ("no credentials",))
+
+
+def test_each_stack_has_its_own_role_if_there_is_one(tmp_path: Path, program: Program) -> None:
+    program("pulumi", 'echo "$3 $AWS_ROLE_ARN $(cat "$AWS_WEB_IDENTITY_TOKEN_FILE")" >>calls; echo "{}"')
+    roles = {"PREVIEW_ROLE": "arn:general", "PREVIEW_ROLE_PAY_PROD": "arn:pay"}
+    ran = run(tmp_path, "preview.sh", "a-dev", "pay-prod", JOBS="1", **TOKEN, **roles)
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "calls").read_text().splitlines() == ["a-dev arn:general jwt", "pay-prod arn:pay jwt"]
+    assert not (tmp_path / "secret").exists()
+
+
+def test_credentials_can_be_read_by_the_job_alone(tmp_path: Path, program: Program) -> None:
+    program("pulumi", 'ls -ln "$CREDENTIALS_DIR" >&2; stat -c "%a %n" "$CREDENTIALS_DIR" "$CREDENTIALS_DIR"/* >modes')
+    ran = run(tmp_path, "update.sh", "plan", "a-dev", PREVIEW_ROLE="arn:a", **TOKEN)
+    assert ran.returncode == 0, ran.stderr
+    assert [line.split()[0] for line in (tmp_path / "modes").read_text().splitlines()] == ["700", "600"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_stopped_job_ends_its_program_and_leaves_no_credentials(
+    tmp_path: Path, program: Program, number: signal.Signals
+) -> None:
+    program("pulumi", 'trap "echo stopped >stopped; kill \\$!; exit 1" TERM; : >started; sleep 30 & wait $!')
+    variables = environment(tmp_path, PREVIEW_ROLE="arn:a", **TOKEN)
+    command = [str(SCRIPTS / "update.sh"), "plan", "a-dev"]
+    # A new process would ignore SIGINT if this one does.
+    with subprocess.Popen(command, cwd=tmp_path, env=variables, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 10
+        while not (tmp_path / "started").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o700
+        process.send_signal(number)
+        process.communicate(timeout=10)
+    assert process.returncode == 128 + number
+    assert (tmp_path / "stopped").exists()
+    assert not (tmp_path / "secret").exists()
+
+
+def test_an_update_follows_the_plan_that_was_shown(tmp_path: Path, program: Program) -> None:
+    program("pulumi", 'echo "$PULUMI_EXPERIMENTAL $*" >>calls; [ "$1" = up ] || echo "{}" >reports/plan-a-dev.json')
+    assert run(tmp_path, "update.sh", "plan", "a-dev").returncode == 0
+    assert run(tmp_path, "update.sh", "up", "a-dev").returncode == 0
+    preview, up = (tmp_path / "calls").read_text().splitlines()
+    assert "true preview" in preview
+    assert "--save-plan reports/plan-a-dev.json" in preview
+    assert "--yes --skip-preview --plan reports/plan-a-dev.json" in up
+
+
+def test_an_update_without_its_plan_is_refused_unless_plans_are_off(tmp_path: Path, program: Program) -> None:
+    program("pulumi", 'echo "$*" >>calls')
+    ran = run(tmp_path, "update.sh", "up", "a-dev")
+    assert (ran.returncode, "there is no plan of a-dev" in ran.stderr) == (2, True)
+    assert run(tmp_path, "update.sh", "up", "a-dev", CONSTRAIN="false ").returncode == 0
+    assert "--plan" not in (tmp_path / "calls").read_text()
+
+
+def test_a_name_that_is_not_a_stack_is_refused(tmp_path: Path) -> None:
+    for name in ("a;b", "--help", "../a", "A-dev", ""):
+        ran = run(tmp_path, "update.sh", "up", name)
+        assert (ran.returncode, "is not a stack's name" in ran.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("summary", "code"), [({"same": 4}, 0), ({"same": 3, "update": 1}, 1)])
+def test_drift_is_what_a_refreshed_preview_would_change(
+    tmp_path: Path, program: Program, summary: dict[str, int], code: int
+) -> None:
+    (tmp_path / "preview.json").write_text(json.dumps({"changeSummary": summary}))
+    program("pulumi", 'echo "$*" >>calls; cat preview.json')
+    program("multiarch", 'echo "digest"')
+    ran = run(tmp_path, "drift.sh", "a-dev", "b-dev")
+    assert ran.returncode == code, ran.stderr
+    assert all("--refresh" in line for line in (tmp_path / "calls").read_text().splitlines())
+    assert (tmp_path / "reports/drift.md").read_text() == "digest\n"
+
+
+def test_an_audit_keeps_its_report_and_its_exit_code(tmp_path: Path, program: Program) -> None:
+    program("multiarch", 'echo "$*"; exit 1')
+    ran = run(tmp_path, "audit.sh", "nodes", "a-dev", AUDIT_ARGS="--no-ssm")
+    assert ran.returncode == 1
+    assert (tmp_path / "reports/nodes.md").read_text() == "verify nodes a-dev --output markdown --no-ssm\n"
+    assert run(tmp_path, "audit.sh", "nodes").returncode == 2
+
+
+BUILDX = """case $1 in
+create|rm) echo "$*" >>calls ;;
+build) echo "$*" >>calls; cat "$DOCKER_CONFIG/config.json" >config
+  while [ "$1" != --metadata-file ]; do shift; done
+  [ -n "$FAIL" ] || printf '{"containerimage.digest": "sha256:%064d"}' 7 >"$2" ;;
+imagetools) echo "$*" >>calls ;;
+esac"""
+
+
+def image(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    own = {"IMAGE": "registry.example.com/team/app", "PLATFORMS": "linux/amd64 linux/arm/v7", "TAGS": "1.0 latest"}
+    return run(folder, "image.sh", *arguments, **{**own, "BUILDX": "buildx", **variables})
+
+
+def test_buildx_pushes_by_digest_with_attestations_and_a_cache_per_architecture(
+    tmp_path: Path, program: Program
+) -> None:
+    program("buildx", BUILDX)
+    more = {"CACHE": "registry.example.com/cache", "BUILD_ARGS": "A=it's\nB=$HOME two", "TARGET": "final"}
+    login = {"LOGIN": "variables", "REGISTRY_USER": "me", "REGISTRY_PASSWORD": "secret"}
+    ran = image(tmp_path, "build", "linux/arm/v7", **more, **login)
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "reports/digests/armv7").read_text().strip() == f"sha256:{7:064d}"
+    create, build_, remove = (tmp_path / "calls").read_text().splitlines()
+    assert "--platform linux/arm/v7" in build_
+    assert "push-by-digest=true" in build_
+    assert "--sbom=true" in build_
+    assert "--provenance=mode=max" in build_
+    assert "--cache-from type=registry,ref=registry.example.com/cache:cache-armv7" in build_
+    assert "--build-arg A=it's --build-arg B=$HOME two --target final" in build_
+    assert create.split()[0:2] + remove.split()[0:1] == ["create", "--name", "rm"]
+    auths = json.loads((tmp_path / "config").read_text())["auths"]
+    assert auths == {"registry.example.com": {"auth": "bWU6c2VjcmV0"}}
+    assert not (tmp_path / "secret").exists()
+
+
+def test_nothing_is_tagged_before_all_platforms_have_a_digest(tmp_path: Path, program: Program) -> None:
+    program("buildx", BUILDX)
+    assert image(tmp_path, "build", "linux/amd64").returncode == 0
+    ran = image(tmp_path, "tag")
+    assert (ran.returncode, "linux/arm/v7 was not built: nothing is tagged" in ran.stderr) == (2, True)
+    assert image(tmp_path, "build", "linux/arm/v7", FAIL="1").returncode != 0
+    assert image(tmp_path, "tag").returncode == 2
+    assert image(tmp_path, "build", "linux/arm/v7").returncode == 0
+    assert image(tmp_path, "tag").returncode == 0
+    last = (tmp_path / "calls").read_text().splitlines()[-1]
+    place = "registry.example.com/team/app"
+    both = " ".join([f"{place}@sha256:{7:064d}"] * 2)
+    assert last == f"imagetools create --tag {place}:1.0 --tag {place}:latest {both}"
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"BUILDER": "buildah"}, "buildah writes no attestations"),
+        ({"BUILDER": "kaniko"}, "it must be buildx or buildah"),
+        ({"LOGIN": "variables"}, "REGISTRY_USER is not set"),
+        ({"LOGIN": "ecr"}, "registry.example.com is not a registry of Amazon ECR"),
+        ({"LOGIN": "ecr", "AWS_TOKEN": "jwt"}, "there is an OIDC token but no role to use it with"),
+        ({"EMULATE": "true"}, "QEMU_IMAGE is not set"),
+        ({"PLATFORMS": "linux/arm64"}, "linux/amd64 is not one of PLATFORMS"),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, program: Program, variables: dict[str, str], said: str) -> None:
+    program("buildx", BUILDX)
+    ran = image(tmp_path, "build", "linux/amd64", **variables)
+    assert (ran.returncode, said in ran.stderr) == (2, True), ran.stderr
+
+
+def test_ecr_gets_its_password_by_the_role_of_the_job(tmp_path: Path, program: Program) -> None:
+    program("buildx", BUILDX)
+    program("aws", 'echo "$AWS_ROLE_ARN $*" >aws; cat "$AWS_WEB_IDENTITY_TOKEN_FILE" >>aws; echo from-ecr')
+    place = "111122223333.dkr.ecr.eu-west-1.amazonaws.com"
+    settings = {"IMAGE": f"{place}/app", "LOGIN": "ecr", "AWS_ROLE": "arn:push", "AWS_TOKEN": "jwt"}
+    ran = image(tmp_path, "build", "linux/amd64", **settings)
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "aws").read_text() == "arn:push ecr get-login-password --region eu-west-1\njwt"
+    assert json.loads((tmp_path / "config").read_text())["auths"] == {place: {"auth": "QVdTOmZyb20tZWNy"}}
+    assert "from-ecr" not in ran.stdout + ran.stderr
