@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from multiarch.review.model import Change, Operation
-from multiarch.review.plans import both_plans
+from multiarch.review.plans import both_plans, preview_is_complete
 from multiarch.review.properties import after, before, resources
 
 __all__ = ["CLUSTER", "VersionChange", "version_change"]
@@ -25,7 +25,7 @@ class VersionChange:
 def version_change(change: Change) -> VersionChange | None:
     """How the version changes; None if it does not, or if the cluster is new or deleted.
 
-    The preview says it; after a preview that failed before the cluster, the plans do.
+    The preview says it; where it failed before the cluster, or there is none, the plans do.
     """
     for step in resources(change.preview.steps, CLUSTER):
         if step.operation not in (Operation.UPDATE, Operation.REPLACE):
@@ -35,7 +35,7 @@ def version_change(change: Change) -> VersionChange | None:
             return VersionChange(old, new, (step.urn,))
         return None
     plans = both_plans(change)
-    if change.preview.succeeded or plans is None:
+    if preview_is_complete(change) or plans is None:
         return None
     old, new = (plan.cluster.version for plan in plans)
     return None if old == new else VersionChange(old, new, ())

@@ -23,7 +23,7 @@ from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.review.model import Change, Operation, Properties, State, Step
-from multiarch.review.plans import both_plans
+from multiarch.review.plans import both_plans, preview_is_complete
 from multiarch.review.properties import at, entries, resources, text_at, whole_at
 from multiarch.stack.model import NewNetwork, Plan
 
@@ -118,11 +118,11 @@ def group_changes(change: Change) -> tuple[GroupChange, ...]:
     for key, (old, new) in planned.items():
         if key in found:
             found[key] = _completed(found[key], old, new)
-        elif change.preview.succeeded and new is not None:
+        elif not preview_is_complete(change):
+            found[key] = GroupChange(key[1], old, new, None)
+        elif new is not None:
             # The engine leaves unchanged resources out of some previews.
             found[key] = GroupChange(key[1], new, new, None)
-        elif not change.preview.succeeded:
-            found[key] = GroupChange(key[1], old, new, None)
     return tuple(found[key] for key in sorted(found))
 
 
@@ -135,7 +135,7 @@ def all_groups_known(change: Change) -> bool:
         return True
     # The engine's stack itself is shown in any case.
     shown = any(step.operation in _UNCHANGED and not step.type.startswith("pulumi:") for step in change.preview.steps)
-    return change.preview.succeeded and shown
+    return preview_is_complete(change) and shown
 
 
 def _planned(change: Change) -> Mapping[_Key, tuple[GroupState | None, GroupState | None]]:

@@ -29,7 +29,7 @@ UNPINNED = ReviewRule(
     "unpin-image",
     Risk.MEDIUM,
     "nodes whose image AWS chooses from now on",
-    "Pin it with `multiarch stack pin`, so that AWS's releases do not replace nodes.",
+    "Should `multiarch stack pin` pin it, so that releases of AWS do not replace nodes?",
 )
 _DAY = re.compile(r"(20[0-9]{2})([0-9]{2})([0-9]{2})$")
 _NUMBERS = re.compile(r"[0-9]+")

@@ -40,7 +40,7 @@ REFUSED_SIZE = ReviewRule(
     "refused-size",
     Risk.HIGH,
     "sizes that AWS refuses while the group has its present number of nodes",
-    "Change the number of nodes first, then the file.",
+    "Is the number of nodes changed first, and then the file?",
 )
 RULES = (ARCHITECTURE, OPEN_ARM64, REFUSED_SIZE, TAINTS, LABELS, CAPACITY_TYPE, RENAME, SIZE)
 _SUBJECTS = (find_taints, find_open_arm64)

@@ -12,7 +12,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.review.group_states import MANAGED_GROUP, NODE_POOL, GroupChange, GroupKind
 from multiarch.review.installed import AUTOSCALER_RELEASES, RELEASE, installed
 from multiarch.review.model import Change, Finding, Operation, Properties, ReviewRule, Risk, Step
-from multiarch.review.plans import both_plans
+from multiarch.review.plans import both_plans, preview_is_complete
 from multiarch.review.properties import after, before, changes_of, entries, resources, text_at, whole_at
 
 __all__ = ["PREFERENCE", "find_preference"]
@@ -88,7 +88,7 @@ def _orders(change: Change, groups: Sequence[GroupChange]) -> list[_Sides]:
     plans = both_plans(change)
     if plans is not None:
         urns = _urns(change)
-        if change.preview.succeeded and not urns:
+        if preview_is_complete(change) and not urns:
             return []
         old = _planned_order(plans[0].autoscaling, groups, late=False)
         return [(old, _planned_order(plans[1].autoscaling, groups, late=True), urns)]

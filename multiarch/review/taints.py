@@ -22,7 +22,7 @@ OPEN_ARM64 = ReviewRule(
     "open-arm64",
     Risk.HIGH,
     "arm64 nodes that pods without a toleration can use",
-    "Are the images of all workloads built for arm64? `multiarch audit images` says it.",
+    "Are the images of all workloads built for arm64, as `multiarch audit images` shows?",
 )
 _GAINED = {
     Effect.NO_SCHEDULE: "pods without the toleration can't be scheduled there; running pods stay",

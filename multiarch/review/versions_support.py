@@ -20,13 +20,13 @@ KUBERNETES = ReviewRule(
     "change-kubernetes",
     Risk.MEDIUM,
     "the cluster's Kubernetes version, with the end of its support",
-    "Do the workloads use APIs that the new version removes? EKS cluster insights list them.",
+    "Do the workloads use APIs that the new version removes, by the cluster insights of EKS?",
 )
 REFUSED = ReviewRule(
     "refused-kubernetes",
     Risk.HIGH,
     "a Kubernetes version that EKS refuses: an older one, or more than one minor newer",
-    "Upgrade one minor at a time.",
+    "Can the cluster be upgraded one minor at a time?",
 )
 SUPPORT = ReviewRule(
     "kubernetes-support",

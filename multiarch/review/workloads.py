@@ -27,19 +27,19 @@ STRAND = ReviewRule(
     "strand-workloads",
     Risk.HIGH,
     "workloads that had nodes before the change and have none after it",
-    "Keep a group that they can use, or change the workloads first.",
+    "Should a group stay that they can use, or do the workloads change first?",
 )
 MOVE = ReviewRule(
     "move-workloads",
     Risk.MEDIUM,
     "workloads whose pods get nodes of another architecture",
-    "Are their images built for the new architecture? `multiarch image verify` says it.",
+    "Are their images built for the new architecture, as `multiarch image verify` shows?",
 )
 LOSE = ReviewRule(
     "lose-nodes",
     Risk.MEDIUM,
     "labels, zones, architectures or untainted nodes that no group has any more",
-    "Does a workload need them? With manifests (--pods) the review names the workloads.",
+    "Does a workload need them, as a review with its manifests (--pods) shows?",
 )
 RULES = (STRAND, MOVE, LOSE)
 

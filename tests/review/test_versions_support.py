@@ -92,10 +92,11 @@ def test_only_a_change_of_the_version_is_a_finding(old: str, new: str) -> None:
         )
 
 
-def test_the_plans_tell_the_version_when_the_preview_failed_before_the_cluster() -> None:
+def test_the_plans_tell_the_version_without_a_preview_or_when_it_failed_before_the_cluster() -> None:
     plans = (plan({"kubernetesVersion": "1.34"}), plan({"kubernetesVersion": "1.35"}))
     assert "1.34 → 1.35" in said(find(plans=plans, succeeded=False))
-    assert find(plans=plans) == []
+    assert "1.34 → 1.35" in said(find(plans=plans))
+    assert find(cluster("1.35", "1.35"), plans=plans) == []
 
 
 def group(old: str | None, new: str | None, reported: str | None = None) -> Step:
