@@ -19,7 +19,6 @@ from .component import Component, Naming
 from .interruption_queue import InterruptionQueue, InterruptionQueueArgs
 from .karpenter_role import SERVICE_ACCOUNT, KarpenterRole, KarpenterRoleArgs
 from .kubernetes_api import Chart, Manifest
-from .node_group import NodeGroup
 from .node_pools import NodePools, NodePoolsArgs
 from .node_role import NodeRole, NodeRoleArgs
 
@@ -30,9 +29,10 @@ REGISTRY = "oci://public.ecr.aws/karpenter"
 
 @dataclass(frozen=True, slots=True)
 class KarpenterArgs:
-    """``controller_group`` is the managed node group that the controller runs on.
+    """``controller_group`` is the EKS name of the managed node group that the controller runs on, with its taints.
 
     ``discovery`` are the tags by which Karpenter finds the stack's subnets; the security group gets them here.
+    ``subnet_ids`` are other subnets, in place of those that the plan says.
     ``ready`` is what the controller's pods need; ``successor`` is the autoscaler that replaces Karpenter, or None.
     """
 
@@ -41,7 +41,8 @@ class KarpenterArgs:
     naming: Naming
     account: Account
     arm64_taint: Taint | None
-    controller_group: NodeGroup
+    controller_group: pulumi.Input[str]
+    controller_taints: Sequence[Taint]
     security_group_id: pulumi.Input[str]
     discovery: Tags
     session_log_group: str | None
@@ -49,6 +50,7 @@ class KarpenterArgs:
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
     successor: pulumi.Resource | None
+    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None
 
 
 class Karpenter(Component):
@@ -102,6 +104,7 @@ class Karpenter(Component):
                 provider=args.provider,
                 ready=(controller, *nodes.ready, *self._discovery(args)),
                 closed_after=(args.successor,) if args.successor else (),
+                subnet_ids=args.subnet_ids,
             ),
             opts=self.child("node-pools"),
         )
@@ -124,8 +127,8 @@ class Karpenter(Component):
         controller_values = values(
             cluster=self.naming.cluster,
             queue=queue.name,
-            node_group=args.controller_group.eks_name,
-            taints=(*([args.arm64_taint] if args.arm64_taint else []), *args.controller_group.plan.taints),
+            node_group=args.controller_group,
+            taints=(*([args.arm64_taint] if args.arm64_taint else []), *args.controller_taints),
             service_monitor=args.plan.service_monitor,
             spot_to_spot=args.plan.spot_to_spot,
         )

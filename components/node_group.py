@@ -26,6 +26,7 @@ from multiarch.nodes.model import (
 from . import launch_template
 from .component import Component, Naming
 from .node_role import NodeRole
+from .outputs import NodeGroupOutput
 
 __all__ = ["NodeGroup", "NodeGroupArgs", "required"]
 
@@ -45,7 +46,7 @@ class NodeGroupArgs:
     facts: pulumi.Output[ClusterFacts]
     security_group_id: pulumi.Input[str]
     role: NodeRole
-    subnet_ids: Sequence[pulumi.Input[str]]
+    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]
     ready: Sequence[pulumi.Resource]
     autoscaler_tags: Tags = ()
 
@@ -103,6 +104,20 @@ class NodeGroup(Component):
             raise TypeError(f"{self.plan.name} is not a managed node group")
         return self.group.node_group_name
 
+    @property
+    def output(self) -> NodeGroupOutput:
+        """What a stack tells about the group."""
+        plan = self.plan
+        return {
+            "architecture": str(plan.architecture),
+            "kind": str(plan.kind),
+            "capacityType": str(plan.capacity_type),
+            "amiType": "CUSTOM" if plan.case is BootstrapCase.CUSTOM_AMI else plan.ami_type.name,
+            "instanceTypes": [instance.name for instance in plan.instance_types],
+            "taints": [str(taint) for taint in plan.taints],
+            "autoScalingGroup": self.auto_scaling_group,
+        }
+
     def _managed(self, args: NodeGroupArgs, template: ec2.LaunchTemplate, found_by: dict[str, str]) -> eks.NodeGroup:
         plan = args.plan
         # With an AMI in the launch template the API refuses these three.
@@ -112,7 +127,7 @@ class NodeGroup(Component):
             cluster_name=args.cluster_name,
             node_group_name_prefix=plan.name_prefix,
             node_role_arn=args.role.role_arn,
-            subnet_ids=list(args.subnet_ids),
+            subnet_ids=pulumi.Output.from_input(args.subnet_ids).apply(list),
             ami_type=plan.ami_type.name if eks_image else None,
             release_version=plan.ami.release if eks_image else None,
             version=args.kubernetes_version if eks_image else None,
@@ -151,7 +166,7 @@ class NodeGroup(Component):
             min_size=plan.sizes.minimum,
             desired_capacity=plan.sizes.desired,
             max_size=plan.sizes.maximum,
-            vpc_zone_identifiers=list(args.subnet_ids),
+            vpc_zone_identifiers=pulumi.Output.from_input(args.subnet_ids).apply(list),
             health_check_type="EC2",
             # Both would end running nodes at any time. New nodes are spread over the zones in any case.
             # Source: cluster autoscaler, AWS README, "Common Notes and Gotchas".

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 
@@ -24,7 +25,7 @@ class NodePoolsArgs:
 
     ``ready`` must exist before the first node is launched and until the last one is gone: controller, permissions, and
     the tags by which Karpenter finds subnets and the security group. ``closed_after`` must exist before a migration
-    closes the pools, so that one autoscaler can always add nodes.
+    closes the pools, so that one autoscaler can always add nodes. ``subnet_ids`` replace the node class's subnets.
     """
 
     node_class: NodeClassPlan
@@ -34,6 +35,7 @@ class NodePoolsArgs:
     provider: pulumi.ProviderResource
     ready: Sequence[pulumi.Resource]
     closed_after: Sequence[pulumi.Resource]
+    subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None
 
 
 class NodePools(Component):
@@ -42,15 +44,16 @@ class NodePools(Component):
     def __init__(self, name: str, args: NodePoolsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         """Declare class and pools."""
         super().__init__("NodePools", name, args.naming, opts)
+        # Karpenter adds further tags: NodePool, NodeClaim, and the node's name as ``Name``.
+        manifest = node_class_manifest(
+            args.node_class,
+            cluster=self.naming.cluster,
+            role=args.role,
+            tags=tuple(sorted((*self.naming.tags, (CLUSTER_TAG, self.naming.cluster)))),
+        )
         node_class = kubernetes_api.declare_object(
             args.node_class.name,
-            # Karpenter adds further tags: NodePool, NodeClaim, and the node's name as ``Name``.
-            node_class_manifest(
-                args.node_class,
-                cluster=self.naming.cluster,
-                role=args.role,
-                tags=tuple(sorted((*self.naming.tags, (CLUSTER_TAG, self.naming.cluster)))),
-            ),
+            manifest if args.subnet_ids is None else _in_subnets(manifest, args.subnet_ids),
             self.child(args.node_class.name, depends_on=args.ready, provider=args.provider, delete_within=DRAIN_WITHIN),
         )
         for pool in args.pools:
@@ -65,3 +68,9 @@ class NodePools(Component):
                 ),
             )
         self.register_outputs({"nodePools": [pool.name for pool in args.pools]})
+
+
+def _in_subnets(node_class: dict[str, Any], subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]]) -> dict[str, Any]:
+    """The EC2NodeClass with these subnets."""
+    terms = pulumi.Output.from_input(subnet_ids).apply(lambda ids: [{"id": each} for each in ids])
+    return {**node_class, "spec": {**node_class["spec"], "subnetSelectorTerms": terms}}

@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypedDict
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
 from multiarch.autoscaling.karpenter import discovery_tags
 from multiarch.autoscaling.model import ClusterAutoscalerPlan, KarpenterPlan
-from multiarch.nodes.model import CLUSTER_TAG, BootstrapCase, NodeGroupKind, NodeGroupPlan, Tags
+from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan, Tags
 from multiarch.stack.model import FlowLogsPlan, NewNetwork, Plan
 
 from . import access, policies
@@ -38,6 +37,7 @@ from .karpenter import Karpenter, KarpenterArgs
 from .network import Network, NetworkArgs
 from .node_group import NodeGroup, NodeGroupArgs, required
 from .node_role import NodeRole, NodeRoleArgs
+from .outputs import NodeGroupOutput
 from .session import Session, SessionArgs
 from .storage_class import DefaultStorageClass, DefaultStorageClassArgs
 from .termination_handler import TerminationHandler, TerminationHandlerArgs
@@ -50,18 +50,6 @@ class PlatformArgs:
     """The plan of the stack."""
 
     plan: Plan
-
-
-class NodeGroupOutput(TypedDict):
-    """The stack's output about one node group. ``amiType`` is ``CUSTOM`` with a custom AMI."""
-
-    architecture: str
-    kind: str
-    capacityType: str
-    amiType: str
-    instanceTypes: list[str]
-    taints: list[str]
-    autoScalingGroup: pulumi.Output[str | None]
 
 
 class Platform(Component):
@@ -119,7 +107,7 @@ class Platform(Component):
         nodes = [resource for group in groups.values() for resource in group.resources]
         late = self._addons("addons-after-nodes", account, before_nodes=False, ready=nodes)
         self._in_the_cluster(account, groups, (*nodes, *late.resources))
-        self.node_groups = {group.name: _output(group, groups[group.name]) for group in plan.node_groups}
+        self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, account.region)
         self.sessions = {
             group.name: known.apply(partial(_session, plan.cluster.name, group.name)) for group in plan.node_groups
@@ -334,7 +322,8 @@ class Platform(Component):
                 naming=self.naming,
                 account=account,
                 arm64_taint=plan.arm64_taint,
-                controller_group=controller_group,
+                controller_group=controller_group.eks_name,
+                controller_taints=controller_group.plan.taints,
                 security_group_id=self.control_plane.security_group_id,
                 discovery=self._discovery(),
                 session_log_group=plan.session.log_group_name,
@@ -355,16 +344,3 @@ def _session(cluster: str, group: str, known: Sequence[str]) -> str:
     """The shell command for one group; ``known`` is the session document's name and the region."""
     document, region = known
     return access.session_command(cluster=cluster, group=group, document=document, region=region)
-
-
-def _output(plan: NodeGroupPlan, group: NodeGroup) -> NodeGroupOutput:
-    own_image = plan.case is BootstrapCase.CUSTOM_AMI
-    return {
-        "architecture": str(plan.architecture),
-        "kind": str(plan.kind),
-        "capacityType": str(plan.capacity_type),
-        "amiType": "CUSTOM" if own_image else plan.ami_type.name,
-        "instanceTypes": [instance.name for instance in plan.instance_types],
-        "taints": [str(taint) for taint in plan.taints],
-        "autoScalingGroup": group.auto_scaling_group,
-    }

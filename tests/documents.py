@@ -21,6 +21,7 @@ from multiarch.schema.stack import StackSpec
 from multiarch.stack.json_schema import stack_file_schema
 from multiarch.stack.schema_paths import fields
 from multiarch.verify.nodes.rules import RULES
+from tests.components.provider import plugin_files
 from tests.observability.metrics import described
 from tests.quotations import ROOT, documents, ran
 from tests.webhook import chart_files
@@ -211,9 +212,9 @@ def main() -> int:
     """Write all generated parts, and print the documents that changed; with ``--check`` change none, and return 1."""
     check = sys.argv[1:] == ["--check"]
     outdated = False
-    made = {CHART / name: text() for name, text in chart_files.GENERATED.items()}
+    made = {CHART / name: text() for name, text in chart_files.GENERATED.items()} | plugin_files.files()
     for document in (*documents(), *made):
-        text = document.read_text(encoding="utf-8")
+        text = document.read_text(encoding="utf-8") if document.is_file() else ""
         if (new := made.get(document) or renewed(text)) != text:
             outdated = True
             print(document.relative_to(ROOT))  # noqa: T201

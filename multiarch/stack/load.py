@@ -158,6 +158,16 @@ def from_engine(name: str, config: Mapping[str, str], *, file: Path | None, proj
     return _validated(name, values, dict(_of_namespace(AWS, config)), files)
 
 
+def from_program(values: Mapping[str, Any], config: Mapping[str, str]) -> Stack:
+    """Validate a stack that a program passes on as values, with the keys of a stack file; its name is ``TEAM-ENV``.
+
+    ``config`` is the engine's, of which only what the AWS provider reads counts. Raises StackError; no problem has a
+    file.
+    """
+    name = f"{values.get('team')}-{values.get('environment')}"
+    return _validated(name, values, dict(_of_namespace(AWS, config)), _Files.read(None, None))
+
+
 def _of_namespace(namespace: str, config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The texts of one namespace, by key without it."""
     for key, text in config.items():

@@ -36,7 +36,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     Raises StackError with every problem of the stack at once; what only warns is in ``Plan.warnings``.
     """
     spec, report = stack.spec, CollectedProblems(stack.origin)
-    known = cluster.check_kubernetes(spec, today, report)
+    known = cluster.check_kubernetes(spec.kubernetes_version, today, report)
     taint = _arm64_taint(spec, report)
     network = plan_network(spec.network, stack.region, report, also_needed=_also_needed(spec))
     service_cidr = plan_service_cidr(spec.network, network, report)
@@ -148,7 +148,8 @@ def _check_stack(
     spec = stack.spec
     names.check_names(stack.name, spec, groups, report)
     production.check_zones(spec, report)
-    names.check_tags(spec, report)
+    names.check_tags(spec.tags, report)
+    names.check_owner(spec, report)
     access.check_access(spec.access, report)
     access.check_api_endpoint(spec.api_endpoint, report)
     cluster.check_encryption(spec, stack.region, report)

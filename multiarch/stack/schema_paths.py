@@ -52,7 +52,7 @@ def models(root: type[Section] = StackSpec) -> Iterator[type[Section]]:
     seen: dict[type[Section], None] = {}
 
     def walk(annotation: Any) -> None:  # noqa: ANN401
-        for option in _options(annotation):
+        for option in options(annotation):
             if _is_model(option) and option not in seen:
                 seen[option] = None
                 for field in option.model_fields.values():
@@ -111,16 +111,16 @@ def _bare(word: str) -> str:
 def is_structured(key: str) -> bool:
     """Whether the top-level ``key`` holds a mapping or a list, which the engine hands over as JSON."""
     field = fields(StackSpec).get(key)
-    return field is not None and any(_is_model(a) or get_origin(a) in _STRUCTURED for a in _options(field.annotation))
+    return field is not None and any(_is_model(a) or get_origin(a) in _STRUCTURED for a in options(field.annotation))
 
 
-def _options(annotation: Any) -> Iterator[Any]:  # noqa: ANN401  (an annotation has no better type)
+def options(annotation: Any) -> Iterator[Any]:  # noqa: ANN401  (an annotation has no better type)
     """The members of a union, without Annotated; anything else is its own only option."""
     if get_origin(annotation) is Annotated:
-        yield from _options(get_args(annotation)[0])
+        yield from options(get_args(annotation)[0])
     elif get_origin(annotation) in {Union, types.UnionType}:
         for member in get_args(annotation):
-            yield from _options(member)
+            yield from options(member)
     else:
         yield annotation
 
@@ -128,11 +128,11 @@ def _options(annotation: Any) -> Iterator[Any]:  # noqa: ANN401  (an annotation 
 def _below(annotation: Any, part: str | int) -> Iterator[Any]:  # noqa: ANN401
     if _is_model(annotation):
         if isinstance(part, str) and (field := fields(annotation).get(part)):
-            yield from _options(field.annotation)
+            yield from options(field.annotation)
     elif get_origin(annotation) is dict and isinstance(part, str):
-        yield from _options(get_args(annotation)[1])
+        yield from options(get_args(annotation)[1])
     elif get_origin(annotation) is list and isinstance(part, int):
-        yield from _options(get_args(annotation)[0])
+        yield from options(get_args(annotation)[0])
 
 
 def _is_model(annotation: Any) -> bool:  # noqa: ANN401
@@ -142,7 +142,7 @@ def _is_model(annotation: Any) -> bool:  # noqa: ANN401
 def _known(model: type[Section], path: tuple[str, ...]) -> Iterator[str]:
     for key, field in fields(model).items():
         yield ".".join((*path, key))
-        for option in _options(field.annotation):
+        for option in options(field.annotation):
             if _is_model(option):
                 yield from _known(option, (*path, key))
             elif get_origin(option) is dict and _is_model(get_args(option)[1]):

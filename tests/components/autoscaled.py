@@ -130,4 +130,4 @@ def world(wanted: AutoscalingPlan, change: Mapping[str, Any] | None = None) -> W
     """Declare the smallest stack with another group, ``change`` and an autoscaler."""
     made = replace(plan(merged(GROUPS, change or {})), autoscaling=wanted)
     declared = declare(made)
-    return World(made, declared.resources, dict(declared.outputs))
+    return World(declared.resources, dict(declared.outputs), made)

@@ -58,10 +58,9 @@ FULL: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """The plan, and what was declared for it."""
+class Found:
+    """What a program declared."""
 
-    plan: Plan
     resources: tuple[Recorded, ...]
     outputs: Mapping[str, Any]
 
@@ -84,11 +83,18 @@ class World:
         return {resource.urn: resource for resource in self.resources}
 
 
+@dataclass(frozen=True, slots=True)
+class World(Found):
+    """What was declared for a plan."""
+
+    plan: Plan
+
+
 def world(change: Mapping[str, Any] | None = None, *, region: str | None = "eu-west-1") -> World:
     """Declare the smallest stack with ``change`` merged into it."""
     plan = make_plan(stack(change, region=region), today=TODAY)
     declared = declare(plan)
-    return World(plan, declared.resources, dict(declared.outputs))
+    return World(declared.resources, dict(declared.outputs), plan)
 
 
 def goes_before(found: World, first: Recorded, second: Recorded) -> bool:

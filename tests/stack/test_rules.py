@@ -67,8 +67,12 @@ PROJECTS = [
 TESTED_BESIDE_THEIR_CODE = {
     "creator-in-access": "tests/stack/test_creator.py",
     "file-name": "tests/stack/test_load.py",
+    "no-change": "tests/components/provider/test_components.py",
+    "no-manifests": "tests/components/provider/test_components.py",
+    "prefer-and-require": "tests/components/provider/test_components.py",
     "refused": "tests/cli/test_stack_check.py",
     "too-few-zones": "tests/components/test_network.py",
+    "value-known-later": "tests/components/provider/test_components.py",
     "zone-without-subnet": "tests/components/test_network.py",
 } | {rule.name: "tests/policies/test_policies.py" for rule in POLICIES}
 """What a stack file's text alone can't trigger."""

@@ -17,10 +17,8 @@ _KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re
 _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+", re.ASCII)
 
 
-def check_kubernetes(spec: StackSpec, today: date, report: ProblemReport) -> bool:
+def check_kubernetes(version: str, today: date, report: ProblemReport, path: KeyPath = ("kubernetesVersion",)) -> bool:
     """Report a version that EKS does not support; say whether the version is known at all."""
-    path: KeyPath = ("kubernetesVersion",)
-    version = spec.kubernetes_version
     try:
         status = kubernetes.support(version, today)
     except UnknownFactError as error:

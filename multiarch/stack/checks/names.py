@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from multiarch.errors import KeyPath
 from multiarch.facts.limits import MAX_TAGS_PER_RESOURCE, RULES, NameKind, check_name
@@ -24,7 +24,7 @@ def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], re
     if fault := check_name(NameKind.CLUSTER, cluster):
         report("cluster-name", path, f"{fault}.", value=cluster)
     for group in groups:
-        _check_group_name(group, report)
+        check_group_name(group, report)
     halves = {f"{name}-{half}": name for name in spec.multi_architecture_groups for half in ("amd64", "arm64")}
     for name in sorted(set(spec.node_groups) & (set(halves) | set(spec.multi_architecture_groups))):
         whose = halves.get(name, name)
@@ -42,7 +42,8 @@ def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], re
             report("duplicate-group", group.path, f"{other.key} also makes a group {group.name}.", value=group.name)
 
 
-def _check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
+def check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
+    """A name that AWS would refuse for the group, or for something that is named after it."""
     path: KeyPath = group.path
     longest = 63 - SUFFIX - 1
     if fault := check_name(NameKind.NODE_GROUP, group.name):
@@ -77,11 +78,11 @@ def _check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
             )
 
 
-def check_tags(spec: StackSpec, report: ProblemReport) -> None:
-    """Tag keys and values that AWS would refuse, and those that the plan writes itself."""
-    for key, value in spec.tags.items():
+def check_tags(tags: Mapping[str, str], report: ProblemReport, *, own: Collection[str] = OWN_TAGS) -> None:
+    """Tag keys and values that AWS would refuse, and those that the plan writes itself, ``Name`` and ``own``."""
+    for key, value in tags.items():
         path: KeyPath = ("tags", key)
-        if key in OWN_TAGS or key == "Name":
+        if key in own or key == "Name":
             report(
                 "own-tag",
                 path,
@@ -90,16 +91,20 @@ def check_tags(spec: StackSpec, report: ProblemReport) -> None:
             )
         elif fault := check_name(NameKind.TAG_KEY, key) or check_name(NameKind.TAG_VALUE, value):
             report("tag", path, f"{fault}.", value=value)
+    # Name and the cluster's discovery tags come on top.
+    if len(tags) + len(own) > MAX_TAGS_PER_RESOURCE - 5:
+        report(
+            "too-many-tags",
+            ("tags",),
+            f"{len(tags)} tags; AWS takes {MAX_TAGS_PER_RESOURCE} to a resource, and the plan adds its own.",
+            value=len(tags),
+        )
+
+
+def check_owner(spec: StackSpec, report: ProblemReport) -> None:
+    """An owner and a cost center that can't be the values of tags."""
     for name, value in (("owner", spec.owner), ("costCenter", spec.cost_center)):
         if not value.strip():
             report("tag", (name,), f"{name} is empty.", hint="Give it a value: it becomes a tag.", value=value)
         elif fault := check_name(NameKind.TAG_VALUE, value):
             report("tag", (name,), f"{fault}.", value=value)
-    # Name and the cluster's discovery tags come on top.
-    if len(spec.tags) + len(OWN_TAGS) > MAX_TAGS_PER_RESOURCE - 5:
-        report(
-            "too-many-tags",
-            ("tags",),
-            f"{len(spec.tags)} tags; AWS takes {MAX_TAGS_PER_RESOURCE} to a resource, and the plan adds its own.",
-            value=len(spec.tags),
-        )

@@ -1,0 +1,38 @@
+"""How a component refuses its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pulumi
+
+from multiarch.errors import Problem, said_once
+from multiarch.rules import Severity
+
+_HINTS = {"ami-not-pinned": "Set the image's release: ami.release, or amiAlias for Karpenter."}
+"""The way out where the rule's own is a command for stack files."""
+
+
+class ArgumentsError(pulumi.RunError):
+    """A component's arguments are refused. A Python program ends with the message, and without a traceback."""
+
+    problems: tuple[Problem, ...]
+
+    def __init__(self, component: str, problems: Iterable[Problem]) -> None:
+        """``component`` is its type and name, such as ``Platform shop``."""
+        self.problems = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
+        lines = "".join(f"\n  {described(problem)}" for problem in self.problems)
+        super().__init__(f"{component} is refused:{lines}")
+
+
+def described(problem: Problem) -> str:
+    """A problem in one line: key, message, hint and rule."""
+    hint = _HINTS.get(problem.rule, problem.hint)
+    return f"{replace(problem, hint=hint)} [{problem.rule}]"
+
+
+def warn(warnings: Sequence[Problem], resource: pulumi.Resource) -> None:
+    """Show warnings beside the resource that they are about."""
+    for warning in said_once(warnings):
+        pulumi.log.warn(described(warning), resource)

@@ -1,0 +1,55 @@
+"""The cluster autoscaler in a cluster that is there already, from the keys of a stack's ``autoscaling``."""
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from multiarch.schema.parts import SingleClusterAutoscaler
+from multiarch.stack.parts import part_tags, plan_autoscaler_part
+
+from .. import cluster_autoscaler
+from ..account import look_up
+from ..component import Naming
+from .arguments import ClusterAutoscalerArgs
+from .part import Part, accepted, region, settings
+
+
+class ClusterAutoscaler(Part):
+    """The cluster autoscaler, with the priority expander: the preferred architecture's groups come first.
+
+    A Pulumi stack has one for each cluster at most.
+    """
+
+    chart_version: pulumi.Output[str]
+    """The version of its chart."""
+
+    priorities: pulumi.Output[dict[str, int]]
+    """The priority of each node group; the higher wins."""
+
+    def __init__(self, name: str, args: ClusterAutoscalerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Make the plan, and declare it. Raises ArgumentsError."""
+        known, part = accepted(
+            "ClusterAutoscaler",
+            name,
+            lambda today: (
+                known := settings(SingleClusterAutoscaler, args),
+                plan_autoscaler_part(known, region=region(), today=today),
+            ),
+        )
+        super().__init__(name, part.warnings, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        cluster_autoscaler.ClusterAutoscaler(
+            name,
+            cluster_autoscaler.ClusterAutoscalerArgs(
+                plan=part.plan,
+                cluster_name=known.cluster.name,
+                naming=Naming(known.cluster.name, part_tags(known.tags)),
+                account=look_up(self),
+                arm64_taint=part.arm64_taint,
+                provider=kubernetes.Provider(name, kubeconfig=known.cluster.kubeconfig, opts=child),
+                ready=(),
+            ),
+            opts=child,
+        )
+        self.chart_version = pulumi.Output.from_input(part.plan.chart_version)
+        self.priorities = pulumi.Output.from_input({row.group: row.priority for row in part.plan.priorities})
+        self.register_outputs({"chartVersion": self.chart_version, "priorities": self.priorities})

@@ -1,0 +1,95 @@
+"""A node group in a cluster that is there already, from the keys of a stack's node group."""
+
+import pulumi
+
+from multiarch.nodes.model import ClusterFacts, NodeGroupKind
+from multiarch.schema.parts import NodesCluster, SingleNodeGroup
+from multiarch.stack.parts import part_tags, plan_node_group_part
+
+from .. import node_group
+from ..account import look_up
+from ..component import Naming
+from ..node_role import NodeRole, NodeRoleArgs
+from .arguments import NodeGroupArgs
+from .part import Part, accepted, settings
+
+
+class NodeGroup(Part):
+    """A node group of one architecture, which follows from its instance types. The resource's name is the group's.
+
+    It comes with the role of its nodes and, in a self-managed group, their access entry.
+    """
+
+    architecture: pulumi.Output[str]
+    """amd64 or arm64."""
+
+    ami_type: pulumi.Output[str]
+    """The EKS API's amiType that fits the instance types; CUSTOM with a custom AMI."""
+
+    taints: pulumi.Output[list[str]]
+    """The nodes' taints, as kubectl writes them."""
+
+    node_group_name: pulumi.Output[str | None]
+    """The EKS name of a managed group."""
+
+    auto_scaling_group: pulumi.Output[str | None]
+    """The name of the Auto Scaling Group."""
+
+    node_role_arn: pulumi.Output[str]
+    """The IAM role of the nodes."""
+
+    def __init__(self, name: str, args: NodeGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Make the plan, and declare it. Raises ArgumentsError."""
+        known, part = accepted(
+            "NodeGroup",
+            name,
+            lambda today: (
+                known := settings(SingleNodeGroup, args),
+                plan_node_group_part(name, known, today=today),
+            ),
+        )
+        super().__init__(name, part.warnings, opts)
+        plan, cluster = part.plan, known.cluster
+        naming = Naming(cluster.name, part_tags(known.tags))
+        role = NodeRole(
+            f"{name}-nodes",
+            NodeRoleArgs(
+                cluster_name=cluster.name,
+                naming=naming,
+                account=look_up(self),
+                kind=plan.kind,
+                session_log_group=None,
+                session_key_arn=None,
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        made = node_group.NodeGroup(
+            name,
+            node_group.NodeGroupArgs(
+                plan=plan,
+                cluster_name=cluster.name,
+                kubernetes_version=cluster.kubernetes_version,
+                naming=naming,
+                facts=_facts(cluster),
+                security_group_id=cluster.security_group_id,
+                role=role,
+                subnet_ids=known.subnet_ids,
+                ready=(),
+                autoscaler_tags=part.autoscaler_tags,
+            ),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        output = made.output
+        self.architecture = pulumi.Output.from_input(output["architecture"])
+        self.ami_type = pulumi.Output.from_input(output["amiType"])
+        self.taints = pulumi.Output.from_input(output["taints"])
+        self.node_group_name = pulumi.Output.from_input(made.eks_name if plan.kind is NodeGroupKind.MANAGED else None)
+        self.auto_scaling_group = made.auto_scaling_group
+        self.node_role_arn = role.role_arn
+        self.register_outputs({"architecture": self.architecture, "autoScalingGroup": self.auto_scaling_group})
+
+
+def _facts(cluster: NodesCluster) -> pulumi.Output[ClusterFacts]:
+    """What user data needs to know of the cluster."""
+    known = pulumi.Output.all(cluster.endpoint, cluster.certificate_authority, cluster.service_cidr)
+    return known.apply(lambda values: ClusterFacts(cluster.name, values[0], values[1], values[2]))

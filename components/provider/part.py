@@ -1,0 +1,108 @@
+"""What the components for programs of one's own share: checking arguments before anything is declared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, TypeVar
+
+import pulumi
+from pulumi.output import Unknown
+from pulumi.runtime.config import CONFIG
+
+from multiarch.errors import KeyPath, MultiarchError, Problem, StackError
+from multiarch.schema.base import Section
+from multiarch.schema.parts import KNOWN_LATER
+from multiarch.stack.origin import Origin
+from multiarch.stack.parts import validated
+from multiarch.stack.schema_paths import fields, model_at
+from multiarch.today import today
+
+from .arguments_error import ArgumentsError, warn
+
+PACKAGE = "multiarch-eks"
+Model = TypeVar("Model", bound=Section)
+Planned = TypeVar("Planned")
+
+
+class Part(pulumi.ComponentResource):
+    """Base of the components for programs of one's own."""
+
+    def __init__(self, name: str, warnings: Sequence[Problem], opts: pulumi.ResourceOptions | None = None) -> None:
+        """Register the component, whose arguments are accepted, and show what they warn about."""
+        super().__init__(f"{PACKAGE}:index:{type(self).__name__}", name, None, opts)
+        warn(warnings, self)
+
+
+def accepted(component: str, name: str, plan: Callable[[date], Planned]) -> Planned:
+    """What ``plan`` derives as of today. Raises ArgumentsError in place of StackError."""
+    try:
+        return plan(today())
+    except StackError as error:
+        raise ArgumentsError(f"{component} {name}", error.problems) from error
+    except MultiarchError as error:
+        raise pulumi.RunError(f"{component} {name}: {error}") from error
+
+
+def settings(model: type[Model], args: Mapping[str, Any]) -> Model:
+    """Validate arguments. Raises StackError, also for a value that is not known yet, where the plan needs it."""
+    values = plain(model, args)
+    return validated(model, values)
+
+
+def plain(model: type[Section], args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as a stack file would have them; those that may be known later stay as they are.
+
+    Raises StackError for an output where the plan needs the value itself.
+    """
+    unknown = list(_outputs(dict(args), (), model))
+    if unknown:
+        raise StackError(unknown)
+    return {key: integers(value) for key, value in args.items() if value is not None}
+
+
+def _outputs(value: object, path: KeyPath, model: type[Section]) -> Iterator[Problem]:
+    if _known_later(path, model):
+        return
+    if isinstance(value, pulumi.Output | Unknown):
+        message = (
+            f"{path[-1]} is an output of another resource or a secret; the plan needs its value before that exists."
+        )
+        yield Origin().problem("value-known-later", path, message)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _outputs(inner, (*path, str(key)), model)
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from _outputs(inner, (*path, index), model)
+
+
+def _known_later(path: KeyPath, model: type[Section]) -> bool:
+    if not path:
+        return False
+    owner = model_at(path[:-1], model)
+    field = fields(owner).get(str(path[-1])) if owner else None
+    return field is not None and KNOWN_LATER in field.metadata
+
+
+def integers(value: Any) -> Any:  # noqa: ANN401  (any value of JSON, and outputs)
+    """Whole numbers as ``int``: the engine's protocol has floats only. Mappings without what is None."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: integers(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list | tuple):
+        return [integers(inner) for inner in value]
+    return value
+
+
+def engine_config() -> dict[str, str]:
+    """The stack's configuration as the engine hands it over."""
+    found = CONFIG.get()
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in dict(found).items()}
+
+
+def region() -> str | None:
+    """The stack's ``aws:region``, None where the environment decides."""
+    return engine_config().get("aws:region") or None

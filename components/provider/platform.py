@@ -1,0 +1,75 @@
+"""The platform of a stack, from the stack's keys."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+import pulumi
+
+from multiarch.schema.stack import StackSpec
+from multiarch.stack.load import Stack, from_program
+from multiarch.stack.model import Plan
+from multiarch.stack.plan import make_plan
+
+from .. import platform
+from ..creator import refuse_creator_in_access
+from ..outputs import NodeGroupOutput
+from .arguments import PlatformArgs
+from .part import Part, accepted, engine_config, plain
+
+
+class Platform(Part):
+    """A network, an EKS cluster with amd64 and arm64 node groups and add-ons, and access to both.
+
+    A Pulumi stack has one at most: what it consists of is named after its place in the platform.
+    """
+
+    cluster_name: pulumi.Output[str]
+    """The EKS cluster's name, known once the cluster exists."""
+
+    kubernetes_version: pulumi.Output[str]
+    """The cluster's Kubernetes minor version."""
+
+    endpoint: pulumi.Output[str]
+    """The URL of the Kubernetes API server."""
+
+    security_group_id: pulumi.Output[str]
+    """The security group that EKS makes for the cluster and its nodes."""
+
+    oidc_provider_arn: pulumi.Output[str]
+    """The cluster's IAM OIDC provider."""
+
+    kubeconfig: pulumi.Output[str]
+    """A kubeconfig without a token: it runs `aws eks get-token`."""
+
+    node_groups: pulumi.Output[dict[str, NodeGroupOutput]]
+    """The node groups, by name."""
+
+    sessions: pulumi.Output[dict[str, str]]
+    """A shell command that opens a session on a node, for each node group."""
+
+    session_policy: pulumi.Output[str]
+    """An IAM policy with which people can open these sessions, and no others."""
+
+    def __init__(self, name: str, args: PlatformArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        """Make the plan, and declare it. Raises ArgumentsError."""
+        stack, plan = accepted("Platform", name, lambda today: _planned(args, today))
+        super().__init__(name, plan.warnings, opts)
+        invoked = pulumi.InvokeOptions(parent=self)
+        accepted("Platform", name, lambda _: refuse_creator_in_access(stack, plan.cluster.name, invoked))
+        made = platform.Platform(name, platform.PlatformArgs(plan), pulumi.ResourceOptions(parent=self))
+        self.cluster_name = made.control_plane.name
+        self.kubernetes_version = made.control_plane.version
+        self.endpoint = made.control_plane.endpoint
+        self.security_group_id = made.control_plane.security_group_id
+        self.oidc_provider_arn = made.control_plane.oidc_provider_arn
+        self.kubeconfig = made.kubeconfig
+        self.node_groups = pulumi.Output.from_input(made.node_groups)
+        self.sessions = pulumi.Output.all(**made.sessions)
+        self.session_policy = made.session_policy
+        self.register_outputs({"clusterName": self.cluster_name, "kubeconfig": self.kubeconfig})
+
+
+def _planned(args: Mapping[str, Any], today: date) -> tuple[Stack, Plan]:
+    stack = from_program(plain(StackSpec, args), engine_config())
+    return stack, make_plan(stack, today=today)

@@ -1,0 +1,269 @@
+"""The components for programs of one's own: they take a stack file's keys, and declare what a stack would."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi.errors import InputPropertiesError
+
+from components.provider import ClusterAutoscaler, Karpenter, NodeGroup, PatchedWorkloads, Platform
+from components.provider.arguments_error import ArgumentsError
+from components.provider.host import Host
+from tests.components import declared
+from tests.components.autoscaled import RELEASE
+from tests.components.declared import Found, walk
+from tests.components.provider import programs
+from tests.components.provider.programs import (
+    CLUSTER_AUTOSCALER,
+    KARPENTER,
+    NODE_GROUP,
+    PLATFORM,
+    POD,
+    WORKLOADS,
+    run,
+)
+from tests.stack.words import TODAY
+
+Args = Any
+"""A component's arguments, right or wrong."""
+NODE_CLASS, NODE_POOL = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass", "kubernetes:karpenter.sh/v1:NodePool"
+TOLERATION = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
+
+
+@pytest.fixture(autouse=True)
+def day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("components.provider.part.today", lambda: TODAY)
+
+
+def declare(component: Any, args: Args, name: str = "graviton") -> Found:  # noqa: ANN401  (any of the classes)
+    """Declare one component, and export all its outputs."""
+
+    def program() -> None:
+        made = component(name, args)
+        for key in component.__annotations__:
+            pulumi.export(key, getattr(made, key))
+
+    return run(program)
+
+
+def changed(args: Args, *path: str, value: object) -> Args:
+    made = copy.deepcopy(args)
+    place = made
+    for key in path[:-1]:
+        place = place.setdefault(key, {})
+    place[path[-1]] = value
+    return made
+
+
+def refused(component: Any, args: Args, name: str = "graviton") -> list[str]:  # noqa: ANN401
+    """Key and rule of each problem; nothing is declared."""
+    with pytest.raises(ArgumentsError) as error:
+        declare(component, args, name)
+    for problem in error.value.problems:
+        assert problem.file is None
+        assert problem.hint
+        assert problem.message in str(error.value)
+    return [f"{problem.key} {problem.rule}" for problem in error.value.problems]
+
+
+def test_a_platform_declares_what_a_stack_file_with_the_same_keys_does() -> None:
+    found = declare(Platform, PLATFORM, "shop")
+    inner = next(each for each in found.resources if each.type == "multiarch-eks:components:Platform")
+    assert found.by_urn()[inner.parent].type == "multiarch-eks:index:Platform"
+    own = {
+        "owner": "shop@example.com",
+        "costCenter": "4711",
+        "nodeGroups": {"web": None, "web-arm": None, **PLATFORM["nodeGroups"]},
+    }
+    expected = declared.world({**own, "kubernetesVersion": "1.35", "team": "shop", "environment": "dev"})
+
+    def custom(world: Found) -> dict[tuple[str, str], Any]:
+        return {(each.type, each.name): each.inputs for each in world.resources if each.custom}
+
+    assert custom(found) == custom(expected)
+    assert set(found.outputs["node_groups"]) == {"general", "graviton"}
+    assert found.outputs["node_groups"] == expected.outputs["nodeGroups"]
+    assert found.outputs["sessions"] == expected.outputs["sessions"]
+    assert found.outputs["session_policy"] == expected.outputs["sessionPolicy"]
+
+
+def test_a_node_group_has_the_image_of_its_architecture_and_comes_with_its_role() -> None:
+    found = declare(NodeGroup, changed(NODE_GROUP, "clusterAutoscaler", value=True))
+    group = found.inputs(declared.MANAGED)
+    assert (group["amiType"], group["subnetIds"]) == ("AL2023_ARM_64_STANDARD", ["subnet-1", "subnet-2"])
+    assert group["clusterName"] == "mine"
+    assert [taint["key"] for taint in group["taints"]] == ["arch"]
+    assert found.outputs["architecture"] == "arm64"
+    assert found.outputs["taints"] == ["arch=arm64:NoSchedule"]
+    assert len(found.all(declared.ATTACHMENT)) == 4
+    tags = {tag["key"] for each in found.all("aws:autoscaling/tag:Tag") for tag in walk(each.inputs["tag"])}
+    assert {"k8s.io/cluster-autoscaler/mine", "k8s.io/cluster-autoscaler/node-template/taint/arch"} <= tags
+
+
+def test_a_self_managed_node_group_joins_with_the_cluster_s_facts() -> None:
+    found = declare(NodeGroup, changed(NODE_GROUP, "kind", value="self-managed"))
+    user_data = base64.b64decode(found.inputs(declared.TEMPLATE)["userData"]).decode()
+    assert "https://1.eks.amazonaws.com" in user_data
+    assert "172.20.0.0/16" in user_data
+    assert found.one(declared.ACCESS_ENTRY).inputs["type"] == "EC2_LINUX"
+    assert found.inputs(declared.SCALING_GROUP)["vpcZoneIdentifiers"] == ["subnet-1", "subnet-2"]
+
+
+def test_two_node_groups_are_declared_side_by_side() -> None:
+    def program() -> None:
+        NodeGroup("graviton", programs.NODE_GROUP)
+        NodeGroup("general", changed(NODE_GROUP, "instanceTypes", value=["m7i.large"]))
+
+    found = run(program)
+    images = {group.name: group.inputs["amiType"] for group in found.all(declared.MANAGED)}
+    assert images == {"graviton": "AL2023_ARM_64_STANDARD", "general": "AL2023_x86_64_STANDARD"}
+
+
+def test_karpenter_runs_on_the_named_group_and_adds_nodes_in_the_given_subnets() -> None:
+    found = declare(Karpenter, KARPENTER, "karpenter")
+    values = found.inputs(RELEASE, "karpenter")["values"]
+    assert "general-2026" in json.dumps(values["affinity"])
+    assert {"tier", "arch"} <= {toleration["key"] for toleration in values["tolerations"]}
+    spec = found.inputs(NODE_CLASS)["spec"]
+    assert spec["subnetSelectorTerms"] == [{"id": "subnet-1"}, {"id": "subnet-2"}]
+    assert found.outputs["node_pools"] == [
+        "general-arm64-spot",
+        "general-arm64-on-demand",
+        "general-amd64-spot",
+        "general-amd64-on-demand",
+    ]
+    assert len(found.all(NODE_POOL)) == 4
+    assert found.inputs("pulumi:providers:kubernetes")["kubeconfig"] == "apiVersion: v1"
+
+
+def test_karpenter_prefers_amd64_where_the_program_does() -> None:
+    found = declare(Karpenter, changed(KARPENTER, "prefer", value="amd64"), "karpenter")
+    assert found.outputs["node_pools"][0] == "general-amd64-spot"
+
+
+def test_the_cluster_autoscaler_prefers_the_architecture_that_follows_from_the_instance_types() -> None:
+    found = declare(ClusterAutoscaler, CLUSTER_AUTOSCALER, "cluster-autoscaler")
+    priorities = found.outputs["priorities"]
+    assert priorities["graviton"] > priorities["general"]
+    reversed_ = declare(ClusterAutoscaler, changed(CLUSTER_AUTOSCALER, "prefer", value="amd64"), "cluster-autoscaler")
+    assert reversed_.outputs["priorities"]["graviton"] < reversed_.outputs["priorities"]["general"]
+
+
+def test_workloads_are_returned_with_the_toleration_and_the_preference() -> None:
+    text = "# the API\napiVersion: v1\nkind: Pod\nmetadata:\n  name: api\nspec:\n  containers: []\n"
+    found = declare(PatchedWorkloads, changed(WORKLOADS, "manifests", value=text), "workloads")
+    (pod,) = found.outputs["objects"]
+    assert pod["spec"]["tolerations"] == [TOLERATION]
+    assert pod["spec"]["containers"] == POD["spec"]["containers"]
+    assert "arm64" in json.dumps(pod["spec"]["affinity"])
+    assert found.outputs["manifests"].startswith("# the API\n")
+    assert "key: arch" in found.outputs["manifests"]
+    assert not [each for each in found.resources if each.custom]
+
+
+@pytest.mark.parametrize(
+    ("component", "args", "problem"),
+    [
+        (Platform, changed(PLATFORM, "nodeGroups", "graviton", "instanceTypes", value=["m7g.large", "m7i.large"]),
+         "nodeGroups.graviton.instanceTypes mixed-architectures"),
+        (Platform, changed(PLATFORM, "owner", value=None), "owner missing-key"),
+        (Platform, changed(PLATFORM, "nodeGroup", value={}), "nodeGroup unknown-key"),
+        (NodeGroup, changed(NODE_GROUP, "instanceTypes", value=["m7g.large", "m7i.large"]),
+         "instanceTypes mixed-architectures"),
+        (NodeGroup, changed(NODE_GROUP, "amiType", value="AL2023_x86_64_STANDARD"), "amiType ami-type-architecture"),
+        (NodeGroup, changed(NODE_GROUP, "minSize", value="two"), "minSize wrong-type"),
+        (NodeGroup, changed(NODE_GROUP, "zones", value=["eu-west-1a"]), "zones unknown-key"),
+        (NodeGroup, changed(NODE_GROUP, "subnetId", value="subnet-1"), "subnetId unknown-key"),
+        (NodeGroup, changed(NODE_GROUP, "cluster", "kubernetesVersion", value="1.2"),
+         "cluster.kubernetesVersion kubernetes-version"),
+        (NodeGroup, changed(NODE_GROUP, "cluster", "arm64Taint", value="arm64"), "cluster.arm64Taint taint"),
+        (NodeGroup, changed(NODE_GROUP, "tags", value={"Name": "mine"}), "tags.Name own-tag"),
+        (Karpenter, changed(KARPENTER, "nodePools", "general", "weight", value=500),
+         "nodePools.general.weight out-of-range"),
+        (Karpenter, changed(KARPENTER, "nodePools", "general", "budget", value="many"),
+         "nodePools.general.budget budget"),
+        (Karpenter, changed(KARPENTER, "controllerTaints", value=["x"]), "controllerTaints[0] taint"),
+        (ClusterAutoscaler, changed(CLUSTER_AUTOSCALER, "priorities", value={"web": 10}),
+         "priorities.web priority-names-no-group"),
+        (ClusterAutoscaler, changed(CLUSTER_AUTOSCALER, "nodeGroups", value={}), "nodeGroups no-node-groups"),
+        (PatchedWorkloads, changed(WORKLOADS, "require", value="amd64"), "require prefer-and-require"),
+        (PatchedWorkloads, {"objects": []}, "tolerate no-change"),
+        (PatchedWorkloads, {"prefer": "arm64"}, "objects no-manifests"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_refused_with_its_key_before_anything_is_declared(
+    component: Any,  # noqa: ANN401
+    args: Args,
+    problem: str,
+) -> None:
+    assert problem in refused(component, args)
+
+
+def test_a_group_s_name_is_checked_too() -> None:
+    assert refused(NodeGroup, NODE_GROUP, "Graviton_1") == [" group-name"]
+
+
+def test_whole_numbers_that_the_engine_sends_as_floats_are_whole() -> None:
+    found = declare(NodeGroup, changed(NODE_GROUP, "minSize", value=2.0))
+    assert found.inputs(declared.MANAGED)["scalingConfig"]["minSize"] == 2
+
+
+def test_an_output_is_refused_where_the_plan_needs_the_value_and_taken_elsewhere() -> None:
+    def with_output(*path: str) -> Found:
+        def program() -> None:
+            NodeGroup("graviton", changed(NODE_GROUP, *path, value=pulumi.Output.from_input("1.35")))
+
+        return run(program)
+
+    assert with_output("cluster", "endpoint").all(declared.MANAGED)
+    key = r"cluster.kubernetesVersion: kubernetesVersion is an output"
+    with pytest.raises(ArgumentsError, match=rf"{key}.*\[value-known-later\]"):
+        with_output("cluster", "kubernetesVersion")
+
+
+def test_a_faulty_manifest_ends_the_program_with_its_place() -> None:
+    with pytest.raises(pulumi.RunError, match="PatchedWorkloads workloads: nothing was changed:\n  line 1: "):
+        declare(PatchedWorkloads, changed(WORKLOADS, "manifests", value="a: b: c\n"), "workloads")
+
+
+def test_warnings_are_told_beside_the_component_and_name_no_command_for_stack_files(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    declare(NodeGroup, NODE_GROUP)
+    told = capfd.readouterr().err
+    assert "is not pinned" in told
+    assert "Set the image's release" in told
+    assert "stack pin" not in told
+
+
+def construct(component: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    """What the plugin answers when a program in another language declares a component."""
+    states: list[dict[str, Any]] = []
+    run(lambda: states.append(dict(Host().construct("graviton", f"multiarch-eks:index:{component}", args).state)))
+    return states[0]
+
+
+def test_the_plugin_answers_with_the_outputs_of_the_schema() -> None:
+    state = construct("NodeGroup", NODE_GROUP)
+    assert set(state) == {"amiType", "architecture", "autoScalingGroup", "nodeGroupName", "nodeRoleArn", "taints"}
+
+
+def test_the_plugin_refuses_with_the_property_and_without_a_traceback() -> None:
+    with pytest.raises(InputPropertiesError) as refusal:
+        construct("NodeGroup", changed(NODE_GROUP, "instanceTypes", value=["m7g.large", "m7i.large"]))
+    (problem,) = refusal.value.errors or []
+    assert problem["property_path"] == "instanceTypes"
+    assert problem["reason"].endswith("[mixed-architectures]")
+
+
+def test_the_plugin_refuses_arguments_that_the_schema_does_not_have() -> None:
+    with pytest.raises(InputPropertiesError) as refusal:
+        construct("NodeGroup", {**NODE_GROUP, "instanceType": "m7g.large"})
+    (problem,) = refusal.value.errors or []
+    assert "Did you mean instanceTypes?" in problem["reason"]
