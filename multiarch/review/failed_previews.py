@@ -53,7 +53,7 @@ _KNOWN = (
 def find(change: Change) -> Iterator[Finding]:
     """One finding if the preview failed."""
     preview = change.preview
-    if preview.succeeded:
+    if preview.succeeded or not preview.source:
         return
     by_hint: dict[str, list[str]] = {}
     for error in preview.errors:

@@ -91,6 +91,7 @@ class Preview:
 
     ``steps`` are in the engine's order and include SAME. ``errors`` and ``warnings`` are the engine's and the
     program's diagnostics, without their prefix. ``succeeded`` is False for a preview that ended with an error.
+    Without a preview (only the stack files differ) ``source`` is empty, and ``succeeded`` is False.
     """
 
     stack: str

@@ -36,6 +36,8 @@ def changes(paths: Sequence[str], since: str | None, before: Path | None, manife
 
     if since is not None and before is not None:
         raise MultiarchError("--since and --before exclude each other.", hint="Give one of them.")
+    if manifests and since is None and before is None:
+        raise MultiarchError("--pods needs the stack files before and after the change.", hint=_BOTH)
     if STANDARD_INPUT in paths and STANDARD_INPUT in manifests:
         raise MultiarchError("Standard input can't be both a preview and manifests.")
     if not paths and since is None and before is None:
@@ -44,8 +46,6 @@ def changes(paths: Sequence[str], since: str | None, before: Path | None, manife
         previews = _previews(paths)
     day, pods = today(), _pods(manifests) if manifests else ()
     if since is None and before is None:
-        if manifests:
-            raise MultiarchError("--pods needs the stack files before and after the change.", hint=_BOTH)
         return [Change(preview, None, None, day) for preview in previews]
     from multiarch.review.versions import Folder, at_commit, in_folder
 
@@ -85,7 +85,7 @@ def _with_files(previews: Sequence[Preview], old: Folder, new: Folder, day: date
     files_before, files_after = old.stacks(), new.stacks()
     for name in sorted({*files_before, *files_after} - reviewed):
         if files_before.get(name) != files_after.get(name):
-            preview = Preview(name, NAMESPACE, "", (), (), (), succeeded=True)
+            preview = Preview(name, NAMESPACE, "", (), (), (), succeeded=False)
             yield Change(preview, old.version(name, day), new.version(name, day), day)
 
 

@@ -1,0 +1,292 @@
+"""``multiarch review``: inputs, outputs, limits, exit codes, and what others wrote."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import type_of_run
+from tests.review.engine_text import digest, error, event_log, step
+
+ROLE, QUEUE = "aws:iam/role:Role", "aws:sqs/queue:Queue"
+EVIL = "a\x1b]0;t\x07\u202eb\n/approve @all #1 !2 <img src=x> ![i](https://x.y) `c` | d"
+FILE = "config/stacks/Pulumi.checkout-dev.yaml"
+
+
+def git(folder: Path, *arguments: str) -> None:
+    settings = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", *settings, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(clone: Path) -> Path:
+    """The project on a branch that begins at main."""
+    git(clone, "init", "-q")
+    git(clone, "add", ".")
+    git(clone, "commit", "-qm", "first")
+    git(clone, "checkout", "-qb", "change")
+    return clone
+
+
+def written(folder: Path, data: bytes, name: str = "preview.json") -> str:
+    file = folder / name
+    file.write_bytes(data)
+    return str(file)
+
+
+def deletion(name: str = "jobs", stack: str = "checkout-dev") -> bytes:
+    return digest(step("delete", QUEUE, name, {"name": name})).replace(b"checkout-dev", stack.encode())
+
+
+UNCHANGED = digest(step("same", ROLE, "a", {}, {}))
+
+
+def edited(clone: Path, old: str, new: str) -> None:
+    file = clone / FILE
+    file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+
+
+def test_a_terminal_shows_the_worst_first(run: type_of_run, tmp_path: Path) -> None:
+    ran = run("review", written(tmp_path, deletion()))
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == "checkout-dev: HIGH risk; 1 deleted"
+    assert any(line.startswith(" HIGH   breaks   SQS queue jobs") for line in lines)
+    assert "  SQS queue jobs [delete-stateful]" in lines
+
+
+def test_standard_input_and_several_files(run: type_of_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = deletion() + event_log(step("same", ROLE, "a", {}, {})).replace(b"checkout-dev", b"b-dev")
+    stdin = io.TextIOWrapper(io.BytesIO(both))
+    monkeypatch.setattr("sys.stdin", stdin)
+    found = run("review", "-", written(tmp_path, deletion(stack="a-dev")), "-o", "json").json
+    assert [(each["stack"], each["source"], each["risk"]) for each in found["stacks"]] == [
+        ("a-dev", str(tmp_path / "preview.json"), "high"),
+        ("checkout-dev", "standard input", "high"),
+        ("b-dev", "standard input", "none"),
+    ]
+
+
+def test_json_has_everything(run: type_of_run, tmp_path: Path) -> None:
+    steps = (
+        step("delete", QUEUE, "jobs", {"name": "jobs"}),
+        step("update", ROLE, "r", {"a": 1}, {"a": 2}, {"a": "update"}),
+    )
+    tags = step("update", ROLE, "t", {"tags": {"a": "1"}}, {"tags": {"a": "2"}}, {"tags.a": "update"})
+    found = run("review", written(tmp_path, digest(*steps, tags)), "-o", "json", "--fail-on", "delete-stateful")
+    assert found.code == 1
+    assert (found.json["risk"], found.json["failing"]) == ("high", ["delete-stateful"])
+    (stack,) = found.json["stacks"]
+    assert stack["operations"] == {"update": 2, "delete": 1}
+    (finding,) = stack["findings"]
+    assert (finding["rule"], finding["risk"], finding["topic"]) == ("delete-stateful", "high", "breaks")
+    assert finding["urns"][0].endswith("::jobs")
+    assert [(each["operation"], each["name"], each["changed"]) for each in stack["otherChanges"]] == [
+        ("update", "r", ["a"])
+    ]
+    assert [(each["filter"], each["number"]) for each in stack["leftOut"]] == [("tags-only", 1)]
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "code"),
+    [
+        ((), 0),
+        (("high",), 1),
+        (("low",), 1),
+        (("drift",), 0),
+        (("drift,delete-stateful",), 1),
+        (("drift", "medium"), 1),
+    ],
+)
+def test_rules_and_levels_fail(run: type_of_run, tmp_path: Path, fail_on: tuple[str, ...], code: int) -> None:
+    options = [part for each in fail_on for part in ("--fail-on", each)]
+    ran = run("review", written(tmp_path, deletion()), *options)
+    assert ran.code == code
+    assert ("delete-stateful" in ran.err) is bool(code)
+
+
+def test_a_failed_preview_always_fails(run: type_of_run, tmp_path: Path) -> None:
+    ran = run("review", written(tmp_path, digest(step("same", ROLE, "a", {}, {}), diagnostics=[error("it broke")])))
+    assert ran.code == 1
+    assert "it broke" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("delete-statefull", "Did you mean delete-stateful?"), ("xyz", "The levels are low")]
+)
+def test_an_unknown_rule_is_refused(run: type_of_run, tmp_path: Path, word: str, hint: str) -> None:
+    ran = run("review", written(tmp_path, deletion()), "--fail-on", word)
+    assert ran.code == 2
+    assert f"'{word}' is not a rule or a risk level. {hint}" in ran.err
+
+
+def test_markdown_answers_each_question_first(run: type_of_run, tmp_path: Path) -> None:
+    lines = run("review", written(tmp_path, deletion()), "-o", "markdown").out.splitlines()
+    assert lines[0] == "<!-- multiarch review: multiarch-eks -->"
+    assert lines[2] == "## checkout-dev: high risk"
+    assert "| **Breaks** | **HIGH** `delete-stateful`: SQS queue jobs |" in lines
+    assert "| **Widens** | nothing found |" in lines
+    assert "| **Left out** | nothing |" in lines
+    assert "**HIGH: SQS queue jobs** (`delete-stateful`)<br>" in lines
+
+
+def test_nothing_of_others_is_obeyed_in_markdown(run: type_of_run, tmp_path: Path) -> None:
+    data = digest(
+        step("delete", QUEUE, EVIL, {"name": EVIL}),
+        step("update", ROLE, EVIL, {"x": EVIL}, {"x": "b"}, {"x": "update"}),
+        diagnostics=[error(EVIL), {"severity": "warning", "message": f"warning: {EVIL}"}],
+    )
+    for output in ("markdown", "table", "json", "sarif"):
+        out = run("review", written(tmp_path, data), "-o", output).out
+        assert out.replace("\n", "").isprintable()
+    text = run("review", written(tmp_path, data), "-o", "markdown").out
+    assert not [line for line in text.splitlines() if line.startswith("/")]
+    outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
+    for tag in (
+        "<!-- multiarch review: multiarch-eks -->",
+        "<br>",
+        "<details>",
+        "</details>",
+        "<summary>",
+        "</summary>",
+    ):
+        outside = outside.replace(tag, "")
+    assert not re.search(r"[<>@!#]|https|\]\(", outside.replace("## ", "")), outside
+
+
+def many(count: int) -> bytes:
+    findings = [step("delete", QUEUE, f"queue-{number}", {"name": f"queue-{number}"}) for number in range(count)]
+    others = [step("update", ROLE, f"r-{n}", {"a": "x" * 60}, {"a": "y" * 60}, {"a": "update"}) for n in range(count)]
+    return digest(*findings, *others)
+
+
+@pytest.mark.parametrize("limit", [2_000, 3_000, 8_000, 20_000, 60_000])
+def test_a_long_comment_is_shortened_and_the_rest_attached(run: type_of_run, tmp_path: Path, limit: int) -> None:
+    file, attached = written(tmp_path, many(300)), tmp_path / "all.md"
+    ran = run("review", file, "-o", "markdown", "--limit", str(limit), "--attach", str(attached))
+    assert len(ran.out.encode()) <= limit
+    assert "queue-0" in ran.out
+    assert f"_Shortened to {limit} bytes; `all.md` has all of it._" in ran.out
+    assert "queue-299" in attached.read_text(encoding="utf-8")
+    assert "was shortened" in ran.err
+
+
+def test_many_stacks_stay_under_the_limit_too(run: type_of_run, tmp_path: Path) -> None:
+    data = b"".join(deletion(stack=f"s{number}-dev") for number in range(200))
+    ran = run("review", written(tmp_path, data), "-o", "markdown", "--limit", "3000")
+    assert len(ran.out.encode()) <= 3_000
+    assert "## 200 stacks: high risk" in ran.out
+
+
+def test_what_fits_is_complete(run: type_of_run, tmp_path: Path) -> None:
+    file = written(tmp_path, deletion())
+    whole = run("review", file, "-o", "markdown").out
+    assert run("review", file, "-o", "markdown", "--limit", "60000").out == whole
+
+
+def test_the_stack_files_come_from_git(run: type_of_run, repository: Path, tmp_path: Path) -> None:
+    edited(repository, "m7g.large", "m7g.large, m7i.large")
+    found = run("review", written(tmp_path, UNCHANGED), "--since", "main", "-o", "json").json
+    (stack,) = found["stacks"]
+    assert stack["before"] == {"file": FILE, "problem": ""}
+    assert "has one architecture" in stack["after"]["problem"]
+    assert [finding["rule"] for finding in stack["findings"]] == ["invalid-stack-file"]
+
+
+def test_without_previews_the_changed_stack_files_are_compared(run: type_of_run, repository: Path) -> None:
+    (repository / "config/stacks/Pulumi.payments-prod.yaml").unlink()
+    edited(repository, "prefer: arm64", "prefer: amd64")
+    found = run("review", "--since", "main", "-o", "json").json
+    rules = {stack["stack"]: {finding["rule"] for finding in stack["findings"]} for stack in found["stacks"]}
+    assert rules["payments-prod"] == {"delete-stack-file"}
+    assert "no-preview" in rules["checkout-dev"]
+    assert "change-preference" in rules["checkout-dev"]
+
+
+def test_nothing_changed(run: type_of_run, repository: Path) -> None:
+    assert repository.is_dir()
+    ran = run("review", "--since", "main", "-o", "markdown")
+    assert (ran.code, ran.err) == (0, "No stack changes.\n")
+    assert ran.out.startswith("<!-- multiarch review: ")
+
+
+def test_another_folder_is_the_state_before(run: type_of_run, clone: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    for name in ("Pulumi.yaml", FILE):
+        (old / name).parent.mkdir(parents=True, exist_ok=True)
+        (old / name).write_bytes((clone / name).read_bytes())
+    (old / FILE).write_text((old / FILE).read_text().replace("prefer: arm64", "prefer: amd64"))
+    found = run("review", "--before", str(old), "-o", "json").json
+    rules = {stack["stack"]: [finding["rule"] for finding in stack["findings"]] for stack in found["stacks"]}
+    assert "change-preference" in rules["checkout-dev"]
+
+
+def test_a_program_that_is_not_this_project_has_no_stack_file(run: type_of_run, clone: Path, tmp_path: Path) -> None:
+    other = deletion().replace(b"::multiarch-eks::", b"::shop::")
+    (stack,) = run("review", written(tmp_path, other), "--before", str(clone), "-o", "json").json["stacks"]
+    assert (stack["project"], stack["before"], stack["after"]) == ("shop", None, None)
+
+
+def test_code_scanners_get_findings_in_the_stack_file(run: type_of_run, clone: Path, tmp_path: Path) -> None:
+    ran = run("review", written(tmp_path, deletion()), "--before", str(clone), "-o", "sarif")
+    (result,) = ran.json["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("delete-stateful", "error")
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == FILE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "No preview is given."),
+        (("missing.json",), "missing.json can't be read: No such file or directory. `pulumi preview --json"),
+        (("preview.json", "preview.json"), "Stack checkout-dev is in preview.json and in preview.json."),
+        (("preview.json", "--since", "x", "--before", "."), "--since and --before exclude each other."),
+        (("preview.json", "--since", "nowhere"), "Git knows no commit 'nowhere'"),
+        (("preview.json", "--before", "config"), "config has no Pulumi.yaml"),
+        (("preview.json", "--pods", "x.yaml"), "--pods needs the stack files"),
+        (("-", "--pods", "-", "--since", "main"), "can't be both a preview and manifests"),
+        (("preview.json", "-o", "markdown", "--limit", "10"), "--limit must be at least 2000 bytes."),
+        (("preview.json", "--limit", "5000"), "--limit is for --output markdown."),
+        (("empty.json",), "empty.json: The file is empty."),
+        (("state.json",), "state.json: This is the state of a stack"),
+        (("Pulumi.yaml",), "Pulumi.yaml: This is not a preview"),
+    ],
+)
+def test_bad_input_is_named_with_what_to_do(
+    run: type_of_run, repository: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    written(repository, deletion())
+    written(repository, b"", "empty.json")
+    written(repository, json.dumps({"version": 3, "deployment": {}}).encode(), "state.json")
+    ran = run("review", *arguments)
+    assert ran.code == 2
+    assert words in ran.err
+    assert ran.out == ""
+
+
+PODS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: only-arm64}
+spec:
+  nodeSelector: {kubernetes.io/arch: arm64}
+  tolerations: [{key: arch, value: arm64, effect: NoSchedule}]
+  containers: [{name: a, image: a}]
+"""
+
+
+def test_workloads_that_lose_their_nodes_are_named(run: type_of_run, repository: Path, tmp_path: Path) -> None:
+    file = repository / FILE
+    head, _, rest = file.read_text(encoding="utf-8").partition("    # Nodes with the taint")
+    file.write_text(head + rest[rest.index("\n  # Graviton first") :], encoding="utf-8")
+    edited(repository, "prefer: arm64", "prefer: amd64")
+    pods = tmp_path / "pods.yaml"
+    pods.write_text(PODS, encoding="utf-8")
+    found = run("review", "--since", "main", "--pods", str(pods), "-o", "json").json
+    subjects = {finding["rule"]: finding["subject"] for finding in found["stacks"][0]["findings"]}
+    assert "only-arm64" in subjects["strand-workloads"]
