@@ -22,6 +22,7 @@ from multiarch.stack.json_schema import stack_file_schema
 from multiarch.stack.schema_paths import fields
 from multiarch.verify.nodes.rules import RULES
 from tests.components.provider import plugin_files
+from tests.github.runner import REUSABLE, load
 from tests.observability.metrics import described
 from tests.quotations import ROOT, documents, ran
 from tests.webhook import chart_files
@@ -103,15 +104,31 @@ def webhook_metrics() -> str:
     return "\n" + _table(("Metric", "Type", "Labels", "Meaning"), rows) + "\n"
 
 
+def workflow_inputs(name: str) -> str:
+    """The inputs and secrets of a reusable workflow of GitHub."""
+    call = load(f"{name}.yml")["on"]["workflow_call"]
+    rows = [(f"`{key}`", row["description"], row["type"], _value(row)) for key, row in call["inputs"].items()]
+    rows += [(f"`{key}`", row["description"], "secret", "–") for key, row in call.get("secrets", {}).items()]
+    return "\n" + _table((f"Input of `{name}.yml`", "Meaning", "Type", "Default"), rows) + "\n"
+
+
+def _value(row: Mapping[str, Any]) -> str:
+    if row.get("required"):
+        return "required"
+    text = str(row["default"]).lower() if row["type"] == "boolean" else str(row["default"])
+    return f"`{text}`" if text else "–"
+
+
 _SINGLE, _PAIR = "NodeGroup", "MultiArchitectureGroup"
 _MODELS = {
     model.__name__: model for model in (StackSpec, NodeGroup, MultiArchitectureGroup, InstanceTypesByArchitecture)
 }
 _DEFAULT = re.compile(r" ?Default: (?P<value>.+?)\.(?= [A-Z]|$)")
-_NAMES = "commands|help|keys|node-rules|rules|webhook-metrics"
+_NAMES = "commands|github-inputs [a-z]+|help|keys|node-rules|rules|webhook-metrics"
 _GENERATED = re.compile(rf"(?P<begin><!-- (?P<name>{_NAMES}) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 GENERATED: Mapping[str, Callable[[], str]] = {
     "commands": command_table,
+    **{f"github-inputs {name}": functools.partial(workflow_inputs, name) for name in REUSABLE},
     "help": help_texts,
     "keys": all_keys,
     "node-rules": node_rules,

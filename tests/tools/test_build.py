@@ -284,6 +284,7 @@ def test_the_script_of_the_language_host_lies_beside_it_and_is_executable() -> N
         ("crane", ["version"], "v0.22.1"),
         ("regctl", ["version", "--format", "{{.VCSTag}}"], "v0.11.7"),
         ("kustomize", ["version"], "v5.8.2"),
+        ("actionlint", ["--version"], "1.7.12"),
         ("promtool", ["--version"], "promtool, version 3.13.5 (branch: , revision: unknown)"),
         ("registry", ["--version"], "registry github.com/distribution/distribution/v3 v3.1.2"),
     ],

@@ -1,0 +1,163 @@
+"""What all workflows have in common: pinned actions, least permissions, documented inputs, no injected scripts."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.github.runner import REUSABLE, WORKFLOWS, load
+from tests.quotations import ROOT
+
+NAMES = sorted(file.name for file in WORKFLOWS.iterdir())
+WRITES = {
+    "audits.yml": {"id-token", "issues"},
+    "drift.yml": {"id-token", "issues"},
+    "image.yml": {"attestations", "id-token", "packages"},
+    "pull-request.yml": {"id-token", "pull-requests", "security-events"},
+    "release.yml": {"attestations", "contents", "id-token", "packages"},
+    "review.yml": {"id-token", "pull-requests", "security-events"},
+    "up.yml": {"id-token"},
+}
+"""Permissions to write, by workflow; any other must be added here, which a reviewer sees."""
+
+_USES = re.compile(r"^\s*(?:- )?uses: (?P<what>\S+?)(?:@(?P<commit>\S+))?(?:\s+# (?P<version>\S+))?$", re.MULTILINE)
+
+
+def jobs(name: str) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = load(name)["jobs"]
+    return found
+
+
+def steps(name: str) -> Iterator[dict[str, Any]]:
+    for job in jobs(name).values():
+        yield from job.get("steps", [])
+
+
+def test_the_reusable_workflows_and_the_projects_own_are_all_there_are() -> None:
+    assert [name for name in NAMES if "workflow_call" in load(name)["on"]] == [f"{name}.yml" for name in REUSABLE]
+    assert set(NAMES) == set(WRITES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_action_is_pinned_by_its_commit_and_names_its_version(name: str) -> None:
+    text = (WORKFLOWS / name).read_text(encoding="utf-8")
+    found = list(_USES.finditer(text))
+    assert len(found) == text.count("uses:")
+    for use in found:
+        if use["what"].startswith("./.github/workflows/"):
+            assert (ROOT / use["what"]).is_file()
+            continue
+        assert re.fullmatch(r"[0-9a-f]{40}", use["commit"] or ""), use[0]
+        assert re.fullmatch(r"v\d+\.\d+\.\d+", use["version"] or ""), use[0]
+
+
+def test_an_action_has_one_commit_and_one_version_in_all_workflows() -> None:
+    used: dict[str, set[tuple[str, str]]] = {}
+    for name in NAMES:
+        for use in _USES.finditer((WORKFLOWS / name).read_text(encoding="utf-8")):
+            if use["commit"]:
+                used.setdefault(use["what"], set()).add((use["commit"], use["version"]))
+    assert {what: pins for what, pins in used.items() if len(pins) > 1} == {}
+    assert {what.partition("/")[0] for what in used} == {"actions", "aws-actions", "github"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_script_has_an_expression_in_it(name: str) -> None:
+    """Values reach scripts as environment variables: a branch or a title with a quote in it can't add commands."""
+    for step in steps(name):
+        assert "${{" not in step.get("run", ""), step["name"]
+        assert "shell" not in step
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scripts_are_bash(name: str) -> None:
+    for step in steps(name):
+        if "run" in step:
+            subprocess.run(["bash", "-n"], input=step["run"], text=True, check=True)
+            assert step["name"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_permissions_are_given_per_job_and_no_more_than_needed(name: str) -> None:
+    assert load(name)["permissions"] == {}
+    written = set()
+    for job in jobs(name).values():
+        for permission, level in job["permissions"].items():
+            assert level in {"read", "write"}
+            written |= {permission} if level == "write" else set()
+            assert level == "write" or permission == "contents"
+    assert written == WRITES[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_workflow_runs_code_of_a_fork_with_credentials(name: str) -> None:
+    content = load(name)
+    assert not {"pull_request_target", "workflow_run", "issue_comment"} & set(content["on"])
+    for job in jobs(name).values():
+        secret = any(
+            "secrets." in str(step) or "configure-aws" in step.get("uses", "") for step in job.get("steps", [])
+        )
+        if secret and "review" in name:
+            assert "github.event.pull_request.head.repo.full_name == github.repository" in job["if"]
+        assert "inherit" not in str(job.get("secrets", ""))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_checkouts_leave_no_token_behind_and_jobs_have_time_limits(name: str) -> None:
+    for step in steps(name):
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+    for job in jobs(name).values():
+        assert "uses" in job or "timeout-minutes" in job
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_credentials_are_removed_at_the_end_of_every_job_that_gets_some(name: str) -> None:
+    for job in jobs(name).values():
+        if any("configure-aws-credentials" in step.get("uses", "") for step in job.get("steps", [])):
+            last = job["steps"][-1]
+            assert last["if"] == "always()"
+            assert "forget-credentials.sh" in last["run"]
+
+
+@pytest.mark.parametrize("name", REUSABLE)
+def test_inputs_and_secrets_are_typed_and_documented(name: str) -> None:
+    call = load(f"{name}.yml")["on"]["workflow_call"]
+    text = (WORKFLOWS / f"{name}.yml").read_text(encoding="utf-8")
+    for key, row in call["inputs"].items():
+        assert row["description"].endswith((".", "%")), key
+        assert row["type"] in {"string", "number", "boolean"}
+        assert ("default" in row) != row.get("required", False), key
+        assert f"inputs.{key}" in text.partition("\njobs:")[0] + text.partition("\njobs:")[2], key
+    for key, row in call.get("secrets", {}).items():
+        assert row["description"]
+        assert f"secrets.{key}" in text, key
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scripts_that_a_workflow_runs_are_there_and_may_be_run(name: str) -> None:
+    for step in steps(name):
+        for script in re.findall(r'"?\$SCRIPTS/([\w.-]+)"?', step.get("run", "")):
+            file = ROOT / "ci" / "scripts" / script
+            assert file.is_file(), script
+            assert script.endswith(".py") or file.stat().st_mode & 0o100, script
+
+
+def test_a_stack_has_a_lock_of_its_own_and_an_update_is_never_cancelled() -> None:
+    up = jobs("up.yml")["up"]
+    assert up["concurrency"] == {"group": "multiarch-up-${{ matrix.stack }}", "cancel-in-progress": False}
+    assert up["environment"] == "${{ inputs.environment }}"
+    assert up["needs"] == "plan"
+
+
+def test_a_tag_is_written_after_every_architecture_was_built_and_verified() -> None:
+    publish = jobs("image.yml")["publish"]
+    assert publish["needs"] == "build"
+    assert "if" not in publish
+    scripts = [step["run"] for step in publish["steps"] if "image.sh" in step.get("run", "")]
+    assert [re.findall(r'image\.sh" (\w+)', script) for script in scripts] == [["verify"], ["tag"]]
+    assert all('image.sh" tag' not in step.get("run", "") for step in jobs("image.yml")["build"]["steps"])
