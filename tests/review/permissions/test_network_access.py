@@ -99,9 +99,9 @@ def test_rules_that_leave_the_program_stay_in_aws() -> None:
 def test_other_groups_and_prefix_lists_are_named() -> None:
     new = [rule(443, securityGroups=["sg-2", "sg-9"], prefixListIds=["pl-1"])]
     steps = [kept("workers", "sg-2"), step(GROUP, "web", {"ingress": []}, {"ingress": new}, outputs={"id": "sg-1"})]
+    peers = "prefix list pl-1, security group sg-9, security group workers"
     assert said(find(change(*steps))) == [
-        "MEDIUM widen-network: security group web lets through: "
-        "tcp 443 from prefix list pl-1, security group sg-9, security group workers"
+        f"MEDIUM widen-network: security group web lets through: tcp 443 from {peers}"
     ]
 
 
@@ -113,9 +113,9 @@ def test_a_new_group_of_the_stack_is_known_by_where_its_id_comes_from() -> None:
     assert said(find(change(kept("web", "sg-1"), peer, known))) == [
         "MEDIUM widen-network: security group web lets through: all traffic from security group workers"
     ]
+    unknown = "a rule for ingress has a security group that is known only after the update"
     assert said(find(change(kept("web", "sg-1"), peer, step(INGRESS, "all", None, inputs)))) == [
-        "HIGH widen-network: security group web lets through: "
-        "a rule for ingress has a security group that is known only after the update"
+        f"HIGH widen-network: security group web lets through: {unknown}"
     ]
 
 
