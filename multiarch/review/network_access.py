@@ -162,9 +162,9 @@ def _compared(sides: Sides, key: str, old: _Open, new: _Open, effort: Effort) ->
             before, after = old.traffic.get(direction, []), new.traffic.get(direction, [])
             found = beyond(after, before, effort)
             more += [(direction, each) for each in found]
-            gained += _lines(direction, found)
+            gained += _lines(direction, found, after)
             if not new.problems:
-                lost += _lines(direction, beyond(before, after, effort))
+                lost += _lines(direction, beyond(before, after, effort), before)
     except TooMuchEffortError:
         unknown.append(_TOO_MUCH)
     unknown += [text for where, text in new.problems.items() if where.partition(" ")[0] in sides.touched]
@@ -176,10 +176,10 @@ def _compared(sides: Sides, key: str, old: _Open, new: _Open, effort: Effort) ->
     yield from report(WIDEN, difference, None if unknown else _risk(more))
 
 
-def _lines(direction: str, traffic: Sequence[Traffic]) -> list[str]:
+def _lines(direction: str, traffic: Sequence[Traffic], rules: Sequence[Traffic]) -> list[str]:
     if direction == "addresses":
-        return [peers(traffic)] if traffic else []
-    return described(traffic, "from" if direction == "ingress" else "to")
+        return [peers(traffic, rules)] if traffic else []
+    return described(traffic, "from" if direction == "ingress" else "to", rules)
 
 
 def _risk(more: Sequence[tuple[str, Traffic]]) -> Risk | None:

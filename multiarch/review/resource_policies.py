@@ -145,14 +145,14 @@ def _compared(sides: Sides, key: tuple[str, str], old: _Guarded, new: _Guarded, 
     gained = [line(each) for each in grants]
     gained += [text for where, text in new.problems.items() if where not in old.problems or hidden(where)]
     gained += [_RESET_TEXT for urn in sorted(old.urns) if _is_reset(sides, urn)]
-    lost = [] if new.problems else [line(each, lost=True) for each in widened(new.statements, old.statements, effort)]
     is_new = not old.urns
+    lost = [] if is_new or new.problems else widened(new.statements, old.statements, effort)
     difference = Difference(
         _subject(sides, key),
         "lets in" if is_new else "lets in more",
         gained,
         "no longer lets in",
-        lost,
+        [line(each, lost=True) for each in lost],
         old.urns | new.urns,
         sides.outside,
     )

@@ -80,7 +80,7 @@ def _is_open(elements: Mapping[str, object]) -> bool:
 def _provider(sides: Sides, old: Resource | None, new: Resource, _: Effort) -> Iterator[Finding]:
     gained: list[str] = []
     lost: list[str] = []
-    for name in _PROVIDERS[new.type]:
+    for name in _PROVIDERS[new.type] if old else _PROVIDERS[new.type][:1]:
         before = _several(old.inputs.get(name)) if old else []
         after = _several(new.inputs.get(name))
         gained += [f"{name} {_said(each)}" for each in after if each not in before or hidden(each)]

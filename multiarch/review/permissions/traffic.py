@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network, summarize_address_range
 
 from multiarch.review.permissions.effort import Effort
@@ -15,7 +16,7 @@ _NAMES = {number: name for name, number in _PROTOCOLS.items()}
 _WITH_PORTS, _WITH_TYPES = frozenset({6, 17}), frozenset({1, 58})
 _EVERY_PROTOCOL = (0, 255)
 _CODES = 256
-_MOST_NETWORKS = 6
+_MOST_NETWORKS = 4
 _LAST = {4: 2**32 - 1, 6: 2**128 - 1}
 EVERYONE = ("0.0.0.0/0", "::/0")
 
@@ -150,29 +151,51 @@ def is_public(traffic: Traffic) -> bool:
     )
 
 
-def described(traffics: Collection[Traffic], word: str) -> list[str]:
-    """One line for each protocol with its ports: ``tcp 443 from 10.0.0.0/8``; ``word`` is from or to."""
+def described(traffics: Collection[Traffic], word: str, rules: Sequence[Traffic] = ()) -> list[str]:
+    """One line for each protocol with its ports: ``tcp 443 from 10.0.0.0/8``; ``word`` is from or to.
+
+    ``rules`` are what the traffic is a part of; their addresses are named where the part would take many networks.
+    """
     groups: dict[tuple[Range, Range], list[Traffic]] = defaultdict(list)
     for each in traffics:
         groups[each.protocols, each.ports].append(each)
     return [
-        f"{_ports(protocols, ports)} {word} {peers(several)}" for (protocols, ports), several in sorted(groups.items())
+        f"{_ports(protocols, ports)} {word} {peers(several, rules)}"
+        for (protocols, ports), several in sorted(groups.items())
     ]
 
 
-def peers(traffics: Iterable[Traffic]) -> str:
-    """The peers in a sentence."""
+def peers(traffics: Collection[Traffic], rules: Sequence[Traffic] = ()) -> str:
+    """The peers in a sentence. ``rules`` as for :func:`described`."""
+    shown = _written(traffics)
+    partly = ""
+    if len(shown) > _MOST_NETWORKS and rules:
+        shown = _written([rule for rule in dict.fromkeys(rules) if any(map(partial(_is_part, rule), traffics))])
+        partly = ", of which a part is new"
+    shown = [f"{each} (everyone)" if each in EVERYONE else each for each in shown]
+    shown += sorted({each.name for each in traffics if each.name})
+    rest = f" and {len(shown) - _MOST_NETWORKS} more" if len(shown) > _MOST_NETWORKS else ""
+    return ", ".join(shown[:_MOST_NETWORKS]) + rest + partly
+
+
+def _is_part(rule: Traffic, part: Traffic) -> bool:
+    return rule.family == part.family != 0 and all(
+        _within(mine, whole)
+        for mine, whole in (
+            (part.protocols, rule.protocols),
+            (part.ports, rule.ports),
+            (part.addresses, rule.addresses),
+        )
+    )
+
+
+def _written(traffics: Iterable[Traffic]) -> list[str]:
+    """The addresses as networks."""
     ranges: dict[int, list[Range]] = defaultdict(list)
-    names: list[str] = []
     for each in traffics:
         if each.family:
             ranges[each.family].append(each.addresses)
-        else:
-            names.append(each.name)
-    shown = [str(network) for family, several in sorted(ranges.items()) for network in _networks(several, family)]
-    shown = [f"{each} (everyone)" if each in EVERYONE else each for each in shown] + sorted(names)
-    rest = f" and {len(shown) - _MOST_NETWORKS} more" if len(shown) > _MOST_NETWORKS else ""
-    return ", ".join(shown[:_MOST_NETWORKS]) + rest
+    return [str(network) for family, several in sorted(ranges.items()) for network in _networks(several, family)]
 
 
 def _networks(ranges: Iterable[Range], family: int) -> list[_Network]:

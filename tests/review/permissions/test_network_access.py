@@ -32,7 +32,7 @@ def kept(name: str, id_: str) -> Step:
 def test_a_port_that_is_opened_to_the_internet_is_reported() -> None:
     assert group([rule(443, "10.0.0.0/8")], [rule(443, "10.0.0.0/8", "0.0.0.0/1"), rule(22, "0.0.0.0/0")]) == [
         "HIGH widen-network: security group web lets through: tcp 22 from 0.0.0.0/0 (everyone); and 1 more",
-        "tcp 443 from 0.0.0.0/5, 8.0.0.0/7, 11.0.0.0/8, 12.0.0.0/6, 16.0.0.0/4, 32.0.0.0/3 and 1 more",
+        "tcp 443 from 0.0.0.0/1, of which a part is new",
     ]
 
 
@@ -54,7 +54,7 @@ def test_the_same_addresses_and_ports_written_in_another_way_are_not_reported() 
 
 def test_what_is_closed_is_told_briefly() -> None:
     assert group([rule(443, "0.0.0.0/0")], [rule(443, "10.0.0.0/8")])[0].startswith(
-        "LOW narrow-permissions: security group web no longer lets through: tcp 443 from 0.0.0.0/5"
+        "LOW narrow-permissions: security group web no longer lets through: tcp 443 from 0.0.0.0/0 (everyone)"
     )
 
 
