@@ -8,6 +8,7 @@ from multiarch.autoscaling.model import Autoscaler
 from multiarch.review.disruption import DISRUPTION, find_disruption
 from multiarch.review.group_states import group_changes
 from multiarch.review.installed import installed
+from multiarch.review.merging import merged
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
 from multiarch.review.preference import PREFERENCE, find_preference
 
@@ -34,7 +35,7 @@ def find(change: Change) -> Iterator[Finding]:
         return
     yield from find_swap(change)
     yield from find_preference(change, groups)
-    yield from find_disruption(change)
+    yield from merged(find_disruption(change))
 
 
 def find_swap(change: Change) -> Iterator[Finding]:

@@ -1,28 +1,27 @@
 """Which nodes of node groups are replaced, how many, at what pace, and for how long at most.
 
 What makes a group replace its nodes is said in ``docs/reference/changes.md``. Sources of the limits: EKS user guide,
-"Understand each phase of node updates" and "Delete a managed node group from your cluster"; EC2 Auto Scaling user
+"Understand each phase of node updates"; EC2 Auto Scaling user
 guide, "Understand the default values for an instance refresh".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
-from multiarch.review.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP
+from multiarch.review.group_ends import all_nodes, end_of, number_of_nodes, where_from
+from multiarch.review.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, GroupKind
 from multiarch.review.model import Change, Finding, Operation, Risk, Step
 from multiarch.review.properties import after, before, changes_of, mapping, resources, whole, whole_at
-from multiarch.review.roll_rules import KEEP, REMOVE, ROLL
+from multiarch.review.roll_rules import KEEP, ROLL
 from multiarch.review.wording import counted, duration
 
 __all__ = ["find"]
 
 EVICTION_MINUTES = 15
 """How long EKS tries to evict the pods of a node in an update: then it fails, or with force it deletes them."""
-DRAIN_MINUTES = 5
-"""How long EKS drains a node of a deleted group: then the instance ends in any case."""
 MOST_AT_ONCE = 100
 """The most nodes of a group that EKS updates at a time."""
 _LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -62,8 +61,11 @@ _TEMPLATE_CAUSES = (
 )
 
 
-def find(change: Change) -> Iterator[Finding]:
-    """Findings about managed and self-managed node groups, in the order of the preview's steps."""
+def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
+    """Findings about managed and self-managed node groups, in the order of the preview's steps.
+
+    ``renamed`` says, by URN, what becomes of the removed groups that have successors.
+    """
     steps = change.preview.steps
     templates = {step.old.id: step for step in resources(steps, _LAUNCH_TEMPLATE) if step.old is not None}
     hooks = {
@@ -72,36 +74,20 @@ def find(change: Change) -> Iterator[Finding]:
         if (name := before(step, "autoscalingGroupName")) is not None
     }
     for step in resources(steps, MANAGED_GROUP, AUTO_SCALING_GROUP):
-        if step.type == MANAGED_GROUP:
-            yield from _managed(step, templates)
-        else:
-            yield from _self_managed(step, templates, hooks)
+        managed = step.type == MANAGED_GROUP
+        subject = f"{GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED} {step.name}"
+        drain = _drain_of_hook(hooks.get(str(before(step, "name") or "")))
+        yield from end_of(step, subject, drain, renamed.get(step.urn, ""))
+        causes = _causes(step, _MANAGED_CAUSES if managed else _SELF_MANAGED_CAUSES, templates)
+        if step.operation is Operation.UPDATE and causes:
+            found = _rolled(step, subject, causes) if managed else _refreshed(step, subject, causes, drain)
+            template = templates.get(_template_id(step))
+            changed = template is not None and template.operation is Operation.UPDATE
+            yield replace(found, urns=(*found.urns, template.urn)) if template and changed else found
 
 
-def _managed(step: Step, templates: Mapping[str, Step]) -> Iterator[Finding]:
-    subject, nodes = f"node group {step.name}", _nodes(step, "scalingConfig.desiredSize")
-    if step.operation is Operation.REPLACE:
-        yield Finding(
-            ROLL,
-            subject,
-            f"The group is replaced: {_new_group(step, 'scalingConfig.desiredSize')}{_old_nodes_end(nodes, step)}",
-            (*_because(step), *_fewer_nodes(step, nodes), *_drain_of_deleted(nodes)),
-            (step.urn,),
-        )
-    elif step.operation is Operation.DELETE:
-        yield Finding(
-            REMOVE,
-            subject,
-            f"The group is deleted: EKS drains {_together(nodes)}.",
-            _drain_of_deleted(nodes),
-            (step.urn,),
-            Risk.LOW if nodes == 0 else None,
-        )
-    elif step.operation is Operation.UPDATE and (causes := _causes(step, _MANAGED_CAUSES, templates)):
-        yield _rolled(step, subject, nodes, causes)
-
-
-def _rolled(step: Step, subject: str, nodes: int | None, causes: Sequence[str]) -> Finding:
+def _rolled(step: Step, subject: str, causes: Sequence[str]) -> Finding:
+    nodes = number_of_nodes(step)
     at_once, pace = _managed_pace(step, nodes)
     because = f"Reason: {'; '.join(causes)}."
     if nodes == 0:
@@ -120,7 +106,7 @@ def _rolled(step: Step, subject: str, nodes: int | None, causes: Sequence[str]) 
         "longer than that, the update fails and the remaining nodes stay as they are."
     )
     started = "The time that new nodes need to start is not included: EKS does not state a limit."
-    return Finding(ROLL, subject, text, (because, limit, started, *_number(nodes)), (step.urn,))
+    return Finding(ROLL, subject, text, (because, limit, started, *where_from(nodes)), (step.urn,))
 
 
 def _managed_pace(step: Step, nodes: int | None) -> tuple[int | None, str]:
@@ -140,34 +126,11 @@ def _at_a_time(nodes: int, percentage: int | None = None) -> str:
     return f"{nodes} at a time" + (f" ({percentage} %)" if percentage is not None else "")
 
 
-def _self_managed(step: Step, templates: Mapping[str, Step], hooks: Mapping[str, Step]) -> Iterator[Finding]:
-    subject, nodes = f"self-managed node group {step.name}", _nodes(step, "desiredCapacity")
-    drain = _drain_of_hook(hooks.get(str(before(step, "name") or "")))
-    if step.operation is Operation.REPLACE:
-        yield Finding(
-            ROLL,
-            subject,
-            f"The group is replaced: {_new_group(step, 'desiredCapacity')}{_old_nodes_end(nodes, step)}",
-            (*_because(step), *_fewer_nodes(step, nodes), drain),
-            (step.urn,),
-        )
-    elif step.operation is Operation.DELETE:
-        yield Finding(
-            REMOVE,
-            subject,
-            f"The group is deleted: EC2 Auto Scaling ends {_together(nodes)}.",
-            (drain,),
-            (step.urn,),
-            Risk.LOW if nodes == 0 else None,
-        )
-    elif step.operation is Operation.UPDATE and (causes := _causes(step, _SELF_MANAGED_CAUSES, templates)):
-        yield _refreshed(step, subject, nodes, causes, drain)
-
-
-def _refreshed(step: Step, subject: str, nodes: int | None, causes: Sequence[str], drain: str) -> Finding:
+def _refreshed(step: Step, subject: str, causes: Sequence[str], drain: str) -> Finding:
+    nodes = number_of_nodes(step)
     because = f"Reason: {'; '.join(causes)}."
     if not after(step, "instanceRefresh"):
-        text = f"{_all(nodes).capitalize()} keep the old configuration: the group has no instance refresh."
+        text = f"{all_nodes(nodes).capitalize()} keep the old configuration: the group has no instance refresh."
         return Finding(KEEP, subject, text, (because,), (step.urn,))
     if nodes == 0:
         text = "The group has no nodes now; new ones get the new configuration."
@@ -185,7 +148,7 @@ def _refreshed(step: Step, subject: str, nodes: int | None, causes: Sequence[str
             "EC2 Auto Scaling states no limit for a whole refresh, and pulumi up does not wait for its end.",
             drain,
             *unknown,
-            *_number(nodes),
+            *where_from(nodes),
         ),
         (step.urn,),
     )
@@ -236,79 +199,6 @@ def _template_id(step: Step) -> str:
         specification = before(step, "mixedInstancesPolicy.launchTemplate.launchTemplateSpecification.launchTemplateId")
         return str(specification or before(step, path) or "")
     return str(before(step, path) or "")
-
-
-def _nodes(step: Step, path: str) -> int | None:
-    return whole(before(step, path))
-
-
-def _new_group(step: Step, path: str) -> str:
-    starts = whole(after(step, path))
-    many = "its new nodes start"
-    if starts is not None:
-        many = f"{counted(starts, 'new node')} {'starts' if starts == 1 else 'start'}"
-    return f"the old group is deleted first, then {many}; " if step.deletes_first else f"{many}, then "
-
-
-def _old_nodes_end(nodes: int | None, step: Step) -> str:
-    first = "before that " if step.deletes_first else ""
-    if nodes in (0, 1):
-        return f"{first}{_all(nodes, 'old node')} {'ends' if nodes else 'end'}."
-    return f"{first}{_all(nodes, 'old node')} end at the same time."
-
-
-def _fewer_nodes(step: Step, nodes: int | None) -> Iterator[str]:
-    path = "scalingConfig.desiredSize" if step.type == MANAGED_GROUP else "desiredCapacity"
-    starts = whole(after(step, path))
-    if nodes is not None and starts is not None and starts < nodes:
-        yield (
-            f"The new group starts with {starts} of {nodes} nodes: the other pods wait until the autoscaler adds nodes."
-        )
-
-
-def _drain_of_deleted(nodes: int | None) -> tuple[str, ...]:
-    if nodes == 0:
-        return ()
-    return (
-        (
-            f"EKS drains each node of a deleted group for {DRAIN_MINUTES} minutes at most, then its instance ends, "
-            "also against PodDisruptionBudgets."
-        ),
-        *_number(nodes),
-    )
-
-
-def _because(step: Step) -> Iterator[str]:
-    """Why a group is replaced: the properties, with both values where they are short."""
-    roots = dict.fromkeys(cause.partition("[")[0] for cause in step.causes)
-    if roots:
-        yield f"Reason: {'; '.join(_with_values(step, root) for root in roots)}."
-
-
-def _with_values(step: Step, root: str) -> str:
-    old, new = _short(before(step, root)), _short(after(step, root))
-    return f"{root} {old} → {new}" if old and new else root
-
-
-def _short(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) if all(isinstance(each, str) for each in value) else ""
-    return value if isinstance(value, str) else ""
-
-
-def _number(nodes: int | None) -> Iterator[str]:
-    if nodes is not None:
-        yield f"{counted(nodes, 'node')}: the desired size in the state; an autoscaler may change it before the update."
-
-
-def _all(nodes: int | None, noun: str = "node") -> str:
-    if nodes is None:
-        return f"all {noun}s"
-    return f"its {noun}" if nodes == 1 else f"all {nodes} {noun}s" if nodes else f"no {noun}s"
-
-
-def _together(nodes: int | None) -> str:
-    return _all(nodes) if nodes in (0, 1) else f"{_all(nodes)} at the same time"
 
 
 def _are_replaced(nodes: int) -> str:

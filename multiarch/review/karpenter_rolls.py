@@ -92,15 +92,15 @@ def _pool(step: Step) -> Iterator[Finding]:
         yield Finding(
             REMOVE if deleted else ROLL,
             subject,
-            f"The NodePool is {'deleted' if deleted else 'replaced'}: Karpenter drains all of its nodes at the same "
-            "time, without regard to its budgets.",
+            f"{'Deleted' if deleted else 'Replaced'}: Karpenter drains all nodes at the same time, without regard to "
+            "budgets.",
             (_UNKNOWN, _grace(step.old.inputs if step.old else {})),
             (step.urn,),
         )
     elif step.operation is Operation.UPDATE:
         reasons = [_shown(step, path, name) for path, name in _HASHED if changes_of(step, path)]
         if reasons:
-            text = f"Karpenter replaces all nodes of the NodePool, {pace}."
+            text = f"Karpenter replaces all nodes, {pace}."
             yield Finding(ROLL, subject, text, _details(reasons, _declared(step)), (step.urn,))
         elif lost := _narrowed(step):
             text = f"Karpenter replaces the nodes that no longer fit the requirements, {pace}."

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
 from multiarch.review.group_states import GroupChange, GroupKind, group_changes
+from multiarch.review.merging import merged
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk
 from multiarch.review.properties import after, before, changes_of, whole
 from multiarch.review.renames import RENAME, find_renames
@@ -43,7 +44,6 @@ REFUSED_SIZE = ReviewRule(
     "Is the number of nodes changed first, and then the file?",
 )
 RULES = (ARCHITECTURE, OPEN_ARM64, REFUSED_SIZE, TAINTS, LABELS, CAPACITY_TYPE, RENAME, SIZE)
-_SUBJECTS = (find_taints, find_open_arm64)
 
 
 def find(change: Change) -> Iterator[Finding]:
@@ -52,9 +52,8 @@ def find(change: Change) -> Iterator[Finding]:
     # A new stack has no pods yet, and a deleted one none any more.
     if not any(group.before for group in groups) or not any(group.after for group in groups):
         return
-    for group in groups:
-        for subject in (find_architecture, find_capacity_type, *_SUBJECTS, find_labels, find_size):
-            yield from subject(group)
+    subjects = (find_architecture, find_capacity_type, find_taints, find_open_arm64, find_labels, find_size)
+    yield from merged(finding for group in groups for subject in subjects for finding in subject(group))
     yield from find_renames(groups)
 
 

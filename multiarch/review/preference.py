@@ -9,11 +9,13 @@ from multiarch.autoscaling.expander import choose
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
-from multiarch.review.group_states import MANAGED_GROUP, NODE_POOL, GroupChange, GroupKind
+from multiarch.facts.taints import Taint
+from multiarch.review.group_states import MANAGED_GROUP, NODE_POOL, GroupChange, GroupKind, GroupState
 from multiarch.review.installed import AUTOSCALER_RELEASES, RELEASE, installed
 from multiarch.review.model import Change, Finding, Operation, Properties, ReviewRule, Risk, Step
 from multiarch.review.plans import both_plans, preview_is_complete
 from multiarch.review.properties import after, before, changes_of, entries, resources, text_at, whole_at
+from multiarch.review.taints import is_hard
 
 __all__ = ["PREFERENCE", "find_preference"]
 
@@ -39,9 +41,12 @@ class _Tier:
 
 
 def find_preference(change: Change, groups: Sequence[GroupChange]) -> Iterator[Finding]:
-    """Another architecture first, or another order of the same groups."""
+    """Another architecture first, or another order of the same groups.
+
+    Groups for special pods, those with another taint than the arm64 nodes have, are left out.
+    """
     try:
-        sides = _orders(change, groups)
+        sides = _orders(change, [*_general(groups)])
     except MultiarchError as error:
         text = f"Whether the preference changes is unknown: {error.message}"
         yield Finding(PREFERENCE, "autoscaler", text)
@@ -60,6 +65,25 @@ def find_preference(change: Change, groups: Sequence[GroupChange]) -> Iterator[F
         elif _among(old, new) != _among(new, old):
             text = "The order in which the autoscaler tries groups changes; the same architecture comes first."
             yield Finding(PREFERENCE, "autoscaler", text, details, urns, Risk.LOW)
+
+
+def _general(groups: Sequence[GroupChange]) -> Iterator[GroupChange]:
+    """Groups whose nodes all pods may use that tolerate the taint of arm64 nodes."""
+    for_arm64 = [_hard_taints([each.before for each in groups]), _hard_taints([each.after for each in groups])]
+    for group in groups:
+        states = ((group.before, for_arm64[0]), (group.after, for_arm64[1]))
+        if all(state is None or not {*filter(is_hard, state.taints or ())} - allowed for state, allowed in states):
+            yield group
+
+
+def _hard_taints(states: Sequence[GroupState | None]) -> set[Taint]:
+    """The taints of all groups of arm64 alone, without those that have none."""
+    found = [
+        {*filter(is_hard, state.taints)}
+        for state in states
+        if state is not None and state.taints and state.architectures == (Architecture.ARM64,)
+    ]
+    return set.intersection(*found) if found else set()
 
 
 _STAY = "Running pods stay; existing nodes with room are still filled first."
@@ -122,8 +146,8 @@ def _planned_order(plan: AutoscalingPlan, groups: Sequence[GroupChange], *, late
 def _tiers(rows: Sequence[tuple[int, str]], groups: Sequence[GroupChange], *, late: bool) -> list[_Tier]:
     by_name = {group.name: group.after if late else group.before for group in groups}
     tiers = []
-    for number in sorted({number for number, _ in rows}, reverse=True):
-        names = sorted(name for each, name in rows if each == number)
+    for number in sorted({number for number, name in rows if name in by_name}, reverse=True):
+        names = sorted(name for each, name in rows if each == number and name in by_name)
         states = [state for name in names if (state := by_name.get(name))]
         known = frozenset(each for state in states for each in state.architectures or ())
         tiers.append(_Tier(tuple(names), known))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from multiarch.review.group_states import GroupChange, GroupState
 from multiarch.review.model import Finding, ReviewRule, Risk
 
-__all__ = ["RENAME", "find_renames"]
+__all__ = ["RENAME", "find_renames", "successors"]
 
 RENAME = ReviewRule(
     "rename-group",
@@ -19,29 +19,39 @@ RENAME = ReviewRule(
 
 def find_renames(groups: Sequence[GroupChange]) -> Iterator[Finding]:
     """Removed groups with their likely successors: those with the same nodes, or with their name as a prefix."""
-    removed = [group for group in groups if group.before and not group.after]
-    added = [group for group in groups if group.after and not group.before]
-    for old in removed:
+    for old, (new, what) in zip(_removed(groups), _matched(groups), strict=True):
+        if new:
+            urns = tuple(urn for each in (old, *new) for urn in each.urns)
+            text = f"{what}: the new nodes start, then the old ones end, and every pod on them moves."
+            yield Finding(RENAME, old.subject, text, (), urns)
+
+
+def successors(groups: Sequence[GroupChange]) -> Mapping[str, str]:
+    """What becomes of each removed group that has successors, by its URN: ``web is split into web-a and web-b``."""
+    pairs = zip(_removed(groups), _matched(groups), strict=True)
+    return {urn: what for old, (new, what) in pairs if new for urn in old.urns}
+
+
+def _removed(groups: Sequence[GroupChange]) -> list[GroupChange]:
+    """The groups that exist before the change alone."""
+    return [group for group in groups if group.before and not group.after]
+
+
+def _matched(groups: Sequence[GroupChange]) -> Iterator[tuple[Sequence[GroupChange], str]]:
+    """The successors of each removed group, and what happens to it in words; none for one that just ends."""
+    gone, added = _removed(groups), [group for group in groups if group.after and not group.before]
+    for old in gone:
         parts = [new for new in added if new.name.startswith(f"{old.name}-") and new.kind is old.kind]
         alike = [new for new in added if _same_nodes(old.before, new.after)]
-        whole = [new for new in added if old.name.startswith(f"{new.name}-") and _same_nodes(old.before, new.after)]
+        whole = [new for new in alike if old.name.startswith(f"{new.name}-")]
         if len(parts) > 1:
-            yield _finding(old, parts, f"{old.name} is split into {_named(parts)}")
+            yield parts, f"{old.name} is split into {_named(parts)}"
         elif whole:
-            yield _finding(old, whole[:1], f"{old.name} becomes part of {whole[0].name}")
-        elif len(alike) == 1 and sum(_same_nodes(each.before, alike[0].after) for each in removed) == 1:
-            yield _finding(old, alike, f"{old.name} is renamed to {alike[0].name}")
-
-
-def _finding(old: GroupChange, new: Sequence[GroupChange], what: str) -> Finding:
-    urns = tuple(urn for each in (old, *new) for urn in each.urns)
-    return Finding(
-        RENAME,
-        f"{old.kind} {old.name}",
-        f"{what}: the new nodes start, then the old ones end, and every pod on them moves.",
-        (),
-        urns,
-    )
+            yield whole[:1], f"{old.name} becomes part of {whole[0].name}"
+        elif len(alike) == 1 and sum(_same_nodes(each.before, alike[0].after) for each in gone) == 1:
+            yield alike, f"{old.name} is renamed to {alike[0].name}"
+        else:
+            yield (), ""
 
 
 def _named(groups: Sequence[GroupChange]) -> str:

@@ -29,6 +29,11 @@ _GAINED = {
     Effect.NO_EXECUTE: "pods without the toleration can't be scheduled there, and running ones are evicted",
     Effect.PREFER_NO_SCHEDULE: "pods without the toleration are scheduled there only if no other node has room",
 }
+_CHANGED = {
+    Effect.NO_SCHEDULE: "pods that tolerate only the old value can't be scheduled there; running pods stay",
+    Effect.NO_EXECUTE: "pods that tolerate only the old value can't be scheduled there, and running ones are evicted",
+    Effect.PREFER_NO_SCHEDULE: "pods that tolerate only the old value are kept away where other nodes have room",
+}
 _LOST = {
     Effect.NO_SCHEDULE: "pods without the toleration can be scheduled there from now on",
     Effect.NO_EXECUTE: "pods without the toleration can be scheduled there from now on, and stay",
@@ -40,13 +45,26 @@ def find_taints(group: GroupChange) -> Iterator[Finding]:
     """Taints that the nodes of a group get or lose."""
     if group.before is None or group.after is None or group.before.taints is None or group.after.taints is None:
         return
-    old, new = set(group.before.taints), set(group.after.taints)
-    for taint in sorted(new - old):
+    gained, lost = (
+        set(group.after.taints) - set(group.before.taints),
+        set(group.before.taints) - set(group.after.taints),
+    )
+    # Kubernetes allows one taint per key and effect, so another value is a change of the same taint.
+    was = {(taint.key, taint.effect): taint for taint in lost}
+    for taint in sorted(gained):
         risk = Risk.HIGH if taint.effect is Effect.NO_EXECUTE else None
-        yield _finding(group, f"Its nodes get the taint {taint}: {_GAINED[taint.effect]}.", risk)
-    for taint in sorted(old - new):
-        risk = Risk.LOW if taint.effect is Effect.PREFER_NO_SCHEDULE else None
-        yield _finding(group, f"Its nodes lose the taint {taint}: {_LOST[taint.effect]}.", risk)
+        if (old := was.pop((taint.key, taint.effect), None)) is not None:
+            text = f"The taint {old} of its nodes becomes {taint}: {_CHANGED[taint.effect]}."
+        else:
+            text = f"Its nodes get the taint {taint}: {_GAINED[taint.effect]}."
+        yield _finding(group, text, risk)
+    others = [str(taint) for taint in group.after.taints if is_hard(taint)]
+    for taint in sorted(was.values()):
+        risk = Risk.LOW if taint.effect is Effect.PREFER_NO_SCHEDULE or others else None
+        effect = _LOST[taint.effect]
+        if others and is_hard(taint):
+            effect = f"pods there still have to tolerate {', '.join(others)}"
+        yield _finding(group, f"Its nodes lose the taint {taint}: {effect}.", risk)
 
 
 def _finding(group: GroupChange, text: str, risk: Risk | None) -> Finding:

@@ -110,7 +110,7 @@ def made(
     outputs: Mapping[str, Any] | None = None,
     causes: Sequence[str] = (),
     id_: str = "",
-    deletes_first: bool = False,
+    deletes_first: bool | None = None,
 ) -> Step:
     """A step from the inputs before and after; ``outputs`` are those before, the inputs if there are none."""
     changed = tuple(sorted(_paths(old, new))) if old is not None and new is not None else ()

@@ -73,6 +73,14 @@ def test_weights_say_the_preference_of_karpenter() -> None:
     assert "prefer amd64 from now on (before: arm64)" in plans_found.text
 
 
+def test_pools_for_special_pods_do_not_count() -> None:
+    """A pool of another architecture with a taint of its own says nothing about other pods."""
+    jobs = {"weight": 95, "capacityTypes": ["spot"], "taints": ["team=batch:NoSchedule"]}
+    old, new = (plan(pooled({"general": {}, "jobs": {**jobs, "architectures": [each]}})) for each in ("arm64", "amd64"))
+    step = made(POOL, "jobs-arm64-spot", NODE_POOL, None)
+    assert not by_rule(find(step, plans=(old, new))).get("change-preference")
+
+
 def test_another_order_with_the_same_architecture_first_matters_less() -> None:
     order = ["arm64-on-demand", "arm64-spot", "amd64-on-demand", "amd64-spot"]
     groups = {"a": {"instanceTypes": ["m7g.large"]}, "b": {"instanceTypes": ["m7g.large"], "capacityType": "spot"}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,6 +99,7 @@ def test_a_new_launch_template_version_names_what_changes_in_it() -> None:
     )
     found = only(template, group({"launchTemplate": {"version": UNKNOWN}}))
     assert "Reason: launch template (image ami-1 → ami-2, user data)." in found.details
+    assert template.urn in found.urns
 
 
 @pytest.mark.parametrize(
@@ -123,6 +125,7 @@ def test_a_replaced_group_names_new_and_old_nodes_and_the_reason() -> None:
         operation=Operation.REPLACE,
         causes=["instanceTypes[0]"],
         outputs={"scalingConfig": {"desiredSize": 5}},
+        deletes_first=False,
     )
     found = only(step)
     assert found.text == "The group is replaced: 2 new nodes start, then all 5 old nodes end at the same time."
@@ -140,7 +143,35 @@ def test_a_group_that_is_deleted_before_its_successor_exists_says_so() -> None:
         operation=Operation.REPLACE,
         deletes_first=True,
     )
-    assert "the old group is deleted first" in only(step).text
+    found = only(step)
+    assert found.text == "The group is replaced: all 2 old nodes end at the same time, then 2 new nodes start."
+    assert found.level is Risk.HIGH
+
+
+def test_an_order_that_the_preview_does_not_say_is_unknown() -> None:
+    step = changed(GROUP, "graviton", MANAGED, {"instanceTypes": ["m7g.xlarge"]}, operation=Operation.REPLACE)
+    found = only(step)
+    assert found.text == "The group is replaced: 2 new nodes start, and all 2 old nodes end at the same time."
+    assert "this preview does not say" in said([found])
+
+
+def test_a_deleted_group_with_a_successor_is_of_less_risk() -> None:
+    found = by_rule(node_rolls.find(change(made(GROUP, "graviton", MANAGED, None), made(GROUP, "arm", None, MANAGED))))
+    assert "It has a successor: graviton is renamed to arm." in found["roll-nodes"][0].details
+    assert "remove-nodes" not in found
+
+
+def test_protection_of_a_group_is_named() -> None:
+    step = made(GROUP, "graviton", MANAGED, None)
+    assert step.old is not None
+    assert "It is protected" in said([only(replace(step, old=replace(step.old, protect=True)))])
+
+
+def test_node_pools_that_drift_for_the_same_reason_are_one_finding() -> None:
+    steps = [changed(POOL, name, NODE_POOL, {"spec": {"template": {"spec": {"expireAfter": "24h"}}}}) for name in "abc"]
+    found = only(*steps)
+    assert found.subject == "NodePools a, b, c"
+    assert len(found.urns) == 3
 
 
 def test_a_deleted_group_names_its_nodes() -> None:
@@ -191,8 +222,8 @@ def test_a_changed_taint_makes_all_nodes_of_a_pool_drift_at_its_budgets_pace() -
     base = _pool(disruption={"budgets": quiet})
     found = only(changed(POOL, "general-arm64-spot", base, {"spec": {"template": {"spec": {"taints": []}}}}))
     assert found.text == (
-        "Karpenter replaces all nodes of the NodePool, at most 10% of them at a time (rounded up); none for 10h from "
-        "0 8 * * mon-fri (UTC)."
+        "Karpenter replaces all nodes, at most 10% of them at a time (rounded up); none for 10h from 0 8 * * mon-fri "
+        "(UTC)."
     )
     assert "Reason: taints." in found.details
     assert "How many is unknown" in said([found])
@@ -252,7 +283,7 @@ def test_an_upgrade_of_kubernetes_makes_nodes_of_an_alias_drift() -> None:
 def test_a_deleted_node_pool_drains_all_of_its_nodes_at_once() -> None:
     found = only(made(POOL, "general-arm64-spot", NODE_POOL, None))
     assert (found.rule.name, found.level) == ("remove-nodes", Risk.HIGH)
-    assert "without regard to its budgets" in found.text
+    assert "without regard to budgets" in found.text
 
 
 def test_a_new_group_rolls_nothing() -> None:
