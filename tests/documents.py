@@ -15,6 +15,8 @@ from typing import Any
 from typer.core import TyperGroup
 
 from multiarch.cli.application import application
+from multiarch.review.digest import RULES_BY_TOPIC
+from multiarch.review.noise import FILTERS, PLUGIN_PATH
 from multiarch.rules import SECTIONS
 from multiarch.schema.nodes import InstanceTypesByArchitecture, MultiArchitectureGroup, NodeGroup
 from multiarch.schema.stack import StackSpec
@@ -95,6 +97,22 @@ def node_rules() -> str:
     return "\n" + _table(("Rule", "Severity", "Finds", "Way out"), rows) + "\n"
 
 
+def review_rules() -> str:
+    """The rules of ``review``, by topic."""
+    rows = [
+        (f"`{rule.name}`", topic.lower(), rule.risk.name.lower(), rule.finds, rule.check)
+        for topic, rules in RULES_BY_TOPIC.items()
+        for rule in rules
+    ]
+    return "\n" + _table(("Rule", "Topic", "Risk", "Finds", "Check"), rows) + "\n"
+
+
+def noise_filters() -> str:
+    """What ``review`` leaves out."""
+    rows = [(f"`{each.name}`", each.reason) for each in (*FILTERS, PLUGIN_PATH)]
+    return "\n" + _table(("Filter", "What it leaves out"), rows) + "\n"
+
+
 def webhook_metrics() -> str:
     """The metrics of the webhook."""
     rows = [
@@ -124,7 +142,7 @@ _MODELS = {
     model.__name__: model for model in (StackSpec, NodeGroup, MultiArchitectureGroup, InstanceTypesByArchitecture)
 }
 _DEFAULT = re.compile(r" ?Default: (?P<value>.+?)\.(?= [A-Z]|$)")
-_NAMES = "commands|github-inputs [a-z]+|help|keys|node-rules|rules|webhook-metrics"
+_NAMES = "commands|github-inputs [a-z]+|help|keys|node-rules|noise-filters|review-rules|rules|webhook-metrics"
 _GENERATED = re.compile(rf"(?P<begin><!-- (?P<name>{_NAMES}) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 GENERATED: Mapping[str, Callable[[], str]] = {
     "commands": command_table,
@@ -132,6 +150,8 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "help": help_texts,
     "keys": all_keys,
     "node-rules": node_rules,
+    "noise-filters": noise_filters,
+    "review-rules": review_rules,
     "rules": rules,
     "webhook-metrics": webhook_metrics,
 }

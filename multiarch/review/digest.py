@@ -27,7 +27,7 @@ from multiarch.review.model import Change, Finder, Finding, Operation, ReviewRul
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.values import masked
 
-__all__ = ["RULES", "Digest", "Entry", "StackReview", "Topic", "digest"]
+__all__ = ["RULES", "RULES_BY_TOPIC", "Digest", "Entry", "StackReview", "Topic", "digest"]
 
 
 class Topic(StrEnum):
@@ -58,7 +58,12 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.DRIFT, drift),
 )
 """Every module that finds something, below its topic."""
-RULES: Mapping[str, ReviewRule] = {rule.name: rule for _, finder in _FINDERS for rule in finder.RULES}
+RULES_BY_TOPIC: Mapping[Topic, Sequence[ReviewRule]] = {
+    topic: list(dict.fromkeys(rule for of, finder in _FINDERS if of is topic for rule in finder.RULES))
+    for topic in Topic
+}
+"""All rules, in the order of the topics."""
+RULES: Mapping[str, ReviewRule] = {rule.name: rule for rules in RULES_BY_TOPIC.values() for rule in rules}
 """All rules by name."""
 
 

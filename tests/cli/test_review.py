@@ -6,11 +6,13 @@ import io
 import json
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import type_of_run
+from tests.comments.stand_in import TOKEN, GitLabStandIn, StandIn, serving
 from tests.review.engine_text import digest, error, event_log, step
 
 ROLE, QUEUE = "aws:iam/role:Role", "aws:sqs/queue:Queue"
@@ -251,7 +253,7 @@ def test_code_scanners_get_findings_in_the_stack_file(run: type_of_run, clone: P
         (("preview.json", "--pods", "x.yaml"), "--pods needs the stack files"),
         (("-", "--pods", "-", "--since", "main"), "can't be both a preview and manifests"),
         (("preview.json", "-o", "markdown", "--limit", "10"), "--limit must be at least 2000 bytes."),
-        (("preview.json", "--limit", "5000"), "--limit is for --output markdown."),
+        (("preview.json", "--limit", "5000"), "--limit is for --output markdown and --post."),
         (("empty.json",), "empty.json: The file is empty."),
         (("state.json",), "state.json: This is the state of a stack"),
         (("Pulumi.yaml",), "Pulumi.yaml: This is not a preview"),
@@ -290,3 +292,36 @@ def test_workloads_that_lose_their_nodes_are_named(run: type_of_run, repository:
     found = run("review", "--since", "main", "--pods", str(pods), "-o", "json").json
     subjects = {finding["rule"]: finding["subject"] for finding in found["stacks"][0]["findings"]}
     assert "only-arm64" in subjects["strand-workloads"]
+
+
+@pytest.fixture
+def gitlab(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    monkeypatch.delenv("CI_MERGE_REQUEST_PROJECT_ID", raising=False)
+    monkeypatch.delenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", raising=False)
+    with serving(GitLabStandIn()) as server:
+        address = {"CI_API_V4_URL": f"{server.url}/api/v4", "CI_PROJECT_ID": "7", "CI_MERGE_REQUEST_IID": "3"}
+        for name, value in {**address, "GITLAB_TOKEN": TOKEN}.items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+def test_the_digest_is_one_comment_that_changes_in_place(run: type_of_run, gitlab: StandIn, tmp_path: Path) -> None:
+    first = run("review", written(tmp_path, deletion()), "--post", "gitlab")
+    assert (first.code, first.err) == (0, "The comment was created.\n")
+    second = run("review", written(tmp_path, many(50)), "--post", "gitlab", "--limit", "4000", "--fail-on", "high")
+    assert second.code == 1
+    assert "The comment was updated." in second.err
+    (body,) = gitlab.bodies
+    assert body.startswith("<!-- multiarch review: multiarch-eks -->")
+    assert "_Shortened to 4000 bytes" in body
+
+
+@pytest.mark.usefixtures("gitlab")
+def test_a_job_without_a_token_still_shows_the_digest(
+    run: type_of_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GITLAB_TOKEN")
+    ran = run("review", written(tmp_path, deletion()), "--post", "gitlab")
+    assert ran.code == 2
+    assert "SQS queue jobs" in ran.out
+    assert "GITLAB_TOKEN" in ran.err

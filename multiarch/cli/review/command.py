@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +26,19 @@ Examples:
   multiarch review preview.json --before ../main --fail-on replace-stateful,widen-iam
   multiarch review --since origin/main             the stack files alone, without credentials
 
-Exit code: 0; 1 if a preview failed or --fail-on found something; 2 for invalid input; 3 if git can't be run."""
+Exit code: 0; 1 if a preview failed or --fail-on found something; 2 for invalid input; 3 if Git or posting fails."""
+
+
+class To(StrEnum):
+    """Where to post."""
+
+    GITLAB = "gitlab"
+    GITHUB = "github"
+
+
+_SECONDS = 300.0
+"""How long to wait for the service's rate limits and failures."""
+_NAME = "review"
 
 
 def review(
@@ -60,6 +74,10 @@ def review(
     attach: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the complete Markdown to a file as well.")
     ] = None,
+    post: Annotated[
+        To | None,
+        typer.Option(metavar="gitlab|github", help="Also put the Markdown into a comment on the job's merge request."),
+    ] = None,
     output: Annotated[Format, output_option("findings")] = Format.TABLE,
 ) -> None:
     """Review previews, as :data:`HELP` says."""
@@ -72,8 +90,8 @@ def review(
     wanted = failures.parsed(fail_on or [])
     if limit is not None and limit < markdown.SMALLEST:
         raise MultiarchError(f"--limit must be at least {markdown.SMALLEST} bytes.")
-    if limit is not None and output is not Format.MARKDOWN:
-        raise MultiarchError("--limit is for --output markdown.")
+    if limit is not None and output is not Format.MARKDOWN and post is None:
+        raise MultiarchError("--limit is for --output markdown and --post.")
     found = digest(source.changes(previews or [], since, before, pods or []))
     if not found.stacks:
         say("No stack changes.")
@@ -87,9 +105,29 @@ def review(
             say(f"The Markdown was shortened to {limit} bytes.")
     else:
         show(report(found, failing), output)
+    if post is not None:
+        _post(post, markdown.render(found, limit or _limit(post), attach.name if attach else "")[0])
     if failing:
         say(f"{counted(len(failing), 'rule')} of --fail-on found something: {', '.join(failing)}.")
         raise typer.Exit(1)
+
+
+def _limit(to: To) -> int:
+    """The service's own limit, within which nothing has to be cut."""
+    from multiarch.comments.model import Service
+
+    return Service(to).limit
+
+
+def _post(to: To, text: str) -> None:
+    """Create the comment or change it in place. Raises MultiarchError for what the job lacks, and CommentError."""
+    from multiarch.comments import places
+    from multiarch.comments.model import Action, Service
+    from multiarch.comments.posting import post
+
+    posted = post(places.comments(Service(to), os.environ, _SECONDS), text, _NAME)
+    done = "is up to date" if posted.action is Action.UNCHANGED else f"was {posted.action}"
+    say(f"The comment {done}: {posted.url}" if posted.url else f"The comment {done}.")
 
 
 commands = typer.Typer()

@@ -6,6 +6,7 @@ was left out. Everything that others wrote is shown as code or as plain words (:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from multiarch.cli.terminal import counted
 from multiarch.escaping import comment
 from multiarch.review.digest import Topic
 from multiarch.review.model import Risk
+from multiarch.stack.engine_config import NAMESPACE
 
 if TYPE_CHECKING:
     from multiarch.review.digest import Digest, Entry, StackReview
@@ -27,6 +29,7 @@ _NOTHING = "nothing found"
 ALWAYS = frozenset({Topic.BREAKS, Topic.ROLLS, Topic.WIDENS, Topic.COSTS})
 """Topics that have a row also where nothing was found: a reviewer sees that it was looked for."""
 _MOST_NAMES = 20
+_NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_.-]|-(?=-)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +76,15 @@ def render(digest: Digest, limit: int | None = None, attached: str = "") -> tupl
 
 
 def _project(digest: Digest) -> str:
-    names = sorted({stack.change.preview.project for stack in digest.stacks})
-    # A comment ends at -->, and a project's name has no such character.
-    return ", ".join("".join(each for each in name if each.isalnum() or each in "-_.") for name in names)
+    """The names of the projects, without what could end the marker."""
+    names = sorted({stack.change.preview.project for stack in digest.stacks}) or [NAMESPACE]
+    return ", ".join(_NOT_OF_A_NAME.sub("", name) for name in names)
 
 
 def _title(digest: Digest) -> str:
     risk = _level(digest.risk)
+    if not digest.stacks:
+        return "No stack changes"
     if len(digest.stacks) == 1:
         return f"{comment(digest.stacks[0].name)}: {risk}"
     return f"{counted(len(digest.stacks), 'stack')}: {risk}"
@@ -93,6 +98,8 @@ def _text(digest: Digest, form: _Form, note: str) -> str:
     lines = [MARKER.format(project=_project(digest)), "", f"## {_title(digest)}", ""]
     if note:
         lines += [note, ""]
+    if not digest.stacks:
+        return "\n".join(lines).rstrip("\n") + "\n"
     changed = [stack for stack in digest.stacks if stack.entries or stack.others or stack.operations]
     same = [stack.name for stack in digest.stacks if stack not in changed]
     if len(digest.stacks) == 1:
