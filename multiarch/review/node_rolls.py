@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from multiarch.nodes.model import NodeGroupKind
 from multiarch.review import group_rolls, karpenter_rolls
-from multiarch.review.group_states import group_changes
+from multiarch.review.cluster_version import version_change
+from multiarch.review.group_states import GroupKind, group_changes
 from multiarch.review.merging import merged
 from multiarch.review.model import Change, Finding
+from multiarch.review.plans import both_plans
 from multiarch.review.renames import successors
 from multiarch.review.roll_rules import KEEP, REMOVE, ROLL
 
@@ -21,3 +24,25 @@ def find(change: Change) -> Iterator[Finding]:
     renamed = successors(group_changes(change))
     yield from group_rolls.find(change, renamed)
     yield from merged(karpenter_rolls.find(change))
+    yield from find_kept_images(change)
+
+
+def find_kept_images(change: Change) -> Iterator[Finding]:
+    """Groups with an image of their own that an upgrade of Kubernetes leaves as they are.
+
+    Source: Kubernetes, "Version Skew Policy": a kubelet is never newer than the API server, and at most three minors
+    older.
+    """
+    upgrade, plans = version_change(change), both_plans(change)
+    if upgrade is None or plans is None:
+        return
+    images = {group.name: group.ami.id for group in plans[0].node_groups}
+    for group in plans[1].node_groups:
+        if group.ami.id and images.get(group.name) == group.ami.id:
+            yield Finding(
+                KEEP,
+                f"{GroupKind.MANAGED if group.kind is NodeGroupKind.MANAGED else GroupKind.SELF_MANAGED} {group.name}",
+                f"Its image {group.ami.id} stays, and with it the kubelet's version, while the control plane goes from "
+                f"{upgrade.before} to {upgrade.after}.",
+                ("A kubelet may be three minors older than the API server at most.",),
+            )

@@ -21,6 +21,6 @@ REMOVE = ReviewRule(
 KEEP = ReviewRule(
     "keep-old-nodes",
     Risk.LOW,
-    "a new configuration that running nodes do not get",
+    "a new configuration or version that running nodes do not get",
     "Should the running nodes be replaced by hand?",
 )

@@ -81,18 +81,28 @@ def _outcomes(change: Change, plan: Plan) -> dict[_Key, WorkloadOutcome]:
 
 
 def _stranded(was: WorkloadOutcome, now: WorkloadOutcome) -> Finding:
-    lost = len(now.unplaced) - len(was.unplaced)
+    lost, without = len(now.unplaced) - len(was.unplaced), len(was.unplaced)
     which = f"{lost} of {counted(now.pods, 'pod')} {'gets' if lost == 1 else 'get'} no node any more"
     if lost == now.pods:
         which = "its pod gets no node any more" if lost == 1 else f"none of its {lost} pods gets a node any more"
-    on = ", ".join(f"{answer.pods} on {answer.group}" for answer in was.answers if answer.pods)
-    reasons = [f"{answer.group}: {answer.reason}." for answer in now.answers if answer.reason and not answer.pods]
+    also = f"; {without} had none before" if without else ""
     return Finding(
         STRAND,
         f"{now.namespace} {now.name}",
-        f"{which[0].upper()}{which[1:]} (before: {on or 'nodes'}).",
-        tuple(reasons or ["No node group or NodePool is left."]),
+        f"{which[0].upper()}{which[1:]} (before: {_on(was)}{also}).",
+        tuple(_reasons(was, now)),
     )
+
+
+def _on(outcome: WorkloadOutcome) -> str:
+    return ", ".join(f"{answer.pods} on {answer.group}" for answer in outcome.answers if answer.pods)
+
+
+def _reasons(was: WorkloadOutcome, now: WorkloadOutcome) -> Iterator[str]:
+    """Why no group takes the pods: groups that are gone, then what each remaining one says."""
+    left = {answer.group for answer in now.answers}
+    yield from (f"{answer.group}: removed." for answer in was.answers if answer.pods and answer.group not in left)
+    yield from (f"{answer.group}: {answer.reason}." for answer in now.answers if answer.reason)
 
 
 def _moved(was: WorkloadOutcome, now: WorkloadOutcome) -> Finding | None:
@@ -100,12 +110,11 @@ def _moved(was: WorkloadOutcome, now: WorkloadOutcome) -> Finding | None:
     old, new = _architectures(was), _architectures(now)
     if old == new:
         return None
-    on = ", ".join(f"{answer.pods} on {answer.group}" for answer in now.answers if answer.pods)
     return Finding(
         MOVE,
         f"{now.namespace} {now.name}",
         f"New pods get {' and '.join(new)} nodes (before: {' and '.join(old)}).",
-        (f"From now on: {on}.",),
+        (f"From now on: {_on(now)}.",),
         (),
         None if set(new) - set(old) else Risk.LOW,
     )

@@ -280,6 +280,15 @@ def test_an_upgrade_of_kubernetes_makes_nodes_of_an_alias_drift() -> None:
     assert "Kubernetes 1.35 → 1.36: al2023@v20260715 stands for another image then" in said([found])
 
 
+def test_an_image_of_their_own_keeps_nodes_at_their_version_in_an_upgrade() -> None:
+    own = {"nodeGroups": {"web-arm": {"ami": {"id": "ami-0123456789abcdef0"}}}}
+    plans = (plan({**own, "kubernetesVersion": "1.34"}), plan({**own, "kubernetesVersion": "1.35"}))
+    cluster = changed(CLUSTER, "cluster-eksCluster", {"version": "1.34"}, {"version": "1.35"})
+    found = only(cluster, plans=plans)
+    assert (found.rule.name, found.subject) == ("keep-old-nodes", "node group web-arm")
+    assert "stays, and with it the kubelet's version" in found.text
+
+
 def test_a_deleted_node_pool_drains_all_of_its_nodes_at_once() -> None:
     found = only(made(POOL, "general-arm64-spot", NODE_POOL, None))
     assert (found.rule.name, found.level) == ("remove-nodes", Risk.HIGH)

@@ -32,7 +32,14 @@ def test_a_workload_whose_nodes_are_removed_is_named_with_the_reason() -> None:
     assert stranded.subject == "shop Deployment/arm"
     assert stranded.text == "None of its 2 pods gets a node any more (before: 2 on web-arm)."
     assert any(detail.startswith("web: ") and "kubernetes.io/arch" in detail for detail in stranded.details)
+    assert "web-arm: removed." in stranded.details
     assert stranded.level is Risk.HIGH
+
+
+def test_pods_that_had_no_node_before_are_told_apart() -> None:
+    narrow, narrower = (grown({"web": {"instanceTypes": ["m7i.large"], "maxSize": most}}) for most in (2, 1))
+    (stranded,) = find(plans=(plan(narrow), plan(narrower)), manifests=[pods("big", 3)])
+    assert stranded.text == "1 of 3 pods gets no node any more (before: 2 on web; 1 had none before)."
 
 
 def test_a_workload_that_moves_to_another_architecture_is_named() -> None:
@@ -60,7 +67,8 @@ def test_a_workload_that_had_no_node_before_is_no_news() -> None:
 def test_a_group_too_small_for_all_pods_strands_the_rest() -> None:
     wide, narrow = (grown({"web": {"instanceTypes": ["m7i.large"], "maxSize": most}}) for most in (9, 1))
     (stranded,) = find(plans=(plan(wide), plan(narrow)), manifests=[pods("big", 3)])
-    assert "of 3 pods get no node any more" in stranded.text
+    assert "of 3 pods get no node any more (before: 3 on web)." in stranded.text
+    assert "web: at its maxSize 1." in stranded.details
 
 
 WORDS = [
