@@ -7,6 +7,8 @@ in a preview too. A value that is known only after the update is checked in the 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pulumi_policy import (
     EnforcementLevel,
     PolicyPack,
@@ -28,7 +30,6 @@ _LEVELS = {Severity.ERROR: EnforcementLevel.MANDATORY, Severity.WARNING: Enforce
 
 
 def _resource(each: PolicyResource | ResourceValidationArgs) -> Resource:
-    stated = isinstance(each, PolicyResource)
     return Resource(
         urn=each.urn,
         type=each.resource_type,
@@ -36,10 +37,16 @@ def _resource(each: PolicyResource | ResourceValidationArgs) -> Resource:
         # Without the proxies, which raise for values that are not known yet: the policies recognise those.
         properties=serialize_properties(each.props),
         ignore_changes=tuple(each.opts.ignore_changes),
-        dependencies=frozenset(other.urn for other in each.dependencies) if stated else frozenset(),
-        references={key: frozenset(other.urn for other in others) for key, others in each.property_dependencies.items()}
-        if stated
-        else {},
+    )
+
+
+def _with_dependencies(each: PolicyResource) -> Resource:
+    return replace(
+        _resource(each),
+        dependencies=frozenset(other.urn for other in each.dependencies),
+        references={
+            key: frozenset(other.urn for other in others) for key, others in each.property_dependencies.items()
+        },
     )
 
 
@@ -56,7 +63,7 @@ def _for_engine(policy: Policy) -> ResourceValidationPolicy | StackValidationPol
             _tell(violation, report)
 
     def of_stack(args: StackValidationArgs, report: ReportViolation) -> None:
-        for violation in check(policy, [_resource(each) for each in args.resources]):
+        for violation in check(policy, map(_with_dependencies, args.resources)):
             _tell(violation, report)
 
     description = f"Refuses {policy.row.finds}."
