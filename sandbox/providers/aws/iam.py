@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from sandbox.providers.aws.rows import Call, Name, Row, Tags, Update, pairs, unpairs
@@ -73,8 +74,9 @@ def _put_role_policy(call: Call) -> str:
 
 
 def _read_role_policy(call: Call) -> Record | None:
-    found = call.find("iam", "get_role_policy", "PolicyName", {"RoleName": call["role"], "PolicyName": call["name"]})
-    return found and {"name": found}
+    names = {"RoleName": call["role"], "PolicyName": call["name"]}
+    row = call.quietly("iam", "get_role_policy", names)
+    return row and {"name": row["PolicyName"], "policy": json.dumps(row["PolicyDocument"])}
 
 
 def _attach(call: Call) -> str:

@@ -170,6 +170,23 @@ def test_default_tags_reach_everything_and_show_in_a_diff(driven: Driven, aws: S
     assert (tags["owner"], tags["team"]) == ("platform", "shop")
 
 
+def test_drift_of_an_inline_policy_is_seen_and_its_layout_is_not(driven: Driven, aws: Served) -> None:
+    role = driven.create(ROLE, "r", assumeRolePolicy=TRUST)
+    given = {"role": role.id, "policy": json.dumps(allowed("sqs:SendMessage"))}
+    made = driven.create("aws:iam/rolePolicy:RolePolicy", "p", **given)
+    names = {"RoleName": role.id, "PolicyName": made.inputs["name"]}
+    aws.client("iam").put_role_policy(**names, PolicyDocument=json.dumps(allowed("sqs:SendMessage"), indent=4))
+    from sandbox.providers.values import plain_map  # noqa: PLC0415 (as below)
+
+    assert plain_map(driven.read(made).inputs)["policy"] == made.inputs["policy"]
+    aws.client("iam").put_role_policy(**names, PolicyDocument=json.dumps(allowed("sqs:*")))
+    assert json.loads(plain_map(driven.read(made).inputs)["policy"]) == allowed("sqs:*")
+
+
+def allowed(action: str) -> dict[str, Any]:
+    return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": action, "Resource": "*"}]}
+
+
 def test_drift_of_a_size_is_seen(driven: Driven, aws: Served) -> None:
     net = vpc(driven)
     subnet = driven.create(SUBNET, "s", vpcId=net.id, cidrBlock="10.0.0.0/24")
