@@ -5,20 +5,44 @@
 #   PREVIEW_ROLE  the IAM role to read with; PREVIEW_ROLE_STACK for a stack of its own account.
 #   PREVIEW_ARGS  more options of `pulumi preview`, such as --refresh.
 #
-# Writes previews/STACK.json and previews/STACK.log below REPORTS. The engine masks secrets in both.
+# Writes previews/STACK.json, STACK.events (the engine's event log) and STACK.log below REPORTS. The engine masks secrets
+# in all of them. A stack that the state's backend does not have yet is previewed in an empty backend of its own: the
+# read role may not write state, and everything is created either way.
 # Exit code: 0; 1 if a preview failed, which the review shows too.
 . "$(dirname "$0")/common.sh"
 
+# preview STACK: only the event log says what a refresh found in resources that stay the same, and which lose `protect`.
+preview() {
+  # shellcheck disable=SC2086 # several options
+  PULUMI_DEBUG_COMMANDS=true pulumi preview --stack "$1" --json --event-log "$REPORTS/previews/$1.events" \
+    --non-interactive ${PREVIEW_ARGS:-} >"$REPORTS/previews/$1.json" 2>"$REPORTS/previews/$1.log"
+}
+
+# preview_new STACK: the engine adds to the stack's file, which is put back.
+preview_new() {
+  file=config/stacks/Pulumi.$1.yaml
+  [ -f "$file" ] || return 1
+  mkdir "$CREDENTIALS_DIR/new-$1"
+  cp "$file" "$CREDENTIALS_DIR/new-$1.yaml"
+  (
+    export PULUMI_BACKEND_URL="file://$CREDENTIALS_DIR/new-$1" PULUMI_CONFIG_PASSPHRASE=new
+    pulumi stack init "$1" --non-interactive >/dev/null 2>"$REPORTS/previews/$1.log" && preview "$1"
+  )
+  code=$?
+  cp "$CREDENTIALS_DIR/new-$1.yaml" "$file"
+  return "$code"
+}
+
 if [ "${1:-}" = --one ]; then
   use_aws_role "$(role_of PREVIEW "$2")"
-  # shellcheck disable=SC2086 # several options
-  if ! pulumi preview --stack "$2" --json --non-interactive ${PREVIEW_ARGS:-} \
-    >"$REPORTS/previews/$2.json" 2>"$REPORTS/previews/$2.log"; then
+  if preview "$2"; then
+    say "$2: previewed"
+  elif grep -q "no stack named '$2' found" "$REPORTS/previews/$2.log" && preview_new "$2"; then
+    say "$2: previewed as a new stack"
+  else
     : >"$REPORTS/previews/$2.failed"
     python3 "$(dirname "$0")/failed_preview.py" "$2" "$REPORTS/previews/$2.json" "$REPORTS/previews/$2.log"
     say "$2: the preview failed"
-  else
-    say "$2: previewed"
   fi
   exit 0
 fi

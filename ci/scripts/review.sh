@@ -9,8 +9,13 @@
 . "$(dirname "$0")/common.sh"
 need SINCE
 
-set -- "$REPORTS"/previews/*.json
-[ -e "$1" ] || set --
+set --
+for file in "$REPORTS"/previews/*.json; do
+  [ -e "$file" ] || continue
+  # The event log has more; that of a preview that failed may have nothing.
+  [ ! -s "${file%.json}.events" ] || [ -e "${file%.json}.failed" ] || file=${file%.json}.events
+  set -- "$@" "$file"
+done
 if [ $# -eq 0 ] && [ ! -s "$REPORTS/affected.txt" ]; then
   say "The change touches no stack."
   [ -n "${POST:-}" ] || exit 0

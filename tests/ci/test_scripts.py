@@ -96,6 +96,33 @@ def test_a_preview_that_fails_at_once_is_in_the_digest_with_what_was_said(tmp_pa
     assert (preview.stack, preview.succeeded, preview.errors) == ("checkout-dev", False, ("no credentials",))
 
 
+def test_a_new_stack_is_previewed_in_a_backend_of_its_own_and_its_file_stays_as_it_is(
+    tmp_path: Path, program: Program
+) -> None:
+    (tmp_path / "config/stacks").mkdir(parents=True)
+    file = tmp_path / "config/stacks/Pulumi.a-dev.yaml"
+    file.write_text("config: {}\n")
+    init = (
+        'case "$PULUMI_BACKEND_URL" in file://*/secret/new-a-dev) echo "salt: 1" >>config/stacks/Pulumi.$3.yaml ;; esac'
+    )
+    fails = """{ echo "error: no stack named '$3' found" >&2; exit 6; }"""
+    program("pulumi", f'if [ "$1" = stack ]; then {init}; else [ -d secret/new-$3 ] || {fails}; echo "{{}}"; fi')
+    ran = run(tmp_path, "preview.sh", "a-dev")
+    assert (ran.returncode, ran.stderr) == (0, "a-dev: previewed as a new stack\n")
+    assert file.read_text() == "config: {}\n"
+    assert not (tmp_path / "secret").exists()
+
+
+def test_a_review_reads_the_event_log_unless_the_preview_failed(tmp_path: Path, program: Program) -> None:
+    program("pulumi", 'echo "{}" >"${6}"; echo "{}"; [ "$3" != b-dev ]')
+    assert run(tmp_path, "preview.sh", "a-dev", "b-dev").returncode == 1
+    program("multiarch", 'echo "$*" >>calls')
+    ran = run(tmp_path, "review.sh", SINCE="main", MULTIARCH="multiarch")
+    assert ran.returncode == 0, ran.stderr
+    (call, _) = (tmp_path / "calls").read_text().splitlines()
+    assert call.endswith("reports/previews/a-dev.events reports/previews/b-dev.json")
+
+
 def test_each_stack_has_its_own_role_if_there_is_one(tmp_path: Path, program: Program) -> None:
     program("pulumi", 'echo "$3 $AWS_ROLE_ARN $(cat "$AWS_WEB_IDENTITY_TOKEN_FILE")" >>calls; echo "{}"')
     roles = {"PREVIEW_ROLE": "arn:general", "PREVIEW_ROLE_PAY_PROD": "arn:pay"}
