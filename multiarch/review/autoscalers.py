@@ -10,6 +10,7 @@ from multiarch.review.group_states import group_changes
 from multiarch.review.installed import installed
 from multiarch.review.merging import merged
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
+from multiarch.review.plans import both_plans
 from multiarch.review.preference import PREFERENCE, find_preference
 
 __all__ = ["RULES", "find"]
@@ -51,7 +52,7 @@ def find_swap(change: Change) -> Iterator[Finding]:
     elif came and old:
         other = _NAMES[next(iter(old))]
         text, risk = f"{named[came[0]]} is installed beside {other}.", Risk.MEDIUM
-        more = ["With migrateFrom, new pods get nodes of the new autoscaler first; the other one stays as a fallback."]
+        more = [_which_first(change)]
     elif came:
         text, risk = f"{named[came[0]]} is installed: from now on it adds and removes nodes.", Risk.MEDIUM
         more = []
@@ -62,3 +63,12 @@ def find_swap(change: Change) -> Iterator[Finding]:
         text, risk = f"{named[gone[0]]} is removed: nothing adds nodes for pods that wait for room.", Risk.HIGH
         more = []
     yield Finding(SWAP, "autoscaler", f"{text[0].upper()}{text[1:]}", tuple(more), urns, risk)
+
+
+def _which_first(change: Change) -> str:
+    """Which of two installed autoscalers adds nodes first."""
+    plans = both_plans(change)
+    if plans is None:
+        return "Which of them adds nodes first is unknown: autoscaling.use in the stack file says it."
+    use = plans[1].autoscaling.use
+    return f"New pods get nodes of {_NAMES.get(use, use)} first (autoscaling.use); the other one is the fallback."

@@ -77,13 +77,20 @@ def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
         managed = step.type == MANAGED_GROUP
         subject = f"{GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED} {step.name}"
         drain = _drain_of_hook(hooks.get(str(before(step, "name") or "")))
-        yield from end_of(step, subject, drain, renamed.get(step.urn, ""))
+        parts = _parts(step, templates, hooks)
+        for end in end_of(step, subject, drain, renamed.get(step.urn, "")):
+            yield replace(end, urns=(*end.urns, *parts))
         causes = _causes(step, _MANAGED_CAUSES if managed else _SELF_MANAGED_CAUSES, templates)
         if step.operation is Operation.UPDATE and causes:
             found = _rolled(step, subject, causes) if managed else _refreshed(step, subject, causes, drain)
-            template = templates.get(_template_id(step))
-            changed = template is not None and template.operation is Operation.UPDATE
-            yield replace(found, urns=(*found.urns, template.urn)) if template and changed else found
+            yield replace(found, urns=(*found.urns, *parts))
+
+
+def _parts(step: Step, templates: Mapping[str, Step], hooks: Mapping[str, Step]) -> tuple[str, ...]:
+    """What changes together with a group: its launch template and its lifecycle hook."""
+    found = (templates.get(_template_id(step)), hooks.get(str(before(step, "name") or "")))
+    unchanged = (Operation.SAME, Operation.DRIFT)
+    return tuple(each.urn for each in found if each is not None and each.operation not in unchanged)
 
 
 def _rolled(step: Step, subject: str, causes: Sequence[str]) -> Finding:

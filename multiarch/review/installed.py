@@ -31,8 +31,7 @@ def installed(change: Change) -> tuple[set[Autoscaler], set[Autoscaler], tuple[s
             for step in steps
             if step.operation not in (Operation.DELETE, Operation.FORGET)
         }
-    moving = (Operation.CREATE, Operation.DELETE, Operation.FORGET, Operation.REPLACE)
-    return old, new, tuple(step.urn for step in steps if step.operation in moving)
+    return old, new, tuple(step.urn for step in steps if step.operation not in (Operation.SAME, Operation.DRIFT))
 
 
 def _of_plan(plan: AutoscalingPlan) -> set[Autoscaler]:

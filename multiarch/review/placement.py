@@ -9,6 +9,7 @@ from multiarch.nodes.model import CapacityType
 from multiarch.review.group_states import GroupChange, GroupKind, group_changes
 from multiarch.review.merging import merged
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk
+from multiarch.review.new_groups import ADD_GROUP, find_new_groups
 from multiarch.review.properties import after, before, changes_of, whole
 from multiarch.review.renames import RENAME, find_renames
 from multiarch.review.taints import OPEN_ARM64, TAINTS, find_open_arm64, find_taints
@@ -43,11 +44,11 @@ REFUSED_SIZE = ReviewRule(
     "sizes that AWS refuses while the group has its present number of nodes",
     "Is the number of nodes changed first, and then the file?",
 )
-RULES = (ARCHITECTURE, OPEN_ARM64, REFUSED_SIZE, TAINTS, LABELS, CAPACITY_TYPE, RENAME, SIZE)
+RULES = (ARCHITECTURE, OPEN_ARM64, REFUSED_SIZE, TAINTS, LABELS, CAPACITY_TYPE, RENAME, SIZE, ADD_GROUP)
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about each node group and NodePool, by name; then about renamed groups."""
+    """Findings about each node group and NodePool, by name; then about renamed groups and new ones."""
     groups = group_changes(change)
     # A new stack has no pods yet, and a deleted one none any more.
     if not any(group.before for group in groups) or not any(group.after for group in groups):
@@ -55,6 +56,7 @@ def find(change: Change) -> Iterator[Finding]:
     subjects = (find_architecture, find_capacity_type, find_taints, find_open_arm64, find_labels, find_size)
     yield from merged(finding for group in groups for subject in subjects for finding in subject(group))
     yield from find_renames(groups)
+    yield from merged(find_new_groups(groups))
 
 
 def find_architecture(group: GroupChange) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from multiarch.review.group_states import GroupChange, GroupState
 from multiarch.review.model import Finding, ReviewRule, Risk
 
-__all__ = ["RENAME", "find_renames", "successors"]
+__all__ = ["RENAME", "find_renames", "is_successor", "successors"]
 
 RENAME = ReviewRule(
     "rename-group",
@@ -30,6 +30,11 @@ def successors(groups: Sequence[GroupChange]) -> Mapping[str, str]:
     """What becomes of each removed group that has successors, by its URN: ``web is split into web-a and web-b``."""
     pairs = zip(_removed(groups), _matched(groups), strict=True)
     return {urn: what for old, (new, what) in pairs if new for urn in old.urns}
+
+
+def is_successor(group: GroupChange, groups: Sequence[GroupChange]) -> bool:
+    """Whether a new group takes the place of a removed one."""
+    return any(group in new for new, _ in _matched(groups))
 
 
 def _removed(groups: Sequence[GroupChange]) -> list[GroupChange]:

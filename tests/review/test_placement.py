@@ -180,6 +180,22 @@ def test_another_kind_of_node_is_no_rename() -> None:
     assert not texts(made(GROUP, "graviton", MANAGED, None), made(GROUP, "spot", None, other), rule="rename-group")
 
 
+def test_a_new_group_says_what_it_is_for() -> None:
+    (found,) = by_rule(find(OTHER, made(GROUP, "graviton", None, MANAGED)))["add-group"]
+    assert found.text == "New: arm64 on-demand nodes, m7g.large; 2 nodes at first, 4 at most."
+    assert found.details == (
+        "Only pods that tolerate arch=arm64:NoSchedule can be scheduled there.",
+        "Labels: checkout.example.com/tier=graviton.",
+    )
+    pools = [made(POOL, name, None, NODE_POOL) for name in ("a", "b")]
+    (found,) = by_rule(find(OTHER, *pools))["add-group"]
+    assert (found.subject, found.text) == ("NodePools a, b", "New: arm64 spot nodes; without a limit.")
+
+
+def test_a_successor_is_not_reported_as_new() -> None:
+    assert "add-group" not in by_rule(find(made(GROUP, "graviton", MANAGED, None), made(GROUP, "arm", None, MANAGED)))
+
+
 def test_a_new_or_deleted_stack_has_no_findings() -> None:
     assert find(made(GROUP, "graviton", None, {**MANAGED, "taints": []})) == []
     assert find(made(GROUP, "graviton", MANAGED, None)) == []
