@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from multiarch.cli.terminal import say
+from multiarch.cli.options.posting import POSTING_SECONDS, To, say_posted
 from multiarch.cli.usage import Command
 
 if TYPE_CHECKING:
-    from multiarch.comments.model import Posted, Service
+    from multiarch.comments.model import Service
 
 _VARIABLES = """\b
 Variables of the job:
@@ -55,13 +54,6 @@ Exit code: 0; 2 if a variable is missing, or FILE can't be read; 3 if the servic
 commands = typer.Typer(name="post", help="Post reports to GitLab or GitHub.", no_args_is_help=True)
 
 
-class To(StrEnum):
-    """A service."""
-
-    GITLAB = "gitlab"
-    GITHUB = "github"
-
-
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="Markdown; - reads standard input.")]
 ToOption = Annotated[
     To | None, typer.Option("--to", metavar="gitlab|github", help="The service. Default: the one whose CI runs this.")
@@ -79,7 +71,7 @@ def comment(
         str, typer.Option(metavar="NAME", help="Tells apart several comments on one merge request.")
     ] = "report",
     to: ToOption = None,
-    timeout: TimeoutOption = 300,
+    timeout: TimeoutOption = POSTING_SECONDS,
 ) -> None:
     """Post a comment, as :data:`COMMENT` says."""
     from multiarch.comments import places
@@ -87,7 +79,7 @@ def comment(
 
     text = _read(file)
     place = places.comments(_service(to), os.environ, timeout)
-    _say("comment", post(place, text, name))
+    say_posted("comment", post(place, text, name))
 
 
 @commands.command(cls=Command, help=ISSUE, no_args_is_help=True)
@@ -98,7 +90,7 @@ def issue(
     name: Annotated[str, typer.Option(metavar="NAME", help="Tells apart several issues of one project.")] = "report",
     close: Annotated[bool, typer.Option("--close", help="Close the issue if it is open.")] = False,
     to: ToOption = None,
-    timeout: TimeoutOption = 300,
+    timeout: TimeoutOption = POSTING_SECONDS,
 ) -> None:
     """Keep an issue, as :data:`ISSUE` says."""
     from multiarch.comments import places, posting
@@ -109,9 +101,9 @@ def issue(
     text = "" if file is None else _read(file)
     place = places.issues(_service(to), os.environ, title or "", timeout)
     if close:
-        _say("issue", posting.close(place, name, text))
+        say_posted("issue", posting.close(place, name, text))
     else:
-        _say("issue", posting.post(place, text, name, title=str(title)))
+        say_posted("issue", posting.post(place, text, name, title=str(title)))
 
 
 def _service(to: To | None) -> Service:
@@ -136,11 +128,3 @@ def _read(file: str) -> str:
     if not text.strip():
         raise MultiarchError(f"{source} is empty.", hint="Did the command that writes it fail?")
     return text
-
-
-def _say(what: str, posted: Posted) -> None:
-    if posted.action == "none":
-        say(f"There is no open {what}.")
-        return
-    done = "is up to date" if posted.action == "unchanged" else f"was {posted.action}"
-    say(f"The {what} {done}: {posted.url}" if posted.url else f"The {what} {done}.")

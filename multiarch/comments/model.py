@@ -37,7 +37,7 @@ class Action(StrEnum):
     UNCHANGED = "unchanged"
     CLOSED = "closed"
     NONE = "none"
-    """There was nothing to close."""
+    """There was nothing to close, or to update."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ _ROUNDS = 4
 """How often to look again after an entry was deleted in between, or may have been created."""
 
 
-def post(place: Place, text: str, name: str, *, title: str = "") -> Posted:
+def post(place: Place, text: str, name: str, *, title: str = "", create: bool = True) -> Posted:
     """Create the entry whose marker has ``name``, or update it; of several, the oldest stays.
 
-    ``text`` is Markdown, cut if the service does not take as much. ``title`` is that of an issue. Two jobs that post at
-    the same time leave one entry: each looks again after creating, and only the oldest stays. Raises CommentError.
+    ``text`` is Markdown, cut if the service does not take as much. ``title`` is that of an issue. Without ``create``
+    only an entry that is there is changed. Two jobs that post at the same time leave one entry: each looks again after
+    creating, and only the oldest stays. Raises CommentError.
     """
     line, body = marked(text, name)
     body = fitted(body, place.service.limit)
@@ -30,6 +31,8 @@ def post(place: Place, text: str, name: str, *, title: str = "") -> Posted:
             if created is not None:
                 # The list may be a moment behind.
                 return Posted(Action.CREATED, created.url)
+            if not create:
+                return Posted(Action.NONE, "")
             created = place.create(body)
         except (GoneError, UnsureError) as error:
             problem = error

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from multiarch.review import (
     autoscalers,
+    cost,
     drift,
     failed_previews,
     iam,
@@ -23,6 +24,7 @@ from multiarch.review import (
     versions_support,
     workloads,
 )
+from multiarch.review.cost import CostDifference
 from multiarch.review.model import Change, Finder, Finding, Operation, ReviewRule, Risk, Step
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.values import masked
@@ -55,6 +57,7 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.PODS, placement),
     (Topic.PODS, autoscalers),
     (Topic.VERSIONS, versions_support),
+    (Topic.COSTS, cost),
     (Topic.DRIFT, drift),
 )
 """Every module that finds something, below its topic."""
@@ -80,6 +83,7 @@ class StackReview:
     """One stack: ``entries`` worst first, ``others`` are changes that nothing is to be said about.
 
     ``warnings`` are the preview's. ``left_out`` has each noise filter that took changes or warnings, with their number.
+    ``cost`` is what the change costs per month.
     """
 
     change: Change
@@ -87,6 +91,7 @@ class StackReview:
     others: tuple[Step, ...]
     warnings: tuple[str, ...]
     left_out: tuple[tuple[NoiseFilter, int], ...]
+    cost: CostDifference
 
     @property
     def name(self) -> str:
@@ -138,6 +143,7 @@ def _reviewed(change: Change) -> StackReview:
         tuple(others),
         tuple(" ".join(masked(text).split()) for text in warnings),
         (*left_out, *dropped),
+        cost.difference(change),
     )
 
 

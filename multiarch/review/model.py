@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
+from decimal import Decimal
 from enum import IntEnum, StrEnum
 from typing import Any, Protocol
 
+from multiarch.prices.model import STALE_AFTER, PriceList
 from multiarch.scheduling.pods import Pod
 from multiarch.stack.model import Plan
 
@@ -117,7 +119,8 @@ class Change:
     """Everything that is known of one stack's change. ``before`` is None for a new stack, ``after`` for a deleted one.
 
     Both are None where no stack file was given: then only the preview speaks. ``pods`` are those of the given
-    manifests; with them, findings name workloads.
+    manifests; with them, findings name workloads. ``prices`` give amounts; those older than ``price_age`` are named as
+    old. Costs that rise by more than ``cost_threshold`` per month, in the prices' currency, are a finding.
     """
 
     preview: Preview
@@ -125,6 +128,9 @@ class Change:
     after: Version | None
     today: date
     pods: tuple[Pod, ...] = ()
+    prices: PriceList | None = None
+    price_age: timedelta = STALE_AFTER
+    cost_threshold: Decimal = Decimal(100)
 
 
 @dataclass(frozen=True, slots=True)

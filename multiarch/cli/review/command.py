@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from multiarch.cli.formats import Format, output_option, show
+from multiarch.cli.options import with_groups
+from multiarch.cli.options.posting import POSTING_SECONDS, To, say_posted
+from multiarch.cli.options.prices import CostOptions
 from multiarch.cli.terminal import counted, say
 from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError
 
+if TYPE_CHECKING:
+    from multiarch.review.digest import Digest
+
 HELP = """Show what a change would do, from previews of Pulumi.
 
 Reads what `pulumi preview --json` prints, or the engine's event log, of one stack or many. With --since or --before the
-stack files before and after the change are compared too.
+stack files before and after the change are compared too. With --prices it shows what the change costs per month. With
+--post the digest becomes a comment on the merge request of the job that runs this, which later runs update; the job's
+variables are those of `multiarch post comment`.
 
 \b
 Examples:
@@ -25,22 +32,12 @@ Examples:
   multiarch review previews/*.json --since origin/main --output markdown
   multiarch review preview.json --before ../main --fail-on replace-stateful,widen-iam
   multiarch review --since origin/main             the stack files alone, without credentials
+  multiarch review previews/*.json --since origin/main --prices prices.json --post gitlab
 
 Exit code: 0; 1 if a preview failed or --fail-on found something; 2 for invalid input; 3 if Git or posting fails."""
 
 
-class To(StrEnum):
-    """Where to post."""
-
-    GITLAB = "gitlab"
-    GITHUB = "github"
-
-
-_SECONDS = 300.0
-"""How long to wait for the service's rate limits and failures."""
-_NAME = "review"
-
-
+@with_groups
 def review(
     previews: Annotated[
         list[str] | None,
@@ -60,6 +57,7 @@ def review(
             metavar="FILE", help="Manifests of pods that must keep a node: a file, a folder, or -. Repeatable."
         ),
     ] = None,
+    cost: CostOptions,
     fail_on: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,7 +90,7 @@ def review(
         raise MultiarchError(f"--limit must be at least {markdown.SMALLEST} bytes.")
     if limit is not None and output is not Format.MARKDOWN and post is None:
         raise MultiarchError("--limit is for --output markdown and --post.")
-    found = digest(source.changes(previews or [], since, before, pods or []))
+    found = digest(cost.priced(source.changes(previews or [], since, before, pods or [])))
     if not found.stacks:
         say("No stack changes.")
     failing = failures.failing(found, wanted)
@@ -106,28 +104,23 @@ def review(
     else:
         show(report(found, failing), output)
     if post is not None:
-        _post(post, markdown.render(found, limit or _limit(post), attach.name if attach else "")[0])
+        _post(post, found, limit, attach.name if attach else "")
     if failing:
         say(f"{counted(len(failing), 'rule')} of --fail-on found something: {', '.join(failing)}.")
         raise typer.Exit(1)
 
 
-def _limit(to: To) -> int:
-    """The service's own limit, within which nothing has to be cut."""
+def _post(to: To, found: Digest, limit: int | None, attached: str) -> None:
+    """Post the digest; without stacks only an earlier comment is updated. Raises MultiarchError."""
+    from multiarch.cli.review import markdown
+    from multiarch.comments import places, posting
     from multiarch.comments.model import Service
 
-    return Service(to).limit
-
-
-def _post(to: To, text: str) -> None:
-    """Create the comment or change it in place. Raises MultiarchError for what the job lacks, and CommentError."""
-    from multiarch.comments import places
-    from multiarch.comments.model import Action, Service
-    from multiarch.comments.posting import post
-
-    posted = post(places.comments(Service(to), os.environ, _SECONDS), text, _NAME)
-    done = "is up to date" if posted.action is Action.UNCHANGED else f"was {posted.action}"
-    say(f"The comment {done}: {posted.url}" if posted.url else f"The comment {done}.")
+    service = Service(to)
+    # The service counts characters, of which there are at most as many as bytes.
+    text, _ = markdown.render(found, min(limit or service.limit, service.limit), attached)
+    place = places.comments(service, os.environ, POSTING_SECONDS)
+    say_posted("comment", posting.post(place, text, "review", create=bool(found.stacks)))
 
 
 commands = typer.Typer()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from multiarch.cli.review.cost import cost_notes, cost_table, cost_words
 from multiarch.cli.review.words import change_words, left_out_words, other_row
 from multiarch.cli.terminal import counted
 from multiarch.escaping import comment
@@ -19,6 +20,7 @@ from multiarch.review.model import Risk
 from multiarch.stack.engine_config import NAMESPACE
 
 if TYPE_CHECKING:
+    from multiarch.review.cost import CostDifference
     from multiarch.review.digest import Digest, Entry, StackReview
 
 MARKER = "<!-- multiarch review: {project} -->"
@@ -144,6 +146,8 @@ def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
         )
     if len(shown) < len(stack.entries):
         yield from ("", f"{counted(len(stack.entries) - len(shown), 'more finding')}, not shown here.")
+    if form.others and stack.cost.rows:
+        yield from _cost(stack.cost)
     if form.others and stack.others:
         rows = (_row(comment(cell, in_table=True) for cell in other_row(step)) for step in stack.others)
         head = (_row(["Change", "Type", "Name", "Properties"]), _row(["---"] * 4))
@@ -166,13 +170,23 @@ def _summary(stack: StackReview) -> Iterator[str]:
     yield _row(["---"] * 2)
     for topic in Topic:
         found = [entry for entry in stack.entries if entry.topic is topic]
-        if found:
-            yield _row([f"**{topic}**", "<br>".join(_by_rule(found))])
+        costs = [comment(cost_words(stack.cost), in_table=True)] if topic is Topic.COSTS and stack.cost.rows else []
+        if found or costs:
+            yield _row([f"**{topic}**", "<br>".join((*costs, *_by_rule(found)))])
         elif topic in ALWAYS:
             yield _row([f"**{topic}**", _NOTHING])
     others = f"{counted(len(stack.others), 'change')}, below" if stack.others else _NOTHING
     yield _row(["**Other**", others])
     yield _row(["**Left out**", comment(left_out_words(stack), in_table=True)])
+
+
+def _cost(cost: CostDifference) -> Iterator[str]:
+    table = cost_table(cost)
+    yield from ("", f"**{table.title}**", "")
+    yield _row(table.columns)
+    yield _row(["---"] * len(table.columns))
+    yield from (_row(comment(cell, in_table=True) for cell in row) for row in table.rows)
+    yield from _folded("What the costs are of", (f"- {comment(line)}" for line in cost_notes(cost)))
 
 
 def _by_rule(entries: Sequence[Entry], most: int = 3) -> Iterator[str]:

@@ -16,6 +16,7 @@ from multiarch.cli.formats.report import (
     Report,
     Table,
 )
+from multiarch.cli.review.cost import cost_data, cost_notes, cost_table
 from multiarch.cli.review.words import change_words, left_out_words, other_row
 from multiarch.review.digest import RULES
 from multiarch.review.model import Risk
@@ -48,6 +49,9 @@ def _blocks(digest: Digest) -> Iterator[Block]:
         for entry in stack.entries:
             lines = (*entry.finding.details, f"Check: {entry.finding.rule.check}")
             yield Details("", [(f"{entry.finding.subject} [{entry.finding.rule.name}]", lines)])
+        if stack.cost.rows:
+            yield cost_table(stack.cost)
+            yield Items("What the costs are of", list(cost_notes(stack.cost)))
         if stack.others:
             yield Table(
                 ("change", "type", "name", "properties"), [other_row(step) for step in stack.others], "Other changes"
@@ -77,6 +81,7 @@ def _stack_data(stack: StackReview) -> dict[str, object]:
         "risk": stack.risk.name.lower(),
         "operations": {str(operation): count for operation, count in stack.operations.items()},
         "findings": [_finding_data(entry) for entry in stack.entries],
+        "cost": cost_data(stack.cost),
         "otherChanges": [
             {
                 "operation": str(step.operation),

@@ -1,0 +1,30 @@
+"""Options of the commands that post to GitLab or GitHub, and what they say afterwards."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from multiarch.cli.terminal import say
+
+if TYPE_CHECKING:
+    from multiarch.comments.model import Posted
+
+POSTING_SECONDS = 300.0
+"""How long to wait for rate limits and failures, by default."""
+
+
+class To(StrEnum):
+    """A service."""
+
+    GITLAB = "gitlab"
+    GITHUB = "github"
+
+
+def say_posted(what: str, posted: Posted) -> None:
+    """Say on stderr what became of a comment or an issue."""
+    if posted.action == "none":
+        say(f"There is no open {what}." if what == "issue" else f"There is no {what} to update.")
+        return
+    done = "is up to date" if posted.action == "unchanged" else f"was {posted.action}"
+    say(f"The {what} {done}: {posted.url}" if posted.url else f"The {what} {done}.")

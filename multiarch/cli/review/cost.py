@@ -1,0 +1,108 @@
+"""What a change costs, in the words, the table and the data of a review."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from multiarch.cli.formats.report import Table
+from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
+from multiarch.review.cost import signed
+
+if TYPE_CHECKING:
+    from multiarch.review.cost import CostDifference, CostRow
+
+_WITHOUT = "without volumes, traffic, discounts and taxes"
+
+
+def cost_words(cost: CostDifference) -> str:
+    """``+199.51 USD per month; +6 vCPUs, +24 GiB``, empty if nothing that has a price changes."""
+    if not cost.rows:
+        return ""
+    total = "unknown" if cost.total is None else f"{signed(cost.total)} {cost.currency} per month"
+    if cost.total is not None and not cost.complete:
+        total += ", and what is unknown"
+    return "; ".join(filter(None, (total, _capacity(cost))))
+
+
+def cost_table(cost: CostDifference) -> Table:
+    """A row per team and kind. Amounts are per month."""
+    columns = ("team", "what", "nodes", "vCPU", "GiB", "before", "after", "difference", "at maximum size")
+    title = f"Cost per month ({cost.currency})" if cost.currency else "Cost per month"
+    return Table(columns, [_cells(row) for row in cost.rows], title=title)
+
+
+def cost_notes(cost: CostDifference) -> Iterator[str]:
+    """What the amounts are computed from, what is unknown, and how old the prices are."""
+    yield from cost.basis
+    for reason in cost.unknown:
+        yield f"Unknown: {reason}"
+    if isinstance(cost.prices, RegionPrices):
+        yield f"Prices of {cost.prices.region} of {cost.prices.fetched:%Y-%m-%d}, 730 hours, {_WITHOUT}"
+    if cost.stale:
+        yield cost.stale
+
+
+def cost_data(cost: CostDifference) -> dict[str, object]:
+    """The cost in JSON; amounts are strings, or null where they are unknown."""
+    fetched = cost.prices.fetched if isinstance(cost.prices, RegionPrices) else None
+    return {
+        "currency": cost.currency or None,
+        "pricesFetchedAt": None if fetched is None else f"{fetched:%Y-%m-%dT%H:%M:%SZ}",
+        "difference": None if cost.total is None else _text(cost.total),
+        "complete": cost.complete,
+        "rows": [
+            {
+                "team": row.team,
+                "what": row.what,
+                "nodes": {"before": row.nodes_before, "after": row.nodes_after},
+                "vcpus": None if row.vcpus is None else int(row.vcpus),
+                "gib": None if row.gib is None else float(row.gib),
+                "before": _text(row.before),
+                "after": _text(row.after),
+                "difference": _text(row.change),
+                "differenceAtMaximumSize": _text(row.change_at_most),
+            }
+            for row in cost.rows
+        ],
+        "basis": list(cost.basis),
+        "unknown": list(cost.unknown),
+        "stale": cost.stale or None,
+    }
+
+
+def _cells(row: CostRow) -> list[str]:
+    return [
+        row.team,
+        row.what,
+        "" if row.nodes_before == row.nodes_after == 0 else f"{row.nodes_before} → {row.nodes_after}",
+        _count(row.vcpus),
+        _count(row.gib),
+        _amount(row.before),
+        _amount(row.after),
+        signed(row.change),
+        signed(row.change_at_most),
+    ]
+
+
+def _capacity(cost: CostDifference) -> str:
+    """The differences in vCPUs and GiB that are known."""
+    parts = []
+    for unit, values in (("vCPUs", [row.vcpus for row in cost.rows]), ("GiB", [row.gib for row in cost.rows])):
+        total = sum((each for each in values if each is not None), Decimal(0))
+        if total:
+            parts.append(f"{_count(total)} {unit}")
+    return ", ".join(parts)
+
+
+def _count(value: Decimal | None) -> str:
+    return "unknown" if value is None else f"{value:+g}" if value else "0"
+
+
+def _amount(amount: Amount) -> str:
+    return "unknown" if isinstance(amount, UnknownPrice) else f"{amount:,.2f}"
+
+
+def _text(amount: Amount) -> str | None:
+    return None if isinstance(amount, UnknownPrice) else f"{round(amount, 4):f}"

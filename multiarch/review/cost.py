@@ -1,0 +1,213 @@
+"""Finds what a change costs: the monthly difference per team, architecture and capacity type.
+
+Where there is no price, an amount is unknown with its reason, and the differences in vCPUs and GiB remain.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from decimal import Decimal
+
+from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
+from multiarch.review.cost_parts import Part, parts, region_prices
+from multiarch.review.model import Change, Finding, ReviewRule, Risk
+
+__all__ = ["RULES", "CostDifference", "CostRow", "difference", "find", "signed"]
+
+_INCREASE = ReviewRule(
+    "cost-increase",
+    Risk.MEDIUM,
+    "monthly costs that rise by more than `--cost-threshold`",
+    "Is the capacity needed, and can arm64 or spot nodes provide it?",
+)
+RULES = (_INCREASE,)
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """What one kind of thing costs a team in a month, before and after.
+
+    ``what`` is ``arm64 spot nodes``, ``control plane``, ``NAT gateways``. ``vcpus`` and ``gib`` are differences, None
+    where they are unknown. ``before`` and ``after`` are at the present size, the other two at the maximum size.
+    """
+
+    team: str
+    what: str
+    nodes_before: int
+    nodes_after: int
+    vcpus: Decimal | None
+    gib: Decimal | None
+    before: Amount
+    after: Amount
+    at_most_before: Amount
+    at_most_after: Amount
+
+    @property
+    def change(self) -> Amount:
+        """The difference per month."""
+        return _minus(self.after, self.before)
+
+    @property
+    def change_at_most(self) -> Amount:
+        """The difference per month if all groups grow to their maximum size."""
+        return _minus(self.at_most_after, self.at_most_before)
+
+
+@dataclass(frozen=True, slots=True)
+class CostDifference:
+    """What a change costs per month.
+
+    ``prices`` are those of the region, or why there are none. ``basis`` has one line for each resource, with what its
+    amounts are computed from; ``unknown`` says why amounts are unknown, ``stale`` that prices are old, or is empty.
+    """
+
+    rows: tuple[CostRow, ...]
+    prices: RegionPrices | UnknownPrice
+    basis: tuple[str, ...]
+    unknown: tuple[str, ...]
+    stale: str
+
+    @property
+    def currency(self) -> str:
+        """The prices' currency, empty without prices."""
+        return "" if isinstance(self.prices, UnknownPrice) else self.prices.currency
+
+    @property
+    def total(self) -> Decimal | None:
+        """The difference of all rows that are known; None if no row is, and without prices."""
+        if isinstance(self.prices, UnknownPrice):
+            return None
+        known = [row.change for row in self.rows if isinstance(row.change, Decimal)]
+        return sum(known, Decimal(0)) if known else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the total has all rows."""
+        return all(isinstance(row.change, Decimal) for row in self.rows)
+
+
+def difference(change: Change) -> CostDifference:
+    """What the change costs; no rows if it changes nothing that has a price."""
+    before, after = parts(change)
+    # What costs the same before and after would only hide what the rest costs, if its price is unknown.
+    kept = {(part.subject, part) for part in before} & {(part.subject, part) for part in after}
+    old, new = ([part for part in side if (part.subject, part) not in kept] for side in (before, after))
+    keys = sorted({(part.team, part.what) for part in (*old, *new)})
+    rows = tuple(row for key in keys if (row := _row(key, old, new)) is not None)
+    shown = {(row.team, row.what) for row in rows}
+    old, new = ([part for part in side if (part.team, part.what) in shown] for side in (old, new))
+    amounts = [amount for part in (*old, *new) for amount in (part.monthly, part.at_most)]
+    prices = region_prices(change)
+    return CostDifference(
+        rows,
+        prices,
+        tuple(_basis(old, new)),
+        tuple(sorted({each.reason for each in amounts if isinstance(each, UnknownPrice)})),
+        _stale(prices, change) if rows else "",
+    )
+
+
+def find(change: Change) -> Iterator[Finding]:
+    """A finding for each team whose known costs rise by more than the threshold."""
+    found = difference(change)
+    for team in sorted({row.team for row in found.rows}):
+        rows = [(row, row.change) for row in found.rows if row.team == team]
+        total = sum((amount for _, amount in rows if isinstance(amount, Decimal)), Decimal(0))
+        if total <= change.cost_threshold:
+            continue
+        at_most = _sum(row.change_at_most for row, _ in rows)
+        bound = "" if isinstance(at_most, UnknownPrice) else f"; at the groups' maximum sizes {signed(at_most)}"
+        yield Finding(
+            _INCREASE,
+            f"team {team}",
+            f"Costs rise by about {total:,.2f} {found.currency} per month{bound}.",
+            (
+                *(
+                    f"{row.what}: {signed(amount)}"
+                    for row, amount in rows
+                    if isinstance(amount, UnknownPrice) or amount
+                ),
+                *found.unknown,
+                *filter(None, (found.stale,)),
+            ),
+        )
+
+
+def signed(amount: Amount) -> str:
+    """``+1,234.50``, ``-3.00``, ``0.00``, or ``unknown``."""
+    if isinstance(amount, UnknownPrice):
+        return "unknown"
+    rounded = round(amount, 2)
+    return f"{rounded:+,.2f}" if rounded else "0.00"
+
+
+def _row(key: tuple[str, str], before: Sequence[Part], after: Sequence[Part]) -> CostRow | None:
+    """The row of a key; None if the sums are the same."""
+    old = [part for part in before if (part.team, part.what) == key]
+    new = [part for part in after if (part.team, part.what) == key]
+    row = CostRow(
+        *key,
+        nodes_before=sum(part.nodes for part in old),
+        nodes_after=sum(part.nodes for part in new),
+        vcpus=_difference([part.vcpus for part in new], [part.vcpus for part in old]),
+        gib=_difference([part.gib for part in new], [part.gib for part in old]),
+        before=_sum(part.monthly for part in old),
+        after=_sum(part.monthly for part in new),
+        at_most_before=_sum(part.at_most for part in old),
+        at_most_after=_sum(part.at_most for part in new),
+    )
+    counts = (row.nodes_after - row.nodes_before, row.vcpus, row.gib, row.change, row.change_at_most)
+    # A group with another name may cost the same.
+    return None if all(each == 0 for each in counts) or Counter(old) == Counter(new) else row
+
+
+def _basis(before: Sequence[Part], after: Sequence[Part]) -> Iterator[str]:
+    """``node group api: 1 × m7g.large, at most 4 (present size) → 2 × m7g.xlarge, at most 4 (desired size)``."""
+    old, new = ({part.subject: _shown(part) for part in side} for side in (before, after))
+    for subject in sorted({*old, *new}):
+        yield f"{subject}: {old.get(subject, 'nothing')} → {new.get(subject, 'nothing')}"
+
+
+def _shown(part: Part) -> str:
+    return f"{part.basis or 'unknown'} ({part.size} size)" if part.size else part.basis or "unknown"
+
+
+def _stale(prices: RegionPrices | UnknownPrice, change: Change) -> str:
+    if isinstance(prices, UnknownPrice):
+        return ""
+    age = prices.age(datetime.combine(change.today, time.max, UTC))
+    if age <= change.price_age:
+        return ""
+    return (
+        f"The prices of {prices.region} are {age.days} days old; `multiarch prices fetch --region {prices.region}` "
+        "fetches them again"
+    )
+
+
+def _sum(amounts: Iterable[Amount]) -> Amount:
+    """The sum; unknown, with all reasons, if one amount is."""
+    known, reasons = Decimal(0), []
+    for amount in amounts:
+        if isinstance(amount, UnknownPrice):
+            reasons.append(amount.reason)
+        else:
+            known += amount
+    return UnknownPrice("; ".join(dict.fromkeys(reasons))) if reasons else known
+
+
+def _minus(new: Amount, old: Amount) -> Amount:
+    return _sum([new, old if isinstance(old, UnknownPrice) else -old])
+
+
+def _difference(new: Sequence[int | Decimal | None], old: Sequence[int | Decimal | None]) -> Decimal | None:
+    """The difference of two sums; None if a part is unknown."""
+    sums = []
+    for side in (new, old):
+        known = [Decimal(each) for each in side if each is not None]
+        if len(known) < len(side):
+            return None
+        sums.append(sum(known, Decimal(0)))
+    return sums[0] - sums[1]

@@ -1,0 +1,303 @@
+"""What each resource of a change costs in a month: node groups, control planes, NAT gateways, Karpenter's pools.
+
+Without volumes, traffic, and discounts such as Savings Plans, which a preview does not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts import kubernetes
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import InstanceType, instance_type
+from multiarch.facts.partitions import region_of_zone
+from multiarch.nodes.model import CapacityType
+from multiarch.prices.model import HOURS_PER_MONTH, Amount, PriceList, RegionPrices, UnknownPrice
+from multiarch.review.cluster_version import CLUSTER
+from multiarch.review.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL
+from multiarch.review.model import Change, Operation, State, Step
+from multiarch.review.properties import at, entries, resources, text_at, whole_at
+from multiarch.stack.model import NewNetwork, Plan
+
+__all__ = ["Part", "parts", "region_prices"]
+
+_NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
+_PRICED = (CLUSTER, MANAGED_GROUP, AUTO_SCALING_GROUP, NODE_POOL, _NAT_GATEWAY)
+_CHANGES = (Operation.CREATE, Operation.UPDATE, Operation.REPLACE, Operation.DELETE)
+_POLICY = "mixedInstancesPolicy"
+_LATER = "is known only after the update"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one resource costs on one side of the change.
+
+    ``what`` names the row that it belongs to: ``arm64 spot nodes``, ``control plane``. ``monthly`` is the cost at the
+    present size, ``at_most`` at the maximum size. ``vcpus`` and ``gib`` are None where they are unknown. ``basis`` says
+    what the amounts are computed from, ``size`` which size that is. Parts that cost the same for the same reason are
+    equal, whatever resource they are of.
+    """
+
+    team: str
+    what: str
+    subject: str = field(compare=False)
+    monthly: Amount
+    at_most: Amount
+    nodes: int = 0
+    vcpus: int | None = 0
+    gib: Decimal | None = Decimal(0)
+    basis: str = ""
+    size: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A node group with its size. ``why`` says which size that is: ``present``, ``desired``."""
+
+    subject: str
+    types: tuple[str, ...]
+    capacity: CapacityType
+    size: int
+    largest: int
+    why: str
+    zones: tuple[str, ...] = ()
+
+
+def parts(change: Change) -> tuple[list[Part], list[Part]]:
+    """What the changed resources cost before, and after.
+
+    The preview says it; without steps, what the two stack files differ in.
+    """
+    if not change.preview.steps:
+        return _of_plans(change)
+    pricing = _Pricing(change, _region(change))
+    before: list[Part] = []
+    after: list[Part] = []
+    for step in resources(change.preview.steps, *_PRICED):
+        if step.operation not in _CHANGES:
+            continue
+        if step.old is not None:
+            plan = change.before.plan if change.before else None
+            before.append(pricing.part(step, step.old, plan, now=step.old))
+        if step.new is not None and step.operation is not Operation.DELETE:
+            plan = change.after.plan if change.after else None
+            # What replaces a group is created with the declared size.
+            now = step.old if step.operation is Operation.UPDATE else None
+            after.append(pricing.part(step, step.new, plan, now=now))
+    return before, after
+
+
+def _of_plans(change: Change) -> tuple[list[Part], list[Part]]:
+    plans = [None if side is None else side.plan for side in (change.before, change.after)]
+    if any(side is not None and side.plan is None for side in (change.before, change.after)):
+        return [], []
+    before, after = ([] if plan is None else [*_of_plan(_Pricing(change, plan.region), plan)] for plan in plans)
+    return before, after
+
+
+class _Pricing:
+    """The prices of one stack's region, and the day that support of Kubernetes versions counts from."""
+
+    def __init__(self, change: Change, region: str | None) -> None:
+        self._change = change
+        self._prices = _prices_of(change.prices, region)
+        # Objects of Kubernetes have no tags.
+        states = (state for step in change.preview.steps for state in (step.old, step.new) if state is not None)
+        self._team = next(filter(None, map(_tagged, states)), change.preview.stack)
+
+    def part(self, step: Step, state: State, plan: Plan | None, now: State | None) -> Part:
+        """What a resource costs in one state. ``now`` is its state at present, None if it is created."""
+        team = _tagged(state) or (plan.team if plan else self._team)
+        if step.type == CLUSTER:
+            return self.control_plane(team, text_at(state.inputs, "version") or text_at(state.outputs, "version"))
+        if step.type == _NAT_GATEWAY:
+            monthly = self._month(RegionPrices.nat_gateway_hour)
+            return Part(team, "NAT gateways", f"NAT gateway {step.name}", monthly, monthly, basis="without traffic")
+        if step.type == NODE_POOL:
+            return pool(team, step.name, at(state.inputs, "spec.limits.cpu"))
+        found = _group(step, state, now, _zones(plan, step.name))
+        if isinstance(found, _Group):
+            return self.nodes(team, found)
+        unknown = UnknownPrice(f"node group {step.name}: {found}")
+        return Part(team, "nodes", f"node group {step.name}", unknown, unknown, vcpus=None, gib=None)
+
+    def nodes(self, team: str, group: _Group) -> Part:
+        """What a node group costs.
+
+        Of several on-demand types EC2 takes the first while it can be had; of several spot types any, so these count
+        with the mean of their prices.
+        """
+        try:
+            shapes = [instance_type(name) for name in group.types]
+        except UnknownFactError as error:
+            unknown = UnknownPrice(f"{group.subject}: {error.message.rstrip('.')}")
+            return Part(team, "nodes", group.subject, unknown, unknown, group.size, None, None, ", ".join(group.types))
+        spot = group.capacity is CapacityType.SPOT
+        hours = [self._hour(shape.name, group) for shape in shapes]
+        return Part(
+            team,
+            f"{_architecture(shapes)} {group.capacity} nodes",
+            group.subject,
+            _monthly(group.size, _combined(hours, _mean) if spot else hours[0]),
+            _monthly(group.largest, _combined(hours, max)),
+            group.size,
+            group.size * shapes[0].vcpus,
+            group.size * Decimal(shapes[0].memory_mib) / 1024,
+            _basis(group),
+            group.why,
+        )
+
+    def control_plane(self, team: str, version: str | None) -> Part:
+        """What an EKS cluster costs in the support tier that its version has today."""
+
+        def made(amount: Amount, basis: str = "") -> Part:
+            return Part(team, "control plane", "control plane", amount, amount, basis=basis)
+
+        if version is None:
+            return made(UnknownPrice(f"control plane: its Kubernetes version {_LATER}"))
+        try:
+            tier = kubernetes.support(version, self._change.today).tier
+        except UnknownFactError as error:
+            return made(UnknownPrice(f"control plane: {error.message.rstrip('.')}"))
+        if tier == "unsupported":
+            return made(UnknownPrice(f"control plane: EKS has ended the support of {version} and upgrades it"))
+        if tier == "unconfirmed":
+            # A minor whose dates AWS has not confirmed yet is a new one.
+            tier = "standard"
+        monthly = self._month(lambda prices: prices.cluster_hour(extended=tier == "extended"))
+        return made(monthly, f"{tier} support")
+
+    def _hour(self, name: str, group: _Group) -> Amount:
+        if isinstance(self._prices, UnknownPrice):
+            return self._prices
+        if group.capacity is CapacityType.SPOT:
+            return self._prices.spot_hour(name, group.zones)
+        return self._prices.on_demand_hour(name)
+
+    def _month(self, hour: Callable[[RegionPrices], Amount]) -> Amount:
+        return self._prices if isinstance(self._prices, UnknownPrice) else _monthly(1, hour(self._prices))
+
+
+def pool(team: str, name: str, cpu_limit: object) -> Part:
+    """A NodePool, whose nodes are as many as pods need."""
+    limit = "without a limit" if cpu_limit is None else f"up to {cpu_limit} vCPUs"
+    unknown = UnknownPrice("Karpenter adds nodes as pods need them")
+    return Part(team, "Karpenter's nodes", f"NodePool {name}", unknown, unknown, vcpus=None, gib=None, basis=limit)
+
+
+def _of_plan(pricing: _Pricing, plan: Plan) -> Iterator[Part]:
+    for group in plan.node_groups:
+        names, sizes = tuple(each.name for each in group.instance_types), group.sizes
+        zones = _zones(plan, group.name)
+        subject = f"node group {group.name}"
+        found = _Group(subject, names, group.capacity_type, sizes.desired, sizes.maximum, "desired", zones)
+        yield pricing.nodes(plan.team, found)
+    yield pricing.control_plane(plan.team, plan.cluster.version)
+    for each in plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ():
+        yield pool(plan.team, each.name, each.cpu_limit)
+
+
+def _group(step: Step, state: State, now: State | None, zones: tuple[str, ...]) -> _Group | str:
+    """A node group or Auto Scaling group, or why it can't be priced."""
+    managed, inputs = step.type == MANAGED_GROUP, state.inputs
+    if managed:
+        found = at(inputs, "instanceTypes") or at(state.outputs, "instanceTypes")
+        names = [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+        spot = 100 if text_at(inputs, "capacityType") == CapacityType.SPOT.eks else 0
+    else:
+        overrides = entries(inputs, f"{_POLICY}.launchTemplate.overrides")
+        names = [name for each in overrides if (name := text_at(each, "instanceType"))]
+        above = whole_at(inputs, f"{_POLICY}.instancesDistribution.onDemandPercentageAboveBaseCapacity")
+        spot = 0 if above is None else 100 - above
+    if not names or any("." not in name for name in names):
+        return f"its instance type is in its launch template, or {_LATER}"
+    if spot not in {0, 100}:
+        return f"{spot} % of it is spot, the rest on-demand"
+    scaling = "scalingConfig." if managed else ""
+    desired_key = f"{scaling}desiredSize" if managed else "desiredCapacity"
+    low, high = whole_at(inputs, f"{scaling}minSize"), whole_at(inputs, f"{scaling}maxSize")
+    if low is None or high is None:
+        return f"its size {_LATER}"
+    size, why = low, "minimum"
+    if now is not None and (present := whole_at(now.outputs, desired_key)) is not None:
+        size = max(low, min(present, high))
+        why = "present" if size == present else "minimum" if size == low else "maximum"
+    elif (desired := whole_at(inputs, desired_key)) is not None:
+        size, why = desired, "desired"
+    capacity = CapacityType.SPOT if spot else CapacityType.ON_DEMAND
+    return _Group(f"node group {step.name}", tuple(names), capacity, size, high, why, zones)
+
+
+def _tagged(state: State) -> str | None:
+    """The team that the tags name: a mapping, or a list for Auto Scaling groups."""
+    listed = (text_at(each, "value") for each in entries(state.inputs, "tags") if each.get("key") == "team")
+    return text_at(state.inputs, "tags.team") or next(listed, None)
+
+
+def _zones(plan: Plan | None, name: str) -> tuple[str, ...]:
+    """The names of a group's zones; empty where only their number is known, or without a plan."""
+    if plan is None:
+        return ()
+    own = next((group.zones for group in plan.node_groups if group.name == name), ())
+    return own or (plan.network.zones if isinstance(plan.network, NewNetwork) else ())
+
+
+def _region(change: Change) -> str | None:
+    """The plan's region, or that of an ARN or a zone in the preview."""
+    for side in (change.after, change.before):
+        if side is not None and side.plan is not None and side.plan.region:
+            return side.plan.region
+    for step in change.preview.steps:
+        for state in (step.old, step.new):
+            if state is None:
+                continue
+            # arn:aws:eks:eu-west-1:…; those of IAM have no region.
+            fields = (text_at(state.outputs, "arn") or "").split(":")
+            zone = text_at(state.inputs, "availabilityZone") or ""
+            if found := (fields[3] if len(fields) > 4 else "") or region_of_zone(zone):  # noqa: PLR2004
+                return found
+    return None
+
+
+def region_prices(change: Change) -> RegionPrices | UnknownPrice:
+    """The prices of the stack's region."""
+    return _prices_of(change.prices, _region(change))
+
+
+def _prices_of(prices: PriceList | None, region: str | None) -> RegionPrices | UnknownPrice:
+    return UnknownPrice("no prices were given (--prices)") if prices is None else prices.of(region)
+
+
+def _architecture(shapes: Sequence[InstanceType]) -> Architecture | str:
+    architectures = {shape.architecture for shape in shapes}
+    return architectures.pop() if len(architectures) == 1 else "mixed"
+
+
+def _basis(group: _Group) -> str:
+    """``3 × m7g.large, at most 10``."""
+    several = f" (first of {len(group.types)} types)" if len(group.types) > 1 else ""
+    mean = ", at the mean spot price" if group.capacity is CapacityType.SPOT else ""
+    return f"{group.size} × {group.types[0]}{several}, at most {group.largest}{mean}"
+
+
+def _monthly(number: int, hour: Amount) -> Amount:
+    if number == 0:
+        return Decimal(0)
+    return hour if isinstance(hour, UnknownPrice) else number * hour * HOURS_PER_MONTH
+
+
+def _combined(hours: Sequence[Amount], combine: Callable[[list[Decimal]], Decimal]) -> Amount:
+    """One price of several; unknown if one of them is."""
+    known: list[Decimal] = []
+    for each in hours:
+        if isinstance(each, UnknownPrice):
+            return each
+        known.append(each)
+    return combine(known)
+
+
+def _mean(prices: list[Decimal]) -> Decimal:
+    return sum(prices, Decimal(0)) / len(prices)

@@ -1,0 +1,144 @@
+"""``multiarch review`` with prices, and its digest as a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from multiarch.prices import file as files
+from multiarch.prices.model import PriceList, RegionPrices
+from tests.cli.running import type_of_run
+from tests.cli.test_review import UNCHANGED, deletion, git, written
+from tests.comments.stand_in import TOKEN, Fault, GitLabStandIn, Reply, StandIn, serving
+from tests.review.by_hand import GROUP, MANAGED
+from tests.review.engine_text import digest, step
+
+ARN = "arn:aws:eks:eu-west-1:123456789012:nodegroup/checkout-dev/graviton/d4939c98"
+OLD = {**MANAGED, "tags": {"team": "checkout"}, "arn": ARN}
+LARGER = digest(
+    step("update", GROUP, "graviton", OLD, {**OLD, "instanceTypes": ["m7g.xlarge"]}, {"instanceTypes[0]": "update"})
+)
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> str:
+    """A file of prices of 2026-11-20."""
+    known = {"m7g.large": Decimal("0.1"), "m7g.xlarge": Decimal("0.2")}
+    region = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 20, tzinfo=UTC), known)
+    path = tmp_path / "prices.json"
+    files.write(path, PriceList(str(path), {"eu-west-1": region}))
+    return str(path)
+
+
+@pytest.fixture
+def gitlab(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    with serving(GitLabStandIn()) as server:
+        for name, value in {
+            "CI_API_V4_URL": f"{server.url}/api/v4",
+            "CI_PROJECT_ID": "7",
+            "CI_MERGE_REQUEST_PROJECT_ID": "7",
+            "CI_MERGE_REQUEST_IID": "3",
+            "GITLAB_TOKEN": TOKEN,
+        }.items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+def test_costs_are_shown_with_what_they_are_of(run: type_of_run, tmp_path: Path, prices: str) -> None:
+    ran = run("review", written(tmp_path, LARGER), "--prices", prices)
+    assert ran.code == 0
+    assert "Cost per month (USD)" in ran.out
+    assert "+146.00" in ran.out
+    assert "cost-increase" in ran.out
+    assert "Prices of eu-west-1 of 2026-11-20, 730 hours, without volumes, traffic, discounts and taxes" in ran.out
+    markdown = run("review", written(tmp_path, LARGER), "--prices", prices, "-o", "markdown").out
+    assert "| **Costs** | `+146.00` USD per month; `+4` vCPUs, `+16` GiB<br>**MEDIUM** `cost-increase`" in markdown
+    assert "| checkout | arm64 on-demand nodes | 2 → 2 | `+4` | `+16` | 146.00 | 292.00 | `+146.00` |" in markdown
+
+
+def test_costs_in_json(run: type_of_run, tmp_path: Path, prices: str) -> None:
+    (stack,) = run("review", written(tmp_path, LARGER), "--prices", prices, "-o", "json").json["stacks"]
+    assert stack["cost"] == {
+        "currency": "USD",
+        "pricesFetchedAt": "2026-11-20T00:00:00Z",
+        "difference": "146.0000",
+        "complete": True,
+        "rows": [
+            {
+                "team": "checkout",
+                "what": "arm64 on-demand nodes",
+                "nodes": {"before": 2, "after": 2},
+                "vcpus": 4,
+                "gib": 16.0,
+                "before": "146.0000",
+                "after": "292.0000",
+                "difference": "146.0000",
+                "differenceAtMaximumSize": "292.0000",
+            }
+        ],
+        "basis": [
+            "node group graviton: 2 × m7g.large, at most 4 (present size) → 2 × m7g.xlarge, at most 4 (present size)"
+        ],
+        "unknown": [],
+        "stale": None,
+    }
+
+
+def test_without_prices_the_capacity_is_shown(run: type_of_run, tmp_path: Path) -> None:
+    ran = run("review", written(tmp_path, LARGER), "-o", "markdown")
+    assert "| **Costs** | unknown; `+4` vCPUs, `+16` GiB |" in ran.out
+    (stack,) = run("review", written(tmp_path, LARGER), "-o", "json").json["stacks"]
+    assert (stack["cost"]["difference"], stack["cost"]["unknown"]) == (None, ["no prices were given (--prices)"])
+
+
+def test_the_threshold_decides_about_the_finding(run: type_of_run, tmp_path: Path, prices: str) -> None:
+    preview = written(tmp_path, LARGER)
+    assert run("review", preview, "--prices", prices, "--fail-on", "cost-increase").code == 1
+    high = ("--cost-threshold", "146", "--fail-on", "cost-increase")
+    assert run("review", preview, "--prices", prices, *high).code == 0
+
+
+def test_old_and_missing_prices_are_named(run: type_of_run, tmp_path: Path, prices: str) -> None:
+    preview = written(tmp_path, LARGER)
+    ran = run("review", preview, "--prices", prices, "--prices-max-age", "1")
+    assert "The prices of eu-west-1 are 1 days old; `multiarch prices fetch --region eu-west-1`" in ran.out
+    missing = run("review", preview, "--prices", str(tmp_path / "no.json"))
+    assert (missing.code, "multiarch prices fetch" in missing.err) == (2, True)
+
+
+def test_the_digest_becomes_one_comment(run: type_of_run, tmp_path: Path, gitlab: StandIn) -> None:
+    preview = written(tmp_path, LARGER)
+    ran = run("review", preview, "--post", "gitlab")
+    assert (ran.code, ran.err) == (0, "The comment was created.\n")
+    assert ran.out.startswith("checkout-dev: LOW risk; 1 updated")
+    assert (
+        run("review", written(tmp_path, deletion(), "b.json"), "--post", "gitlab").err == "The comment was updated.\n"
+    )
+    (body,) = gitlab.bodies
+    assert body.startswith("<!-- multiarch review: multiarch-eks -->\n\n## checkout-dev: high risk")
+
+
+def test_a_change_of_no_stack_updates_an_earlier_comment_only(
+    run: type_of_run, clone: Path, gitlab: StandIn, tmp_path: Path
+) -> None:
+    git(clone, "init", "-q")
+    git(clone, "add", ".")
+    git(clone, "commit", "-qm", "first")
+    ran = run("review", "--since", "main", "--post", "gitlab")
+    assert (ran.code, gitlab.bodies) == (0, [])
+    assert ran.err.endswith("There is no comment to update.\n")
+    run("review", written(tmp_path, deletion()), "--post", "gitlab")
+    assert run("review", "--since", "main", "--post", "gitlab").err.endswith("The comment was updated.\n")
+    assert "## No stack changes" in gitlab.bodies[0]
+
+
+def test_the_digest_is_printed_even_if_it_can_not_be_posted(run: type_of_run, tmp_path: Path, gitlab: StandIn) -> None:
+    gitlab.faults.append(Fault("GET", "/notes$", Reply(403, {"message": "403 Forbidden"})))
+    ran = run("review", written(tmp_path, UNCHANGED), "--post", "gitlab")
+    assert ran.code == 3
+    assert "checkout-dev" in ran.out
+    assert "scope api and the role Reporter" in ran.err
