@@ -9,10 +9,12 @@ from enum import StrEnum
 
 from multiarch.review import (
     autoscalers,
+    cluster_access,
     cost,
     drift,
     failed_previews,
     iam,
+    kubernetes_rbac,
     network_access,
     node_rolls,
     noise,
@@ -53,6 +55,8 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.WIDENS, iam),
     (Topic.WIDENS, trust),
     (Topic.WIDENS, resource_policies),
+    (Topic.WIDENS, cluster_access),
+    (Topic.WIDENS, kubernetes_rbac),
     (Topic.WIDENS, network_access),
     (Topic.PODS, placement),
     (Topic.PODS, autoscalers),

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from math import prod
 from typing import Any
 
-from multiarch.review.permissions.difference import Box, exceeds
+from multiarch.review.permissions.difference import Box, Values, choices_beyond, exceeds
 from multiarch.review.permissions.document import Statement, box_of, texts
 from multiarch.review.permissions.effort import Effort, TooMuchEffortError
 from multiarch.review.sides import hidden
@@ -22,9 +20,7 @@ TOO_MUCH = "has too many statements or wildcards to be compared; read it"
 
 
 Elements = Mapping[str, Any]
-Values = tuple[Any, ...]
 _PARTS = ("Principal", "Action", "Resource")
-_MOST_CELLS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +85,7 @@ def _parts(statement: Statement, others: Sequence[Statement], covers: Sequence[B
     def beyond(*choice: Values) -> bool:
         return exceeds(box_of(_reduced(statement.elements, choice), variables=statement.variables), covers, effort)
 
-    if prod(map(len, values)) <= _MOST_CELLS:
-        chosen = _merged([cell for cell in product(*values) if beyond(*((each,) for each in cell))])
-    else:
-        whole = [tuple(each) for each in values]
-        kept = [
-            tuple(each for each in several if beyond(*(*whole[:index], (each,), *whole[index + 1 :])))
-            for index, several in enumerate(values)
-        ]
-        chosen = [tuple(kept)] if all(kept) else [tuple(whole)]
+    chosen = choices_beyond(values, beyond)
     reduced = [_reduced(statement.elements, choice) for choice in chosen] or [statement.elements]
     return [Grant(each, statement.allows, _nearest(each, statement, others, effort)) for each in reduced]
 
@@ -124,17 +112,6 @@ def _reduced(elements: Elements, choice: Sequence[Values]) -> Elements:
         else:
             reduced[name] = "*" if name == "Principal" else list(values)
     return reduced
-
-
-def _merged(cells: Sequence[Values]) -> list[tuple[Values, ...]]:
-    """Cells that differ in one value become one with several: resources first, then actions, then principals."""
-    merged: list[tuple[Values, ...]] = [tuple((each,) for each in cell) for cell in cells]
-    for index in reversed(range(len(_PARTS))):
-        groups: dict[tuple[Values, ...], list[Any]] = {}
-        for cell in merged:
-            groups.setdefault((*cell[:index], *cell[index + 1 :]), []).extend(cell[index])
-        merged = [(*key[:index], tuple(values), *key[index:]) for key, values in groups.items()]
-    return merged
 
 
 def _nearest(elements: Elements, statement: Statement, others: Sequence[Statement], effort: Effort) -> Elements | None:

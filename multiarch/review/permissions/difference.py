@@ -6,14 +6,19 @@ tests. A policy statement is a box, and so is a rule of Kubernetes RBAC.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+from typing import Any
 
 from multiarch.review.permissions.conditions import Literal, Test, can_hold
 from multiarch.review.permissions.effort import Effort, TooMuchEffortError
 from multiarch.review.permissions.wildcards import EVERYTHING, Words, common
 
 _MOST_PIECES = 400
+_MOST_CELLS = 300
+Values = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +75,30 @@ def _without(piece: _Piece, cover: Box, effort: Effort) -> list[_Piece]:
         if can_hold(literals, effort):
             left.append(replace(piece, literals=literals))
     return left
+
+
+def choices_beyond(values: Sequence[Sequence[Any]], beyond: Callable[..., bool]) -> list[tuple[Values, ...]]:
+    """Those of the values of each part for which ``beyond`` holds, as few choices as say so.
+
+    ``beyond`` is asked about a tuple of values for each part. With too many combinations each part is asked about for
+    itself, which may choose more.
+    """
+    if prod(map(len, values)) <= _MOST_CELLS:
+        return _merged([cell for cell in product(*values) if beyond(*((each,) for each in cell))])
+    whole = [tuple(each) for each in values]
+    kept = [
+        tuple(each for each in several if beyond(*(*whole[:index], (each,), *whole[index + 1 :])))
+        for index, several in enumerate(values)
+    ]
+    return [tuple(kept)] if all(kept) else [tuple(whole)]
+
+
+def _merged(cells: Sequence[Values]) -> list[tuple[Values, ...]]:
+    """Cells that differ in one value become one with several: those of the last part first."""
+    merged: list[tuple[Values, ...]] = [tuple((each,) for each in cell) for cell in cells]
+    for index in reversed(range(len(cells[0]) if cells else 0)):
+        groups: dict[tuple[Values, ...], list[Any]] = {}
+        for cell in merged:
+            groups.setdefault((*cell[:index], *cell[index + 1 :]), []).extend(cell[index])
+        merged = [(*key[:index], tuple(values), *key[index:]) for key, values in groups.items()]
+    return merged

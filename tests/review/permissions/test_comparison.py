@@ -194,7 +194,7 @@ SETS: list[Request] = [
     Request("a:A", "r", context=context)
     for context in [
         {},
-        *({"k": list(several)} for size in range(4) for several in product(("a", "b", "ac", "d"), repeat=size)),
+        *({"k": list(several)} for size in range(4) for several in product(("a", "b", "ac", "a*", "d"), repeat=size)),
     ]
 ]
 
