@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from multiarch.cli.application import application
 from multiarch.review.digest import RULES_BY_TOPIC
-from multiarch.review.noise import FILTERS, PLUGIN_PATH
+from multiarch.review.noise import FILTERS, OF_WARNINGS
 from multiarch.rules import SECTIONS
 from multiarch.schema.nodes import InstanceTypesByArchitecture, MultiArchitectureGroup, NodeGroup
 from multiarch.schema.stack import StackSpec
@@ -109,7 +109,7 @@ def review_rules() -> str:
 
 def noise_filters() -> str:
     """What ``review`` leaves out."""
-    rows = [(f"`{each.name}`", each.reason) for each in (*FILTERS, PLUGIN_PATH)]
+    rows = [(f"`{each.name}`", each.reason) for each in (*FILTERS, *OF_WARNINGS)]
     return "\n" + _table(("Filter", "What it leaves out"), rows) + "\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from multiarch.review import (
@@ -27,7 +27,7 @@ from multiarch.review import (
     workloads,
 )
 from multiarch.review.cost import CostDifference
-from multiarch.review.model import Change, Finder, Finding, Operation, ReviewRule, Risk, Step
+from multiarch.review.model import UNKNOWN, Change, Finder, Finding, Operation, ReviewRule, Risk, Step
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.values import masked
 
@@ -136,11 +136,12 @@ def digest(changes: Iterable[Change]) -> Digest:
 
 
 def _reviewed(change: Change) -> StackReview:
-    entries = [Entry(topic, finding) for topic, finder in _FINDERS for finding in finder.find(change)]
-    order = list(Topic)
-    entries.sort(key=lambda entry: (-entry.finding.level, order.index(entry.topic)))
+    entries = [Entry(topic, _clean(finding)) for topic, finder in _FINDERS for finding in finder.find(change)]
+    order = {name: at for at, name in enumerate(RULES)}
+    topics = list(Topic)
+    entries.sort(key=lambda each: (-each.finding.level, topics.index(each.topic), order[each.finding.rule.name]))
     others, left_out = noise.left_out(change.preview.steps, _reported(entries))
-    warnings, dropped = noise.without_plugin_paths(change.preview.warnings)
+    warnings, dropped = noise.new_warnings(change)
     return StackReview(
         change,
         tuple(entries),
@@ -149,6 +150,13 @@ def _reviewed(change: Change) -> StackReview:
         (*left_out, *dropped),
         cost.difference(change),
     )
+
+
+def _clean(finding: Finding) -> Finding:
+    """The finding without what is of no use to a person, or must not be shown, in all that a finder quotes."""
+    texts = (finding.subject, finding.text, *finding.details)
+    subject, text, *details = (masked(each.replace(UNKNOWN, "known after the update")) for each in texts)
+    return replace(finding, subject=subject, text=text, details=tuple(details))
 
 
 def _reported(entries: Sequence[Entry]) -> frozenset[str]:

@@ -13,18 +13,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from multiarch.review.model import Operation, Step
+from multiarch.review.model import Change, Operation, Step
 from multiarch.review.property_paths import MISSING, parts, value_at
 
-__all__ = [
-    "FILTERS",
-    "PLUGIN_PATH",
-    "NoiseFilter",
-    "is_computed",
-    "is_of_no_concern",
-    "left_out",
-    "without_plugin_paths",
-]
+__all__ = ["FILTERS", "OF_WARNINGS", "NoiseFilter", "is_computed", "is_of_no_concern", "left_out", "new_warnings"]
 
 _AUTO_SCALING_TAG = "aws:autoscaling/tag:Tag"
 _GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})
@@ -41,6 +33,7 @@ _ANNOTATIONS = (
     "pulumi.com/",
 )
 _PLUGIN = re.compile(r"using pulumi-\S+ from \$PATH at .*", re.DOTALL)
+_RULE = re.compile(r"\[([a-z0-9-]+)\]\Z")
 _SETS = frozenset({"Action", "NotAction", "Resource", "NotResource", "AWS", "Service", "Federated", "Statement"})
 """Keys of IAM policies whose lists have no order."""
 
@@ -71,11 +64,28 @@ def left_out(steps: Sequence[Step], reported: AbstractSet[str]) -> tuple[list[St
     return others, [(each, counts[each.name]) for each in FILTERS if counts[each.name]]
 
 
-def without_plugin_paths(warnings: Sequence[str]) -> tuple[list[str], list[tuple[NoiseFilter, int]]]:
-    """The warnings but for the engine's own about its plugins, and how many those are."""
-    kept = [text for text in warnings if not _PLUGIN.fullmatch(text)]
-    dropped = len(warnings) - len(kept)
-    return kept, [(PLUGIN_PATH, dropped)] if dropped else []
+def new_warnings(change: Change) -> tuple[list[str], list[tuple[NoiseFilter, int]]]:
+    """The preview's warnings but for those that a filter takes, and how many those are."""
+    known = _known_rules(change)
+    kept, counts = [], Counter[str]()
+    for text in change.preview.warnings:
+        rule = _RULE.search(text)
+        if _PLUGIN.fullmatch(text):
+            counts[PLUGIN_PATH.name] += 1
+        elif rule is not None and rule[1] in known:
+            counts[KNOWN_WARNING.name] += 1
+        else:
+            kept.append(text)
+    return kept, [(each, counts[each.name]) for each in OF_WARNINGS if counts[each.name]]
+
+
+def _known_rules(change: Change) -> AbstractSet[str]:
+    """Rules of ``stack check`` that warn of the same after the change as before it."""
+    if not (change.before and change.before.plan and change.after and change.after.plan):
+        return frozenset()
+    before = {(each.rule, each.key, each.message) for each in change.before.plan.warnings}
+    new = {each.rule for each in change.after.plan.warnings if (each.rule, each.key, each.message) not in before}
+    return {rule for rule, _, _ in before} - new
 
 
 def is_of_no_concern(step: Step) -> bool:
@@ -170,6 +180,13 @@ def _is_provider_version(step: Step, path: str) -> bool:
 PLUGIN_PATH = NoiseFilter(
     "plugin-path", "warnings of the engine that name the file of a plugin", lambda _step, _parents: False
 )
+KNOWN_WARNING = NoiseFilter(
+    "known-warning",
+    "warnings of `stack check` that the stack file had before the change",
+    lambda _step, _parents: False,
+)
+OF_WARNINGS = (PLUGIN_PATH, KNOWN_WARNING)
+"""Filters of the preview's warnings."""
 FILTERS = (
     NoiseFilter(
         "tags-follow-group",

@@ -53,7 +53,7 @@ def find(change: Change) -> Iterator[Finding]:
         elif held is not None and step.operation is Operation.REPLACE:
             yield _replaced(step, held)
         elif held is not None and step.operation is Operation.DELETE:
-            yield _deleted(step, held, [each for each in created if each.type == step.type])
+            yield _deleted(step, held, [each for each in created if _is_alike(each, step)])
 
 
 def _replaced(step: Step, held: Holding) -> Finding:
@@ -89,6 +89,15 @@ def _forgotten(step: Step, held: Holding | None) -> Finding:
     text = "It leaves Pulumi's state and stays in place (retainOnDelete): it goes on to cost, and nothing updates it."
     risk = None if held is not None else Risk.LOW
     return Finding(FORGET, _subject(step, held), text, (), (step.urn,), risk)
+
+
+def _is_alike(created: Step, deleted: Step) -> bool:
+    """Whether one may be the other under a new name: most of their inputs are equal."""
+    if created.type != deleted.type or created.new is None or deleted.old is None:
+        return False
+    new, old = created.new.inputs, deleted.old.inputs
+    equal = sum(1 for key, value in old.items() if new.get(key) == value)
+    return 2 * equal >= len({*new, *old})
 
 
 def _subject(step: Step, held: Holding | None) -> str:

@@ -59,7 +59,7 @@ def test_a_terminal_shows_the_worst_first(run: type_of_run, tmp_path: Path) -> N
     lines = ran.out.splitlines()
     assert lines[0] == "checkout-dev: HIGH risk; 1 deleted"
     assert any(line.startswith(" HIGH   breaks   SQS queue jobs") for line in lines)
-    assert "  SQS queue jobs [delete-stateful]" in lines
+    assert any(line.startswith("delete-stateful: Is the data needed") for line in lines)
 
 
 def test_standard_input_and_several_files(run: type_of_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,3 +325,15 @@ def test_a_job_without_a_token_still_shows_the_digest(
     assert ran.code == 2
     assert "SQS queue jobs" in ran.out
     assert "GITLAB_TOKEN" in ran.err
+
+
+def test_findings_of_one_rule_share_what_they_have_in_common(run: type_of_run, tmp_path: Path) -> None:
+    database = "aws:rds/instance:Instance"
+    steps = [
+        step("delete", database, name, {"identifier": name, "skipFinalSnapshot": True}, protect=name == "b")
+        for name in ("a", "b")
+    ]
+    text = run("review", written(tmp_path, digest(*steps)), "-o", "markdown").out
+    assert "**HIGH: 2 findings** (`delete-stateful`)\n\n- **database a**: It is deleted." in text
+    assert text.count("No final snapshot is made.") == text.count("_Check:_") == 1
+    assert "\n  - It is protected" in text

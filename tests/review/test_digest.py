@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pytest
 
+from multiarch.errors import Problem
 from multiarch.review.digest import RULES, Digest, digest
 from multiarch.review.model import Change, Operation, Preview, Risk, Version
 from multiarch.review.previews import read
+from multiarch.stack.load import load_file
+from multiarch.stack.model import Plan
+from multiarch.stack.plan import make_plan
 from tests.review.engine_text import digest as preview_text
 from tests.review.engine_text import error, event_log, step
 
 ROLE, QUEUE = "aws:iam/role:Role", "aws:sqs/queue:Queue"
 TODAY = date(2026, 11, 22)
+WARNING = Problem("ami-not-pinned", "the image is not pinned", key="nodeGroups.general")
+OTHER = Problem("documentation-cidr", "it is reserved", key="apiEndpoint.publicCidrs[0]")
+FILE = Path(__file__).parents[2] / "config/stacks/Pulumi.checkout-dev.yaml"
+
+
+def planned() -> Plan:
+    return make_plan(load_file(FILE), today=TODAY)
 
 
 def reviewed(data: bytes, before: Version | None = None, after: Version | None = None) -> Digest:
@@ -120,6 +133,16 @@ def test_warnings_about_plugins_are_left_out_and_counted() -> None:
     (stack,) = reviewed(preview_text(step("same", ROLE, "a", {}, {}), diagnostics=diagnostics)).stacks
     assert stack.warnings == ("watch out",)
     assert [(found.name, count) for found, count in stack.left_out] == [("plugin-path", 1)]
+
+
+def test_warnings_of_the_stack_file_are_shown_when_they_are_new() -> None:
+    old, new = (replace(planned(), warnings=tuple(found)) for found in ([WARNING], [WARNING, OTHER]))
+    texts = [f"Pulumi.checkout-dev.yaml:3 {each.key}: {each.message} [{each.rule}]" for each in (WARNING, OTHER)]
+    diagnostics = [{"severity": "warning", "message": text} for text in texts]
+    data = preview_text(step("same", ROLE, "a", {}, {}), diagnostics=diagnostics)
+    (stack,) = reviewed(data, Version("x", old), Version("x", new)).stacks
+    assert stack.warnings == (texts[1],)
+    assert [(found.name, count) for found, count in stack.left_out] == [("known-warning", 1)]
 
 
 def test_every_rule_says_what_it_finds_and_what_to_check() -> None:

@@ -72,9 +72,12 @@ def test_a_deletion_says_what_stops_or_softens_it(
 
 
 def test_a_rename_is_suspected_where_the_same_kind_is_created() -> None:
-    steps = step("create", QUEUE, "new", None, {"name": "new"}), step("delete", QUEUE, "old", {"name": "old"})
-    (finding,) = found(digest(*steps))
+    same = {"fifoQueue": False, "delaySeconds": 0}
+    deleted = step("delete", QUEUE, "old", {"name": "old", **same})
+    (finding,) = found(digest(step("create", QUEUE, "new", None, {"name": "new", **same}), deleted))
     assert "The change also creates SQS queue new." in finding.details[0]
+    (other,) = found(digest(step("create", QUEUE, "new", None, {"name": "new", "fifoQueue": True}), deleted))
+    assert other.details == ()
 
 
 def test_what_is_retained_stays_and_costs() -> None:

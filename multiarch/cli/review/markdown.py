@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from multiarch.cli.review.cost import cost_notes, cost_table, cost_words
-from multiarch.cli.review.words import change_words, left_out_words, other_row
+from multiarch.cli.review.words import Group, change_words, groups, left_out_words, other_row
 from multiarch.cli.terminal import counted
 from multiarch.escaping import comment
 from multiarch.review.digest import Topic
@@ -102,8 +102,8 @@ def _text(digest: Digest, form: _Form, note: str) -> str:
         lines += [note, ""]
     if not digest.stacks:
         return "\n".join(lines).rstrip("\n") + "\n"
-    changed = [stack for stack in digest.stacks if stack.entries or stack.others or stack.operations]
-    same = [stack.name for stack in digest.stacks if stack not in changed]
+    changed = [stack for stack in digest.stacks if _changes(stack)]
+    same = [stack.name for stack in digest.stacks if not _changes(stack)]
     if len(digest.stacks) == 1:
         lines += _stack(digest.stacks[0], form)
     else:
@@ -118,6 +118,10 @@ def _text(digest: Digest, form: _Form, note: str) -> str:
             more = f" and {len(same) - _MOST_NAMES} more" if len(same) > _MOST_NAMES else ""
             lines += ["", f"No changes: {names}{more}."]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _changes(stack: StackReview) -> bool:
+    return bool(stack.entries or stack.others or stack.operations)
 
 
 def _overview(stacks: Sequence[StackReview]) -> Iterator[str]:
@@ -137,12 +141,12 @@ def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
     shown = entries if form.most is None else entries[: form.most]
     loud = [entry for entry in shown if entry.finding.level > Risk.LOW]
     quiet = [entry for entry in shown if entry.finding.level <= Risk.LOW]
-    for entry in loud:
-        yield from _entry(entry, details=entry.finding.level >= form.details)
+    for group in groups(loud):
+        yield from _group(group, details=group.level >= form.details)
     if quiet:
         yield from _folded(
             counted(len(quiet), "finding") + " of low risk",
-            (line for entry in quiet for line in _entry(entry, details=entry.finding.level >= form.details)),
+            (line for group in groups(quiet) for line in _group(group, details=group.level >= form.details)),
         )
     if len(shown) < len(stack.entries):
         yield from ("", f"{counted(len(stack.entries) - len(shown), 'more finding')}, not shown here.")
@@ -175,7 +179,7 @@ def _summary(stack: StackReview) -> Iterator[str]:
             yield _row([f"**{topic}**", "<br>".join((*costs, *_by_rule(found)))])
         elif topic in ALWAYS:
             yield _row([f"**{topic}**", _NOTHING])
-    others = f"{counted(len(stack.others), 'change')}, below" if stack.others else _NOTHING
+    others = f"{counted(len(stack.others), 'change')}" if stack.others else _NOTHING
     yield _row(["**Other**", others])
     yield _row(["**Left out**", comment(left_out_words(stack), in_table=True)])
 
@@ -192,22 +196,31 @@ def _cost(cost: CostDifference) -> Iterator[str]:
 def _by_rule(entries: Sequence[Entry], most: int = 3) -> Iterator[str]:
     """A line for each rule: its risk, its name, and what it is about."""
     for rule in dict.fromkeys(entry.finding.rule for entry in entries):
-        found = [entry.finding for entry in entries if entry.finding.rule is rule]
+        found = [entry.finding for entry in entries if entry.finding.rule == rule]
         subjects = list(dict.fromkeys(finding.subject for finding in found))
         names = ", ".join(comment(subject, in_table=True) for subject in subjects[:most])
         more = f" and {len(subjects) - most} more" if len(subjects) > most else ""
         yield f"{_bold(max(finding.level for finding in found))} `{rule.name}`: {names}{more}"
 
 
-def _entry(entry: Entry, *, details: bool) -> Iterator[str]:
-    finding = entry.finding
-    yield ""
-    yield f"**{finding.level.name}: {comment(finding.subject)}** (`{finding.rule.name}`)<br>"
-    yield comment(finding.text)
+def _group(group: Group, *, details: bool) -> Iterator[str]:
+    """One finding with its reasons, or several of one rule as a list, with what all of them say at its end."""
+    check = f"- _Check:_ {comment(group.rule.check)}"
+    if len(group.findings) == 1:
+        (finding,) = group.findings
+        yield from ("", f"**{group.level.name}: {comment(finding.subject)}** (`{group.rule.name}`)<br>")
+        yield comment(finding.text)
+        if details:
+            yield from ("", *(f"- {comment(line)}" for line in finding.details), check)
+        return
+    yield from ("", f"**{group.level.name}: {len(group.findings)} findings** (`{group.rule.name}`)", "")
+    for finding in group.findings:
+        yield f"- **{comment(finding.subject)}**: {comment(finding.text)}"
+        if details:
+            yield from (f"  - {comment(line)}" for line in group.own(finding))
     if details:
-        yield ""
-        yield from (f"- {comment(line)}" for line in finding.details)
-        yield f"- _Check:_ {comment(finding.rule.check)}"
+        yield from (f"- {comment(line)}" for line in group.common)
+        yield check
 
 
 def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from multiarch.cli.formats.report import (
     Table,
 )
 from multiarch.cli.review.cost import cost_data, cost_notes, cost_table
-from multiarch.cli.review.words import change_words, left_out_words, other_row
+from multiarch.cli.review.words import change_words, groups, left_out_words, other_row
 from multiarch.review.digest import RULES
 from multiarch.review.model import Risk
 from multiarch.review.values import masked
@@ -46,9 +46,11 @@ def _blocks(digest: Digest) -> Iterator[Block]:
                 for entry in stack.entries
             ]
             yield Table(("risk", "topic", "what", "why"), rows)
-        for entry in stack.entries:
-            lines = (*entry.finding.details, f"Check: {entry.finding.rule.check}")
-            yield Details("", [(f"{entry.finding.subject} [{entry.finding.rule.name}]", lines)])
+        for group in groups(stack.entries):
+            statements = [(finding.subject, group.own(finding)) for finding in group.findings if group.own(finding)]
+            shared = ("All of them", group.common) if group.common else None
+            check = f"{group.rule.name}: {group.rule.check}"
+            yield Details(check, [*statements, shared] if shared else statements)
         if stack.cost.rows:
             yield cost_table(stack.cost)
             yield Items("What the costs are of", list(cost_notes(stack.cost)))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from multiarch.review.model import Operation
-from multiarch.review.noise import PLUGIN_PATH
+from multiarch.review.noise import OF_WARNINGS
 from multiarch.review.values import difference, resource_name
 
 if TYPE_CHECKING:
-    from multiarch.review.digest import StackReview
-    from multiarch.review.model import Step
+    from multiarch.review.digest import Entry, StackReview
+    from multiarch.review.model import Finding, ReviewRule, Risk, Step
 
 _PAST = {
     Operation.CREATE: "created",
@@ -25,6 +28,29 @@ _PAST = {
 _MOST = 5
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Findings of one rule and risk. ``common`` are the details that all of them have, ``own`` those of each."""
+
+    rule: ReviewRule
+    level: Risk
+    findings: tuple[Finding, ...]
+    common: tuple[str, ...]
+
+    def own(self, finding: Finding) -> list[str]:
+        """The details of a finding that others do not have."""
+        return [line for line in finding.details if line not in self.common]
+
+
+def groups(entries: Iterable[Entry]) -> Iterator[Group]:
+    """Neighbours of the same rule and risk together, so that a reviewer reads once what all of them say."""
+    for (level, rule), found in groupby(entries, key=lambda entry: (entry.finding.level, entry.finding.rule)):
+        findings = tuple(entry.finding for entry in found)
+        shared = findings[0].details if len(findings) > 1 else ()
+        common = tuple(line for line in shared if all(line in other.details for other in findings))
+        yield Group(rule, level, findings, common)
+
+
 def change_words(stack: StackReview) -> str:
     """``3 updated, 10 replaced; 75 stay the same``."""
     preview = stack.change.preview
@@ -37,9 +63,9 @@ def change_words(stack: StackReview) -> str:
 
 
 def left_out_words(stack: StackReview) -> str:
-    """``9 tags-follow-group, 1 components``: changes, not warnings."""
+    """``tags-follow-group (9), components (1)``: changes, not warnings."""
     return (
-        ", ".join(f"{count} {found.name}" for found, count in stack.left_out if found is not PLUGIN_PATH) or "nothing"
+        ", ".join(f"{found.name} ({count})" for found, count in stack.left_out if found not in OF_WARNINGS) or "nothing"
     )
 
 
