@@ -24,7 +24,7 @@ from tools import build
 TESTS: Final = Path(__file__).resolve().parent
 
 LANES: Final[Mapping[str, str]] = {
-    "tools": "runs a tool that is built with Go: helm, kustomize, crane, regctl, a parser of user data",
+    "tools": "runs a tool that is built with Go (helm, kustomize, crane …), or all steps of a CI workflow",
     "registry": "uses a real image registry, or a real Redis",
     "e2e": "uses the sandbox: the real Pulumi engine, or AWS in a process of its own",
     "cluster": "uses a real Kubernetes control plane",

@@ -8,7 +8,7 @@ case ${SINCE:-} in
 *[!0]*)
   # A shallow clone need not have it.
   git cat-file -e "$SINCE^{commit}" 2>/dev/null || git fetch --quiet --depth 1 origin "$SINCE"
-  $MULTIARCH stack affected --since "$SINCE" >"$REPORTS/affected.txt"
+  $MULTIARCH stack affected --since "$SINCE" --quiet >"$REPORTS/affected.txt"
   ;;
 *)
   find config/stacks -name 'Pulumi.*.yaml' | sed -e 's#.*/Pulumi\.##' -e 's#\.yaml$##' | sort >"$REPORTS/affected.txt"

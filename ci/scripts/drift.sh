@@ -8,7 +8,7 @@ if [ $# -eq 0 ]; then SINCE='' "$here/affected.sh" >/dev/null; else mkdir -p "$R
 failed=0
 PREVIEW_ARGS="--refresh ${PREVIEW_ARGS:-}" "$here/preview.sh" "$@" || failed=1
 # Its exit code says that a preview failed, which is known.
-$MULTIARCH review --output markdown "$REPORTS"/previews/*.json >"$REPORTS/drift.md" || [ "$failed" -eq 1 ]
+$MULTIARCH review --output markdown "$REPORTS"/previews/*.json >"$REPORTS/drift.md" || [ "$failed" -eq 1 ] || exit 3
 cat "$REPORTS/drift.md"
 [ "$failed" -eq 0 ] || exit 3
 # A stack whose preview has any step but `same` differs from AWS, or from its file.

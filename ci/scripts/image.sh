@@ -21,7 +21,8 @@
 #   BUILDX, BUILDAH, BUILDX_BUILDER
 #                the commands, where they are not `docker buildx` and `buildah`; a builder that exists already
 #
-# Digests are handed from job to job in REPORTS/digests/ARCHITECTURE. Credentials are in CREDENTIALS_DIR only.
+# Digests are handed from job to job in REPORTS/digests/ARCHITECTURE; `tag` with buildx writes that of the index to
+# REPORTS/digests/index. Credentials are in CREDENTIALS_DIR only.
 . "$(dirname "$0")/common.sh"
 
 : "${BUILDX:=docker buildx}" "${BUILDAH:=buildah}" "${BUILDER:=buildx}" "${PROVENANCE:=max}" "${SBOM:=true}"
@@ -192,6 +193,8 @@ tag_with_buildx() {
   for each in $TAGS; do set -- "$@" --tag "$IMAGE:$each"; done
   # shellcheck disable=SC2086
   run $BUILDX imagetools create "$@" $references
+  # shellcheck disable=SC2086
+  run $BUILDX imagetools inspect "$IMAGE:${TAGS%% *}" --format '{{.Manifest.Digest}}' >"$digests/index"
 }
 
 tag_with_buildah() {
