@@ -249,10 +249,11 @@ def test_nothing_is_tagged_before_all_platforms_have_a_digest(tmp_path: Path, pr
     assert image(tmp_path, "tag").returncode == 2
     assert image(tmp_path, "build", "linux/arm/v7").returncode == 0
     assert image(tmp_path, "tag").returncode == 0
-    last = (tmp_path / "calls").read_text().splitlines()[-1]
+    tagged, inspected = (tmp_path / "calls").read_text().splitlines()[-2:]
     place = "registry.example.com/team/app"
     both = " ".join([f"{place}@sha256:{7:064d}"] * 2)
-    assert last == f"imagetools create --tag {place}:1.0 --tag {place}:latest {both}"
+    assert tagged == f"imagetools create --tag {place}:1.0 --tag {place}:latest {both}"
+    assert inspected == f"imagetools inspect {place}:1.0 --format {{{{.Manifest.Digest}}}}"
 
 
 @pytest.mark.parametrize(
