@@ -6,7 +6,7 @@ architectures and untainted nodes no group has any more: pods that need one of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from multiarch.errors import MultiarchError
@@ -126,11 +126,14 @@ def _architectures(outcome: WorkloadOutcome) -> tuple[Architecture, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Supply:
-    """What pods can ask of nodes. ``open``: architectures of nodes without a taint that keeps pods off."""
+    """What pods can ask of nodes. ``open``: architectures of nodes without a taint that keeps pods off.
+
+    ``labels`` are the nodes' own labels, each with the architectures of the nodes that carry it.
+    """
 
     architectures: frozenset[Architecture]
     open: frozenset[Architecture]
-    labels: frozenset[tuple[str, str]]
+    labels: Mapping[tuple[str, str], frozenset[Architecture]]
     zones: frozenset[str]
 
 
@@ -156,13 +159,22 @@ def _lost(old: _Supply, new: _Supply, *, complete: bool) -> Iterator[tuple[str, 
     for architecture in sorted(old.open - new.open - set(gone)):
         text = f"No group has untainted {architecture} nodes any more: there, pods need a toleration from now on."
         yield f"{text}{unknown}", Risk.HIGH if complete and not new.open else None
-    if labels := sorted(old.labels - new.labels):
+    if labels := sorted(old.labels.keys() - new.labels.keys()):
         named = ", ".join(f"{key}={value}" for key, value in labels)
         text = f"No node has the {'label' if len(labels) == 1 else 'labels'} {named} any more: pods that ask for"
         yield f"{text} {'it' if len(labels) == 1 else 'them'} can't be scheduled.{unknown}", None
+    for key, value in sorted(old.labels.keys() & new.labels.keys()):
+        before, after = old.labels[key, value], new.labels[key, value]
+        if kept := sorted(before - after - set(gone)):
+            text = f"No {' or '.join(kept)} node has the label {key}={value} any more: pods that ask for it need images"
+            yield f"{text} for {' or '.join(sorted(after))}.{unknown}", None
     if zones := sorted(old.zones - new.zones):
         text = f"No group has nodes in {', '.join(zones)} any more: pods with volumes there can't be scheduled."
         yield f"{text}{unknown}", Risk.HIGH if complete else None
+
+
+def _architectures_with(label: tuple[str, str], states: Iterable[GroupState]) -> frozenset[Architecture]:
+    return frozenset(each for state in states if label in (state.labels or ()) for each in state.architectures or ())
 
 
 def _supply(states: Iterable[GroupState]) -> _Supply:
@@ -175,6 +187,6 @@ def _supply(states: Iterable[GroupState]) -> _Supply:
             if state.taints is not None and not any(map(is_hard, state.taints))
             for each in state.architectures or ()
         ),
-        labels=frozenset(label for state in known for label in state.labels or ()),
+        labels={label: _architectures_with(label, known) for state in known for label in state.labels or ()},
         zones=frozenset(zone for state in known for zone in state.zones or ()),
     )

@@ -94,6 +94,7 @@ def test_the_same_plan_strands_nothing_and_a_way_back_strands_what_the_way_there
 
 GENERAL = {**MANAGED, "instanceTypes": ["m7i.large"], "labels": {}, "taints": []}
 TIER = "checkout.example.com/tier=graviton"
+KEEPS = made(GROUP, "arm", *[{**MANAGED, "labels": {}}] * 2)
 STAYS = made(GROUP, "general", GENERAL, GENERAL)
 
 
@@ -103,6 +104,12 @@ def test_without_manifests_what_no_group_has_any_more_is_named() -> None:
         ("No group has arm64 nodes any more: pods that need arm64 can't be scheduled.", Risk.HIGH),
         (f"No node has the label {TIER} any more: pods that ask for it can't be scheduled.", Risk.MEDIUM),
     ]
+
+
+def test_a_label_that_only_nodes_of_another_architecture_keep_is_named() -> None:
+    other = {**MANAGED, "instanceTypes": ["m7i.large"]}
+    (found,) = find(made(GROUP, "batch-arm", MANAGED, None), made(GROUP, "batch-amd", None, other), KEEPS)
+    assert found.text == f"No arm64 node has the label {TIER} any more: pods that ask for it need images for amd64."
 
 
 def test_the_last_untainted_nodes_are_missed() -> None:
