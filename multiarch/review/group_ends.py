@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from multiarch.review.group_states import MANAGED_GROUP
-from multiarch.review.model import Finding, Operation, Risk, Step
+from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
 from multiarch.review.properties import after, before, whole
 from multiarch.review.roll_rules import REMOVE, ROLL
 from multiarch.review.wording import counted
@@ -101,7 +101,8 @@ def _with_values(step: Step, root: str) -> str:
 
 def _short(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(map(str, value)) if all(isinstance(each, str) for each in value) else ""
+        known = all(isinstance(each, str) and each != UNKNOWN for each in value)
+        return ", ".join(map(str, value)) if known else ""
     return value if isinstance(value, str) else ""
 
 

@@ -13,7 +13,7 @@ from math import ceil
 
 from multiarch.review.group_ends import all_nodes, end_of, number_of_nodes, where_from
 from multiarch.review.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, GroupKind
-from multiarch.review.model import Change, Finding, Operation, Risk, Step
+from multiarch.review.model import UNKNOWN, Change, Finding, Operation, Risk, Step
 from multiarch.review.properties import after, before, changes_of, mapping, resources, whole, whole_at
 from multiarch.review.roll_rules import KEEP, ROLL
 from multiarch.review.wording import counted, duration
@@ -186,11 +186,18 @@ def _causes(step: Step, rows: Sequence[_Cause], templates: Mapping[str, Step]) -
         if not changes_of(step, row.path):
             continue
         if row.name == "launch template" and (template := templates.get(_template_id(step))):
-            inner = [_named(template, each) for each in _TEMPLATE_CAUSES if changes_of(template, each.path)]
+            inner = [_part(template, each) for each in _TEMPLATE_CAUSES if changes_of(template, each.path)]
             found.append(f"{row.name} ({', '.join(inner)})" if inner else row.name)
         else:
             found.append(_named(step, row))
     return found
+
+
+def _part(template: Step, row: _Cause) -> str:
+    """A changed part of a launch template. One that is not known yet may turn out to be the same."""
+    value = template.new.inputs.get(row.path) if template.new else None
+    unknown = value == UNKNOWN or (isinstance(value, list) and UNKNOWN in value)
+    return f"{row.name}, known only during the update" if unknown else _named(template, row)
 
 
 def _named(step: Step, row: _Cause) -> str:

@@ -22,7 +22,7 @@ from multiarch.facts.instance_types import instance_type
 from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
-from multiarch.review.model import Change, Operation, Properties, State, Step
+from multiarch.review.model import UNKNOWN, Change, Operation, Properties, State, Step
 from multiarch.review.plans import both_plans, preview_is_complete
 from multiarch.review.properties import at, entries, resources, text_at, whole_at
 from multiarch.stack.model import NewNetwork, Plan
@@ -252,7 +252,7 @@ def _of_pool(properties: Properties) -> GroupState:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+    return tuple(each for each in value if isinstance(each, str) and each != UNKNOWN) if isinstance(value, list) else ()
 
 
 def _labels(value: object) -> Labels:

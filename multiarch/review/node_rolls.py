@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from multiarch.nodes.model import NodeGroupKind
 from multiarch.review import group_rolls, karpenter_rolls
 from multiarch.review.cluster_version import version_change
-from multiarch.review.group_states import GroupKind, group_changes
+from multiarch.review.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, GroupKind, group_changes
 from multiarch.review.merging import merged
 from multiarch.review.model import Change, Finding
-from multiarch.review.plans import both_plans
+from multiarch.review.planned_rolls import find_planned_rolls
+from multiarch.review.plans import both_plans, preview_is_complete
+from multiarch.review.properties import resources
 from multiarch.review.renames import successors
 from multiarch.review.roll_rules import KEEP, REMOVE, ROLL
 
@@ -20,11 +22,18 @@ RULES = (ROLL, REMOVE, KEEP)
 
 
 def find(change: Change) -> Iterator[Finding]:
-    """Findings about node groups, then about Karpenter's nodes, each in the order of the preview's steps."""
+    """Findings about node groups, then about Karpenter's nodes, each in the order of the preview's steps.
+
+    Where the preview failed before a group, or there is none, the plans speak.
+    """
     renamed = successors(group_changes(change))
     yield from group_rolls.find(change, renamed)
     yield from merged(karpenter_rolls.find(change))
     yield from find_kept_images(change)
+    plans = both_plans(change)
+    if plans is not None and not preview_is_complete(change):
+        seen = {step.name for step in resources(change.preview.steps, MANAGED_GROUP, AUTO_SCALING_GROUP)}
+        yield from (each for each in find_planned_rolls(*plans) if each.subject.rpartition(" ")[2] not in seen)
 
 
 def find_kept_images(change: Change) -> Iterator[Finding]:

@@ -295,6 +295,66 @@ def test_a_deleted_node_pool_drains_all_of_its_nodes_at_once() -> None:
     assert "without regard to budgets" in found.text
 
 
+def group_words(**settings: Any) -> dict[str, Any]:
+    return {"nodeGroups": {"web-arm": settings}}
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "reason"),
+    [
+        ({"kubernetesVersion": "1.34"}, "Its nodes are replaced, 1 node at a time.", "kubernetesVersion 1.35 → 1.34"),
+        (group_words(diskSize=80), "Its nodes are replaced, 1 node at a time.", "diskSize"),
+        (group_words(ami={"release": "1.35.2-20260901"}), "Its nodes are replaced, 1 node at a time.", "ami"),
+        (
+            group_words(maxPods=20, updateStrategy={"maxUnavailablePercentage": 33}),
+            "Its nodes are replaced, 33 % of them at a time.",
+            "maxPods",
+        ),
+        (
+            group_words(instanceTypes=["c7g.large"]),
+            "The group is replaced: a new one is created, then the old one is deleted with its nodes.",
+            "instanceTypes",
+        ),
+        (group_words(capacityType="spot"), "The group is replaced", "capacityType"),
+        ({"network": {"zones": 3}}, "The group is replaced", "network.zones"),
+        ({"owner": "other@example.com"}, "Its nodes are replaced", "tags"),
+    ],
+)
+def test_without_a_preview_the_stack_files_say_which_groups_roll(words: dict[str, Any], text: str, reason: str) -> None:
+    found = {each.subject: each for each in node_rolls.find(change(plans=(plan(), plan(words))))}
+    assert found["node group web-arm"].text.startswith(text)
+    assert f"Reason: {reason}." in found["node group web-arm"].details
+    assert "a preview says" in said(found.values())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{"arm64Taint": "none"}, group_words(maxSize=9), group_words(labels={"a": "b"}), {"logging": {"types": []}}],
+)
+def test_without_a_preview_nothing_rolls_that_eks_changes_in_place(words: dict[str, Any]) -> None:
+    assert list(node_rolls.find(change(plans=(plan(), plan(words))))) == []
+
+
+def test_user_data_carries_labels_and_taints_of_self_managed_groups() -> None:
+    own = group_words(kind="self-managed")
+    (found,) = node_rolls.find(change(plans=(plan(own), plan({**own, "arm64Taint": "none"}))))
+    assert (found.subject, found.details[0]) == ("self-managed node group web-arm", "Reason: taints.")
+
+
+def test_a_preview_that_failed_before_a_group_leaves_it_to_the_plans() -> None:
+    seen = changed(GROUP, "web", MANAGED, {"version": "1.36"})
+    plans = (plan({"kubernetesVersion": "1.35"}), plan({"kubernetesVersion": "1.36"}))
+    found = {each.subject: each for each in node_rolls.find(change(seen, plans=plans, succeeded=False))}
+    assert "evictions take" in found["node group web"].text
+    assert "a preview says" in said([found["node group web-arm"]])
+
+
+def test_a_value_that_is_not_known_yet_may_turn_out_the_same() -> None:
+    template = changed(TEMPLATE, "graviton", {"userData": "YQ=="}, {"userData": UNKNOWN}, id_="lt-e0536f16c8d436d18")
+    found = only(template, group({"launchTemplate": {"version": UNKNOWN}}))
+    assert "Reason: launch template (user data, known only during the update)." in found.details
+
+
 def test_a_new_group_rolls_nothing() -> None:
     steps = (
         made(GROUP, "graviton", None, MANAGED),
