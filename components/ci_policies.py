@@ -1,4 +1,4 @@
-"""What roles of CI may do: what a preview with refresh reads, the state of Pulumi's stacks, pushing images.
+"""What roles of CI may do: what a preview with refresh reads, prices, the state of Pulumi's stacks, pushing images.
 
 A preview runs the code of its branch, which anybody who may push can change: its role must not be able to write. The
 actions are those with which the AWS provider reads each resource type that the components declare; no action has a
@@ -85,6 +85,9 @@ LOOK_UPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """What the components' look-ups call, by function."""
 
+PRICES = ("ec2:DescribeSpotPriceHistory", "pricing:GetProducts")
+"""What ``multiarch prices fetch`` calls, for the costs in a review."""
+
 _ANY = "*"
 _RESOURCES: Mapping[str, str] = MappingProxyType(
     {
@@ -152,8 +155,8 @@ class State:
 
 
 def preview(account: Account, state: State) -> pulumi.Output[str]:
-    """What a preview with refresh needs, in every region of the account."""
-    actions = {action for row in (*READS.values(), *LOOK_UPS.values()) for action in row}
+    """What a preview with refresh and a review with prices need, in every region of the account."""
+    actions = {action for row in (*READS.values(), *LOOK_UPS.values(), PRICES) for action in row}
     return policies.document([*_reads(account, actions), *state.access(account, write=False)])
 
 

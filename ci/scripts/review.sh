@@ -3,6 +3,7 @@
 #
 #   SINCE    the commit that the change is compared with: the stack files before it.
 #   POST     gitlab or github: also put the digest into a comment on the merge request, in place of the last one.
+#   PRICES   the file of prices that prices.sh wrote, if there is one. Default: .cache/prices.json.
 #   FAIL_ON  rules or risks that fail the job: replace-stateful,widen-iam. Default: none.
 #
 # Exit code: that of `multiarch review`; 1 if FAIL_ON finds something.
@@ -20,6 +21,7 @@ if [ $# -eq 0 ] && [ ! -s "$REPORTS/affected.txt" ]; then
   say "The change touches no stack."
   [ -n "${POST:-}" ] || exit 0
 fi
+[ ! -s "${PRICES:=.cache/prices.json}" ] || set -- --prices "$PRICES" "$@"
 # Its exit code is that of the command below, which reads the same.
 $MULTIARCH review --since "$SINCE" --output json "$@" >"$REPORTS/review.json" || :
 $MULTIARCH review --since "$SINCE" --output markdown --attach "$REPORTS/review.md" \

@@ -123,6 +123,32 @@ def test_a_review_reads_the_event_log_unless_the_preview_failed(tmp_path: Path, 
     assert call.endswith("reports/previews/a-dev.events reports/previews/b-dev.json")
 
 
+def test_prices_are_fetched_once_for_each_region_and_given_to_the_review(tmp_path: Path, program: Program) -> None:
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports/affected.txt").write_text("a-dev\nb-dev\nc-dev\n")
+    regions = {"a-dev": "eu-west-1", "b-dev": "eu-west-1", "c-dev": None, "other": "us-east-1"}
+    stacks = json.dumps({"stacks": [{"stack": name, "region": region} for name, region in regions.items()]})
+    answer = f"if [ $1 = stack ]; then echo '{stacks}'; exit 1; fi"
+    fetched = "mkdir -p .cache; echo '{}' >.cache/prices.json"
+    program("multiarch", f'echo "$* $AWS_ROLE_ARN" >>calls; {answer}; {fetched}')
+    ran = run(tmp_path, "prices.sh", MULTIARCH="multiarch", PREVIEW_ROLE="arn:a", **TOKEN)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    (_, call) = (tmp_path / "calls").read_text().splitlines()
+    assert call == "prices fetch --region eu-west-1 --max-age 24 --file .cache/prices.json arn:a"
+    assert not (tmp_path / "secret").exists()
+    assert run(tmp_path, "review.sh", SINCE="main", MULTIARCH="multiarch").returncode == 0
+    assert "--prices .cache/prices.json" in (tmp_path / "calls").read_text().splitlines()[-1]
+
+
+def test_a_review_is_made_without_prices_too(tmp_path: Path, program: Program) -> None:
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports/affected.txt").write_text("a-dev\n")
+    stacks = json.dumps({"stacks": [{"stack": "a-dev", "region": "eu-west-1"}]})
+    program("multiarch", f"if [ $1 = stack ]; then echo '{stacks}'; else exit 3; fi")
+    ran = run(tmp_path, "prices.sh", MULTIARCH="multiarch")
+    assert (ran.returncode, ran.stderr) == (0, "The prices of eu-west-1 can't be fetched.\n")
+
+
 def test_each_stack_has_its_own_role_if_there_is_one(tmp_path: Path, program: Program) -> None:
     program("pulumi", 'echo "$3 $AWS_ROLE_ARN $(cat "$AWS_WEB_IDENTITY_TOKEN_FILE")" >>calls; echo "{}"')
     roles = {"PREVIEW_ROLE": "arn:general", "PREVIEW_ROLE_PAY_PROD": "arn:pay"}

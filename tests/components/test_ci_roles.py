@@ -212,7 +212,8 @@ def test_resources_are_the_accounts_wherever_an_action_takes_one() -> None:
     found = statements(roles(), "preview")
     anywhere = [sid for sid, row in found.items() if row["Resource"] == "*"]
     assert anywhere == ["Read"]
-    assert {action.split(":")[0] for action in found["Read"]["Action"]} == {"autoscaling", "ec2", "eks", "kms"}
+    services = {action.split(":")[0] for action in found["Read"]["Action"]}
+    assert services == {"autoscaling", "ec2", "eks", "kms", "pricing"}
     for sid, row in found.items():
         assert sid == "Read" or ":111122223333:" in row["Resource"] or "::parameter/aws/" in row["Resource"]
 
