@@ -64,7 +64,7 @@ _TEMPLATE_CAUSES = (
 def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
     """Findings about managed and self-managed node groups, in the order of the preview's steps.
 
-    ``renamed`` says, by URN, what becomes of the removed groups that have successors.
+    ``renamed`` says, by subject, what becomes of the removed groups that have successors.
     """
     steps = change.preview.steps
     templates = {step.old.id: step for step in resources(steps, _LAUNCH_TEMPLATE) if step.old is not None}
@@ -78,7 +78,7 @@ def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
         subject = f"{GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED} {step.name}"
         drain = _drain_of_hook(hooks.get(str(before(step, "name") or "")))
         parts = _parts(step, templates, hooks)
-        for end in end_of(step, subject, drain, renamed.get(step.urn, "")):
+        for end in end_of(step, subject, drain, renamed.get(subject, "")):
             yield replace(end, urns=(*end.urns, *parts))
         causes = _causes(step, _MANAGED_CAUSES if managed else _SELF_MANAGED_CAUSES, templates)
         if step.operation is Operation.UPDATE and causes:

@@ -5,12 +5,12 @@ The tables are those of ``docs/reference/changes.md``. Without a preview the num
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan
-from multiarch.review.group_states import GroupKind
+from multiarch.review.group_states import GroupChange, GroupKind
 from multiarch.review.model import Finding
-from multiarch.review.roll_rules import ROLL
+from multiarch.review.roll_rules import REMOVE, ROLL
 from multiarch.review.wording import counted
 from multiarch.stack.model import NewNetwork, Plan
 
@@ -62,6 +62,17 @@ def find_planned_rolls(old: Plan, new: Plan) -> Iterator[Finding]:
         rolls += _of_stack(old, new, group)
         if replaces or rolls:
             yield _finding(group, replaces, rolls)
+
+
+def find_planned_removals(groups: Iterable[GroupChange], renamed: Mapping[str, str]) -> Iterator[Finding]:
+    """A finding for each group that the stack file no longer has. ``renamed``: what becomes of some, by subject."""
+    for group in groups:
+        if group.before is None or group.after is not None or group.step is not None:
+            continue
+        successor = renamed.get(group.subject)
+        details = (f"It has a successor: {successor}.",) if successor else ()
+        rule = ROLL if successor else REMOVE
+        yield Finding(rule, group.subject, "The group is deleted, and all of its nodes end.", (*details, _NO_NUMBER))
 
 
 def _of_stack(old: Plan, new: Plan, group: NodeGroupPlan) -> Iterator[str]:

@@ -27,9 +27,9 @@ def find_renames(groups: Sequence[GroupChange]) -> Iterator[Finding]:
 
 
 def successors(groups: Sequence[GroupChange]) -> Mapping[str, str]:
-    """What becomes of each removed group that has successors, by its URN: ``web is split into web-a and web-b``."""
+    """What becomes of removed groups with successors, by their subject: ``web is split into web-a and web-b``."""
     pairs = zip(_removed(groups), _matched(groups), strict=True)
-    return {urn: what for old, (new, what) in pairs if new for urn in old.urns}
+    return {old.subject: what for old, (new, what) in pairs if new}
 
 
 def is_successor(group: GroupChange, groups: Sequence[GroupChange]) -> bool:

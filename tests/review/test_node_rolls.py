@@ -335,6 +335,16 @@ def test_without_a_preview_nothing_rolls_that_eks_changes_in_place(words: dict[s
     assert list(node_rolls.find(change(plans=(plan(), plan(words))))) == []
 
 
+def test_without_a_preview_removed_groups_are_named() -> None:
+    more = {"nodeGroups": {"batch": {"instanceTypes": ["m7i.large"], "capacityType": "spot"}}}
+    (found,) = node_rolls.find(change(plans=(plan(more), plan())))
+    assert (found.rule.name, found.subject) == ("remove-nodes", "node group batch")
+    assert found.text == "The group is deleted, and all of its nodes end."
+    other = {"nodeGroups": {"jobs": more["nodeGroups"]["batch"]}}
+    (found,) = node_rolls.find(change(plans=(plan(more), plan(other))))
+    assert (found.rule.name, found.details[0]) == ("roll-nodes", "It has a successor: batch is renamed to jobs.")
+
+
 def test_user_data_carries_labels_and_taints_of_self_managed_groups() -> None:
     own = group_words(kind="self-managed")
     (found,) = node_rolls.find(change(plans=(plan(own), plan({**own, "arm64Taint": "none"}))))
