@@ -55,6 +55,7 @@ class PlatformArgs:
 class Platform(Component):
     """A network, an EKS cluster with node groups and add-ons, and access to both."""
 
+    network: Network
     control_plane: ControlPlane
     kubeconfig: pulumi.Output[str]
     node_groups: dict[str, NodeGroupOutput]
@@ -67,7 +68,7 @@ class Platform(Component):
         super().__init__("Platform", name, Naming(plan.cluster.name, plan.tags), opts)
         self._plan = plan
         account = look_up(self)
-        network = Network(
+        self.network = network = Network(
             "network",
             NetworkArgs(
                 naming=self.naming,

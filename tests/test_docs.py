@@ -29,6 +29,7 @@ OWN_PREFIXES = (
     "tests/",
     "tools/",
 )
+LANGUAGES = {"console", "go", "json", "python", "sh", "text", "typescript", "yaml"}
 COMMAND = re.compile(r"\bmultiarch (stack|facts|image|audit|workload) ([a-z]+)\b([^`|;)#]*)")
 """A command of ours: its noun, its verb, and what it is given, up to a comment."""
 WRITTEN_BY_A_READER = ("config/stacks/Pulumi.search-dev.yaml",)
@@ -166,4 +167,4 @@ def test_no_document_names_a_folder_of_somebody_s_machine() -> None:
 def test_fenced_blocks_say_what_they_hold() -> None:
     for document in documents():
         for block in blocks(document):
-            assert block.language in {"console", "json", "python", "sh", "text", "yaml"}, f"{document}:{block.line}"
+            assert block.language in LANGUAGES, f"{document}:{block.line}"

@@ -16,17 +16,15 @@ from tests.quotations import ROOT, Block, blocks, documents, environment, matche
 PAGE = ROOT / "docs" / "reference" / "python-api.md"
 MODULES = re.findall(r"^::: ([\w.]+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 _PULUMI = """
-import asyncio, sys
-import pulumi
-from components.rendering.recording import NoMocks
+import sys
+from multiarch_eks.rendering import record
 
 async def program():
-    pulumi.runtime.set_mocks(NoMocks())
     exec(sys.stdin.read(), {})
 
-asyncio.run(program())
+record(program, stack="dev", region="eu-west-1")
 """
-"""As the engine runs a program: in an event loop, with a monitor."""
+"""As the engine runs a program: in an event loop, with a monitor, and with the installed package."""
 
 
 def modules_with_all() -> set[str]:
@@ -74,13 +72,13 @@ def programs() -> list[tuple[Path, Block, Block | None]]:
     ids=[f"{document.stem}-{block.line}" for document, block, _ in programs()],
 )
 def test_each_program_in_the_documents_runs_and_prints_what_is_quoted(
-    document: Path, block: Block, printed: Block | None
+    document: Path, block: Block, printed: Block | None, installed: Path
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _PULUMI] if "import pulumi" in block.text else [sys.executable, "-"],
         input=block.text,
         cwd=ROOT,
-        env=environment() | {"PYTHONPATH": str(ROOT)},
+        env=environment() | {"PYTHONPATH": str(installed)},
         capture_output=True,
         text=True,
         check=False,

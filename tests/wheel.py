@@ -7,6 +7,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pulumi
+
 from tests.quotations import ROOT
 
 _SOURCES = ("LICENSE", "README.md", "components", "multiarch", "pyproject.toml", "setup.py")
@@ -25,6 +27,19 @@ def build(folder: Path) -> Path:
     assert done.returncode == 0, done.stderr
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+def environment(folder: Path) -> Path:
+    """A virtual environment with the wheel, and with this environment's packages beside it; return its Python."""
+    venv = folder / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    (site,) = venv.glob("lib/python*/site-packages")
+    # As a path file, so that an editable install of the clone is not taken along.
+    (site / "shared.pth").write_text(f"{Path(pulumi.__file__).parent.parent}\n", encoding="utf-8")
+    python = venv / "bin" / "python"
+    command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*command, build(folder / "wheel")], check=True, capture_output=True)
+    return python
 
 
 def unpacked(folder: Path) -> Path:

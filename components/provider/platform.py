@@ -33,6 +33,18 @@ class Platform(Part):
     endpoint: pulumi.Output[str]
     """The URL of the Kubernetes API server."""
 
+    certificate_authority: pulumi.Output[str]
+    """The cluster's certificate authority, PEM in base64."""
+
+    service_cidr: pulumi.Output[str]
+    """The IPv4 range of Kubernetes Services."""
+
+    vpc_id: pulumi.Output[str]
+    """The VPC."""
+
+    private_subnet_ids: pulumi.Output[list[str]]
+    """The subnets of the nodes."""
+
     security_group_id: pulumi.Output[str]
     """The security group that EKS makes for the cluster and its nodes."""
 
@@ -61,6 +73,10 @@ class Platform(Part):
         self.cluster_name = made.control_plane.name
         self.kubernetes_version = made.control_plane.version
         self.endpoint = made.control_plane.endpoint
+        self.certificate_authority = made.control_plane.facts.apply(lambda facts: facts.certificate_authority)
+        self.service_cidr = pulumi.Output.from_input(plan.cluster.service_cidr)
+        self.vpc_id = made.network.vpc_id
+        self.private_subnet_ids = pulumi.Output.all(*made.network.private_subnet_ids)
         self.security_group_id = made.control_plane.security_group_id
         self.oidc_provider_arn = made.control_plane.oidc_provider_arn
         self.kubeconfig = made.kubeconfig

@@ -109,6 +109,7 @@ def pins(folder: str, module: str) -> set[str]:
     ("name", "module", "variables"),
     [
         ("pulumi", r"github\.com/pulumi/pulumi/(?:pkg|sdk)/v3", {"version.Version": "v{}"}),
+        ("pulumi-language-yaml", r"github\.com/pulumi/pulumi-yaml", {"version.Version": "v{}"}),
         ("karpenter", r"github\.com/aws/karpenter-provider-aws", {"operator.Version": "{}"}),
         ("helm", r"helm\.sh/helm/v3", {"version.version": "v{}"}),
         ("kube-apiserver", r"k8s\.io/kubernetes", {"version.gitVersion": "v{}"}),
