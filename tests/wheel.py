@@ -37,8 +37,9 @@ def environment(folder: Path) -> Path:
     # As a path file, so that an editable install of the clone is not taken along.
     (site / "shared.pth").write_text(f"{Path(pulumi.__file__).parent.parent}\n", encoding="utf-8")
     python = venv / "bin" / "python"
-    command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*command, build(folder / "wheel")], check=True, capture_output=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    install = [*pip, "install", "--quiet", "--no-deps", "--no-index", str(build(folder / "wheel"))]
+    subprocess.run(install, check=True, capture_output=True)
     return python
 
 
