@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from multiarch.errors import MultiarchError
 from multiarch.review import (
     autoscalers,
     cluster_access,
@@ -69,8 +70,21 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.DRIFT, drift),
 )
 """Every module that finds something, below its topic."""
+UNREADABLE = ReviewRule(
+    "unreadable-value",
+    Risk.HIGH,
+    "values of an unexpected type, which a part of the review can't read",
+    "What does `pulumi preview --diff` show where this part would look?",
+)
 RULES_BY_TOPIC: Mapping[Topic, Sequence[ReviewRule]] = {
-    topic: list(dict.fromkeys(rule for of, finder in _FINDERS if of is topic for rule in finder.RULES))
+    topic: list(
+        dict.fromkeys(
+            [
+                *([UNREADABLE] if topic is Topic.BREAKS else []),
+                *(rule for of, finder in _FINDERS if of is topic for rule in finder.RULES),
+            ]
+        )
+    )
     for topic in Topic
 }
 """All rules, in the order of the topics."""
@@ -140,7 +154,7 @@ def digest(changes: Iterable[Change]) -> Digest:
 
 
 def _reviewed(change: Change) -> StackReview:
-    entries = [Entry(topic, _clean(finding)) for topic, finder in _FINDERS for finding in finder.find(change)]
+    entries = [entry for topic, finder in _FINDERS for entry in _entries(topic, finder, change)]
     order = {name: at for at, name in enumerate(RULES)}
     topics = list(Topic)
     entries.sort(key=lambda each: (-each.finding.level, topics.index(each.topic), order[each.finding.rule.name]))
@@ -154,6 +168,18 @@ def _reviewed(change: Change) -> StackReview:
         (*left_out, *dropped),
         cost.difference(change),
     )
+
+
+def _entries(topic: Topic, finder: Finder, change: Change) -> Iterator[Entry]:
+    """What a module finds. Values of an unexpected type end its search, and no other's: that is a finding too."""
+    try:
+        for finding in finder.find(change):
+            yield Entry(topic, _clean(finding))
+    except (ArithmeticError, AttributeError, LookupError, MultiarchError, TypeError, ValueError) as error:
+        said = str(error) if isinstance(error, MultiarchError) else f"{type(error).__name__}: {error}"
+        text = "A value in the preview is not of the type that its provider declares: the findings are incomplete."
+        names = ", ".join(rule.name for rule in finder.RULES)
+        yield Entry(topic, _clean(Finding(UNREADABLE, f"rules {names}", text, (said,))))
 
 
 def _clean(finding: Finding) -> Finding:

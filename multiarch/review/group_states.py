@@ -266,7 +266,7 @@ def _taints(found: Iterable[Mapping[str, Any]]) -> tuple[Taint, ...]:
         sorted(
             Taint(str(each.get("key")), str(each.get("value") or ""), effects[str(each.get("effect"))])
             for each in found
-            if each.get("effect") in effects
+            if str(each.get("effect")) in effects
         )
     )
 

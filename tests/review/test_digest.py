@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from multiarch.errors import Problem
+from multiarch.review import node_rolls
 from multiarch.review.digest import RULES, Digest, digest
-from multiarch.review.model import Change, Operation, Preview, Risk, Version
+from multiarch.review.model import UNKNOWN, Change, Finding, Operation, Preview, Risk, Version
 from multiarch.review.previews import read
 from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
@@ -143,6 +147,48 @@ def test_warnings_of_the_stack_file_are_shown_when_they_are_new() -> None:
     (stack,) = reviewed(data, Version("x", old), Version("x", new)).stacks
     assert stack.warnings == (texts[1],)
     assert [(found.name, count) for found, count in stack.left_out] == [("known-warning", 1)]
+
+
+def test_a_part_that_fails_is_a_finding_and_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(_: Change) -> Iterator[Finding]:
+        yield from ()
+        raise TypeError("unhashable type: 'dict'")
+
+    monkeypatch.setattr(node_rolls, "find", find)
+    found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
+    assert rules(found) == ["delete-stateful", "unreadable-value"]
+    finding = found.stacks[0].entries[1].finding
+    assert finding.subject == "rules roll-nodes, remove-nodes, keep-old-nodes"
+    assert finding.details == ("TypeError: unhashable type: 'dict'",)
+
+
+ODD = st.recursive(
+    st.sampled_from([None, True, 0, -1, 1.5, "", "x", "{}", "[1]", "[secret]", UNKNOWN, '{"Statement": [1]}']),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["name", "key", "values"]), inner),
+    max_leaves=4,
+)
+PROPERTIES = {
+    "aws:eks/nodeGroup:NodeGroup": ["scalingConfig", "instanceTypes", "taints", "labels", "updateConfig", "version"],
+    "aws:autoscaling/group:Group": ["mixedInstancesPolicy", "tags", "desiredCapacity", "maxSize"],
+    "aws:iam/role:Role": ["assumeRolePolicy", "inlinePolicies", "managedPolicyArns"],
+    "aws:iam/rolePolicy:RolePolicy": ["policy", "role"],
+    "aws:ec2/securityGroup:SecurityGroup": ["ingress", "egress"],
+    "aws:eks/cluster:Cluster": ["version", "vpcConfig", "encryptionConfig", "name"],
+    "kubernetes:karpenter.sh/v1:NodePool": ["spec", "metadata"],
+    "kubernetes:apps/v1:StatefulSet": ["spec", "metadata"],
+    "kubernetes:helm.sh/v3:Release": ["values", "chart", "version"],
+    "kubernetes:rbac.authorization.k8s.io/v1:ClusterRole": ["rules", "metadata"],
+}
+
+
+@given(st.data())
+def test_no_value_of_a_preview_ends_in_a_traceback(data: st.DataObject) -> None:
+    token = data.draw(st.sampled_from(sorted(PROPERTIES)))
+    old, new = ({key: data.draw(ODD) for key in PROPERTIES[token]} for _ in range(2))
+    op = data.draw(st.sampled_from(["create", "update", "replace", "delete"]))
+    kinds = dict.fromkeys(PROPERTIES[token], "update-replace" if op == "replace" else "update")
+    made = step(op, token, "it", None if op == "create" else old, None if op == "delete" else new, kinds)
+    assert reviewed(preview_text(made)).stacks
 
 
 def test_every_rule_says_what_it_finds_and_what_to_check() -> None:
