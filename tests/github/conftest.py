@@ -24,11 +24,15 @@ STACK = "checkout-dev"
 
 @dataclass
 class Checkout:
-    """``root`` is the checkout; ``bin`` has stand-ins, which ``calls`` has the command lines of."""
+    """``root`` is the checkout; ``bin`` has stand-ins, which ``calls`` has the command lines of.
+
+    ``aws`` is AWS's address; by default nothing answers there.
+    """
 
     root: Path
     bin: Path
     github: GitHubStandIn
+    aws: str = "http://127.0.0.1:9"
 
     def program(self, name: str, text: str = "") -> None:
         """Write a shell script that notes how it was called, with ``text`` as the rest of it."""
@@ -56,6 +60,9 @@ class Checkout:
             "GITHUB_API_URL": self.github.url,
             "GITHUB_REPOSITORY": REPOSITORY,
             "GITHUB_REF": "refs/pull/3/merge",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_ENDPOINT_URL": self.aws,
         }
         given = {name.replace("_", "-"): value for name, value in inputs.items()}
         return Job(workflow, job, self.root, self.root.parent / "temp", environ, given, {**own, **(contexts or {})})

@@ -12,6 +12,7 @@ import pytest
 from tests.comments.stand_in import TOKEN
 from tests.github.conftest import STACK, Checkout
 from tests.github.runner import Job, Ran
+from tests.prices.stand_in import serving
 
 ROLE = "arn:aws:iam::111122223333:role/eks-ci-preview"
 FORK = {"github.event.pull_request.head.repo.full_name": "somebody/clusters"}
@@ -89,13 +90,36 @@ def test_the_affected_stacks_are_previewed_and_one_comment_has_the_digest(checko
         job = checkout.job("review.yml", "preview", role=ROLE, backend="s3://states")
         assert failures(job) == []
     assert said(job, "Find the affected stacks").strip() == STACK
-    assert checkout.calls[0] == f"pulumi preview --stack {STACK} --json --non-interactive"
+    events = f"reports/previews/{STACK}.events"
+    assert checkout.calls[0] == f"pulumi preview --stack {STACK} --json --event-log {events} --non-interactive"
+    assert said(job, "Fetch prices").strip().endswith("The prices of eu-west-1 can't be fetched.")
     (body,) = checkout.github.bodies
     assert "delete-stateful" in body
     assert "delete-stateful" in job.summary
     assert not list(job.temp.glob("multiarch-eks-*"))
     assert "aws-actions/configure-aws-credentials" in job.used
     assert all(TOKEN not in step.said for step in job.ran)
+
+
+def test_the_comment_has_the_costs_with_prices_of_the_stacks_region(checkout: Checkout, engine: Engine) -> None:
+    group = {"instanceTypes": ["m7g.large"], "scalingConfig": {"desiredSize": 2, "minSize": 1, "maxSize": 3}}
+    larger = {**group, "instanceTypes": ["m7g.xlarge"]}
+    urn = f"urn:pulumi:{STACK}::multiarch-eks::aws:eks/nodeGroup:NodeGroup::graviton"
+    known = {"urn": urn, "type": "aws:eks/nodeGroup:NodeGroup", "custom": True}
+    step = {
+        "op": "update",
+        "urn": urn,
+        "oldState": {**known, "inputs": group, "outputs": group},
+        "newState": {**known, "inputs": larger, "outputs": {}},
+        "detailedDiff": {"instanceTypes[0]": {"kind": "update", "inputDiff": True}},
+    }
+    engine(prints({"steps": [step], "changeSummary": {"update": 1}}))
+    with serving() as aws:
+        checkout.aws = aws.url
+        job = checkout.job("review.yml", "preview", role=ROLE, backend="s3://states")
+        assert failures(job) == []
+    (body,) = checkout.github.bodies
+    assert "`+133.01` USD per month" in body
 
 
 def test_a_rule_that_the_caller_names_fails_the_job_after_the_comment_was_posted(
