@@ -123,6 +123,18 @@ def with_parts(program: Program) -> None:
                 "nodeGroups": {"batch": batch},
             },
         },
+        "karpenter": {
+            "type": "multiarch-eks:Karpenter",
+            "properties": {
+                "cluster": {
+                    **cluster,
+                    "kubeconfig": "${shop.kubeconfig}",
+                    "securityGroupId": "${shop.securityGroupId}",
+                },
+                "subnetIds": "${shop.privateSubnetIds}",
+                "controllerGroup": "${batch.nodeGroupName}",
+            },
+        },
         "workloads": {
             "type": "multiarch-eks:PatchedWorkloads",
             "properties": {"objects": [POD], "tolerate": ["arch=arm64:NoSchedule"], "prefer": "arm64"},
@@ -130,11 +142,20 @@ def with_parts(program: Program) -> None:
     }
     found["outputs"] |= {
         "batch": "${batch.architecture}",
+        "pools": "${karpenter.nodePools}",
         "priorities": "${autoscaler.priorities}",
         "objects": "${workloads.objects}",
+        "subnets": "${shop.privateSubnetIds}",
     }
     # JSON is YAML too, and has no aliases, which Pulumi does not take.
     program.settings.write_text(json.dumps(found, indent=2), encoding="utf-8")
+
+
+def subnets_of_nodes(program: Program) -> set[str]:
+    """The subnets that Karpenter's EC2NodeClass names."""
+    (file,) = program.layout.manifests(STACK).glob("*ec2nodeclass*")
+    node_class = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return {term["id"] for term in node_class["spec"]["subnetSelectorTerms"]}
 
 
 @pytest.mark.parametrize("program", ["yaml"], indirect=True)
@@ -144,6 +165,8 @@ def test_a_yaml_program_comes_up_by_the_plugin_and_is_refused_with_the_property(
     assert images(program) == {**IMAGES, "batch": "AL2023_ARM_64_STANDARD"}
     told = outputs(program)
     assert (told["batch"], list(told["priorities"])) == ("arm64", ["batch"])
+    assert told["pools"][0] == "general-arm64-spot"
+    assert subnets_of_nodes(program) == set(told["subnets"])
     assert told["objects"][0]["spec"]["tolerations"] == [ARM64_TOLERATION]
     assert told["nodeGroups"]["general"]["architecture"] == "amd64"
 
