@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from multiarch.review.group_states import NODE_POOL
 from multiarch.review.installed import AUTOSCALER_RELEASES, RELEASE
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
-from multiarch.review.properties import at, changes_of, resources
+from multiarch.review.properties import at, changes_of, is_unknown, resources
 
 __all__ = ["DISRUPTION", "find_disruption"]
 
@@ -86,6 +86,8 @@ def find_disruption(change: Change) -> Iterator[Finding]:
 
 def _setting(step: Step, path: str, *, late: bool) -> str:
     state = step.new if late else step.old
+    if state is not None and is_unknown(state.inputs, path):
+        return "a value that is known only during the update"
     value = at(state.inputs, path) if state else None
     if value is None:
         return "not set"

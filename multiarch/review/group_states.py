@@ -22,9 +22,9 @@ from multiarch.facts.instance_types import instance_type
 from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
-from multiarch.review.model import UNKNOWN, Change, Operation, Properties, State, Step
+from multiarch.review.model import Change, Operation, Properties, State, Step
 from multiarch.review.plans import both_plans, preview_is_complete
-from multiarch.review.properties import at, entries, resources, text_at, whole_at
+from multiarch.review.properties import at, entries, is_unknown, mapping, resources, text_at, whole_at
 from multiarch.stack.model import NewNetwork, Plan
 
 __all__ = [
@@ -102,6 +102,7 @@ class GroupChange:
 
 
 _Key = tuple[bool, str]
+_ON_DEMAND = CapacityType.ON_DEMAND.eks
 _UNCHANGED = (Operation.SAME, Operation.DRIFT, Operation.READ)
 
 
@@ -204,14 +205,14 @@ def _of_state(step: Step, state: State, properties: Properties) -> GroupState:
 
 def _of_managed(properties: Properties) -> GroupState:
     names = _texts(at(properties, "instanceTypes"))
-    capacity = text_at(properties, "capacityType") or CapacityType.ON_DEMAND.eks
+    capacity = "" if is_unknown(properties, "capacityType") else at(properties, "capacityType") or _ON_DEMAND
     return GroupState(
         kind=GroupKind.MANAGED,
         architectures=_architectures(names) or _image_architecture(text_at(properties, "amiType")),
         capacity_types=tuple(each for each in CapacityType if each.eks == capacity) or None,
         instance_types=names,
-        labels=_labels(at(properties, "labels")),
-        taints=_taints(entries(properties, "taints")),
+        labels=_labels(properties, "labels"),
+        taints=_taints(properties, "taints"),
     )
 
 
@@ -246,27 +247,33 @@ def _of_pool(properties: Properties) -> GroupState:
         architectures=tuple(sorted(each for each in Architecture if each in architectures)) or _architectures(names),
         capacity_types=tuple(sorted(each for each in CapacityType if each in capacity)) or None,
         instance_types=names,
-        labels=_labels(at(properties, "spec.template.metadata.labels")),
-        taints=_taints(entries(properties, "spec.template.spec.taints")),
+        labels=_labels(properties, "spec.template.metadata.labels"),
+        taints=_taints(properties, "spec.template.spec.taints"),
     )
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    return tuple(each for each in value if isinstance(each, str) and each != UNKNOWN) if isinstance(value, list) else ()
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
 
 
-def _labels(value: object) -> Labels:
-    return tuple(sorted((str(key), str(each)) for key, each in value.items())) if isinstance(value, Mapping) else ()
+def _labels(properties: Properties, path: str) -> Labels | None:
+    if is_unknown(properties, path):
+        return None
+    return tuple(sorted((str(key), str(each)) for key, each in mapping(at(properties, path)).items()))
 
 
-def _taints(found: Iterable[Mapping[str, Any]]) -> tuple[Taint, ...]:
+def _taints(properties: Properties, path: str) -> tuple[Taint, ...] | None:
+    return None if is_unknown(properties, path) else _read_taints(entries(properties, path))
+
+
+def _read_taints(found: Iterable[Mapping[str, Any]]) -> tuple[Taint, ...]:
     """Taints of the EKS API (``NO_SCHEDULE``) or of Kubernetes (``NoSchedule``)."""
     effects = {each.name: each for each in Effect} | {str(each): each for each in Effect}
     return tuple(
         sorted(
-            Taint(str(each.get("key")), str(each.get("value") or ""), effects[str(each.get("effect"))])
+            Taint(str(each.get("key")), str(each.get("value") or ""), effects[effect])
             for each in found
-            if str(each.get("effect")) in effects
+            if (effect := str(each.get("effect"))) in effects
         )
     )
 
@@ -277,7 +284,7 @@ def _tagged_taints(tags: Mapping[str, str]) -> tuple[Taint, ...]:
         value, _, effect = text.partition(":")
         if key.startswith(TAINT_TAG):
             rows.append({"key": key.removeprefix(TAINT_TAG), "value": value, "effect": effect})
-    return _taints(rows)
+    return _read_taints(rows)
 
 
 def _architectures(names: Iterable[str]) -> tuple[Architecture, ...] | None:

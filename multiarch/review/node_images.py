@@ -12,7 +12,7 @@ from multiarch.nodes.model import NodeGroupPlan
 from multiarch.review.group_states import MANAGED_GROUP, NODE_CLASS
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
 from multiarch.review.plans import both_plans
-from multiarch.review.properties import after, at, before, changes_of, entries, resources, text_at
+from multiarch.review.properties import after, at, before, changes_of, entries, is_unknown, resources, text_at
 
 __all__ = ["IMAGE", "OLD_IMAGE", "UNPINNED", "find_images"]
 
@@ -49,7 +49,7 @@ def find_images(change: Change) -> Iterator[Finding]:
 
 def _of_group(step: Step) -> Iterator[Finding]:
     subject = f"node group {step.name}"
-    if changes_of(step, "releaseVersion"):
+    if changes_of(step, "releaseVersion") and not (step.new and is_unknown(step.new.inputs, "releaseVersion")):
         old, new = before(step, "releaseVersion"), after(step, "releaseVersion")
         pinned = step.old is not None and at(step.old.inputs, "releaseVersion") is not None
         if old == new:
@@ -59,7 +59,7 @@ def _of_group(step: Step) -> Iterator[Finding]:
             yield _changed(subject, str(old or "unknown"), new, step)
         elif pinned:
             yield _unpinned(subject, f"release {old}", step)
-    if changes_of(step, "amiType"):
+    if changes_of(step, "amiType") and isinstance(after(step, "amiType"), str):
         yield Finding(IMAGE, subject, f"amiType {before(step, 'amiType')} → {after(step, 'amiType')}.", (), (step.urn,))
         yield from _ended_family(step)
 

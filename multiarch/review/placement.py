@@ -119,6 +119,10 @@ def _label(key: str, value: str) -> str:
     return f"{key}={value}" if value else key
 
 
+def _known(number: int | None) -> str:
+    return "unknown" if number is None else str(number)
+
+
 def find_size(group: GroupChange) -> Iterator[Finding]:
     """Other limits of a group's size, and limits that AWS refuses at its present size.
 
@@ -134,7 +138,7 @@ def find_size(group: GroupChange) -> Iterator[Finding]:
     now = whole(before(step, f"{root}{desired}"))
     if not names:
         return
-    changed = ", ".join(f"{name} {old[name]} → {new[name]}" for name in names)
+    changed = ", ".join(f"{name} {_known(old[name])} → {_known(new[name])}" for name in names)
     low, high = new["minSize"], new["maxSize"]
     if now is not None and ((low is not None and now < low) or (high is not None and now > high)):
         text = f"AWS refuses the new sizes ({changed}) while the group has {counted(now, 'node')}."

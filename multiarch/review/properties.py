@@ -14,6 +14,7 @@ __all__ = [
     "changes_of",
     "entries",
     "is_below",
+    "is_unknown",
     "mapping",
     "resources",
     "text_at",
@@ -23,13 +24,32 @@ __all__ = [
 
 
 def at(properties: Properties, path: str) -> object:
-    """The value at a path such as ``scalingConfig.maxSize``; None if it is missing, unknown or a secret."""
+    """The value at a path such as ``scalingConfig.maxSize``.
+
+    None if it is missing, unknown or a secret, or has a part that is.
+    """
+    value = _raw(properties, path)
+    return value if _is_known(value) else None
+
+
+def is_unknown(properties: Properties, path: str) -> bool:
+    """Whether a value at a path is known only during the update, or a secret, in whole or in part."""
+    return not _is_known(_raw(properties, path))
+
+
+def _raw(properties: Properties, path: str) -> object:
     value: object = properties
     for key in path.split("."):
         if not isinstance(value, Mapping):
-            return None
+            return value if value in (SECRET, UNKNOWN) else None
         value = value.get(key)
-    return None if value in (SECRET, UNKNOWN) else value
+    return value
+
+
+def _is_known(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_known, value.values()))
+    return all(map(_is_known, value)) if isinstance(value, list) else value not in (SECRET, UNKNOWN)
 
 
 def before(step: Step, path: str) -> object:

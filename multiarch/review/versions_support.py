@@ -12,7 +12,7 @@ from multiarch.review.cluster_version import VersionChange, version_change
 from multiarch.review.installed import RELEASE
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
 from multiarch.review.node_images import IMAGE, OLD_IMAGE, UNPINNED, find_images
-from multiarch.review.properties import after, before, changes_of, resources
+from multiarch.review.properties import after, before, changes_of, is_unknown, resources
 
 __all__ = ["RULES", "find"]
 
@@ -122,6 +122,8 @@ def find_add_ons(change: Change) -> Iterator[Finding]:
             continue
         path = "addonVersion" if step.type == _ADD_ON else "version"
         if not changes_of(step, path):
+            continue
+        if step.new is not None and is_unknown(step.new.inputs, path):
             continue
         subject = f"{'add-on' if step.type == _ADD_ON else 'Helm release'} {step.name}"
         yield _add_on(step, subject, before(step, path), after(step, path))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from multiarch.facts.taints import Effect
 from multiarch.review import placement
-from multiarch.review.model import Finding, Operation, Risk, Step
+from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
 from tests.review.by_hand import (
     GROUP,
     MANAGED,
@@ -194,6 +194,20 @@ def test_a_new_group_says_what_it_is_for() -> None:
 
 def test_a_successor_is_not_reported_as_new() -> None:
     assert "add-group" not in by_rule(find(made(GROUP, "graviton", MANAGED, None), made(GROUP, "arm", None, MANAGED)))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"taints": UNKNOWN},
+        {"taints": [{"key": "arch", "value": UNKNOWN, "effect": "NO_SCHEDULE"}]},
+        {"labels": {"checkout.example.com/tier": UNKNOWN}},
+        {"capacityType": UNKNOWN},
+        {"instanceTypes": UNKNOWN, "amiType": UNKNOWN},
+    ],
+)
+def test_what_is_known_only_during_the_update_is_not_claimed_to_be_lost(words: dict[str, Any]) -> None:
+    assert find(changed(GROUP, "graviton", MANAGED, words)) == []
 
 
 def test_a_new_or_deleted_stack_has_no_findings() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from multiarch.facts import kubernetes
 from multiarch.review import versions_support
-from multiarch.review.model import Finding, Operation, Risk, Step
+from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
 from tests.review.by_hand import (
     ADD_ON,
     CLUSTER,
@@ -183,6 +183,11 @@ def test_versions_of_add_ons(old: str | None, new: str | None, text: str, risk: 
     (found,) = find(changed(ADD_ON, "vpc-cni", {"addonVersion": old}, {"addonVersion": new}))
     assert text in found.text
     assert (found.subject, found.level) == ("add-on vpc-cni", risk)
+
+
+def test_versions_that_are_known_only_during_the_update_are_not_unpinned() -> None:
+    add_on = changed(ADD_ON, "vpc-cni", {"addonVersion": "v1.21.1-eksbuild.1"}, {"addonVersion": UNKNOWN})
+    assert find(add_on, group("1.35.4-20261106", UNKNOWN)) == []
 
 
 def test_versions_of_charts() -> None:
