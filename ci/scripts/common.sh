@@ -76,10 +76,10 @@ secret_file() {
 }
 
 # use_aws_role ROLE: let the AWS SDKs exchange the job's OIDC token for the role's credentials. No key is ever written.
-# Where AWS_TOKEN is not set, credentials come from the environment, as on GitHub after configure-aws-credentials.
+# Without a role, or a token in AWS_TOKEN, credentials come from the environment, as on GitHub after
+# configure-aws-credentials.
 use_aws_role() {
-  [ -n "${AWS_TOKEN:-}" ] || return 0
-  [ -n "$1" ] || fail "there is an OIDC token but no role to use it with"
+  [ -n "${AWS_TOKEN:-}" ] && [ -n "$1" ] || return 0
   AWS_WEB_IDENTITY_TOKEN_FILE=$(printf '%s' "$AWS_TOKEN" | secret_file "aws-token-$$")
   AWS_ROLE_ARN=$1
   AWS_ROLE_SESSION_NAME=ci-${CI_PROJECT_ID:-0}-${CI_JOB_ID:-$$}

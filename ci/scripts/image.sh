@@ -138,16 +138,22 @@ build_with_buildah() {
   made=multiarch-eks-${CI_JOB_ID:-$$}-$name
   layout=$(mktemp -d)
   # shellcheck disable=SC2086 # a command and its arguments
-  trap '$BUILDAH rmi --force "$made" >/dev/null 2>&1 || :; rm -rf -- "$layout"; forget_credentials' EXIT
+  trap '$BUILDAH manifest rm "$made-index" >/dev/null 2>&1 || :
+    $BUILDAH rmi --force "$made" >/dev/null 2>&1 || :
+    rm -rf -- "$layout"; forget_credentials' EXIT
   auth=
   [ ! -f "$CREDENTIALS_DIR/config.json" ] || auth="--authfile $CREDENTIALS_DIR/config.json"
   # shellcheck disable=SC2086
   run $BUILDAH build $auth --platform "$platform" --format oci --file "$DOCKERFILE" --tag "$made" "$@" "$CONTEXT"
-  # buildah can push to a digest, but has to be told which one: a first copy, into a folder, says it.
+  # buildah pushes to a digest only what has this digest already: an index of what a first copy has compressed.
   # shellcheck disable=SC2086
-  run $BUILDAH push --digestfile "$layout/digest" "$made" "oci:$layout/image"
-  # shellcheck disable=SC2086
-  run $BUILDAH push $auth "$made" "docker://$IMAGE@$(cat "$layout/digest")"
+  {
+    run $BUILDAH push --quiet "$made" "oci:$layout/image"
+    run $BUILDAH manifest create "$made-index"
+    run $BUILDAH manifest add "$made-index" "oci:$layout/image"
+    run $BUILDAH manifest push --quiet --all --format oci --digestfile "$layout/digest" "$made-index" "dir:$layout/index"
+    run $BUILDAH manifest push --quiet $auth --all --format oci "$made-index" "docker://$IMAGE@$(cat "$layout/digest")"
+  }
   cat "$layout/digest" >"$digests/$name"
 }
 
@@ -206,7 +212,7 @@ tag_with_buildah() {
   run $BUILDAH manifest create "$list"
   for reference in $references; do
     # shellcheck disable=SC2086
-    run $BUILDAH manifest add $auth "$list" "docker://$reference"
+    run $BUILDAH manifest add $auth --all "$list" "docker://$reference"
   done
   for each in $TAGS; do
     # shellcheck disable=SC2086

@@ -22,7 +22,7 @@ done
 cd "$work"
 diff -ruN before-files after-files >"$work/diff" || :
 cd "$here"
-sed -e 's#^\(---\|+++\) \(before\|after\)-files/#\1 \2/#' -e '/^diff -ruN/d' "$work/diff" >"$REPORTS/render.diff"
+sed -e 's#^\(---\|+++\) \(before\|after\)-files/#\1 \2/#' -e 's#^\(---\|+++\) \([^\t]*\)\t.*#\1 \2#' -e '/^diff -ruN/d' "$work/diff" >"$REPORTS/render.diff"
 if [ -s "$REPORTS/render.diff" ]; then
   cat "$REPORTS/render.diff"
 else

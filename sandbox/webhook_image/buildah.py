@@ -17,9 +17,10 @@ from tools import build
 
 _LINES_SHOWN: Final = 30
 # In its mount namespace: a list of libraries that has those beside buildah too. It starts itself again with an
-# empty environment, so LD_LIBRARY_PATH is not enough.
+# empty environment, so LD_LIBRARY_PATH is not enough. Each command has a list of its own: several may run at a time.
 _WITH_LIBRARIES: Final = """\
-ldconfig -X -C "$1" "$2" && mount --bind "$1" /etc/ld.so.cache && shift 2 && exec "$@"
+list=$(mktemp "$1.XXXXXX") && ldconfig -X -C "$list" "$2" 2>/dev/null && mount --bind "$list" /etc/ld.so.cache &&
+rm -f "$list" && shift 2 && exec "$@"
 """
 _PIP_KEYS: Final = ("index-url", "extra-index-url", "trusted-host", "proxy", "timeout", "default-timeout", "cert")
 _CA: Final = "/run/secrets/ca"
@@ -38,6 +39,17 @@ class Buildah:
 
     def run(self, *arguments: str | Path) -> str:
         """Run a command of buildah, and return what it prints. Raises ImageBuildError."""
+        done = subprocess.run(
+            [*self.command(), *map(str, arguments)], env=self.environment(), cwd=self.folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+        )  # fmt: skip
+        if done.returncode:
+            said = "\n".join(done.stdout.splitlines()[-_LINES_SHOWN:])
+            raise ImageBuildError(f"buildah {arguments[0]} ended with exit code {done.returncode}:\n{said}")
+        return done.stdout
+
+    def command(self) -> list[str]:
+        """The program with its options, to which a command of buildah is appended."""
         program = build.ensure("buildah")
         (self.folder / "policy.json").write_text(json.dumps({"default": [{"type": "insecureAcceptAnything"}]}))
         (self.folder / "registries.conf").write_text(self._registries())
@@ -47,21 +59,16 @@ class Buildah:
         command: list[str | Path] = ["unshare", "--mount"]
         if program.is_relative_to(build.cache_root()):
             command += ["sh", "-c", _WITH_LIBRARIES, "sh", self.folder / "ld.so.cache", program.parent]
-        command += [program, *options, *arguments]
-        environment = {
+        return [str(word) for word in (*command, program, *options)]
+
+    def environment(self) -> dict[str, str]:
+        """All variables that it gets."""
+        return {
             "CONTAINERS_CONF": "/dev/null",
             "HOME": str(self.folder),
             "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "TMPDIR": str(self.folder),
         }
-        done = subprocess.run(
-            [str(word) for word in command], env=environment, cwd=self.folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-        )  # fmt: skip
-        if done.returncode:
-            said = "\n".join(done.stdout.splitlines()[-_LINES_SHOWN:])
-            raise ImageBuildError(f"buildah {arguments[0]} ended with exit code {done.returncode}:\n{said}")
-        return done.stdout
 
     def _driver(self) -> str:
         """Overlay takes half the time; vfs works on every file system, and in containers."""

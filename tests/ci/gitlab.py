@@ -78,11 +78,14 @@ class GitLab:
 
     def start(self, clone: Path, *options: str, **variables: str) -> subprocess.Popen[str]:
         """Begin a pipeline, in a process group of its own."""
-        command = [str(build.ensure("gitlab-ci-local")), "--force-shell-executor", "--no-color", *options]
+        # All jobs share the clone: with --shell-isolation, after_script deletes what becomes the artifacts.
+        command = [str(build.ensure("gitlab-ci-local")), "--force-shell-executor", "--concurrency", "1", "--no-color"]
+        command += options
         for variable, value in variables.items():
             command += ["--variable", f"{variable}={value}"]
+        path = f"{self.folder.parent / 'bin'}:{os.environ['PATH']}"
         return subprocess.Popen(
-            command, cwd=clone, env={**os.environ, **self.environ}, stdin=subprocess.DEVNULL,
+            command, cwd=clone, env={**os.environ, "PATH": path, **self.environ}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
         )  # fmt: skip
 
@@ -116,4 +119,9 @@ def make(folder: Path, *parts: str, environ: Mapping[str, str] | None = None) ->
         + "".join(f"insteadOf = {place}\n" for place in places)
         + "[user]\nname = Test\nemail = test@example.com\n[safe]\ndirectory = *\n"
     )
+    rsync = build.ensure("rsync")
+    (folder / "bin").mkdir()
+    # gitlab-ci-local copies the clone with it, and uses the copy for containers only.
+    (folder / "bin" / "rsync").write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={rsync.parent} exec {rsync} "$@"\n')
+    (folder / "bin" / "rsync").chmod(0o755)
     return GitLab(folder / "repositories", ref, {**settings, **(environ or {})})

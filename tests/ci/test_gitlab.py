@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,22 @@ pytestmark = pytest.mark.tools
 
 TEMPLATES = sorted((ROOT / "ci" / "gitlab").glob("*.yml"))
 INCLUDED = [file for file in TEMPLATES if file.stem != "setup"]
-DIGEST = r"@sha256:[0-9a-f]{64}$"
+CLONED = ("ci", "components", "config", "multiarch", "__main__.py", "Pulumi.yaml")
+TOKEN = {"AWS_TOKEN": "the-oidc-token"}
+ROLE = "arn:aws:iam::111122223333:role/ci-preview"
+ENGINE = """\
+#!/bin/sh
+echo "$* as $AWS_ROLE_ARN" >>{calls}
+[ "$1" = preview ] || exit 0
+while [ $# -gt 0 ]; do
+  case $1 in --save-plan) echo plan >"$2" ;; --stack) stack=$2 ;; esac
+  shift
+done
+urn="urn:pulumi:$stack::multiarch-eks::aws:eks/nodeGroup:NodeGroup::graviton"
+state='{{"urn": "'$urn'", "type": "aws:eks/nodeGroup:NodeGroup", "inputs": {{}}, "outputs": {{}}}}'
+echo '{{"steps": [{{"op": "same", "urn": "'$urn'", "oldState": '$state', "newState": '$state'}}],
+  "changeSummary": {{"same": 1}}}}'
+"""
 
 
 @pytest.fixture
@@ -38,3 +54,105 @@ def test_another_repository_includes_a_template_in_ten_lines(forge: gitlab.GitLa
     said, _, expanded = ran.out.partition("---\n")
     assert "json schema validated" in said
     assert [name for name, job in yaml.safe_load(expanded).items() if isinstance(job, dict) and "script" in job]
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> tuple[gitlab.GitLab, Path]:
+    """A clone of this project with one changed stack, and a stand-in for the engine that says what it was asked."""
+    # gitlab-ci-local issues no ID tokens: what the jobs get comes from the environment.
+    forge = gitlab.make(tmp_path, environ=TOKEN)
+    clone = forge.team("")
+    gitlab.copy_project(clone, *CLONED)
+    inputs = {"setup": f"ln -s {ROOT / '.venv'} .venv", "backend": "file:///state", "preview_role": ROLE}
+    (clone / ".gitlab-ci.yml").write_text(
+        yaml.safe_dump({"include": [{"local": "ci/gitlab/stacks.yml", "inputs": inputs}]})
+    )
+    gitlab.commit(clone)
+    stack = clone / "config/stacks/Pulumi.checkout-dev.yaml"
+    stack.write_text(stack.read_text().replace("maxSize: 4", "maxSize: 5"))
+    gitlab.commit(clone)
+    engine = tmp_path / "bin" / "pulumi"
+    engine.write_text(ENGINE.format(calls=tmp_path / "calls"))
+    engine.chmod(0o755)
+    return forge, clone
+
+
+def merge_request(clone: Path, source: str = "team/app") -> dict[str, str]:
+    return {
+        "CI_PIPELINE_SOURCE": "merge_request_event",
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": gitlab.git(clone, "rev-parse", "HEAD~1"),
+        "CI_MERGE_REQUEST_PROJECT_PATH": "team/app",
+        "CI_MERGE_REQUEST_SOURCE_PROJECT_PATH": source,
+    }
+
+
+def test_a_merge_request_gets_a_check_a_diff_and_a_digest(team: tuple[gitlab.GitLab, Path], tmp_path: Path) -> None:
+    forge, clone = team
+    ran = forge.run(clone, **merge_request(clone))
+    assert ran.code == 0, ran.out
+    reports = clone / "reports"
+    entries = json.loads((reports / "codequality.json").read_text())
+    assert "config/stacks/Pulumi.checkout-dev.yaml" in {each["location"]["path"] for each in entries}
+    assert json.loads((reports / "check.sarif").read_text())["version"] == "2.1.0"
+    assert '-        "maxSize": 4' in (reports / "render.diff").read_text()
+    assert (reports / "affected.txt").read_text() == "checkout-dev\n"
+    assert (tmp_path / "calls").read_text() == (
+        "preview --stack checkout-dev --json --event-log reports/previews/checkout-dev.events --non-interactive "
+        f"as {ROLE}\n"
+    )
+    assert (reports / "review.md").read_text().startswith("<!--")
+    assert "the-oidc-token" not in ran.out
+
+
+def test_a_fork_gets_no_job_with_credentials(team: tuple[gitlab.GitLab, Path]) -> None:
+    forge, clone = team
+    ran = forge.run(clone, "--list-csv", **merge_request(clone, source="somebody/app"))
+    jobs = {line.split(";")[0] for line in ran.out.splitlines() if line.startswith("multiarch-")}
+    assert jobs == {"multiarch-check", "multiarch-render-diff"}
+
+
+def test_a_merge_updates_what_changed_by_its_plan_and_production_waits(
+    team: tuple[gitlab.GitLab, Path], tmp_path: Path
+) -> None:
+    forge, clone = team
+    stack = clone / "config/stacks/Pulumi.payments-prod.yaml"
+    stack.write_text(stack.read_text().replace("maxSize: 12", "maxSize: 13"))
+    gitlab.commit(clone)
+    before = gitlab.git(clone, "rev-parse", "HEAD~2")
+    variables = {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BEFORE_SHA": before}
+    ran = forge.run(clone, **variables, UPDATE_ROLE="arn:update")
+    calls = (tmp_path / "calls").read_text().splitlines()
+    saved = "reports/plan-checkout-dev.json"
+    assert calls[:2] == [
+        f"preview --stack checkout-dev --non-interactive --save-plan {saved} --diff as {ROLE}",
+        f"up --stack checkout-dev --non-interactive --yes --skip-preview --plan {saved} as arn:update",
+    ], ran.out
+    assert [line.split()[:3] for line in calls[2:]] == [["preview", "--stack", "payments-prod"]]
+    assert "update payments-prod" in ran.out
+    started = forge.run(clone, "--manual", "update payments-prod", **variables, UPDATE_ROLE="arn:update")
+    assert "up --stack payments-prod" in (tmp_path / "calls").read_text(), started.out
+
+
+def test_drift_and_audits_run_in_schedules_alone_and_keep_one_issue(
+    team: tuple[gitlab.GitLab, Path], tmp_path: Path
+) -> None:
+    forge, clone = team
+    tool = tmp_path / "bin" / "multiarch"
+    tool.write_text(f'#!/bin/sh\necho "$*" >>{tmp_path / "asked"}\ncase $1 in audit) exit 1 ;; esac\n')
+    tool.chmod(0o755)
+    inputs = {"audits": ["images", "daemonsets"], "name": "prod"}
+    ci = yaml.safe_load((clone / ".gitlab-ci.yml").read_text())
+    ci["include"].append({"local": "ci/gitlab/audits.yml", "inputs": inputs})
+    (clone / ".gitlab-ci.yml").write_text(yaml.safe_dump(ci))
+    gitlab.commit(clone)
+    ran = forge.run(clone, CI_PIPELINE_SOURCE="schedule", MULTIARCH=str(tool))
+    assert ran.code == 0, ran.out
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert "post issue --close --name drift" in asked
+    assert [line for line in asked if line.startswith("audit")] == [
+        "audit images --fail-on unsupported --output markdown",
+        "audit daemonsets --fail-on finding --output markdown",
+    ]
+    title = "Findings of the audit of images in prod"
+    assert f"post issue reports/images.md --name audit-images-prod --title {title}" in asked
+    assert all("--refresh" in line for line in (tmp_path / "calls").read_text().splitlines())

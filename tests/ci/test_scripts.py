@@ -230,6 +230,18 @@ def test_an_audit_keeps_its_report_and_its_exit_code(tmp_path: Path, program: Pr
     assert run(tmp_path, "audit.sh", "nodes").returncode == 2
 
 
+def test_an_issue_is_opened_for_findings_closed_without_and_left_alone_after_a_failure(
+    tmp_path: Path, program: Program
+) -> None:
+    program("multiarch", 'echo "$*" >>calls')
+    codes = [run(tmp_path, "issue.sh", code, "drift", "Drift of stacks", "drift.md").returncode for code in "013"]
+    assert codes == [0, 0, 3]
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        "post issue --close --name drift",
+        "post issue drift.md --name drift --title Drift of stacks",
+    ]
+
+
 BUILDX = """case $1 in
 create|rm) echo "$*" >>calls ;;
 build) echo "$*" >>calls; cat "$DOCKER_CONFIG/config.json" >config
@@ -289,7 +301,6 @@ def test_nothing_is_tagged_before_all_platforms_have_a_digest(tmp_path: Path, pr
         ({"BUILDER": "kaniko"}, "it must be buildx or buildah"),
         ({"LOGIN": "variables"}, "REGISTRY_USER is not set"),
         ({"LOGIN": "ecr"}, "registry.example.com is not a registry of Amazon ECR"),
-        ({"LOGIN": "ecr", "AWS_TOKEN": "jwt"}, "there is an OIDC token but no role to use it with"),
         ({"EMULATE": "true"}, "QEMU_IMAGE is not set"),
         ({"PLATFORMS": "linux/arm64"}, "linux/amd64 is not one of PLATFORMS"),
     ],
