@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import yaml
 from typer.core import TyperGroup
 
 from multiarch.cli.application import application
@@ -130,6 +131,26 @@ def workflow_inputs(name: str) -> str:
     return "\n" + _table((f"Input of `{name}.yml`", "Meaning", "Type", "Default"), rows) + "\n"
 
 
+def template_inputs(name: str) -> str:
+    """The inputs of a template of GitLab."""
+    header = next(yaml.safe_load_all((ROOT / "ci" / "gitlab" / f"{name}.yml").read_text(encoding="utf-8")))
+    rows = [
+        (f"`{key}`", row["description"].strip(), row.get("type", "string"), _template_default(row))
+        for key, row in header["spec"]["inputs"].items()
+    ]
+    return "\n" + _table((f"Input of `{name}.yml`", "Meaning", "Type", "Default"), rows) + "\n"
+
+
+def _template_default(row: Mapping[str, Any]) -> str:
+    if isinstance(row["default"], str) and "@sha256:" in row["default"]:
+        return f"`{row['default'].partition('@')[0]}`, by digest"
+    if isinstance(row["default"], list):
+        return ", ".join(_template_default({"default": each}) for each in row["default"])
+    if isinstance(row["default"], dict):
+        return " on ".join(f"`{each}`" for each in row["default"].values())
+    return _value({"type": row.get("type", "string"), **row})
+
+
 def _value(row: Mapping[str, Any]) -> str:
     if row.get("required"):
         return "required"
@@ -142,11 +163,12 @@ _MODELS = {
     model.__name__: model for model in (StackSpec, NodeGroup, MultiArchitectureGroup, InstanceTypesByArchitecture)
 }
 _DEFAULT = re.compile(r" ?Default: (?P<value>.+?)\.(?= [A-Z]|$)")
-_NAMES = "commands|github-inputs [a-z]+|help|keys|node-rules|noise-filters|review-rules|rules|webhook-metrics"
+_NAMES = "commands|git(?:hub|lab)-inputs [a-z]+|help|keys|node-rules|noise-filters|review-rules|rules|webhook-metrics"
 _GENERATED = re.compile(rf"(?P<begin><!-- (?P<name>{_NAMES}) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 GENERATED: Mapping[str, Callable[[], str]] = {
     "commands": command_table,
     **{f"github-inputs {name}": functools.partial(workflow_inputs, name) for name in REUSABLE},
+    **{f"gitlab-inputs {name}": functools.partial(template_inputs, name) for name in ("stacks", "audits", "image")},
     "help": help_texts,
     "keys": all_keys,
     "node-rules": node_rules,

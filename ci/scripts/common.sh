@@ -86,10 +86,11 @@ use_aws_role() {
   export AWS_WEB_IDENTITY_TOKEN_FILE AWS_ROLE_ARN AWS_ROLE_SESSION_NAME
 }
 
-# role_of KIND STACK: KIND_ROLE_STACK (PREVIEW_ROLE_CHECKOUT_DEV) if it is set, or else KIND_ROLE.
+# role_of KIND STACK: KIND_ROLE_STACK (PREVIEW_ROLE_CHECKOUT_DEV) if it is set, or else KIND_ROLE, in which
+# {environment} is the end of the stack's name.
 role_of() {
   own=$1_ROLE_$(printf '%s' "$2" | tr 'a-z-' 'A-Z_')
-  eval "printf '%s' \"\${$own:-\${$1_ROLE:-}}\""
+  eval "printf '%s' \"\${$own:-\${$1_ROLE:-}}\"" | sed "s/{environment}/${2##*-}/"
 }
 
 # check_stack NAME: a stack's name goes into commands, paths and YAML.

@@ -57,7 +57,7 @@ def repository() -> Repository:
     made = Repository(name=NAME)
     rows = []
     for architecture in Architecture:
-        layer = _ensure(architecture)
+        layer = make_layer(architecture)
         content = made.add(LAYER, layer.file.read_bytes())
         image = made.image(str(architecture), {"Env": _ENVIRONMENT, "Cmd": ["python3"]}, {layer.diff_id: content})
         rows.append(image.described(platform={"architecture": str(architecture), "os": "linux"}))
@@ -65,7 +65,8 @@ def repository() -> Repository:
     return made
 
 
-def _ensure(architecture: Architecture) -> Layer:
+def make_layer(architecture: Architecture) -> Layer:
+    """The base's only layer for one architecture, made if it is missing. Raises PackageError."""
     folder = build.cache_root().parent / "images"
     kept = folder / f"base-{architecture}-{key()}"
     if not kept.is_dir():

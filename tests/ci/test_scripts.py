@@ -151,10 +151,10 @@ def test_a_review_is_made_without_prices_too(tmp_path: Path, program: Program) -
 
 def test_each_stack_has_its_own_role_if_there_is_one(tmp_path: Path, program: Program) -> None:
     program("pulumi", 'echo "$3 $AWS_ROLE_ARN $(cat "$AWS_WEB_IDENTITY_TOKEN_FILE")" >>calls; echo "{}"')
-    roles = {"PREVIEW_ROLE": "arn:general", "PREVIEW_ROLE_PAY_PROD": "arn:pay"}
+    roles = {"PREVIEW_ROLE": "arn:ci-{environment}", "PREVIEW_ROLE_PAY_PROD": "arn:pay"}
     ran = run(tmp_path, "preview.sh", "a-dev", "pay-prod", JOBS="1", **TOKEN, **roles)
     assert ran.returncode == 0, ran.stderr
-    assert (tmp_path / "calls").read_text().splitlines() == ["a-dev arn:general jwt", "pay-prod arn:pay jwt"]
+    assert (tmp_path / "calls").read_text().splitlines() == ["a-dev arn:ci-dev jwt", "pay-prod arn:pay jwt"]
     assert not (tmp_path / "secret").exists()
 
 
