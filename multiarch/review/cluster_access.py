@@ -12,7 +12,7 @@ from multiarch.review.permissions.difference import Box, exceeds
 from multiarch.review.permissions.effort import Effort, TooMuchEffortError
 from multiarch.review.permissions.reporting import NARROW, Difference, report
 from multiarch.review.permissions.wildcards import EVERYTHING, Words, glob
-from multiarch.review.sides import Resource, Sides, both, hidden
+from multiarch.review.sides import Resource, Sides, both, hidden, several
 
 WIDEN = ReviewRule(
     "widen-cluster-access",
@@ -136,7 +136,7 @@ def _of(sides: Sides, resource: Resource) -> Iterator[_Right]:
         type_ = _known(inputs.get("type", _STANDARD), "a type of access entry")
         if type_ != _STANDARD:
             yield _Right(f"type {type_}", f"the rights of {type_} nodes")
-        for group in _several(inputs.get("kubernetesGroups")):
+        for group in several(inputs.get("kubernetesGroups")):
             name = _known(group, "a Kubernetes group")
             yield _Right(f"group {name}", f"the Kubernetes group {name}")
         return
@@ -146,7 +146,7 @@ def _of(sides: Sides, resource: Resource) -> Iterator[_Right]:
     if _known(scope.get("type"), "an access scope").lower() == "cluster":
         yield _Right(f"policy {policy}", f"{policy} in the whole cluster")
     else:
-        names = [_known(each, "a namespace") for each in _several(scope.get("namespaces"))]
+        names = [_known(each, "a namespace") for each in several(scope.get("namespaces"))]
         yield _Right(f"policy {policy}", policy, frozenset(names or ["(none)"]))
 
 
@@ -211,9 +211,3 @@ def _mode(cluster: Resource) -> str:
 
 def _words(values: list[str] | frozenset[str], *, wild: bool = False) -> Words:
     return Words(frozenset(glob(each, wild=wild) for each in values))
-
-
-def _several(value: object) -> list[object]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]

@@ -15,7 +15,7 @@ from multiarch.review.permissions.effort import Effort, TooMuchEffortError
 from multiarch.review.permissions.reporting import NARROW, Difference, report
 from multiarch.review.permissions.wildcards import EVERYTHING
 from multiarch.review.permissions.wording import line
-from multiarch.review.sides import Resource, Sides, both, hidden, kind
+from multiarch.review.sides import Resource, Sides, both, hidden, kind, several
 
 WIDEN = ReviewRule(
     "widen-iam",
@@ -116,7 +116,7 @@ def _holders(sides: Sides, side: Mapping[str, Resource]) -> dict[_Holder, _Held]
         elif resource.type == _ROLE:
             _role(sides, resource, held[_ROLE, urn])
         for type_, name in _ATTACHED.get(resource.type, ()):
-            for who in _several(resource.inputs.get(name)):
+            for who in several(resource.inputs.get(name)):
                 holder = (type_, sides.referred(resource, name, type_, who) or f"?{urn}")
                 _attach(sides, resource, held[holder])
     return held
@@ -127,7 +127,7 @@ def _role(sides: Sides, role: Resource, held: _Held) -> None:
     policies = role.inputs.get("inlinePolicies")
     if reason := hidden(policies) if isinstance(policies, str) else "":
         held.unknown[f"{role.urn} inlinePolicies"] = f"its inline policies: what they allow {reason}"
-    for index, each in enumerate(_several(policies)):
+    for index, each in enumerate(several(policies)):
         if isinstance(each, Mapping):
             held.documents[f"{role.urn} {each.get('name', index)}"] = each.get("policy")
     _attach(sides, role, held, ("managedPolicyArns",))
@@ -136,18 +136,12 @@ def _role(sides: Sides, role: Resource, held: _Held) -> None:
 def _attach(sides: Sides, resource: Resource, held: _Held, properties: Sequence[str] = _ARNS) -> None:
     held.urns.add(resource.urn)
     for name in properties:
-        for value in _several(resource.inputs.get(name)):
+        for value in several(resource.inputs.get(name)):
             policy = sides.referred(resource, name, _POLICY, value)
             if policy is None:
                 held.unknown[resource.urn] = f"a managed policy that {hidden(value) or 'is not named by its ARN'}"
             else:
                 held.attached[policy] = _policy_name(sides, policy)
-
-
-def _several(value: object) -> list[object]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _policy_name(sides: Sides, policy: str) -> str:
@@ -216,7 +210,7 @@ def _is_broad(grant: Grant) -> bool:
 
 
 def _texts(value: object) -> list[str]:
-    return [each for each in _several(value) if isinstance(each, str)]
+    return [each for each in several(value) if isinstance(each, str)]
 
 
 def _statements(sides: Sides, held: _Held, old: _Held, new: _Held) -> tuple[list[Statement], list[str]]:

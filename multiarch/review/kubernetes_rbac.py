@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +12,9 @@ from multiarch.review.model import Change, Finding, ReviewRule, Risk
 from multiarch.review.permissions.difference import Box, Values, choices_beyond, exceeds
 from multiarch.review.permissions.effort import Effort, TooMuchEffortError
 from multiarch.review.permissions.reporting import NARROW, Difference, report
-from multiarch.review.permissions.wildcards import EVERYTHING, Words, glob
+from multiarch.review.permissions.wildcards import EVERYTHING, Glob, Words, glob
 from multiarch.review.permissions.wording import names
-from multiarch.review.sides import Resource, Sides, both, hidden
+from multiarch.review.sides import Resource, Sides, both, hidden, several
 
 WIDEN = ReviewRule(
     "widen-kubernetes-rbac",
@@ -106,7 +107,7 @@ def _world(side: Mapping[str, Resource]) -> _World:
 def _read_role(resource: Resource) -> _Role:
     role = _Role([], resource)
     rules = resource.inputs.get("rules")
-    for each in _several(rules):
+    for each in several(rules):
         if not isinstance(each, Mapping) or hidden(each):
             role.problems.append(f"a rule with a value that {hidden(each) or 'is not an object'}")
         elif each.get("nonResourceURLs") and each.get("resources"):
@@ -126,7 +127,7 @@ def _read_binding(resource: Resource, scope: str) -> Iterator[_Bound]:
         raise ValueError(f"a role that {hidden(reference) or hidden(scope) or 'is not an object'}")
     kind = str(reference.get("kind"))
     role = (kind, "" if kind == "ClusterRole" else scope, str(reference.get("name")))
-    for each in _several(inputs.get("subjects")):
+    for each in several(inputs.get("subjects")):
         if hidden(each) or not isinstance(each, Mapping):
             raise ValueError(f"{_role_name(role)} to a subject that {hidden(each) or 'is not an object'}")
         name = str(each.get("name"))
@@ -171,10 +172,13 @@ _PARTS = ("apiGroups", "resources", "nonResourceURLs", "resourceNames", "verbs")
 def _beyond(rules: Sequence[_Rule], others: Sequence[_Rule], effort: Effort) -> list[_Rule]:
     """Those parts of rules that the others do not allow."""
     covers = [box for each in others if (box := _box(each)) is not None]
+    seen = set(map(_written, others))
     found: list[_Rule] = []
     for rule in rules:
-        if rule in others or rule in found:
+        written = _written(rule)
+        if written in seen:
             continue
+        seen.add(written)
         box = _box(rule)
         try:
             if box is not None and exceeds(box, covers, effort):
@@ -183,6 +187,10 @@ def _beyond(rules: Sequence[_Rule], others: Sequence[_Rule], effort: Effort) -> 
             found.append({"problem": _TOO_MUCH})
             break
     return found
+
+
+def _written(rule: _Rule) -> str:
+    return json.dumps(rule, sort_keys=True, default=str)
 
 
 def _parts(rule: _Rule, covers: Sequence[Box], effort: Effort) -> list[_Rule]:
@@ -195,7 +203,7 @@ def _parts(rule: _Rule, covers: Sequence[Box], effort: Effort) -> list[_Rule]:
         box = _box(reduced(choice))
         return box is not None and exceeds(box, covers, effort)
 
-    chosen = choices_beyond([_several(rule[name]) for name in present], is_beyond)
+    chosen = choices_beyond([several(rule[name]) for name in present], is_beyond)
     return [reduced(each) for each in chosen] or [rule]
 
 
@@ -204,21 +212,25 @@ def _box(rule: _Rule) -> Box | None:
 
     Source: Kubernetes' documentation, "Using RBAC Authorization"; pkg/registry/rbac/validation of Kubernetes.
     """
-    verbs = [str(each) for each in _several(rule.get("verbs"))]
-    urls = [str(each) for each in _several(rule.get("nonResourceURLs"))]
+    verbs = [str(each) for each in several(rule.get("verbs"))]
+    urls = [str(each) for each in several(rule.get("nonResourceURLs"))]
     if urls and verbs:
-        ends = frozenset(
-            glob(each, wild=False)[:-1] + glob("*") if each.endswith("*") else glob(each, wild=False) for each in urls
-        )
+        ends = frozenset(_path(each) for each in urls)
         return Box((_literal([_URLS]), Words(ends), EVERYTHING, _or_all(verbs)))
-    groups = [str(each) for each in _several(rule.get("apiGroups"))]
-    resources = [str(each) for each in _several(rule.get("resources"))]
+    groups = [str(each) for each in several(rule.get("apiGroups"))]
+    resources = [str(each) for each in several(rule.get("resources"))]
     if not (verbs and groups and resources):
         return None
     of_resources = Words(frozenset(glob(each, wild=each == "*" or each.startswith("*/")) for each in resources))
-    resource_names = [str(each) for each in _several(rule.get("resourceNames"))]
+    resource_names = [str(each) for each in several(rule.get("resourceNames"))]
     names_ = _literal(resource_names) if resource_names else EVERYTHING
     return Box((_groups(groups), of_resources, names_, _or_all(verbs)))
+
+
+def _path(url: str) -> Glob:
+    """Only a ``*`` at the end is a wildcard."""
+    literal = glob(url.removesuffix("*"), wild=False)
+    return Glob((*literal.tokens, *glob("*").tokens)) if url.endswith("*") else literal
 
 
 def _groups(groups: Sequence[str]) -> Words:
@@ -238,11 +250,11 @@ def _line(rule: _Rule) -> str:
     """``get, list secrets`` with what else the rule says."""
     if "problem" in rule:
         return str(rule["problem"])
-    verbs = names(["every verb" if each == "*" else str(each) for each in _several(rule.get("verbs"))])
+    verbs = names(["every verb" if each == "*" else str(each) for each in several(rule.get("verbs"))])
     if rule.get("nonResourceURLs"):
-        return f"{verbs} on the paths {names([str(each) for each in _several(rule['nonResourceURLs'])])}"
-    resources = names(["every resource" if each == "*" else str(each) for each in _several(rule.get("resources"))])
-    groups = [str(each) for each in _several(rule.get("apiGroups"))]
+        return f"{verbs} on the paths {names([str(each) for each in several(rule['nonResourceURLs'])])}"
+    resources = names(["every resource" if each == "*" else str(each) for each in several(rule.get("resources"))])
+    groups = [str(each) for each in several(rule.get("apiGroups"))]
     of = (
         ""
         if groups == [""]
@@ -250,14 +262,14 @@ def _line(rule: _Rule) -> str:
         if "*" in groups
         else f" of {names([g or 'core' for g in groups])}"
     )
-    only = [str(each) for each in _several(rule.get("resourceNames"))]
+    only = [str(each) for each in several(rule.get("resourceNames"))]
     return f"{verbs} on {resources}{of}" + (f", only {names(only)}" if only else "")
 
 
 def _is_dangerous(rule: _Rule) -> bool:
     """Whether a rule lets its holder get further rights, or read secrets."""
-    verbs = {str(each) for each in _several(rule.get("verbs"))}
-    resources = {str(each) for each in _several(rule.get("resources"))}
+    verbs = {str(each) for each in several(rule.get("verbs"))}
+    resources = {str(each) for each in several(rule.get("resources"))}
     return "problem" in rule or bool(verbs & _DANGEROUS_VERBS or resources & _DANGEROUS_RESOURCES)
 
 
@@ -317,9 +329,3 @@ def _risk(gained: Sequence[_Bound], roles: Mapping[_RoleKey, _Role]) -> Risk | N
         if rules is not None and any(map(_is_dangerous, rules)):
             return None
     return Risk.MEDIUM
-
-
-def _several(value: object) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]

@@ -20,7 +20,7 @@ from multiarch.review.permissions.traffic import (
     peers,
     protocol_and_ports,
 )
-from multiarch.review.sides import Resource, Sides, both, hidden
+from multiarch.review.sides import Resource, Sides, both, hidden, several
 
 WIDEN = ReviewRule(
     "widen-network",
@@ -90,7 +90,7 @@ def _rules(sides: Sides, resource: Resource) -> Iterator[tuple[str, Mapping[str,
     """The rules of a resource with their direction; in a prefix list there is one, for addresses."""
     inputs = resource.inputs
     if resource.type in _LISTS:
-        for each in _several(inputs.get("entries")) if resource.type == _LIST else [inputs]:
+        for each in several(inputs.get("entries")) if resource.type == _LIST else [inputs]:
             yield "addresses", each if isinstance(each, Mapping) else {"cidr": each}
     elif resource.type in _RULES:
         declared = {_INGRESS: "ingress", _EGRESS: "egress"}.get(resource.type, str(inputs.get("type")))
@@ -99,7 +99,7 @@ def _rules(sides: Sides, resource: Resource) -> Iterator[tuple[str, Mapping[str,
         for direction in _DIRECTIONS:
             # Without the property, the provider leaves rules alone.
             known = inputs if direction in inputs else _before(sides, resource)
-            for each in _several(known.get(direction)):
+            for each in several(known.get(direction)):
                 yield direction, each if isinstance(each, Mapping) else {"protocol": each}
 
 
@@ -120,10 +120,10 @@ def _traffic(sides: Sides, resource: Resource, key: str, rule: Mapping[str, Any]
     protocol = rule.get("protocol", rule.get("ipProtocol"))
     protocols, ports = protocol_and_ports(protocol, rule.get("fromPort"), rule.get("toPort"))
     for name in _CIDRS:
-        for cidr in _several(rule.get(name)):
+        for cidr in several(rule.get(name)):
             yield Traffic(protocols, ports, *_addresses(cidr))
     for name in (*_LIST_IDS, *_GROUP_IDS):
-        for value in _several(rule.get(name)):
+        for value in several(rule.get(name)):
             yield Traffic(protocols, ports, 0, (0, 0), _peer(sides, resource, name, value, key))
     if rule.get("self"):
         yield Traffic(protocols, ports, 0, (0, 0), _ITSELF)
@@ -187,9 +187,3 @@ def _risk(more: Sequence[tuple[str, Traffic]]) -> Risk | None:
     if any(direction != "egress" and is_public(each) for direction, each in more):
         return None
     return Risk.LOW if all(direction == "egress" for direction, _ in more) else Risk.MEDIUM
-
-
-def _several(value: object) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]

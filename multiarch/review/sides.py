@@ -104,6 +104,13 @@ def kind(type_: str) -> str:
     return f"{service} {words}".strip() if module.startswith("aws:") else name
 
 
+def several(value: object) -> list[Any]:
+    """The elements of a list; of any other value itself, of None nothing."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
 def hidden(value: object) -> str:
     """Why a value is not what AWS will get, as a predicate; empty where it is."""
     if isinstance(value, str):

@@ -10,7 +10,7 @@ from multiarch.review.permissions.document import Document, read
 from multiarch.review.permissions.effort import Effort
 from multiarch.review.permissions.reporting import NARROW, Difference, report
 from multiarch.review.permissions.wording import line
-from multiarch.review.sides import Resource, Sides, both, hidden
+from multiarch.review.sides import Resource, Sides, both, hidden, several
 
 WIDEN = ReviewRule(
     "widen-trust",
@@ -81,17 +81,13 @@ def _provider(sides: Sides, old: Resource | None, new: Resource, _: Effort) -> I
     gained: list[str] = []
     lost: list[str] = []
     for name in _PROVIDERS[new.type] if old else _PROVIDERS[new.type][:1]:
-        before = _several(old.inputs.get(name)) if old else []
-        after = _several(new.inputs.get(name))
+        before = several(old.inputs.get(name)) if old else []
+        after = several(new.inputs.get(name))
         gained += [f"{name} {_said(each)}" for each in after if each not in before or hidden(each)]
         lost += [f"{name} {_said(each)}" for each in before if each not in after]
     more = "IAM accepts identities of it" if old is None else "IAM accepts other identities of it"
     difference = Difference(new.subject, more, gained, "no longer accepted", lost, [new.urn], sides.outside)
     yield from report(WIDEN, difference, Risk.LOW if old is None else None)
-
-
-def _several(value: object) -> list[object]:
-    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _said(value: object) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from multiarch.review.permissions.difference import Box, Values, choices_beyond, exceeds
+from multiarch.review.permissions.difference import Box, Values, choices_beyond, exceeds, overlapping
 from multiarch.review.permissions.document import Statement, box_of, texts
 from multiarch.review.permissions.effort import Effort, TooMuchEffortError
 from multiarch.review.sides import hidden
@@ -71,8 +71,9 @@ def _beyond(
             found.append(Grant(each.elements, each.allows, problem=each.problem))
             continue
         try:
-            if exceeds(each.box, covers, effort):
-                found += _parts(each, others, covers, effort)
+            near = overlapping(each.box, covers, effort)
+            if exceeds(each.box, near, effort):
+                found += _parts(each, others, near, effort)
         except TooMuchEffortError:
             found.append(Grant(each.elements, each.allows, problem=TOO_MUCH))
     return found

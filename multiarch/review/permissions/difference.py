@@ -53,16 +53,26 @@ def exceeds(box: Box, covers: Sequence[Box], effort: Effort) -> bool:
     return bool(pieces)
 
 
+def overlapping(box: Box, covers: Sequence[Box], effort: Effort) -> list[Box]:
+    """Those of the covers that may share a request with a box: others make no difference to it."""
+    return [cover for cover in covers if _share_parts([(each,) for each in box.parts], cover, effort)]
+
+
+def _share_parts(parts: Sequence[tuple[Words, ...]], cover: Box, effort: Effort) -> bool:
+    effort.spend(4)
+    return all(
+        part == EVERYTHING or common((*sets, part), effort) for sets, part in zip(parts, cover.parts, strict=True)
+    )
+
+
 def _has_requests(piece: _Piece, effort: Effort) -> bool:
     return all(common(sets, effort) for sets in piece.parts) and can_hold(piece.literals, effort)
 
 
 def _without(piece: _Piece, cover: Box, effort: Effort) -> list[_Piece]:
     """What is left of a piece outside of a cover, as pieces that may overlap."""
-    effort.spend(4)
-    for sets, part in zip(piece.parts, cover.parts, strict=True):
-        if part != EVERYTHING and not common((*sets, part), effort):
-            return [piece]
+    if not _share_parts(piece.parts, cover, effort):
+        return [piece]
     if not can_hold((*piece.literals, *((test, True) for test in cover.tests)), effort):
         return [piece]
     left: list[_Piece] = []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-PER_COMPARISON = 150_000
-PER_CHANGE = 1_500_000
+PER_COMPARISON = 1_000_000
+PER_CHANGE = 3_000_000
 
 
 class TooMuchEffortError(Exception):
@@ -11,7 +11,7 @@ class TooMuchEffortError(Exception):
 
 
 class Effort:
-    """Counts the work of a change's comparisons, each with a part of it. One unit takes about a microsecond."""
+    """Counts the work of a change's comparisons, each with a part of it. One unit takes less than a microsecond."""
 
     def __init__(self, total: int = PER_CHANGE, each: int = PER_COMPARISON) -> None:
         """Allow ``total`` units for everything, and ``each`` between two calls of :meth:`begin`."""

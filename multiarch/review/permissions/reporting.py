@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from multiarch.review.model import Finding, ReviewRule, Risk
 from multiarch.review.permissions.wording import limited
+from multiarch.review.values import masked
 
 NARROW = ReviewRule(
     "narrow-permissions",
@@ -39,7 +40,7 @@ def report(rule: ReviewRule, difference: Difference, risk: Risk | None = None) -
     """One finding of ``rule`` where something is gained, which also says what is lost; else one of ``NARROW``."""
     prefix = "changed outside of Pulumi: " if difference.outside else ""
     urns = tuple(sorted(difference.urns))
-    gained, lost = list(dict.fromkeys(difference.gained)), list(dict.fromkeys(difference.lost))
+    gained, lost = (list(dict.fromkeys(map(masked, lines))) for lines in (difference.gained, difference.lost))
     if gained:
         details = [*gained[1:], *limited([f"{difference.less}: {each}" for each in lost], _MOST_LOST)]
         text = f"{prefix}{difference.more}: {gained[0]}{_rest(gained)}"

@@ -6,15 +6,18 @@ in these sets and not in those? It is answered by running all globs at once over
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
+from itertools import takewhile
 
 from multiarch.review.permissions.effort import Effort
 
-_OPENING = "${"
+_CHARACTERS = re.compile(".", re.DOTALL)
+_WITH_VARIABLES = re.compile(r"\$\{[^}]*\}|.", re.DOTALL)
 _ESCAPED = frozenset("*?$")
 
 
@@ -40,7 +43,43 @@ class Variable:
 
 Token = str | Wild | Variable
 """A string is one character, any of those in it: ``aA`` where case does not matter."""
-Glob = tuple[Token, ...]
+
+
+class Glob:
+    """A pattern. ``prefix`` is what every string of it begins with, in lower case; ``whole``: it has nothing more.
+
+    ``any_case``: its letters may be of either case, all of them; ``one_case``: none of them may.
+    """
+
+    __slots__ = ("_hash", "any_case", "one_case", "prefix", "tokens", "whole")
+
+    def __init__(self, tokens: Iterable[Token]) -> None:
+        """Work out what is asked of a pattern again and again."""
+        self.tokens = tuple(tokens)
+        characters = list(takewhile(lambda token: isinstance(token, str), self.tokens))
+        self.prefix = "".join(str(each)[0].lower() for each in characters)
+        self.whole = len(characters) == len(self.tokens)
+        texts = [each for each in self.tokens if isinstance(each, str)]
+        self.any_case = all(len(each) > 1 for each in texts if each.isalpha())
+        self.one_case = all(len(each) == 1 for each in texts)
+        self._hash = hash(self.tokens)
+
+    def __eq__(self, other: object) -> bool:
+        """Patterns are equal if they are written with the same tokens."""
+        return isinstance(other, Glob) and self._hash == other._hash and self.tokens == other.tokens
+
+    def __hash__(self) -> int:
+        """Of the tokens."""
+        return self._hash
+
+    def may_meet(self, other: Glob) -> bool:
+        """False if no string can be of both patterns, as their beginnings show."""
+        size = min(len(self.prefix), len(other.prefix))
+        return (
+            self.prefix[:size] == other.prefix[:size]
+            and not (self.whole and len(other.prefix) > size)
+            and not (other.whole and len(self.prefix) > size)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +97,26 @@ class Words:
 EVERYTHING = Words(frozenset(), inverted=True)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def glob(text: str, *, variables: bool = False, ignore_case: bool = False, wild: bool = True) -> Glob:
     """Read ``*`` and ``?``, with ``variables`` also ``${…}`` as IAM does since version 2012-10-17.
 
     ``${*}``, ``${?}`` and ``${$}`` are the characters themselves. Without ``wild``, ``*`` and ``?`` are characters.
     """
     tokens: list[Token] = []
-    rest = text
-    while rest:
-        if variables and rest.startswith(_OPENING) and "}" in rest:
-            name, _, rest = rest[len(_OPENING) :].partition("}")
+    for found in (_WITH_VARIABLES if variables else _CHARACTERS).finditer(text):
+        part = found[0]
+        if len(part) > 1:
+            name = part[2:-1]
             tokens.append(name if name in _ESCAPED else Variable(name.strip()))
-            continue
-        character, rest = rest[0], rest[1:]
-        if wild and character in "*?":
-            tokens.append(Wild(character))
+        elif wild and part in "*?":
+            tokens.append(Wild(part))
         else:
-            tokens.append(_either_case(character) if ignore_case else character)
-    return _canonical(tokens)
+            tokens.append(_either_case(part) if ignore_case else part)
+    return Glob(_canonical(tokens))
 
 
-def within_parts(tokens: Glob, parts: int) -> Glob | None:
+def within_parts(written: Glob, parts: int) -> Glob | None:
     """The glob of an ARN condition, whose wildcards match within one of its ``parts``; None for another form.
 
     The last part may have colons itself. A variable is understood in the last part only.
@@ -88,19 +125,19 @@ def within_parts(tokens: Glob, parts: int) -> Glob | None:
     narrow = {Wild.ONE: Wild.ONE_IN_PART, Wild.MANY: Wild.MANY_IN_PART}
     colons = 0
     kept: list[Token] = []
-    for each in tokens:
+    for each in written.tokens:
         if isinstance(each, Variable) and colons < parts - 1:
             return None
         colons += each == ":"
         kept.append(narrow.get(each, each) if isinstance(each, Wild) and colons < parts - 1 else each)
-    return tuple(kept) if colons >= parts - 1 else None
+    return Glob(kept) if colons >= parts - 1 else None
 
 
 def _either_case(character: str) -> str:
     return "".join(sorted({character, character.lower(), character.upper()})) if character.isascii() else character
 
 
-def _canonical(tokens: Iterable[Token]) -> Glob:
+def _canonical(tokens: Iterable[Token]) -> list[Token]:
     """``*?*`` as ``?*``: a run of wildcards has its single ones first, and at most one ``*``."""
     kept: list[Token] = []
     many = False
@@ -113,7 +150,7 @@ def _canonical(tokens: Iterable[Token]) -> Glob:
             kept += [Wild.MANY] * many
             many = False
             kept.append(token)
-    return (*kept, *[Wild.MANY] * many)
+    return kept + [Wild.MANY] * many
 
 
 def common(sets: Sequence[Words], effort: Effort) -> bool:
@@ -125,24 +162,72 @@ def common(sets: Sequence[Words], effort: Effort) -> bool:
     unwanted = [each.globs for each in sets if each.inverted and each.globs]
     if not unwanted and len(wanted) < 2:  # noqa: PLR2004  (nothing to compare with)
         return all(each.globs for each in wanted)
-    excluded = frozenset[Glob]().union(*unwanted)
-    inside = [each.globs - excluded for each in wanted]
+    inside, excluded = _that_meet([each.globs for each in wanted], frozenset[Glob]().union(*unwanted), effort)
     if not all(inside):
         return False
-    if len(wanted) > 1 and any(_has_variable(each) for each in (*excluded, *(g for globs in inside for g in globs))):
+    if len(inside) == 1 and not excluded:
+        return True
+    if len(inside) > 1 and any(map(_has_variable, excluded.union(*inside))):
         # One string can no longer show for all values of a variable at once: it may be any string where it is asked
         # for, and excludes only what is the same glob.
         inside = [frozenset(map(_anything, globs)) for globs in inside]
         excluded = frozenset(each for each in excluded if not _has_variable(each))
-    return _search([_Automaton(globs) for globs in inside], _Automaton(excluded), effort)
+    for index, texts in enumerate(inside):
+        others = [globs for other, globs in enumerate(inside) if other != index]
+        if _are_texts(texts, excluded.union(*others)):
+            automata = [_automaton(globs) for globs in others]
+            outside = _automaton(excluded)
+            return any(
+                not outside.accepts(text, effort) and all(each.accepts(text, effort) for each in automata)
+                for text in texts
+            )
+    if inside:
+        *inside, excluded = _from_first_difference([*inside, excluded])
+    return _search([_automaton(globs) for globs in inside], _automaton(excluded), effort)
 
 
-def _has_variable(tokens: Glob) -> bool:
-    return any(isinstance(token, Variable) for token in tokens)
+def _are_texts(globs: frozenset[Glob], others: frozenset[Glob]) -> bool:
+    """Whether globs have no wildcards, and their letters are of one case, or case does not matter to the others."""
+    return all(each.whole for each in globs) and (
+        all(each.one_case for each in globs) or all(each.any_case for each in others)
+    )
 
 
-def _anything(tokens: Glob) -> Glob:
-    return tuple(Wild.MANY if isinstance(token, Variable) else token for token in tokens)
+def _from_first_difference(sets: Sequence[frozenset[Glob]]) -> list[frozenset[Glob]]:
+    """The globs without the characters that all of them begin with."""
+    every = [each.tokens for globs in sets for each in globs]
+    same = 0
+    for tokens in zip(*every, strict=False):
+        if not isinstance(tokens[0], str) or any(token != tokens[0] for token in tokens):
+            break
+        same += 1
+    return [frozenset(Glob(each.tokens[same:]) for each in globs) for globs in sets] if same else list(sets)
+
+
+def _that_meet(
+    wanted: list[frozenset[Glob]], excluded: frozenset[Glob], effort: Effort
+) -> tuple[list[frozenset[Glob]], frozenset[Glob]]:
+    """The globs without those that can make no difference."""
+    if not wanted:
+        return [], excluded
+    first, *others = wanted
+    for other in others:
+        first = _meeting(first, other, effort)
+    inside = [first - excluded, *(_meeting(other, first, effort) - excluded for other in others)]
+    return inside, _meeting(excluded, inside[0], effort)
+
+
+def _meeting(globs: frozenset[Glob], others: frozenset[Glob], effort: Effort) -> frozenset[Glob]:
+    effort.spend(len(globs) * len(others) // 4)
+    return frozenset(each for each in globs if any(map(each.may_meet, others)))
+
+
+def _has_variable(each: Glob) -> bool:
+    return any(isinstance(token, Variable) for token in each.tokens)
+
+
+def _anything(each: Glob) -> Glob:
+    return Glob(Wild.MANY if isinstance(token, Variable) else token for token in each.tokens)
 
 
 Character = str | Variable | None
@@ -157,14 +242,15 @@ class _Automaton:
         self._any = self._any_in_part = 0
         self._named: dict[Character, int] = {}
         place = 0
-        for tokens in sorted(globs, key=repr):
+        for each in sorted(globs, key=lambda glob: repr(glob.tokens)):
             self.start |= 1 << place
-            for token in tokens:
+            for token in each.tokens:
                 self._add(token, 1 << place)
                 place += 1
             self.accepting |= 1 << place
             place += 1
         self.start = self._closed(self.start)
+        self.places = place
         self.cost = 1 + place // 256
 
     def _add(self, token: Token, bit: int) -> None:
@@ -178,6 +264,16 @@ class _Automaton:
             return
         for character in [token] if isinstance(token, Variable) else token:
             self._named[character] = self._named.get(character, 0) | bit
+
+    def accepts(self, text: Glob, effort: Effort) -> bool:
+        """Whether a text is matched; of characters in either case, the first one is taken."""
+        effort.spend(len(text.tokens) * self.cost)
+        state = self.start
+        for token in text.tokens:
+            if not state:
+                return False
+            state = self.after(state, token[0] if isinstance(token, str) else None)
+        return bool(state & self.accepting)
 
     def named(self, state: int) -> Iterator[Character]:
         """The characters that the places of a state name."""
@@ -204,9 +300,15 @@ class _Automaton:
         return state
 
 
+@lru_cache(maxsize=256)
+def _automaton(globs: frozenset[Glob]) -> _Automaton:
+    return _Automaton(globs)
+
+
 def _search(inside: Sequence[_Automaton], outside: _Automaton, effort: Effort) -> bool:
     """Whether a string is accepted by each of ``inside`` and not by ``outside``."""
     everyone = (*inside, outside)
+    effort.spend(sum(each.places for each in everyone))
     cost = sum(each.cost for each in everyone)
     first = tuple(each.start for each in everyone)
     seen = {first}
