@@ -24,6 +24,8 @@ _SUMMARY = re.compile(
     r"|\S+ is refused: see the problems above\."
 )
 """Errors that only say that there are others."""
+_UNPROTECT = re.compile(r"\s*To unprotect the resource,.*", re.DOTALL)
+"""The engine's advice, which names a command for each resource."""
 _URN = re.compile(r"[\"']?urn:pulumi:[^\s\"']*?([^\s\"'$:]+:[^\s\"'$:]+:[^\s\"'$:]+)::([^\s\"']+)[\"']?")
 _KNOWN = (
     (
@@ -78,5 +80,5 @@ def _in_one_line(error: str) -> str:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         place = next((line for line in reversed(lines) if line.startswith('File "')), "")
         text = f"{lines[-1]} ({place.partition(', in ')[0]})" if place else lines[-1]
-    text = " ".join(_URN.sub(r"\1 \2", text).split())
+    text = " ".join(_URN.sub(r"\1 \2", _UNPROTECT.sub("", text)).split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

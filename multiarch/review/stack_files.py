@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk
+from multiarch.review.model import Change, Finding, Operation, Preview, ReviewRule, Risk
 
 __all__ = ["RULES", "find"]
 
@@ -27,27 +27,25 @@ NO_PREVIEW = ReviewRule(
     "Can a preview be run with credentials before the merge?",
 )
 RULES = (DELETED, INVALID, NO_PREVIEW)
+_DESTROY = "Run `pulumi destroy` before the file is deleted: docs/how-to/destroy.md."
 
 
 def find(change: Change) -> Iterator[Finding]:
     """Findings about the stack's file."""
     stack, before, after = f"stack {change.preview.stack}", change.before, change.after
     if before is not None and after is None:
-        deletes = sum(step.operation is Operation.DELETE for step in change.preview.steps)
-        text = f"Its file {before.file} is deleted, but its resources are not: nothing manages them from then on."
-        hint = "Run `pulumi destroy` before the file is deleted: docs/how-to/destroy.md."
-        if (
-            deletes
-            and change.preview.steps
-            and all(
-                step.operation in {Operation.DELETE, Operation.FORGET, Operation.DRIFT} for step in change.preview.steps
-            )
-        ):
-            return
-        yield Finding(DELETED, stack, text, (hint,))
+        if not _destroys(change.preview):
+            text = f"Its file {before.file} is deleted, but its resources are not: nothing manages them from then on."
+            yield Finding(DELETED, stack, text, (_DESTROY,))
         return
     if after is not None and after.plan is None:
         yield Finding(INVALID, stack, f"{after.file} is invalid.", (after.problem,))
     if not change.preview.source:
         text = "No preview was given: only the stack files are compared."
         yield Finding(NO_PREVIEW, stack, text, ("A merge request from a fork has no credentials for a preview.",))
+
+
+def _destroys(preview: Preview) -> bool:
+    """Whether it is a preview of `pulumi destroy`, also one that a protected resource stops: it only deletes."""
+    done = {step.operation for step in preview.steps} - {Operation.SAME, Operation.DRIFT, Operation.READ}
+    return bool(done) and done <= {Operation.DELETE, Operation.FORGET}

@@ -185,6 +185,23 @@ def test_many_stacks_stay_under_the_limit_too(run: type_of_run, tmp_path: Path) 
     assert "## 200 stacks: high risk" in ran.out
 
 
+def test_names_without_end_do_not_break_the_limit(run: type_of_run, tmp_path: Path) -> None:
+    data = digest(*(step("delete", QUEUE, f"{n}{'a' * 9_000}", {"name": f"{n}{'b|' * 5_000}"}) for n in range(5)))
+    file = written(tmp_path, data.replace(b"checkout-dev", b"s" * 5_000))
+    ran = run("review", file, "-o", "markdown", "--limit", "2000")
+    assert len(ran.out.encode()) <= 2_000
+    assert "`delete-stateful`" in ran.out
+
+
+def test_the_worst_stacks_are_open_and_the_others_folded(run: type_of_run, tmp_path: Path) -> None:
+    data = b"".join(deletion(stack=f"s{number}-dev") for number in range(5))
+    text = run("review", written(tmp_path, data), "-o", "markdown").out
+    assert text.count("\n### ") == 3
+    assert "<details><summary>s4-dev: high risk</summary>" in text
+    evil = b"".join(deletion(stack=f"<img src=x>@all{number}") for number in range(5))
+    assert "<summary>imgsrcxall4: high risk</summary>" in run("review", written(tmp_path, evil), "-o", "markdown").out
+
+
 def test_what_fits_is_complete(run: type_of_run, tmp_path: Path) -> None:
     file = written(tmp_path, deletion())
     whole = run("review", file, "-o", "markdown").out

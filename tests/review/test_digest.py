@@ -127,6 +127,8 @@ def test_the_stack_files_are_part_of_the_review() -> None:
     assert rules(reviewed(same, old, bad)) == ["invalid-stack-file"]
     destroyed = preview_text(step("delete", ROLE, "a", {}))
     assert rules(reviewed(destroyed, old, None)) == []
+    stopped = preview_text(step("delete", ROLE, "a", {}), step("same", ROLE, "b", {}, {}), diagnostics=[error("x")])
+    assert rules(reviewed(stopped, old, None)) == ["preview-failed"]
     without = digest([Change(Preview("a-dev", "multiarch-eks", "", (), (), (), succeeded=True), None, None, TODAY)])
     assert rules(without) == ["no-preview"]
 

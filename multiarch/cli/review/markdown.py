@@ -31,6 +31,9 @@ _NOTHING = "nothing found"
 ALWAYS = frozenset({Topic.BREAKS, Topic.ROLLS, Topic.WIDENS, Topic.COSTS})
 """Topics that have a row also where nothing was found: a reviewer sees that it was looked for."""
 _MOST_NAMES = 20
+_MOST_OPEN = 3
+"""Stacks whose section is open; those of the others open by a click, because a table above names them all."""
+_LONGEST_NAME = 120
 _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_.-]|-(?=-)")
 
 
@@ -88,7 +91,7 @@ def _title(digest: Digest) -> str:
     if not digest.stacks:
         return "No stack changes"
     if len(digest.stacks) == 1:
-        return f"{comment(digest.stacks[0].name)}: {risk}"
+        return f"{comment(_short(digest.stacks[0].name))}: {risk}"
     return f"{counted(len(digest.stacks), 'stack')}: {risk}"
 
 
@@ -109,12 +112,17 @@ def _text(digest: Digest, form: _Form, note: str) -> str:
     else:
         shown = changed[: form.stacks]
         lines += _overview(changed if form.stacks is None else changed[: max(form.stacks, 10)])
-        for stack in shown:
-            lines += ["", f"### {comment(stack.name)}: {_level(stack.risk)}", "", *_stack(stack, form)]
+        for number, stack in enumerate(shown):
+            if number < _MOST_OPEN:
+                lines += ["", f"### {comment(_short(stack.name))}: {_level(stack.risk)}", "", *_stack(stack, form)]
+            else:
+                # A summary is HTML: there is no code in it, so it has the letters of usual names only.
+                name = _NOT_OF_A_NAME.sub("", _short(stack.name))
+                lines += _folded(f"{name}: {_level(stack.risk)}", _stack(stack, form))
         if len(shown) < len(changed):
             lines += ["", f"{counted(len(changed) - len(shown), 'more stack')} with changes, of at most the same risk."]
         if same:
-            names = ", ".join(comment(name) for name in same[:_MOST_NAMES])
+            names = ", ".join(comment(_short(name)) for name in same[:_MOST_NAMES])
             more = f" and {len(same) - _MOST_NAMES} more" if len(same) > _MOST_NAMES else ""
             lines += ["", f"No changes: {names}{more}."]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -132,7 +140,7 @@ def _overview(stacks: Sequence[StackReview]) -> Iterator[str]:
         counts = [sum(entry.topic is topic for entry in stack.entries) for topic in topics]
         left_out = sum(count for _, count in stack.left_out)
         cells = [str(count) if count else "" for count in (*counts, len(stack.others), left_out)]
-        yield _row([comment(stack.name, in_table=True), _bold(stack.risk), *cells])
+        yield _row([comment(_short(stack.name), in_table=True), _bold(stack.risk), *cells])
 
 
 def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
@@ -198,7 +206,7 @@ def _by_rule(entries: Sequence[Entry], most: int = 3) -> Iterator[str]:
     for rule in dict.fromkeys(entry.finding.rule for entry in entries):
         found = [entry.finding for entry in entries if entry.finding.rule == rule]
         subjects = list(dict.fromkeys(finding.subject for finding in found))
-        names = ", ".join(comment(subject, in_table=True) for subject in subjects[:most])
+        names = ", ".join(comment(_short(subject), in_table=True) for subject in subjects[:most])
         more = f" and {len(subjects) - most} more" if len(subjects) > most else ""
         yield f"{_bold(max(finding.level for finding in found))} `{rule.name}`: {names}{more}"
 
@@ -227,6 +235,10 @@ def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield from ("", f"<details><summary>{title}</summary>", "")
     yield from lines
     yield from ("", "</details>")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
 
 
 def _bold(risk: Risk) -> str:
