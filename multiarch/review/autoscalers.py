@@ -28,6 +28,12 @@ _NAMES: Mapping[Autoscaler, str] = {
     Autoscaler.KARPENTER: "Karpenter",
 }
 
+# The platform deletes NodePools while the controller is there to drain their nodes.
+_LEFT: Mapping[Autoscaler, str] = {
+    Autoscaler.CLUSTER_AUTOSCALER: "The nodes of the cluster autoscaler stay, and nothing removes them.",
+    Autoscaler.KARPENTER: "The nodes of Karpenter end with its NodePools, whose deletion drains all of them at once.",
+}
+
 
 def find(change: Change) -> Iterator[Finding]:
     """Findings about the autoscalers, then about the preference, then about when nodes are removed."""
@@ -48,7 +54,7 @@ def find_swap(change: Change) -> Iterator[Finding]:
     named = {each: _NAMES[each] for each in (*came, *gone)}
     if came and gone:
         text, risk = f"{named[gone[0]]} is replaced by {named[came[0]]} at once, without a migration.", Risk.HIGH
-        more = [f"Nodes of {named[gone[0]]} stay, and nothing removes them; use migrateFrom to keep both for a while."]
+        more = [_LEFT[gone[0]], "With migrateFrom both are kept for a while."]
     elif came and old:
         other = _NAMES[next(iter(old))]
         text, risk = f"{named[came[0]]} is installed beside {other}.", Risk.MEDIUM

@@ -13,7 +13,7 @@ from multiarch.stack.engine_config import DEFAULTS, NAMESPACE, project_layer, st
 from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, merge
 from multiarch.stack.yaml_source import YamlFile, parse
 
-__all__ = ["Affected", "FileChange", "affected", "of_stack"]
+__all__ = ["Affected", "FileChange", "affected", "of_stack", "same_values"]
 
 _WITHOUT_EFFECT = frozenset(
     [
@@ -136,10 +136,7 @@ def _is_program(path: str) -> bool:
 def _own_reason(change: FileChange) -> str:
     if change.before is None:
         return f"{change.path} is new"
-    before, after = _document(change.before, change.path), _document(change.after or "", change.path)
-    if before is None or after is None or _canonical(before.value) != _canonical(after.value):
-        return f"{change.path} changed"
-    return ""
+    return "" if same_values(change.before, change.after or "") else f"{change.path} changed"
 
 
 def _project_reason(change: FileChange, stack: str) -> str:
@@ -172,6 +169,15 @@ def _config(document: YamlFile) -> Mapping[Any, Any]:
 def _is_ours(key: str) -> bool:
     namespace, colon, _ = str(key).partition(":")
     return not colon or namespace == NAMESPACE
+
+
+def same_values(before: str, after: str) -> bool:
+    """Whether two texts of a YAML file have the same values, whatever their comments and layout.
+
+    A text that is not readable is like no other, because whoever loads it says why.
+    """
+    old, new = _document(before, ""), _document(after, "")
+    return old is not None and new is not None and _canonical(old.value) == _canonical(new.value)
 
 
 def _document(text: str, file: str) -> YamlFile | None:

@@ -227,6 +227,12 @@ def test_without_previews_the_changed_stack_files_are_compared(run: type_of_run,
     assert "change-preference" in rules["checkout-dev"]
 
 
+def test_comments_of_a_stack_file_change_nothing(run: type_of_run, repository: Path) -> None:
+    file = repository / FILE
+    file.write_text(f"# Another comment\n{file.read_text()}")
+    assert run("review", "--since", "main", "-o", "json").json["stacks"] == []
+
+
 def test_nothing_changed(run: type_of_run, repository: Path) -> None:
     assert repository.is_dir()
     ran = run("review", "--since", "main", "-o", "markdown")

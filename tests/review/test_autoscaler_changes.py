@@ -137,6 +137,20 @@ def test_autoscalers_that_come_and_go(old: set[str], new: set[str], text: str, r
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ("karpenter", "cluster-autoscaler", "The nodes of Karpenter end with its NodePools"),
+        ("cluster-autoscaler", "karpenter", "The nodes of the cluster autoscaler stay, and nothing removes them."),
+    ],
+)
+def test_a_swap_at_once_says_what_becomes_of_the_nodes(old: str, new: str, left: str) -> None:
+    (found,) = by_rule(find(*GROUP_STEPS, made(RELEASE, old, {}, None), made(RELEASE, new, None, {})))[
+        "swap-autoscaler"
+    ]
+    assert found.details[0].startswith(left)
+
+
+@pytest.mark.parametrize(
     ("spec", "text"),
     [
         (

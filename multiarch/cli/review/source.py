@@ -73,6 +73,7 @@ def _pods(manifests: Sequence[str]) -> tuple[Pod, ...]:
 
 def _with_files(previews: Sequence[Preview], old: Folder, new: Folder, day: date) -> Iterator[Change]:
     from multiarch.review.model import Change, Preview
+    from multiarch.stack.affected import same_values
     from multiarch.stack.engine_config import NAMESPACE
 
     reviewed = set()
@@ -84,7 +85,8 @@ def _with_files(previews: Sequence[Preview], old: Folder, new: Folder, day: date
         yield Change(preview, old.version(preview.stack, day), new.version(preview.stack, day), day)
     files_before, files_after = old.stacks(), new.stacks()
     for name in sorted({*files_before, *files_after} - reviewed):
-        if files_before.get(name) != files_after.get(name):
+        texts = files_before.get(name), files_after.get(name)
+        if None in texts or not same_values(texts[0] or "", texts[1] or ""):
             preview = Preview(name, NAMESPACE, "", (), (), (), succeeded=False)
             yield Change(preview, old.version(name, day), new.version(name, day), day)
 
