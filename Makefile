@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status registry-demo verify-demo webhook-demo cluster cluster-down render check test test-fast lint format bench schema lock webhook-image docs docs-serve
+.PHONY: help venv tools up preview down status registry-demo verify-demo review-demo webhook-demo cluster cluster-down render check test test-fast lint format bench schema lock webhook-image docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -59,6 +59,9 @@ registry-demo: $(STAMP) ## start a registry with made-up images for the image co
 
 verify-demo: $(STAMP) ## show what `multiarch verify` says about STACK when it is healthy, and with four faults in it
 	@$(BIN)/python -m sandbox verify-demo $(STACK)
+
+review-demo: $(STAMP) ## show what `multiarch review` says about a change that replaces, widens and costs
+	@$(BIN)/python -m sandbox review-demo $(STACK)
 
 webhook-demo: $(STAMP) ## show where three pods run because of the webhook, on real nodes (Linux, root)
 	@$(BIN)/python -m sandbox webhook-demo

@@ -215,6 +215,15 @@ def verify_demo(context: typer.Context, stack: Stack = "checkout-dev") -> None:
 
 
 @app.command()
+def review_demo(context: typer.Context, stack: Stack = "checkout-dev") -> None:
+    """Show what `multiarch review` says of a change: a replacement, more permissions, higher cost."""
+    from sandbox import review_demo as demo  # noqa: PLC0415  (imports prices)
+
+    sandbox = _sandbox(context)
+    demo.show(sandbox, sandbox.layout.stack(stack), _say, _show)
+
+
+@app.command()
 def webhook_demo() -> None:
     """Show where three pods run on real nodes because of the webhook, and why; leaves nothing running."""
     from sandbox.webhook_demo import demo  # noqa: PLC0415  (imports the control plane)

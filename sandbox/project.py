@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 from multiarch.errors import MultiarchError, StackError
@@ -54,6 +55,28 @@ def sync(layout: Layout, *, destroying: bool = False) -> list[str]:
         _link_entries(here, there, keep=stacks.parts[depth + 1 : depth + 2])
     write_atomically(layout.project / "Pulumi.yaml", (layout.root / "Pulumi.yaml").read_text(encoding="utf-8"))
     return _sync_stacks(layout, layout.root / stacks, layout.project / stacks, destroying=destroying)
+
+
+def make_variant(layout: Layout, folder: Path, stack: str, copied: Collection[str] = ()) -> None:
+    """Make another folder for Pulumi, for a change of one stack beside the project as it is; it must not exist.
+
+    The stack files, ``Pulumi.yaml`` and the entries of the project that ``copied`` names are copies that can be changed
+    there; the others are links. Only the stack's own file has what Pulumi has added. The project's own folder must be
+    up to date (:func:`sync`).
+    """
+    folder.mkdir(parents=True)
+    for entry in layout.project.iterdir():
+        target, place = entry.resolve(), folder / entry.name
+        if entry.is_symlink() and entry.name not in copied:
+            place.symlink_to(target)
+        elif target.is_dir():
+            shutil.copytree(target, place, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(target, place)
+    stacks = layout.stacks_folder()
+    for file in stacks.glob("Pulumi.*.yaml"):
+        if file.name != f"Pulumi.{stack}.yaml":
+            shutil.copy2(file, folder / stacks.relative_to(layout.root))
 
 
 def _wanted(root: Path, keep: tuple[str, ...]) -> dict[str, Path]:

@@ -64,9 +64,11 @@ _GROUPS: Final = {
     "tests/e2e/test_policy.py": "platform",
     "tests/e2e/test_destroy.py": "platform",
     "tests/e2e/test_refused.py": "platform",
+    "tests/e2e/test_review_demo.py": "platform",
     "tests/e2e/test_up.py": "platform",
     "tests/e2e/test_up_autoscalers.py": "platform",
     "tests/e2e/test_up_webhook.py": "platform",
+    "tests/e2e/test_update_plan.py": "platform",
     "tests/e2e/test_verify_demo.py": "platform",
 }
 """Files that share an expensive session fixture, by the start of their names: one worker runs them all."""
@@ -76,8 +78,13 @@ _LONGEST_FIRST: Final = ("platform", "cluster", "nodes", "tests/e2e/", "tests/sa
 
 _FEW_EXAMPLES: Final = 10
 
-_PLATFORM_ORDER: Final = {"test_up_webhook.py": -1, "test_verify_demo.py": -1, "test_destroy.py": 1}
-"""The demo shows the stack as its file has it, before other tests change it; what destroys it comes last.
+_PLATFORM_ORDER: Final = {
+    "test_up_webhook.py": -1,
+    "test_review_demo.py": -1,
+    "test_verify_demo.py": -1,
+    "test_destroy.py": 1,
+}
+"""The demos show the stack as its file has it, before other tests change it; what destroys it comes last.
 
 The webhook that one stack has is gone before the others look at that stack.
 """

@@ -183,7 +183,7 @@ class World:
 
     def edit(self, stack: str, *path: str, value: object) -> None:
         """Change one key of a stack's file, as a team would; ``path`` begins below ``multiarch-eks:``."""
-        _edit(self.stack_file(stack), ("config", f"multiarch-eks:{path[0]}", *path[1:]), value)
+        edit(self.stack_file(stack), path, value)
 
     @contextlib.contextmanager
     def changed(self, stack: str, *path: str, value: object) -> Iterator[list[Step]]:
@@ -263,13 +263,31 @@ def what(urn: str) -> str:
     return f"{parts[2].rpartition('$')[2]} {parts[3]}"
 
 
-def _edit(file: Path, path: tuple[str, ...], value: object) -> None:
+class Removed:
+    """In place of a value: the key goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """In place of a value: the key gets another name, and stays where it is."""
+
+    name: str
+
+
+def edit(file: Path, path: Sequence[str], value: object) -> None:
+    """Change one key of a stack file; the first part of ``path`` is below ``multiarch-eks:``."""
     yaml = YAML()
     yaml.width = 4096
     content = yaml.load(file.read_text())
-    place = content
-    for key in path[:-1]:
-        place = place.setdefault(key, {})
-    place[path[-1]] = value
+    *above, key = f"multiarch-eks:{path[0]}", *path[1:]
+    place = content["config"]
+    for each in above:
+        place = place.setdefault(each, {})
+    if isinstance(value, Renamed):
+        place.insert(list(place).index(key), value.name, place.pop(key))
+    elif value is Removed:
+        del place[key]
+    else:
+        place[key] = value
     with file.open("w") as sink:
         yaml.dump(content, sink)

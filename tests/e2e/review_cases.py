@@ -1,0 +1,279 @@
+"""Changes as teams make them, and what a reviewer must and must not read about each.
+
+``rules`` are all rules that find something: no other may. ``says`` are parts of the Markdown, ``silent`` texts that it
+must not have. Two things happen outside of Pulumi before the previews: an autoscaler has set the number of nodes of a
+group in DEV, and somebody has widened a role of PROD by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from tests.e2e.previewed import Change, replaced
+from tests.e2e.world import Removed, Renamed
+
+DEV, PROD = "checkout-dev", "payments-prod"
+BESIDE = "beside.py"
+NO_REFRESH = ("preview", "--refresh=false")
+ADMINS = ["arn:aws:iam::111122223333:role/platform-admin", "arn:aws:iam::999988887777:role/contractor"]
+POOL = "autoscaling/karpenter/nodePools/general"
+CONTROLLER = {"karpenter": {"controllerGroup": "general"}}
+NODE_POLICY = '    "AmazonSSMManagedInstanceCore",\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One change. ``failed``: the preview ends with an error."""
+
+    change: Change
+    rules: frozenset[str] = frozenset()
+    says: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+    failed: bool = False
+
+
+def rules(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+def dev(**edits: object) -> Change:
+    """A change of the development stack's file; ``__`` stands for the slash of a path."""
+    return Change(DEV, {name.replace("__", "/"): value for name, value in edits.items()}, command=NO_REFRESH)
+
+
+def prod(edits: Mapping[str, object]) -> Change:
+    """A change of the production stack's file."""
+    return Change(PROD, edits, command=NO_REFRESH)
+
+
+def beside(*pairs: tuple[str, str]) -> Change:
+    """A change of what stands beside the platform."""
+    return Change(DEV, files={BESIDE: replaced(*pairs)}, command=NO_REFRESH)
+
+
+GROUPS: Mapping[str, Case] = {
+    "scale": Case(
+        dev(nodeGroups__graviton__minSize=3, nodeGroups__graviton__maxSize=12),
+        rules("refused-size"),
+        ("node group graviton", "minSize 1 → 3, maxSize 4 → 12", "while the group has 1 node"),
+        ("node group general", "replaced"),
+    ),
+    "instance-type": Case(
+        dev(nodeGroups__graviton__instanceTypes=["m7g.xlarge"]),
+        rules("roll-nodes"),
+        ("The group is replaced: 1 new node starts, then its old node ends.", "`m7g.large` → `m7g.xlarge`"),
+        ("node group general", "cluster-autoscaler/node-template"),
+    ),
+    "taint-removed": Case(
+        dev(arm64Taint="none"),
+        rules("change-taints", "open-arm64", "roll-nodes"),
+        ("**HIGH** `open-arm64`", "Any pod can be scheduled on these arm64 nodes", "lose the taint `arch=arm64:"),
+        ("node group general",),
+    ),
+    "label": Case(
+        dev(nodeGroups__graviton__labels={"checkout.example.com/tier": "arm"}),
+        rules("change-labels", "lose-nodes"),
+        ("`checkout.example.com/tier`: graviton → arm",),
+        ("replaced", "node group general"),
+    ),
+    "ami-pin": Case(
+        dev(nodeGroups__general__ami={"release": "1.35.2-20260901"}),
+        rules("old-image", "roll-nodes"),
+        ("1 node is replaced, 1 at a time", "2026-09-01"),
+        ("node group graviton",),
+    ),
+    "kubernetes-version": Case(
+        dev(kubernetesVersion="1.36"),
+        rules("change-kubernetes", "roll-nodes"),
+        ("1.35 → 1.36", "It can't be undone", "node group general", "node group graviton", "group batch"),
+        ("lose", "deleted", "`replace-stateful`"),
+    ),
+    "group-renamed": Case(
+        dev(nodeGroups__graviton=Renamed("arm")),
+        rules("rename-group", "roll-nodes"),
+        ("graviton is renamed to arm",),
+        ("node group general", "group batch"),
+    ),
+    "group-removed": Case(
+        dev(nodeGroups__graviton=Removed),
+        rules("lose-nodes", "remove-nodes"),
+        ("HIGH: node group graviton", "The group is deleted", "checkout.example.com/tier=graviton"),
+        ("renamed", "node group general"),
+    ),
+    "new-group": Case(
+        dev(nodeGroups__gpu={"instanceTypes": ["g5g.xlarge"], "minSize": 0, "maxSize": 2}),
+        rules("add-group"),
+        ("low risk", "gpu"),
+        ("node group general", "node group graviton"),
+    ),
+    "spot": Case(
+        dev(
+            nodeGroups__graviton__capacityType="spot",
+            nodeGroups__graviton__instanceTypes=["m7g.large", "m6g.large", "c7g.xlarge"],
+        ),
+        rules("change-capacity-type", "change-preference", "roll-nodes"),
+        ("bought as spot instead of on-demand", "The group is replaced"),
+        ("prefer amd64", "node group general"),
+    ),
+    "tags-only": Case(
+        dev(costCenter="4712"),
+        rules("roll-nodes"),
+        ("tags of instances and volumes", "tags-only (32)"),
+        ("deleted", "`replace-stateful`"),
+    ),
+    "prefer-amd64": Case(
+        dev(autoscaling__prefer="amd64"),
+        rules("change-preference"),
+        ("New pods prefer amd64 from now on (before: arm64)", "general (amd64), then batch (arm64)"),
+        ("`roll-nodes`",),
+    ),
+}
+AUTOSCALERS: Mapping[str, Case] = {
+    "to-karpenter": Case(
+        dev(autoscaling={"use": "karpenter", "migrateFrom": "cluster-autoscaler"} | CONTROLLER),
+        rules(
+            "add-group",
+            "swap-autoscaler",
+            "widen-cluster-access",
+            "widen-iam",
+            "widen-resource-policy",
+            "widen-trust",
+        ),
+        ("Karpenter is installed beside the cluster autoscaler",),
+        ("`roll-nodes`", "`remove-nodes`"),
+    ),
+    "from-karpenter": Case(
+        prod({"autoscaling": {"use": "cluster-autoscaler", "prefer": "arm64"}}),
+        rules(
+            "delete-running",
+            "delete-stateful",
+            "lose-nodes",
+            "narrow-permissions",
+            "remove-nodes",
+            "swap-autoscaler",
+            "widen-cluster-access",
+            "widen-iam",
+            "widen-trust",
+        ),
+        ("Karpenter is replaced by the cluster autoscaler at once", "Karpenter drains all nodes at the same time"),
+        ("node group base", "nothing removes them", "under a new name"),
+    ),
+    "pool-limits": Case(
+        prod({f"{POOL}/cpuLimit": 64, f"{POOL}/expireAfter": "24h", f"{POOL}/budget": "100%"}),
+        rules("change-disruption", "roll-nodes"),
+        ("expireAfter `720h` → `24h`", "cpu 256, memory `1Ti` → cpu 64"),
+        ("NodePool jobs", "node group"),
+    ),
+}  # fmt: skip
+RIGHTS: Mapping[str, Case] = {
+    "iam-widened": Case(
+        beside(('["sqs:SendMessage"]', '["sqs:*", "s3:GetObject"]')),
+        rules("widen-iam"),
+        ("HIGH: IAM role reports", "`sqs:*, s3:GetObject` on `arn:aws:sqs:eu-west-1:123456789012:orders`"),
+        ("node group",),
+    ),
+    "security-group-opened": Case(
+        beside(('["10.0.0.0/8"]', '["10.0.0.0/8", "0.0.0.0/0"]')),
+        rules("widen-network"),
+        ("security group reports", "443"),
+        ("`10.0.0.0/8`", "node group"),
+    ),
+    "public-cidrs": Case(
+        dev(apiEndpoint__publicCidrs=["203.0.113.0/24", "198.51.100.0/24"]),
+        rules("public-endpoint"),
+        ("can be reached from more addresses: `198.51.100.0/24`",),
+        ("addresses: `203", "node group"),
+    ),
+    "encryption-off": Case(
+        prod({"secretsEncryption": {"enabled": False}}),
+        rules("weaken-encryption"),
+        ("Secrets are not encrypted",),
+        ("node group",),
+    ),
+    "queue-unprotected": Case(
+        beside((", opts=pulumi.ResourceOptions(protect=True)", "")),
+        rules("weaken-protection"),
+        ("no resource changes", "SQS queue orders", "protect is taken away"),
+        ("node group",),
+    ),
+    "admin-added": Case(
+        dev(access__admins=ADMINS),
+        rules("widen-cluster-access"),
+        ("arn:aws:iam::999988887777:role/contractor", "AmazonEKSClusterAdminPolicy"),
+        ("role/platform-admin", "node group"),
+    ),
+    "cluster-role-widened": Case(
+        beside(('["pods"], "verbs": ["get", "list"]', '["pods", "secrets"], "verbs": ["*"]')),
+        rules("widen-kubernetes-rbac"),
+        ("secrets",),
+        ("node group",),
+    ),
+    "iam-widened-by-a-component": Case(
+        Change(
+            DEV,
+            files={"components/node_role.py": replaced((NODE_POLICY, f'{NODE_POLICY}    "AmazonS3FullAccess",\n'))},
+            command=NO_REFRESH,
+        ),
+        rules("widen-iam"),
+        ("managed-nodes", "self-managed-nodes", "AmazonS3FullAccess"),
+        ("AmazonSSMManagedInstanceCore",),
+    ),
+}
+LOSSES: Mapping[str, Case] = {
+    "stateful-replaced": Case(
+        beside(('"serviceName": "database"', '"serviceName": "db"')),
+        rules("replace-stateful"),
+        ("HIGH: StatefulSet `default/database`", "`spec.serviceName`: database → db", "deleted before the new one"),
+        ("node group",),
+    ),
+    "stateful-deleted": Case(
+        Change(DEV, files={BESIDE: lambda text: text.partition("kubernetes.apps.v1.Stat")[0]}, command=NO_REFRESH),
+        rules("delete-stateful"),
+        ("HIGH: StatefulSet `default/database`", "It is deleted."),
+        ("replaced",),
+    ),
+    "secret-changed": Case(
+        beside(("correct horse battery staple", "hunter2 hunter2")),
+        rules(),
+        ("`stringData.password`",),
+        ("node group",),
+    ),
+    "service-network": Case(
+        prod({"network/serviceCidr": "10.65.0.0/16"}),
+        rules("replace-stateful", "roll-nodes", "widen-trust"),
+        ("HIGH: EKS cluster payments-prod", "`172.20.0.0/16` → `10.65.0.0/16`", "Its deletion protection is on"),
+    ),
+    "destroyed": Case(
+        Change(DEV, command=("destroy", "--preview-only", "--refresh=false")),
+        rules("delete-running", "delete-stateful", "preview-failed", "remove-nodes"),
+        ("EKS cluster checkout-dev", "orders cannot be deleted because it is protected"),
+        failed=True,
+    ),
+}
+OTHERS: Mapping[str, Case] = {
+    "unchanged": Case(Change(DEV), rules(), ("no risk found", "desired-size (1)"), ("node group", "`drift`")),
+    "drift": Case(Change(PROD), rules("drift", "narrow-permissions", "widen-iam"), ("managed-nodes",), ("node group",)),
+    "new-stack": Case(
+        Change("checkout-qa", {"environment": "qa"}, like=DEV, command=NO_REFRESH),
+        rules("public-endpoint", "widen-cluster-access", "widen-iam", "widen-resource-policy", "widen-trust"),
+        ("## checkout-qa", "106 created"),
+        ("## checkout-dev",),
+    ),
+    "refused": Case(
+        dev(nodeGroups__graviton__instanceTypes=["m7g.large", "m7i.large"]),
+        rules("invalid-stack-file", "preview-failed"),
+        ("a node group has one architecture", "does not show everything"),
+        ("Traceback",),
+        failed=True,
+    ),
+    "program-fails": Case(
+        beside(("queue = ", 'raise RuntimeError("no inventory")\nqueue = ')),
+        rules("preview-failed"),
+        ("RuntimeError: no inventory",),
+        ("Traceback",),
+        failed=True,
+    ),
+}
+CASES: Mapping[str, Case] = MappingProxyType({**GROUPS, **AUTOSCALERS, **RIGHTS, **LOSSES, **OTHERS})
