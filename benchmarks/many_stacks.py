@@ -31,11 +31,11 @@ config:
 """
 
 
-def _project(folder: Path, count: int) -> list[str]:
+def write_project(folder: Path, count: int) -> list[str]:
     """Write a project with ``count`` different stacks; return their names."""
     stacks = folder / "config" / "stacks"
     stacks.mkdir(parents=True)
-    for name in ("Pulumi.yaml", "components", "multiarch"):
+    for name in ("Pulumi.yaml", "__main__.py", "components", "multiarch"):
         (folder / name).symlink_to(ROOT / name)
     names = []
     for number in range(count):
@@ -54,7 +54,7 @@ def _project(folder: Path, count: int) -> list[str]:
 def _render(count: int) -> Run:
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
-        names = _project(folder, count)
+        names = write_project(folder, count)
         files = [str(folder / "config" / "stacks" / f"Pulumi.{name}.yaml") for name in names]
         out = folder / "out"
         done = run([str(BIN / "multiarch"), "stack", "render", "--jobs", "2", "--directory", str(out), *files])

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import (
     audit_images,
     many_stacks,
+    preview_stacks,
     review,
     simulate,
     stack_check,
@@ -34,6 +35,7 @@ BENCHMARKS = (
     stack_render,
     many_stacks,
     review,
+    preview_stacks,
     verify_deep,
     workload_patch,
     audit_images,
