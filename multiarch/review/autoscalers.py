@@ -10,6 +10,7 @@ from multiarch.review.group_states import group_changes
 from multiarch.review.installed import installed
 from multiarch.review.merging import merged
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
+from multiarch.review.planned_pools import with_planned_pools, without_planned_urns
 from multiarch.review.plans import both_plans
 from multiarch.review.preference import PREFERENCE, find_preference
 
@@ -42,7 +43,7 @@ def find(change: Change) -> Iterator[Finding]:
         return
     yield from find_swap(change)
     yield from find_preference(change, groups)
-    yield from merged(find_disruption(change))
+    yield from without_planned_urns(merged(find_disruption(with_planned_pools(change))))
 
 
 def find_swap(change: Change) -> Iterator[Finding]:

@@ -67,7 +67,7 @@ def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
     ``renamed`` says, by subject, what becomes of the removed groups that have successors.
     """
     steps = change.preview.steps
-    templates = {step.old.id: step for step in resources(steps, _LAUNCH_TEMPLATE) if step.old is not None}
+    templates = {step.old.id: step for step in resources(steps, _LAUNCH_TEMPLATE) if step.old and step.old.id}
     hooks = {
         str(name): step
         for step in resources(steps, _HOOK)

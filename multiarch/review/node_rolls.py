@@ -10,6 +10,7 @@ from multiarch.review.cluster_version import version_change
 from multiarch.review.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, GroupKind, group_changes
 from multiarch.review.merging import merged
 from multiarch.review.model import Change, Finding
+from multiarch.review.planned_pools import with_planned_pools, without_planned_urns
 from multiarch.review.planned_rolls import find_planned_removals, find_planned_rolls
 from multiarch.review.plans import both_plans, preview_is_complete
 from multiarch.review.properties import resources
@@ -29,13 +30,13 @@ def find(change: Change) -> Iterator[Finding]:
     groups = group_changes(change)
     renamed = successors(groups)
     yield from group_rolls.find(change, renamed)
-    yield from merged(karpenter_rolls.find(change))
+    yield from without_planned_urns(merged(karpenter_rolls.find(with_planned_pools(change))))
     yield from find_kept_images(change)
     plans = both_plans(change)
     if plans is not None and not preview_is_complete(change):
         seen = {step.name for step in resources(change.preview.steps, MANAGED_GROUP, AUTO_SCALING_GROUP)}
         yield from (each for each in find_planned_rolls(*plans) if each.subject.rpartition(" ")[2] not in seen)
-        yield from merged(find_planned_removals(groups, renamed))
+        yield from find_planned_removals(groups, renamed)
 
 
 def find_kept_images(change: Change) -> Iterator[Finding]:

@@ -65,9 +65,10 @@ def find_planned_rolls(old: Plan, new: Plan) -> Iterator[Finding]:
 
 
 def find_planned_removals(groups: Iterable[GroupChange], renamed: Mapping[str, str]) -> Iterator[Finding]:
-    """A finding for each group that the stack file no longer has. ``renamed``: what becomes of some, by subject."""
+    """A finding for each removed node group. ``renamed``: what becomes of some of them, by subject."""
     for group in groups:
-        if group.before is None or group.after is not None or group.step is not None:
+        pool = group.kind is GroupKind.NODE_POOL
+        if pool or group.before is None or group.after is not None or group.step is not None:
             continue
         successor = renamed.get(group.subject)
         details = (f"It has a successor: {successor}.",) if successor else ()

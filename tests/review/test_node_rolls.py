@@ -26,6 +26,7 @@ from tests.review.by_hand import (
     made,
     said,
 )
+from tests.simulate.simulated import pooled
 from tests.stack.words import plan
 
 HOOK = "aws:autoscaling/lifecycleHook:LifecycleHook"
@@ -343,6 +344,21 @@ def test_without_a_preview_removed_groups_are_named() -> None:
     other = {"nodeGroups": {"jobs": more["nodeGroups"]["batch"]}}
     (found,) = node_rolls.find(change(plans=(plan(more), plan(other))))
     assert (found.rule.name, found.details[0]) == ("roll-nodes", "It has a successor: batch is renamed to jobs.")
+
+
+def test_without_a_preview_the_plans_say_which_of_karpenters_nodes_drift() -> None:
+    old, new = plan(pooled({"general": {}})), plan(pooled({"general": {"expireAfter": "24h"}}))
+    (found,) = node_rolls.find(change(plans=(old, new)))
+    assert found.subject.startswith("NodePools general-a")
+    assert found.urns == ()
+    assert "Reason: expireAfter 720h → 24h." in found.details
+    (removed,) = node_rolls.find(
+        change(plans=(old, plan(pooled({"general": {"architectures": ["arm64"]}}, prefer="arm64"))))
+    )
+    assert removed.rule.name == "remove-nodes"
+    assert removed.subject == "NodePools general-amd64-on-demand, general-amd64-spot"
+    image = plan(pooled({"general": {}}, karpenter={"amiAlias": "al2023@v20260801"}))
+    assert "al2023@v20260715 → al2023@v20260801" in said(node_rolls.find(change(plans=(old, image))))
 
 
 def test_user_data_carries_labels_and_taints_of_self_managed_groups() -> None:
