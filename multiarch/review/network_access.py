@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,22 +60,30 @@ def find(change: Change) -> Iterator[Finding]:
     """Security groups and prefix lists, by URN or ID."""
     effort = Effort()
     for sides in both(change, _TYPES.__contains__):
-        before, after = _opened(sides, sides.before), _opened(sides, sides.after)
+        keys = {_key(sides, each) for each in sides.touched_resources()}
+        before, after = _opened(sides, sides.before, keys), _opened(sides, sides.after, keys)
         for key in sorted({*before, *after}):
             old, new = before.get(key, _Open()), after.get(key, _Open())
-            if sides.touched & (old.urns | new.urns) and not sides.is_gone(key, new.urns):
+            if not sides.is_gone(key, new.urns):
                 effort.begin()
                 yield from _compared(sides, key, old, new, effort)
 
 
-def _opened(sides: Sides, side: Mapping[str, Resource]) -> dict[str, _Open]:
+def _key(sides: Sides, resource: Resource) -> str:
+    """The group or list that a resource is a part of."""
+    if resource.type in _RULES:
+        return sides.reference(resource, "securityGroupId", _GROUP) or f"?{resource.urn}"
+    if resource.type == _LIST_ENTRY:
+        return sides.reference(resource, "prefixListId", _LIST) or f"?{resource.urn}"
+    return resource.urn
+
+
+def _opened(sides: Sides, side: Mapping[str, Resource], keys: Collection[str]) -> dict[str, _Open]:
     found: dict[str, _Open] = defaultdict(_Open)
     for urn, resource in side.items():
-        key = urn
-        if resource.type in _RULES:
-            key = sides.reference(resource, "securityGroupId", _GROUP) or f"?{urn}"
-        elif resource.type == _LIST_ENTRY:
-            key = sides.reference(resource, "prefixListId", _LIST) or f"?{urn}"
+        key = _key(sides, resource)
+        if key not in keys:
+            continue
         opened = found[key]
         opened.urns.add(urn)
         for index, (direction, rule) in enumerate(_rules(sides, resource)):

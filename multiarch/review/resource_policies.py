@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -64,14 +64,19 @@ class _Guarded:
     urns: set[str] = field(default_factory=set)
 
 
+_Key = tuple[str, str]
+"""What a policy is of: the type, and a URN or a name."""
+
+
 def find(change: Change) -> Iterator[Finding]:
     """Resources with a policy of their own, by URN or name."""
     effort = Effort()
     for sides in both(change, _may_have_policy):
-        before, after = _guarded(sides, sides.before), _guarded(sides, sides.after)
+        keys = {_key(sides, each) for each in sides.touched_resources()}
+        before, after = _guarded(sides, sides.before, keys), _guarded(sides, sides.after, keys)
         for key in sorted({*before, *after}):
             old, new = before.get(key, _Guarded()), after.get(key, _Guarded())
-            if sides.touched & (old.urns | new.urns) and not sides.is_gone(key[1], new.urns):
+            if not sides.is_gone(key[1], new.urns):
                 yield from _compared(sides, key, old, new, effort)
 
 
@@ -79,15 +84,19 @@ def _may_have_policy(type_: str) -> bool:
     return type_.startswith("aws:") and not type_.startswith(_OF_IAM) and type_ not in _OTHER_LANGUAGES
 
 
-def _guarded(sides: Sides, side: Mapping[str, Resource]) -> dict[tuple[str, str], _Guarded]:
-    found: dict[tuple[str, str], _Guarded] = defaultdict(_Guarded)
+def _key(sides: Sides, resource: Resource) -> _Key:
+    type_, name = _TARGETS.get(resource.type, (resource.type, ""))
+    return type_, sides.reference(resource, name, type_) or f"?{resource.urn}" if name else resource.urn
+
+
+def _guarded(sides: Sides, side: Mapping[str, Resource], keys: Collection[_Key]) -> dict[_Key, _Guarded]:
+    found: dict[_Key, _Guarded] = defaultdict(_Guarded)
     for urn, resource in side.items():
-        documents = list(_documents(resource))
+        key = _key(sides, resource)
+        documents = list(_documents(resource)) if key in keys else []
         if not documents:
             continue
-        type_, name = _TARGETS.get(resource.type, (resource.type, ""))
-        target = sides.reference(resource, name, type_) or f"?{urn}" if name else urn
-        guarded = found[type_, target]
+        guarded = found[key]
         guarded.urns.add(urn)
         for value in documents:
             document = read(value)
@@ -140,7 +149,7 @@ def _lambda_permission(inputs: Mapping[str, Any]) -> Elements:
     }
 
 
-def _compared(sides: Sides, key: tuple[str, str], old: _Guarded, new: _Guarded, effort: Effort) -> Iterator[Finding]:
+def _compared(sides: Sides, key: _Key, old: _Guarded, new: _Guarded, effort: Effort) -> Iterator[Finding]:
     grants = widened(old.statements, new.statements, effort)
     gained = [line(each) for each in grants]
     gained += [text for where, text in new.problems.items() if where not in old.problems or hidden(where)]
@@ -188,7 +197,7 @@ def _is_open(elements: Elements) -> bool:
     return not isinstance(principal, Mapping) or principal.get("AWS") in ("*", ["*"])
 
 
-def _subject(sides: Sides, key: tuple[str, str]) -> str:
+def _subject(sides: Sides, key: _Key) -> str:
     type_, target = key
     known = sides.named(target.removeprefix("?"))
     return known.subject if known else f"{kind(type_)} {target.rpartition('/')[2]}"

@@ -82,6 +82,11 @@ class Sides:
         """Whether a resource is deleted, and nothing of it is ``still_there``: no permissions are left to it."""
         return not still_there and urn in self.before and urn not in self.after
 
+    def touched_resources(self) -> Iterator[Resource]:
+        """What is not the same on both sides, as it is on each of them."""
+        for side in (self.before, self.after):
+            yield from (side[urn] for urn in self.touched if urn in side)
+
     def named(self, urn: str) -> Resource | None:
         """The resource with a URN, as it is after the change if it is there then."""
         return self.after.get(urn) or self.before.get(urn)
