@@ -224,7 +224,9 @@ class Api:
     def _unreachable(self, error: HTTPError) -> CommentError:
         return CommentError(
             f"{self.server.name} at {self.server.url} can't be reached: {self.shown(_why(error))}.",
-            hint=f"Check {self.server.variable}, the network and the proxy settings.",
+            hint="Name the authority's certificates: SSL_CERT_FILE=FILE."
+            if _untrusted(error)
+            else f"Check {self.server.variable}, the network and the proxy settings.",
         )
 
     def _failed(self, status: int, message: str) -> CommentError:
@@ -311,13 +313,18 @@ def _not_sent(error: HTTPError) -> bool:
     return isinstance(error, _NOT_SENT)
 
 
-def _untrusted(error: BaseException) -> bool:
-    """Whether a certificate was refused, which another attempt does not change."""
-    return isinstance(error, urllib3.exceptions.SSLError) or any(
-        isinstance(each, BaseException) and _untrusted(each) for each in (*error.args, error.__cause__)
-    )
+def _untrusted(error: BaseException | None) -> ssl.SSLError | urllib3.exceptions.SSLError | None:
+    """The failed TLS handshake behind an error, which another attempt does not change; the innermost counts."""
+    if error is None:
+        return None
+    inner = (_untrusted(each) for each in (*error.args, error.__cause__) if isinstance(each, BaseException))
+    own = error if isinstance(error, ssl.SSLError | urllib3.exceptions.SSLError) else None
+    return next(filter(None, inner), own)
 
 
 def _why(error: HTTPError) -> str:
+    refused = _untrusted(error)
+    if isinstance(refused, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {refused.verify_message}"
     reason = getattr(error, "reason", None) or error
     return str(reason).partition(": ")[2] or str(reason)

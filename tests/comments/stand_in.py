@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -255,7 +256,7 @@ class GitHubStandIn(StandIn):
 
 
 @contextmanager
-def serving(stand_in: StandIn) -> Iterator[StandIn]:
+def serving(stand_in: StandIn, tls: ssl.SSLContext | None = None) -> Iterator[StandIn]:
     """Serve on a free port until the end."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -291,7 +292,9 @@ def serving(stand_in: StandIn) -> Iterator[StandIn]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        stand_in.url = f"http://127.0.0.1:{server.server_port}"
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        stand_in.url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
