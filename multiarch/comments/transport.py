@@ -317,9 +317,10 @@ def _untrusted(error: BaseException | None) -> ssl.SSLError | urllib3.exceptions
     """The failed TLS handshake behind an error, which another attempt does not change; the innermost counts."""
     if error is None:
         return None
-    inner = (_untrusted(each) for each in (*error.args, error.__cause__) if isinstance(each, BaseException))
-    own = error if isinstance(error, ssl.SSLError | urllib3.exceptions.SSLError) else None
-    return next(filter(None, inner), own)
+    for each in (*error.args, error.__cause__):
+        if isinstance(each, BaseException) and (found := _untrusted(each)):
+            return found
+    return error if isinstance(error, ssl.SSLError | urllib3.exceptions.SSLError) else None
 
 
 def _why(error: HTTPError) -> str:

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.tools
 TEMPLATES = sorted((ROOT / "ci" / "gitlab").glob("*.yml"))
 INCLUDED = [file for file in TEMPLATES if file.stem != "setup"]
 CLONED = ("ci", "components", "config", "multiarch", "__main__.py", "Pulumi.yaml")
-TOKEN = {"AWS_TOKEN": "the-oidc-token"}
+# Prices are asked for where nothing answers, not at AWS.
+TOKEN = {"AWS_TOKEN": "the-oidc-token", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
 ROLE = "arn:aws:iam::111122223333:role/ci-preview"
 ENGINE = """\
 #!/bin/sh
