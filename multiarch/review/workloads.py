@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
@@ -16,10 +17,10 @@ from multiarch.review.model import Change, Finding, ReviewRule, Risk
 from multiarch.review.plans import both_plans
 from multiarch.review.taints import is_hard
 from multiarch.review.wording import counted
-from multiarch.simulate.context import simulation_context
-from multiarch.simulate.model import Simulation, WorkloadOutcome
-from multiarch.simulate.simulation import simulate
 from multiarch.stack.model import Plan
+
+if TYPE_CHECKING:
+    from multiarch.simulate.model import WorkloadOutcome
 
 __all__ = ["RULES", "find"]
 
@@ -76,7 +77,10 @@ _Key = tuple[str, str, int]
 
 def _outcomes(change: Change, plan: Plan) -> dict[_Key, WorkloadOutcome]:
     """Each workload's outcome, by namespace, name and position: pods of one workload may differ."""
-    result: Simulation = simulate(plan.autoscaling, plan.node_groups, simulation_context(plan), change.pods)
+    from multiarch.simulate.context import simulation_context  # noqa: PLC0415  (most reviews have no manifests)
+    from multiarch.simulate.simulation import simulate  # noqa: PLC0415  (as above)
+
+    result = simulate(plan.autoscaling, plan.node_groups, simulation_context(plan), change.pods)
     return {(each.namespace, each.name, number): each for number, each in enumerate(result.workloads)}
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
-from multiarch.schema.webhook_installation import InstallationValues
-from multiarch.stack.identity import AwsIdentity
+
+if TYPE_CHECKING:  # both load the schema of stack files
+    from multiarch.schema.webhook_installation import InstallationValues
+    from multiarch.stack.identity import AwsIdentity
 
 __all__ = [
     "AddonPlan",
