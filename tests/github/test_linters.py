@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.github.runner import WORKFLOWS
-from tests.quotations import ROOT
+from tests.quotations import ROOT, blocks
 from tools import build
 
+SCRIPTS = Path(sys.executable).parent
 FILES = sorted(map(str, WORKFLOWS.iterdir()))
 
 
@@ -30,9 +33,8 @@ def test_actionlint_finds_nothing() -> None:
 
 
 def test_zizmor_finds_nothing_even_in_its_strictest_mode() -> None:
-    zizmor = Path(sys.executable).parent / "zizmor"
     check(
-        zizmor,
+        SCRIPTS / "zizmor",
         "--offline",
         "--no-progress",
         "--persona",
@@ -48,5 +50,30 @@ def test_zizmor_finds_nothing_even_in_its_strictest_mode() -> None:
     [("vendor.github-workflows", FILES), ("vendor.dependabot", [str(ROOT / ".github" / "dependabot.yml")])],
 )
 def test_the_published_schema_accepts_them(schema: str, files: list[str]) -> None:
-    checker = Path(sys.executable).parent / "check-jsonschema"
-    check(checker, "--builtin-schema", schema, *files)
+    check(SCRIPTS / "check-jsonschema", "--builtin-schema", schema, *files)
+
+
+BLOCKS = [
+    block.text
+    for block in blocks(ROOT / "docs" / "ci.md")
+    if block.language == "yaml" and ".github/workflows/" in block.text
+]
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("text", BLOCKS, ids=range(len(BLOCKS)))
+def test_the_workflows_that_the_documentation_shows_call_the_reusable_ones_rightly(text: str, tmp_path: Path) -> None:
+    folder = tmp_path / ".github" / "workflows"
+    shutil.copytree(WORKFLOWS, folder)
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    shown = folder / "shown.yml"
+    # As a call within the repository, of which actionlint knows the inputs.
+    shown.write_text(re.sub(r"example/multiarch-eks/(\S+)@[0-9a-f]{40}", r"./\1", text), encoding="utf-8")
+    check(build.ensure("actionlint"), "-shellcheck=", "-pyflakes=", shown)
+    check(SCRIPTS / "check-jsonschema", "--builtin-schema", "vendor.github-workflows", shown)
+
+
+def test_the_documentation_begins_with_ten_lines() -> None:
+    assert len(BLOCKS[0].splitlines()) <= 10
+    assert "review.yml" in BLOCKS[0]
+    assert len(BLOCKS) >= 5
