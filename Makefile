@@ -27,7 +27,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo "STACK=$(STACK) unless you say otherwise."
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5))' 2>/dev/null || { \
 	  found=$$($(PYTHON) --version 2>/dev/null | sed -n '/^Python [0-9]/p'); \
 	  echo "$(PYTHON) is $${found:-missing, or not Python}; Python 3.11.5 or later is needed: make PYTHON=python3.12 …" >&2; exit 2; }

@@ -32,7 +32,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
 
 
 def test_a_python_that_is_too_old_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+    for name in ("Makefile", "requirements.lock", "pyproject.toml", "setup.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     lowest = re.search(r"--python-version (\S+)", (ROOT / "Makefile").read_text())
     assert lowest
