@@ -23,8 +23,9 @@ The token is sent to that server only, over https, and is never printed."""
 COMMENT = f"""Post a Markdown file as a comment on a merge request.
 
 The comment goes to the merge request or pull request of the job that runs this. It is found again by a hidden first
-line and by its author, and updated in place: there is one comment for each --name. A file that begins with such a line,
-as `multiarch review` writes it, keeps it. A text that is longer than the service allows is cut, and says so.
+line and by its author, and updated in place: there is one comment for each --name. Without --name, a file that begins
+with such a line, as `multiarch review` writes it, keeps it. A text that is longer than the service allows is cut, and
+says so.
 
 {_VARIABLES}
 GitHub's token needs permissions: pull-requests: write.
@@ -68,8 +69,11 @@ def comment(
     file: FileArgument,
     *,
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="Tells apart several comments on one merge request.")
-    ] = "report",
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Tells apart several comments on one merge request. Default: FILE's own, or report."
+        ),
+    ] = None,
     to: ToOption = None,
     timeout: TimeoutOption = POSTING_SECONDS,
 ) -> None:

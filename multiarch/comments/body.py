@@ -9,6 +9,7 @@ from multiarch.errors import MultiarchError
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,98}[A-Za-z0-9])?")
 _MARKER = re.compile(r"\A\s*(<!-- multiarch [^\n]{0,200}? -->)[ \t]*(?:\r?\n|\Z)")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
+_UNNAMED = "report"
 _ROOM = 400
 """Characters kept free for the end of a text that is cut; more if much has to be closed."""
 
@@ -26,13 +27,16 @@ def marker(name: str) -> str:
     return f"<!-- multiarch post: {name} -->"
 
 
-def marked(text: str, name: str) -> tuple[str, str]:
-    """The marker, and the text that begins with it. A text that begins with one of this project's keeps it."""
+def marked(text: str, name: str | None) -> tuple[str, str]:
+    """The marker, and the text that begins with it.
+
+    Without a name a text that begins with a marker of this project's keeps it; otherwise the name's takes its place.
+    """
     found = _MARKER.match(text)
-    if found:
+    if found and name is None:
         return found[1], text.lstrip()
-    line = marker(name)
-    return line, f"{line}\n\n{text.lstrip()}"
+    line = marker(name or _UNNAMED)
+    return line, f"{line}\n\n{(text[found.end() :] if found else text).lstrip()}"
 
 
 def fitted(text: str, limit: int) -> str:

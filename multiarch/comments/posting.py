@@ -12,9 +12,10 @@ _ROUNDS = 4
 """How often to look again after an entry was deleted in between, or may have been created."""
 
 
-def post(place: Place, text: str, name: str, *, title: str = "", create: bool = True) -> Posted:
+def post(place: Place, text: str, name: str | None, *, title: str = "", create: bool = True) -> Posted:
     """Create the entry whose marker has ``name``, or update it; of several, the oldest stays.
 
+    Without ``name`` the marker is that which ``text`` begins with.
     ``text`` is Markdown, cut if the service does not take as much. ``title`` is that of an issue. Without ``create``
     only an entry that is there is changed. Two jobs that post at the same time leave one entry: each looks again after
     creating, and only the oldest stays. Raises CommentError.

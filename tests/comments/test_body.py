@@ -24,18 +24,23 @@ def test_other_names_are_fine(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("# Digest", "<!-- multiarch post: review -->"),
+        ("# Digest", "<!-- multiarch post: report -->"),
         ("<!-- multiarch post: other -->\n# Digest", "<!-- multiarch post: other -->"),
         ("\n<!-- multiarch review of clusters -->\r\n# Digest", "<!-- multiarch review of clusters -->"),
-        ("<!-- something else -->\n# Digest", "<!-- multiarch post: review -->"),
-        ("see <!-- multiarch post: other -->", "<!-- multiarch post: review -->"),
+        ("<!-- something else -->\n# Digest", "<!-- multiarch post: report -->"),
+        ("see <!-- multiarch post: other -->", "<!-- multiarch post: report -->"),
     ],
 )
 def test_a_text_begins_with_its_marker(text: str, line: str) -> None:
-    found, body = marked(text, "review")
+    found, body = marked(text, None)
     assert found == line
     assert body.startswith(line)
-    assert marked(body, "review") == (line, body)
+    assert marked(body, None) == (line, body)
+
+
+def test_a_name_takes_the_place_of_a_texts_own_marker() -> None:
+    line, body = marked("<!-- multiarch review: clusters -->\n\n# Digest\n", "drift")
+    assert (line, body) == ("<!-- multiarch post: drift -->", "<!-- multiarch post: drift -->\n\n# Digest\n")
 
 
 PARTS = st.lists(

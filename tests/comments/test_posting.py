@@ -139,11 +139,17 @@ def test_several_names_have_a_comment_each(place: Place, server: StandIn) -> Non
     assert sorted(server.bodies) == [f"{marker('nightly')}\n\ntwo", f"{MARK}\n\nthree"]
 
 
-def test_a_text_with_a_marker_of_its_own_keeps_it(place: Place, server: StandIn) -> None:
+def test_a_text_with_a_marker_of_its_own_keeps_it_without_a_name(place: Place, server: StandIn) -> None:
     own = "<!-- multiarch review: clusters -->"
-    post(place, f"{own}\n# Digest\n", "other")
-    assert post(place, f"{own}\n# Digest 2\n", "other").action is Action.UPDATED
+    post(place, f"{own}\n# Digest\n", None)
+    assert post(place, f"{own}\n# Digest 2\n", None).action is Action.UPDATED
     assert server.bodies == [f"{own}\n# Digest 2\n"]
+
+
+def test_an_issue_with_a_digest_is_found_by_its_name(issues: Place) -> None:
+    digest = "<!-- multiarch review: clusters -->\n# Digest\n"
+    assert post(issues, digest, "drift", title="Drift").action is Action.CREATED
+    assert close(issues, "drift").action is Action.CLOSED
 
 
 def test_duplicates_of_earlier_runs_are_removed(place: Place, server: StandIn) -> None:

@@ -120,7 +120,7 @@ def _post(to: To, found: Digest, limit: int | None, attached: str) -> None:
     # The service counts characters, of which there are at most as many as bytes.
     text, _ = markdown.render(found, min(limit or service.limit, service.limit), attached)
     place = places.comments(service, os.environ, POSTING_SECONDS)
-    say_posted("comment", posting.post(place, text, "review", create=bool(found.stacks)))
+    say_posted("comment", posting.post(place, text, None, create=bool(found.stacks)))
 
 
 commands = typer.Typer()
