@@ -16,9 +16,9 @@ _ENDS = ".,;:"
 _BREAKS = ".;:"
 _WORDS = re.compile(r"`([^`]+)`([.,;:]?)(?!\S)|(\S+)")
 _NAME = r"[A-Za-z][A-Za-z0-9]*(?:['-][A-Za-z0-9]+)*"
-_NUMBER = r"\d+(?:[.,]\d+)*%?|\d{4}-\d\d-\d\d"
+_NUMBER = r"[+-]?\d+(?:[.,]\d+)*%?|\d{4}-\d\d-\d\d"
 _FIRST_WORD = re.compile(rf"[(\"']*(?:{_NAME})[)\"']*[.,;:!?]?|{_NUMBER}")
-_PLAIN_WORD = re.compile(rf"[(\"']*(?:{_NAME}|{_NUMBER})[)\"']*[.,;:!?]?[)\"']*|[→…–=]")
+_PLAIN_WORD = re.compile(rf"[(\"']*(?:{_NAME}|{_NUMBER})[)\"']*[.,;:!?]?[)\"']*|[→…–×=]")
 _REFERENCE = re.compile(r"(?i:(?<![a-z0-9])(?:gh-|[0-9a-f]{7,}(?![a-z0-9])))|(?<![A-Za-z0-9])[A-Z]+-\d")
 """What GitHub makes a link of without any markup: commits, GH-1 and the like."""
 

@@ -19,6 +19,7 @@ SPAN = re.compile(r"(`+)(?!`)(.*?)(?<!`)\1(?!`)")
         ("It is replaced by a new one.", "It is replaced by a new one."),
         ("version: 1.35 → 1.36; until 2027-03-27 (standard).", "version: 1.35 → 1.36; until 2027-03-27 (standard)."),
         ("pods on arm64 and EC2 (gp3), 100%.", "pods on arm64 and EC2 (gp3), 100%."),
+        ("-2 vCPUs, +12.30 per month; 1 × large", "-2 vCPUs, +12.30 per month; 1 × large"),
         ("arn:aws:iam::1:role/x, and more", "`arn:aws:iam::1:role/x`, and more"),
         ("open to (0.0.0.0/0)", "open to (`0.0.0.0/0`)"),
         ("Run `multiarch stack pin`.", "Run `multiarch stack pin`."),
@@ -50,7 +51,7 @@ def test_outside_of_code_there_is_nothing_to_obey(text: str, in_table: bool) -> 
     shown = comment(text, in_table=in_table)
     assert shown.isprintable()
     outside = SPAN.sub("", shown)
-    assert not re.search(r"[`<>@#|\\~&$*_\[\]{}/+]", outside), shown
+    assert not re.search(r"[`<>@#|\\~&$*_\[\]{}/]|\+(?!\d)", outside), shown
     assert not re.match(r"\s*(?:[-+=]|\d+[.)])(?:\s|$)", shown)
     if in_table:
         assert not re.search(r"(?<!\\)\|", shown)

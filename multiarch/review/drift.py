@@ -51,7 +51,7 @@ def _line(step: Step, path: str, update: Step | None) -> str:
         return path
     old, new = (value_at({**state.outputs, **state.inputs}, path) for state in (step.old, step.new))
     change = from_to(old, new, path)
-    values = f"{path}: {change}" if change else path
+    values = f"{path}: {change}" if change else f"{path} differs"
     if update is None or update.operation is Operation.SAME:
         return f"{values}; this update leaves it"
     top = path.partition(".")[0].partition("[")[0]

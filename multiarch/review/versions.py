@@ -21,7 +21,7 @@ _PREFIX, _SUFFIX = "Pulumi.", ".yaml"
 
 
 class Folder(NamedTuple):
-    """Stack files on one side of the change. ``name`` stands for the folder in messages."""
+    """Stack files on one side of the change. ``name`` is the folder's in messages, empty for the project's own."""
 
     path: Path
     name: str
@@ -39,15 +39,15 @@ class Folder(NamedTuple):
         file = self.path / relative
         if not file.is_file():
             return None
-        shown = relative.as_posix()
+        shown, side = relative.as_posix(), f"{self.name}: " if self.name else ""
         try:
             plan = make_plan(load_file(file, project_file=self.path / PROJECT_FILE), today=today)
         except StackError as error:
             found = [f"{each.key or 'the file'}: {each.message}" for each in error.problems if each.severity == "error"]
             more = f" {len(found) - 1} more problems." if len(found) > 1 else ""
-            return Version(shown, None, f"{self.name}: {found[0] if found else 'invalid'}{more}")
+            return Version(shown, None, f"{side}{found[0] if found else 'invalid'}{more}")
         except MultiarchError as error:
-            return Version(shown, None, f"{self.name}: {error.message}".replace(str(self.path), self.name))
+            return Version(shown, None, f"{side}{error.message}".replace(f"{self.path}/", side))
         return Version(shown, plan)
 
 

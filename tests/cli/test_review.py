@@ -213,8 +213,19 @@ def test_the_stack_files_come_from_git(run: type_of_run, repository: Path, tmp_p
     found = run("review", written(tmp_path, UNCHANGED), "--since", "main", "-o", "json").json
     (stack,) = found["stacks"]
     assert stack["before"] == {"file": FILE, "problem": ""}
-    assert "has one architecture" in stack["after"]["problem"]
+    assert stack["after"]["problem"].startswith("nodeGroups.graviton.instanceTypes: m7g.large is arm64")
     assert [finding["rule"] for finding in stack["findings"]] == ["invalid-stack-file"]
+
+
+def test_an_invalid_file_before_the_change_is_named_with_its_commit(
+    run: type_of_run, repository: Path, tmp_path: Path
+) -> None:
+    edited(repository, "team: checkout", "teem: checkout")
+    git(repository, "commit", "-qam", "bad")
+    edited(repository, "teem: checkout", "team: checkout")
+    found = run("review", written(tmp_path, UNCHANGED), "--since", "HEAD", "-o", "json").json
+    assert found["stacks"][0]["before"]["problem"].startswith("HEAD: ")
+    assert str(tmp_path) not in json.dumps(found).replace(str(tmp_path / "preview.json"), "")
 
 
 def test_without_previews_the_changed_stack_files_are_compared(run: type_of_run, repository: Path) -> None:

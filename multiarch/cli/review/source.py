@@ -52,7 +52,7 @@ def changes(paths: Sequence[str], since: str | None, before: Path | None, manife
     root = project.root()
     with ExitStack() as stack:
         old = stack.enter_context(at_commit(root, since)) if since is not None else in_folder(before or root)
-        return [replace(each, pods=pods) for each in _with_files(previews, old, Folder(root, str(root)), day)]
+        return [replace(each, pods=pods) for each in _with_files(previews, old, Folder(root, ""), day)]
 
 
 def _pods(manifests: Sequence[str]) -> tuple[Pod, ...]:
