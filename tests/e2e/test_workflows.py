@@ -41,7 +41,7 @@ class Repository:
         engine.mkdir(parents=True)
         (engine / "pulumi").symlink_to(known.engine.path)
         shutil.copytree(ROOT / "ci", self.root / "ci")
-        for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        for name in ("Makefile", "pyproject.toml", "requirements.lock", "setup.py"):
             shutil.copy(ROOT / name, self.root)
             os.utime(self.root / name, (0, 0))  # older than .venv, so that nothing is installed
         (self.root / "sandbox").symlink_to(ROOT / "sandbox")

@@ -52,6 +52,7 @@ class Checkout:
             "github.repository": REPOSITORY,
             "github.event.pull_request.head.repo.full_name": REPOSITORY,
             "github.event.before": "",
+            "github.event.repository.private": False,
             "github.token": TOKEN,
             "github.actor": "somebody",
         }
@@ -80,7 +81,7 @@ def checkout(tmp_path: Path) -> Iterator[Checkout]:
     root = tmp_path / "checkout"
     stacks = root / "config" / "stacks"
     stacks.mkdir(parents=True)
-    for name in ("Makefile", "Pulumi.yaml", "__main__.py", "pyproject.toml", "requirements.lock"):
+    for name in ("Makefile", "Pulumi.yaml", "__main__.py", "pyproject.toml", "requirements.lock", "setup.py"):
         shutil.copy(ROOT / name, root)
         os.utime(root / name, (0, 0))  # older than .venv, so that nothing is installed
     shutil.copytree(ROOT / "ci", root / "ci")

@@ -74,6 +74,22 @@ def test_a_fork_gets_the_check_and_the_diff_and_is_told_why_there_is_no_preview(
     assert checkout.job("review.yml", "preview", role=ROLE).text(condition) == "true"
 
 
+@pytest.mark.parametrize(
+    ("private", "where", "uploads"),
+    [(False, "public", True), (True, "public", False), (True, "always", True), (False, "never", False)],
+)
+def test_the_sarif_report_is_uploaded_where_the_caller_says(
+    checkout: Checkout,
+    private: bool,  # noqa: FBT001 (a parameter)
+    where: str,
+    uploads: bool,  # noqa: FBT001
+) -> None:
+    job = checkout.job("review.yml", "check", {"github.event.repository.private": private}, code_scanning=where)
+    job.only = ("Upload the SARIF report",)
+    assert job.run() == []
+    assert bool(job.used) == uploads
+
+
 def test_a_stack_that_is_refused_fails_the_check_and_is_reported(checkout: Checkout) -> None:
     file = checkout.root / "config" / "stacks" / f"Pulumi.{STACK}.yaml"
     file.write_text(file.read_text().replace("maxSize: 4", "maxSize: 0"))

@@ -89,7 +89,7 @@ def test_permissions_are_given_per_job_and_no_more_than_needed(name: str) -> Non
         for permission, level in job["permissions"].items():
             assert level in {"read", "write"}
             written |= {permission} if level == "write" else set()
-            assert level == "write" or permission == "contents"
+            assert level == "write" or permission in {"actions", "contents"}
     assert written == WRITES[name]
 
 
