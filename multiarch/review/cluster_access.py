@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
 from multiarch.review.permissions.difference import Box, exceeds
@@ -13,6 +14,8 @@ from multiarch.review.permissions.effort import Effort, TooMuchEffortError
 from multiarch.review.permissions.reporting import NARROW, Difference, report
 from multiarch.review.permissions.wildcards import EVERYTHING, Words, glob
 from multiarch.review.sides import Resource, Sides, both, hidden, several
+from multiarch.yaml_text.events import YamlError
+from multiarch.yaml_text.reader import documents
 
 WIDEN = ReviewRule(
     "widen-cluster-access",
@@ -26,7 +29,9 @@ _CLUSTER, _ROLE = "aws:eks/cluster:Cluster", "aws:iam/role:Role"
 _ENTRY = "aws:eks/accessEntry:AccessEntry"
 _ASSOCIATION = "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"
 _POD_IDENTITY = "aws:eks/podIdentityAssociation:PodIdentityAssociation"
-_TYPES = frozenset({_CLUSTER, _ROLE, _ENTRY, _ASSOCIATION, _POD_IDENTITY})
+_CONFIG_MAPS = frozenset({"kubernetes:core/v1:ConfigMap", "kubernetes:core/v1:ConfigMapPatch"})
+_TYPES = frozenset({_CLUSTER, _ROLE, _ENTRY, _ASSOCIATION, _POD_IDENTITY, *_CONFIG_MAPS})
+_AWS_AUTH = "aws-auth"
 _STANDARD = "STANDARD"
 _WITH_CONFIG_MAP = frozenset({"CONFIG_MAP", "API_AND_CONFIG_MAP"})
 _INCLUDES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -98,6 +103,9 @@ def _rights(sides: Sides, side: Mapping[str, Resource]) -> dict[_Who, _Rights]:
     for urn, resource in side.items():
         if resource.type in {_CLUSTER, _ROLE}:
             continue
+        if resource.type in _CONFIG_MAPS:
+            _add_config_map(resource, found)
+            continue
         cluster = sides.reference(resource, "clusterName", _CLUSTER) or f"?{urn}"
         held = found[cluster, _who(sides, resource)]
         held.urns.add(urn)
@@ -106,6 +114,46 @@ def _rights(sides: Sides, side: Mapping[str, Resource]) -> dict[_Who, _Rights]:
         except ValueError as error:
             held.problems[urn] = str(error)
     return found
+
+
+def _add_config_map(resource: Resource, found: dict[_Who, _Rights]) -> None:
+    """What the ConfigMap aws-auth gives.
+
+    Source: EKS user guide, "Grant IAM users access to Kubernetes with a ConfigMap".
+    """
+    metadata, data = (resource.inputs.get(name) for name in ("metadata", "data"))
+    if not isinstance(metadata, Mapping) or metadata.get("name") != _AWS_AUTH:
+        return
+    cluster = f"the ConfigMap {_AWS_AUTH}"
+    for name, arn in (("mapRoles", "rolearn"), ("mapUsers", "userarn"), ("mapAccounts", "")):
+        text = data.get(name) if isinstance(data, Mapping) else data
+        try:
+            entries = _entries(text)
+        except ValueError as error:
+            held = found[cluster, name]
+            held.problems[resource.urn] = str(error)
+            held.urns.add(resource.urn)
+            continue
+        for each in entries:
+            is_mapping = isinstance(each, Mapping)
+            held = found[cluster, str(each.get(arn) if is_mapping else f"account {each}")]
+            held.urns.add(resource.urn)
+            groups = several(each.get("groups")) if is_mapping else ["of all its users and roles, by their ARNs"]
+            held.rights += [_Right(f"group {group}", f"the Kubernetes group {group}") for group in groups]
+            if is_mapping and each.get("username"):
+                held.rights.append(_Right(f"user {each['username']}", f"the Kubernetes user {each['username']}"))
+
+
+def _entries(text: object) -> list[Any]:
+    """The list that a text of YAML holds. Raises ValueError with why it can't be read."""
+    if text is None:
+        return []
+    if hidden(text) or not isinstance(text, str):
+        raise ValueError(f"entries with a value that {hidden(text) or 'is not a text'}")
+    try:
+        return [entry for document in documents(text) for entry in several(document.value)]
+    except YamlError:
+        raise ValueError("entries that are not valid YAML") from None
 
 
 def _who(sides: Sides, resource: Resource) -> str:
@@ -170,7 +218,8 @@ def _compared(sides: Sides, who: _Who, old: _Rights, new: _Rights, effort: Effor
         old.urns | new.urns,
         sides.outside,
     )
-    yield from report(WIDEN, difference, None if problems else _risk(gained))
+    unknown = None if any(urn in sides.before for urn in new.problems) else Risk.MEDIUM
+    yield from report(WIDEN, difference, unknown if problems else _risk(gained))
 
 
 def _beyond(rights: _Rights, others: _Rights, effort: Effort) -> list[_Right]:

@@ -14,7 +14,7 @@ from multiarch.review.permissions.document import Statement, read
 from multiarch.review.permissions.effort import Effort
 from multiarch.review.permissions.reporting import NARROW, Difference, report
 from multiarch.review.permissions.wording import line
-from multiarch.review.sides import Resource, Sides, both, hidden, kind
+from multiarch.review.sides import Resource, Sides, both, hidden, kind, several
 
 WIDEN = ReviewRule(
     "widen-resource-policy",
@@ -111,7 +111,7 @@ def _documents(resource: Resource) -> Iterator[object]:
     if resource.type == _PERMISSION:
         yield {"Version": "2012-10-17", "Statement": _lambda_permission(inputs)}
     elif resource.type == _GRANT:
-        operations = [f"kms:{each}" for each in inputs.get("operations") or []]
+        operations = [f"kms:{each}" for each in several(inputs.get("operations"))]
         statement = {"Effect": "Allow", "Principal": {"AWS": inputs.get("granteePrincipal")}, "Action": operations}
         constraints = {"Condition": {"constraints": {"grant": str(inputs.get("constraints"))}}}
         yield {"Version": "2012-10-17", "Statement": statement | (constraints if inputs.get("constraints") else {})}

@@ -131,3 +131,40 @@ def test_a_cluster_that_reads_aws_auth_again_is_reported() -> None:
 def test_a_cluster_that_is_deleted_lets_nobody_in() -> None:
     gone = step(CLUSTER, "cluster", CLUSTER_INPUTS, None)
     assert said(find(change(gone, step(ASSOCIATION, "ada", policy("View"), None)))) == []
+
+
+def aws_auth(text: str | None) -> dict[str, Any]:
+    return {"metadata": {"name": "aws-auth", "namespace": "kube-system"}, "data": {"mapRoles": text}}
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (
+            f"- {{rolearn: {ADA}, username: ada, groups: [system:masters]}}",
+            f"HIGH widen-cluster-access: {ADA} new in the ConfigMap aws-auth: the Kubernetes group system:masters",
+        ),
+        (
+            f"- {{rolearn: {ADA}, username: ada, groups: [viewers]}}",
+            f"MEDIUM widen-cluster-access: {ADA} new in the ConfigMap aws-auth: the Kubernetes group viewers",
+        ),
+        (
+            UNKNOWN,
+            (
+                "HIGH widen-cluster-access: mapRoles new in the ConfigMap aws-auth: entries with a value that is known "
+                "only after the update"
+            ),
+        ),
+        ("- [", "HIGH widen-cluster-access: mapRoles new in the ConfigMap aws-auth: entries that are not valid YAML"),
+    ],
+)
+def test_the_config_map_of_older_clusters_is_compared(new: str, expected: str) -> None:
+    old = aws_auth(f"- rolearn: {ADA}\n  username: ada\n")
+    found = said(find(change(step("kubernetes:core/v1:ConfigMap", "aws-auth", old, aws_auth(new)))))
+    assert expected in found
+    assert len([each for each in found if "widen" in each]) == 1
+
+
+def test_other_config_maps_are_not_looked_at() -> None:
+    old, new = ({"metadata": {"name": "web"}, "data": {"mapRoles": each}} for each in ("", UNKNOWN))
+    assert said(find(change(step("kubernetes:core/v1:ConfigMap", "web", old, new)))) == []
