@@ -127,7 +127,7 @@ class NodeGroup(Component):
             cluster_name=args.cluster_name,
             node_group_name_prefix=plan.name_prefix,
             node_role_arn=args.role.role_arn,
-            subnet_ids=pulumi.Output.from_input(args.subnet_ids).apply(list),
+            subnet_ids=args.subnet_ids,
             ami_type=plan.ami_type.name if eks_image else None,
             release_version=plan.ami.release if eks_image else None,
             version=args.kubernetes_version if eks_image else None,
@@ -166,7 +166,7 @@ class NodeGroup(Component):
             min_size=plan.sizes.minimum,
             desired_capacity=plan.sizes.desired,
             max_size=plan.sizes.maximum,
-            vpc_zone_identifiers=pulumi.Output.from_input(args.subnet_ids).apply(list),
+            vpc_zone_identifiers=args.subnet_ids,
             health_check_type="EC2",
             # Both would end running nodes at any time. New nodes are spread over the zones in any case.
             # Source: cluster autoscaler, AWS README, "Common Notes and Gotchas".

@@ -26,7 +26,7 @@ def breaks(before: Json, after: Json) -> list[str]:
 
 
 def unaccepted() -> list[str]:
-    """The breaks since the last release that nobody has accepted, and the accepted ones that are none."""
+    """The breaks since the last release that are not accepted, and the accepted lines that are not breaks."""
     found = breaks(read(RELEASED), read(SCHEMA))
     accepted = {line for line in ACCEPTED.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"}
     return [*(line for line in found if line not in accepted), *sorted(accepted - set(found))]

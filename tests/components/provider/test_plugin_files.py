@@ -1,4 +1,4 @@
-"""The schema that programs in other languages see: up to date, and without breaks that nobody has accepted."""
+"""The schema that programs in other languages see: up to date, and without breaks that are not accepted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_schema_has_every_component_and_describes_each_argument_and_output()
             assert prop["description"]
 
 
-def test_the_schema_breaks_nothing_since_the_last_release_that_nobody_has_accepted() -> None:
+def test_every_break_since_the_last_release_is_accepted() -> None:
     assert breaking.unaccepted() == [], "see docs/how-to/own-program.md"
 
 
@@ -111,7 +111,7 @@ def test_a_break_is_named(change: Callable[[Any], None], line: str) -> None:
     assert breaks(SCHEMA, changed) == [line]
 
 
-def test_what_programs_need_not_notice_is_no_break() -> None:
+def test_an_addition_is_not_a_break() -> None:
     changed = copy.deepcopy(SCHEMA)
     group = changed["resources"][RESOURCE]
     group["inputProperties"]["new"] = {"type": "string"}
