@@ -59,7 +59,7 @@ def test_a_terminal_shows_the_worst_first(run: type_of_run, tmp_path: Path) -> N
     lines = ran.out.splitlines()
     assert lines[0] == "checkout-dev: HIGH risk; 1 deleted"
     assert any(line.startswith(" HIGH   breaks   SQS queue jobs") for line in lines)
-    assert any(line.startswith("delete-stateful: Is the data needed") for line in lines)
+    assert "  SQS queue jobs [delete-stateful]" in lines
 
 
 def test_standard_input_and_several_files(run: type_of_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

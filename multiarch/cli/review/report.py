@@ -17,7 +17,7 @@ from multiarch.cli.formats.report import (
     Table,
 )
 from multiarch.cli.review.cost import cost_data, cost_notes, cost_table
-from multiarch.cli.review.words import change_words, groups, left_out_words, other_row
+from multiarch.cli.review.words import Group, change_words, groups, left_out_words, other_row
 from multiarch.review.digest import RULES
 from multiarch.review.model import Risk
 from multiarch.review.values import masked
@@ -46,11 +46,7 @@ def _blocks(digest: Digest) -> Iterator[Block]:
                 for entry in stack.entries
             ]
             yield Table(("risk", "topic", "what", "why"), rows)
-        for group in groups(stack.entries):
-            statements = [(finding.subject, group.own(finding)) for finding in group.findings if group.own(finding)]
-            shared = ("All of them", group.common) if group.common else None
-            check = f"{group.rule.name}: {group.rule.check}"
-            yield Details(check, [*statements, shared] if shared else statements)
+        yield from (_group(group) for group in groups(stack.entries))
         if stack.cost.rows:
             yield cost_table(stack.cost)
             yield Items("What the costs are of", list(cost_notes(stack.cost)))
@@ -61,6 +57,16 @@ def _blocks(digest: Digest) -> Iterator[Block]:
         if stack.warnings:
             yield Items("Warnings of the preview", stack.warnings)
         yield f"Left out: {left_out_words(stack)}"
+
+
+def _group(group: Group) -> Details:
+    check = f"Check: {group.rule.check}"
+    if len(group.findings) == 1:
+        (finding,) = group.findings
+        return Details("", [(f"{finding.subject} [{group.rule.name}]", (*finding.details, check))])
+    statements = [(finding.subject, group.own(finding)) for finding in group.findings if group.own(finding)]
+    title = f"{len(group.findings)} findings [{group.rule.name}]"
+    return Details(title, [*statements, ("All of them", (*group.common, check))])
 
 
 def _data(digest: Digest, failing: Sequence[str]) -> dict[str, object]:
