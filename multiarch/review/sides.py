@@ -16,6 +16,7 @@ from multiarch.review.model import SECRET, UNKNOWN, Change, Operation, State, St
 LATER = "is known only after the update"
 HIDDEN = "is a secret"
 _IDENTITIES = ("arn", "name", "url", "keyId", "id")
+_CLUSTER = "aws:eks/cluster:Cluster"  # whose name in the program is that of a component of Pulumi
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SERVICES = {
     "ecr": "ECR",
@@ -42,8 +43,9 @@ class Resource:
 
     @property
     def subject(self) -> str:
-        """The kind and the name, for people: ``IAM role cluster``."""
-        return f"{kind(self.type)} {self.name}"
+        """The kind and the name, for people: ``IAM role cluster``. A cluster has the name that AWS knows."""
+        known = self.inputs.get("name") if self.type == _CLUSTER else None
+        return f"{kind(self.type)} {known if isinstance(known, str) and known and not hidden(known) else self.name}"
 
     @property
     def inputs(self) -> Mapping[str, Any]:

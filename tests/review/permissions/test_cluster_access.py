@@ -33,13 +33,10 @@ def access(old: dict[str, Any] | None, new: dict[str, Any] | None) -> list[str]:
 
 def test_an_access_policy_is_named_with_its_scope() -> None:
     assert access(None, policy("ClusterAdmin")) == [
-        (
-            f"HIGH widen-cluster-access: {ADA} new in EKS cluster cluster: "
-            "AmazonEKSClusterAdminPolicy in the whole cluster"
-        ),
+        (f"HIGH widen-cluster-access: {ADA} new in EKS cluster shop: AmazonEKSClusterAdminPolicy in the whole cluster"),
     ]
     assert access(None, policy("View", "shop")) == [
-        f"MEDIUM widen-cluster-access: {ADA} new in EKS cluster cluster: AmazonEKSViewPolicy in shop"
+        f"MEDIUM widen-cluster-access: {ADA} new in EKS cluster shop: AmazonEKSViewPolicy in shop"
     ]
 
 
@@ -70,12 +67,12 @@ def test_groups_of_kubernetes_and_types_of_entries_count() -> None:
     entry = {"clusterName": "shop", "principalArn": ADA}
     grouped = entry | {"kubernetesGroups": ["system:masters"]}
     assert said(find(change(cluster(), step(ENTRY, "ada", entry, grouped)))) == [
-        f"HIGH widen-cluster-access: {ADA} new in EKS cluster cluster: the Kubernetes group system:masters"
+        f"HIGH widen-cluster-access: {ADA} new in EKS cluster shop: the Kubernetes group system:masters"
     ]
     assert said(find(change(cluster(), step(ENTRY, "ada", None, entry)))) == []
     nodes = entry | {"type": "EC2_LINUX"}
     assert said(find(change(cluster(), step(ENTRY, "ada", None, nodes)))) == [
-        f"LOW widen-cluster-access: {ADA} new in EKS cluster cluster: the rights of EC2_LINUX nodes"
+        f"LOW widen-cluster-access: {ADA} new in EKS cluster shop: the rights of EC2_LINUX nodes"
     ]
 
 
@@ -83,8 +80,8 @@ def test_pods_that_get_another_role_are_reported() -> None:
     inputs = {"clusterName": "shop", "namespace": "web", "serviceAccount": "api"}
     old, new = (inputs | {"roleArn": f"arn:aws:iam::111122223333:role/{each}-1a2b"} for each in ("read", "write"))
     assert said(find(change(cluster(), role("read"), role("write"), step(PODS, "api", old, new)))) == [
-        "MEDIUM widen-cluster-access: pods of web/api new in EKS cluster cluster: IAM role write",
-        "no longer in EKS cluster cluster: IAM role read",
+        "MEDIUM widen-cluster-access: pods of web/api new in EKS cluster shop: IAM role write",
+        "no longer in EKS cluster shop: IAM role read",
     ]
 
 
@@ -98,7 +95,7 @@ def test_a_role_that_is_replaced_is_the_same_role() -> None:
     assert said(find(change(cluster(), replaced, known))) == []
     assert said(find(change(cluster(), replaced, step(PODS, "api", old, new)))) == [
         (
-            "HIGH widen-cluster-access: pods of web/api new in EKS cluster cluster: "
+            "HIGH widen-cluster-access: pods of web/api new in EKS cluster shop: "
             "a roleArn that is known only after the update"
         ),
     ]
@@ -107,13 +104,13 @@ def test_a_role_that_is_replaced_is_the_same_role() -> None:
 def test_what_is_not_known_is_reported() -> None:
     assert access(policy("View"), policy("View") | {"policyArn": UNKNOWN}) == [
         (
-            f"HIGH widen-cluster-access: {ADA} new in EKS cluster cluster: "
+            f"HIGH widen-cluster-access: {ADA} new in EKS cluster shop: "
             "an access policy that is known only after the update"
         ),
     ]
     assert access(policy("View"), policy("View") | {"principalArn": UNKNOWN})[-1] == (
         "MEDIUM widen-cluster-access: the principal of EKS access policy association ada, which is not known yet new "
-        "in EKS cluster cluster: AmazonEKSViewPolicy in the whole cluster"
+        "in EKS cluster shop: AmazonEKSViewPolicy in the whole cluster"
     )
 
 
@@ -121,7 +118,7 @@ def test_a_cluster_that_reads_aws_auth_again_is_reported() -> None:
     wider = CLUSTER_INPUTS | {"accessConfig": {"authenticationMode": "API_AND_CONFIG_MAP"}}
     assert said(find(change(step(CLUSTER, "cluster", CLUSTER_INPUTS, wider)))) == [
         (
-            "HIGH widen-cluster-access: EKS cluster cluster lets in more: "
+            "HIGH widen-cluster-access: EKS cluster shop lets in more: "
             "authentication mode API_AND_CONFIG_MAP: the ConfigMap aws-auth lets principals in, too"
         ),
     ]

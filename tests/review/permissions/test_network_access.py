@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from multiarch.review import network_access
 from multiarch.review.model import UNKNOWN, Operation, Step
 from multiarch.review.network_access import find
+from multiarch.review.permissions.effort import Effort
 from tests.review.permissions.steps import change, said, step, urn
 
 GROUP = "aws:ec2/securityGroup:SecurityGroup"
@@ -165,7 +168,8 @@ def test_more_addresses_in_a_prefix_list_are_reported() -> None:
     ]
 
 
-def test_thousands_of_rules_are_reported_as_too_many() -> None:
+def test_thousands_of_rules_are_reported_as_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network_access, "Effort", partial(Effort, each=10_000))
     old = [rule(port, "10.0.0.0/8") for port in range(3_000)]
     new = [rule(port, "10.0.0.0/9") for port in range(3_000)]
     assert group(old, new) == [
