@@ -56,8 +56,8 @@ def test_costs_are_shown_with_what_they_are_of(run: type_of_run, tmp_path: Path,
     assert "cost-increase" in ran.out
     assert "Prices of eu-west-1 of 2026-11-20, 730 hours, without volumes, traffic, discounts and taxes" in ran.out
     markdown = run("review", written(tmp_path, LARGER), "--prices", prices, "-o", "markdown").out
-    assert "| **Costs** | `+146.00` USD per month; `+4` vCPUs, `+16` GiB<br>**MEDIUM** `cost-increase`" in markdown
-    assert "| checkout | arm64 on-demand nodes | 2 → 2 | `+4` | `+16` | 146.00 | 292.00 | `+146.00` |" in markdown
+    assert "| **Costs** | +146.00 USD per month; +4 vCPUs, +16 GiB<br>**MEDIUM** `cost-increase`" in markdown
+    assert "| checkout | arm64 on-demand nodes | 2 → 2 | +4 | +16 | 146.00 | 292.00 | +146.00 |" in markdown
 
 
 def test_costs_in_json(run: type_of_run, tmp_path: Path, prices: str) -> None:
@@ -90,7 +90,7 @@ def test_costs_in_json(run: type_of_run, tmp_path: Path, prices: str) -> None:
 
 def test_without_prices_the_capacity_is_shown(run: type_of_run, tmp_path: Path) -> None:
     ran = run("review", written(tmp_path, LARGER), "-o", "markdown")
-    assert "| **Costs** | unknown; `+4` vCPUs, `+16` GiB |" in ran.out
+    assert "| **Costs** | unknown; +4 vCPUs, +16 GiB |" in ran.out
     (stack,) = run("review", written(tmp_path, LARGER), "-o", "json").json["stacks"]
     assert (stack["cost"]["difference"], stack["cost"]["unknown"]) == (None, ["no prices were given (--prices)"])
 

@@ -135,7 +135,7 @@ def test_the_comment_has_the_costs_with_prices_of_the_stacks_region(checkout: Ch
         job = checkout.job("review.yml", "preview", role=ROLE, backend="s3://states")
         assert failures(job) == []
     (body,) = checkout.github.bodies
-    assert "`+133.01` USD per month" in body
+    assert "+133.01 USD per month" in body
 
 
 def test_a_rule_that_the_caller_names_fails_the_job_after_the_comment_was_posted(
