@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,12 +34,16 @@ def test_an_update_does_what_its_plan_has_and_fails_where_it_would_do_more(platf
         said = platform.pulumi(STACK, *follow, expect=1)
         assert "violates plan" in said.errors()
         assert "aws-ebs-csi-driver" in aws.client("eks").list_addons(clusterName=cluster)["addons"]
-        # An autoscaler changes the number of nodes all the time; that is not the plan's matter.
-        name = held.managed_group(aws, cluster, "graviton")["nodegroupName"]
-        aws.client("eks").update_nodegroup_config(
-            clusterName=cluster, nodegroupName=name, scalingConfig={"desiredSize": 2}
-        )
+        # The engine keeps the number of nodes that an autoscaler has set, which is not the plan's.
         platform.stack_file(STACK).write_bytes(reviewed)
+        group = held.managed_group(aws, cluster, "graviton")
+        set_nodes = partial(
+            aws.client("eks").update_nodegroup_config, clusterName=cluster, nodegroupName=group["nodegroupName"]
+        )
+        set_nodes(scalingConfig={"desiredSize": group["scalingConfig"]["desiredSize"] + 1})
+        said = platform.pulumi(STACK, *follow, expect=1)
+        assert "NodeGroup::graviton violates plan: properties changed" in said.errors()
+        set_nodes(scalingConfig={"desiredSize": group["scalingConfig"]["desiredSize"]})
         finished = {(step.op, step.what) for step in done(platform.pulumi(STACK, *follow))}
         assert finished <= {("update", GRAVITON)}
         assert held.managed_group(aws, cluster, "graviton")["scalingConfig"]["maxSize"] == 9
