@@ -11,10 +11,8 @@ from pulumi_aws import eks, iam
 from . import ci_policies, ci_trust, policies
 from .account import look_up
 from .ci_policies import State
-from .ci_trust import GitHub, GitLab, Issuer
+from .ci_trust import Issuer
 from .component import Component, Naming
-
-__all__ = ["CiRoles", "CiRolesArgs", "Environment", "GitHub", "GitLab", "State"]
 
 _HOUR = 3600
 

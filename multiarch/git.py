@@ -12,8 +12,6 @@ from pathlib import Path
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.program import Finished, OutputLimitError, TimeLimitError, run_program
 
-__all__ = ["ChangedFile", "Repository"]
-
 _SECONDS = 60.0
 _LIMIT = 100_000_000
 _SHORT = "0000000"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from multiarch.errors import OutsideError
 
-__all__ = ["CommentError", "GoneError", "UnsureError"]
-
 
 class CommentError(OutsideError):
     """A comment or issue could not be read or written (exit code 3). The message never contains the token."""

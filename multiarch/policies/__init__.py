@@ -9,8 +9,6 @@ from multiarch.policies import autoscaling, encryption, iam, network, nodes
 from multiarch.policies.daemon_sets import Judge, daemon_set_policy
 from multiarch.policies.model import Policy
 
-__all__ = ["policies"]
-
 
 def policies(judge: Judge) -> tuple[Policy, ...]:
     """Every policy; ``judge`` looks up the images of DaemonSets."""

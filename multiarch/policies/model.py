@@ -8,8 +8,6 @@ from typing import Any
 
 from multiarch.rules import RULES, Rule
 
-__all__ = ["Policy", "Resource", "UndecidedError", "Violation", "check", "text", "value"]
-
 UNKNOWN = frozenset(
     [
         "04da6b54-80e4-46f7-96ec-b56ff0331ba9",

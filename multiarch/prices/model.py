@@ -8,8 +8,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from types import MappingProxyType
 
-__all__ = ["HOURS_PER_MONTH", "PriceList", "RegionPrices", "UnknownPrice"]
-
 HOURS_PER_MONTH = 730
 """As AWS's pricing calculator counts: 365 days in 12 months."""
 STALE_AFTER = timedelta(days=7)

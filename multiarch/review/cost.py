@@ -15,8 +15,6 @@ from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from multiarch.review.cost_parts import Part, parts, region_prices
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
 
-__all__ = ["RULES", "CostDifference", "CostRow", "difference", "find", "signed"]
-
 _INCREASE = ReviewRule(
     "cost-increase",
     Risk.MEDIUM,

@@ -16,13 +16,11 @@ from multiarch.facts.instance_types import InstanceType, instance_type
 from multiarch.facts.partitions import region_of_zone
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.model import HOURS_PER_MONTH, Amount, PriceList, RegionPrices, UnknownPrice
-from multiarch.review.cluster_version import CLUSTER
-from multiarch.review.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL
 from multiarch.review.model import Change, Operation, State, Step
-from multiarch.review.properties import at, entries, resources, text_at, whole_at
+from multiarch.review.nodes.cluster_version import CLUSTER
+from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL
+from multiarch.review.nodes.properties import at, entries, resources, text_at, whole_at
 from multiarch.stack.model import NewNetwork, Plan
-
-__all__ = ["Part", "parts", "region_prices"]
 
 _NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
 _PRICED = (CLUSTER, MANAGED_GROUP, AUTO_SCALING_GROUP, NODE_POOL, _NAT_GATEWAY)

@@ -8,33 +8,22 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from multiarch.errors import MultiarchError
-from multiarch.review import (
-    autoscalers,
+from multiarch.review import cost, drift, failed_previews, noise, replacements, stack_files
+from multiarch.review.cost import CostDifference
+from multiarch.review.model import UNKNOWN, Change, Finder, Finding, Operation, ReviewRule, Risk, Step
+from multiarch.review.nodes import autoscalers, node_rolls, placement, versions_support, workloads
+from multiarch.review.noise import NoiseFilter
+from multiarch.review.permissions import (
     cluster_access,
-    cost,
-    drift,
-    failed_previews,
     iam,
     kubernetes_rbac,
     network_access,
-    node_rolls,
-    noise,
-    placement,
     public_access,
-    replacements,
     resource_policies,
     safeguards,
-    stack_files,
     trust,
-    versions_support,
-    workloads,
 )
-from multiarch.review.cost import CostDifference
-from multiarch.review.model import UNKNOWN, Change, Finder, Finding, Operation, ReviewRule, Risk, Step
-from multiarch.review.noise import NoiseFilter
 from multiarch.review.values import masked
-
-__all__ = ["RULES", "RULES_BY_TOPIC", "Digest", "Entry", "StackReview", "Topic", "digest"]
 
 
 class Topic(StrEnum):

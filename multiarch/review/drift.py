@@ -10,8 +10,6 @@ from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk,
 from multiarch.review.property_paths import value_at
 from multiarch.review.values import from_to, resource_name
 
-__all__ = ["RULES", "find"]
-
 DRIFT = ReviewRule(
     "drift",
     Risk.MEDIUM,

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
 from multiarch.review.values import masked
 
-__all__ = ["RULES", "find"]
-
 FAILED = ReviewRule(
     "preview-failed",
     Risk.HIGH,

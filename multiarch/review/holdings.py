@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-__all__ = ["Holding", "Holds", "holding"]
-
 
 class Holds(Enum):
     """What is lost when a resource is deleted: data, or running pods."""

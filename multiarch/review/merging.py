@@ -7,8 +7,6 @@ from dataclasses import replace
 
 from multiarch.review.model import Finding
 
-__all__ = ["merged"]
-
 _ONE, _SEVERAL = "NodePool ", "NodePools "
 
 

@@ -13,8 +13,6 @@ from multiarch.prices.model import STALE_AFTER, PriceList
 from multiarch.scheduling.pods import Pod
 from multiarch.stack.model import Plan
 
-__all__ = ["Change", "Finder", "Finding", "Operation", "Preview", "ReviewRule", "Risk", "State", "Step", "Version"]
-
 Properties = Mapping[str, Any]
 """Property values as JSON. Secrets are ``SECRET``, values that the engine does not know yet are ``UNKNOWN``."""
 

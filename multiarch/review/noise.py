@@ -16,8 +16,6 @@ from typing import Any
 from multiarch.review.model import Change, Operation, Step
 from multiarch.review.property_paths import MISSING, parts, value_at
 
-__all__ = ["FILTERS", "OF_WARNINGS", "NoiseFilter", "is_computed", "is_of_no_concern", "left_out", "new_warnings"]
-
 _AUTO_SCALING_TAG = "aws:autoscaling/tag:Tag"
 _GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})
 _REPLACED = frozenset({Operation.CREATE, Operation.REPLACE, Operation.DELETE})

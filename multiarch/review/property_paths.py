@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["MISSING", "differences", "parts", "value_at"]
-
 
 class _Missing:
     def __repr__(self) -> str:

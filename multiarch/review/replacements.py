@@ -8,8 +8,6 @@ from multiarch.review.holdings import Holding, Holds, holding
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, State, Step
 from multiarch.review.values import difference, resource_name
 
-__all__ = ["RULES", "find"]
-
 REPLACE_STATEFUL = ReviewRule(
     "replace-stateful",
     Risk.HIGH,

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from multiarch.review.model import Change, Finding, Operation, Preview, ReviewRule, Risk
 
-__all__ = ["RULES", "find"]
-
 DELETED = ReviewRule(
     "delete-stack-file",
     Risk.HIGH,

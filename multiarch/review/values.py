@@ -9,8 +9,6 @@ from typing import Any
 from multiarch.review.model import SECRET, UNKNOWN, Step
 from multiarch.review.property_paths import MISSING, parts, value_at
 
-__all__ = ["difference", "from_to", "masked", "resource_name", "shown"]
-
 _LONGEST = 80
 _TOO_LONG = "…"
 _SECRET_KEY = re.compile(

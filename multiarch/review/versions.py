@@ -15,8 +15,6 @@ from multiarch.review.model import Version
 from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, load_file
 from multiarch.stack.plan import make_plan
 
-__all__ = ["Folder", "at_commit", "in_folder"]
-
 _PREFIX, _SUFFIX = "Pulumi.", ".yaml"
 
 

@@ -13,8 +13,6 @@ from multiarch.stack.engine_config import DEFAULTS, NAMESPACE, project_layer, st
 from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, merge
 from multiarch.stack.yaml_source import YamlFile, parse
 
-__all__ = ["Affected", "FileChange", "affected", "of_stack", "same_values"]
-
 _WITHOUT_EFFECT = frozenset(
     [
         ".ci",

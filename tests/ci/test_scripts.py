@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.review import previews
+from multiarch.review.previews import reading as previews
 from tests.quotations import ROOT
 from tools import build
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.errors import Problem
-from multiarch.review import node_rolls
 from multiarch.review.digest import RULES, Digest, digest
 from multiarch.review.model import UNKNOWN, Change, Finding, Operation, Preview, Risk, Version
-from multiarch.review.previews import read
+from multiarch.review.nodes import node_rolls
+from multiarch.review.previews.reading import read
 from multiarch.stack.load import load_file
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from multiarch.review import noise
-from multiarch.review.previews import read
+from multiarch.review.previews.reading import read
 from tests.review.engine_text import digest, step
 
 GROUP, TAG, ROLE = "aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/tag:Tag", "aws:iam/role:Role"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from multiarch.errors import MultiarchError
 from multiarch.review.model import SECRET, Operation, Preview
-from multiarch.review.previews import read
+from multiarch.review.previews.reading import read
 from tests.review.engine_text import STACK, digest, error, event_log, state, step, urn
 
 QUEUE, SET, GROUP = "aws:sqs/queue:Queue", "kubernetes:apps/v1:StatefulSet", "aws:eks/nodeGroup:NodeGroup"

@@ -10,7 +10,7 @@ import pytest
 from multiarch.review import replacements
 from multiarch.review.holdings import Holds, holding
 from multiarch.review.model import Change, Finding, Risk
-from multiarch.review.previews import read
+from multiarch.review.previews.reading import read
 from tests.review.engine_text import digest, event_log, step
 
 SET, QUEUE, KEY = "kubernetes:apps/v1:StatefulSet", "aws:sqs/queue:Queue", "aws:kms/key:Key"

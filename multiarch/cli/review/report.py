@@ -145,6 +145,3 @@ def _location(stack: StackReview, urns: Sequence[str]) -> Location:
     version = stack.change.after or stack.change.before
     urn = urns[0] if urns else ""
     return Location(version.file if version else None, None, urn.rpartition("::")[2], urn)
-
-
-__all__ = ["report"]

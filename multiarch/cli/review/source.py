@@ -92,7 +92,7 @@ def _with_files(previews: Sequence[Preview], old: Folder, new: Folder, day: date
 
 
 def _previews(paths: Sequence[str]) -> list[Preview]:
-    from multiarch.review.previews import read
+    from multiarch.review.previews.reading import read
 
     found: dict[tuple[str, str], Preview] = {}
     for path in paths:

@@ -14,7 +14,7 @@ from typing import Any
 from multiarch.review.permissions.difference import Box, Values, choices_beyond, exceeds, overlapping
 from multiarch.review.permissions.document import Statement, box_of, texts
 from multiarch.review.permissions.effort import Effort, TooMuchEffortError
-from multiarch.review.sides import hidden
+from multiarch.review.permissions.sides import hidden
 
 TOO_MUCH = "has too many statements or wildcards to be compared; read it"
 

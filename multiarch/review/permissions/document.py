@@ -13,8 +13,8 @@ from typing import Any
 
 from multiarch.review.permissions.conditions import Test
 from multiarch.review.permissions.difference import Box
+from multiarch.review.permissions.sides import hidden
 from multiarch.review.permissions.wildcards import EVERYTHING, Words, glob
-from multiarch.review.sides import hidden
 
 _LONGEST = 200_000  # characters; the longest that AWS takes (a KMS key policy) is 32 KiB
 _WITH_VARIABLES = "2012-10-17"

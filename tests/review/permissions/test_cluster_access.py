@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.review.cluster_access import find
 from multiarch.review.model import UNKNOWN, Operation, Step
+from multiarch.review.permissions.cluster_access import find
 from tests.review.permissions.steps import ROLE, change, role, said, step, urn
 
 CLUSTER, ENTRY = "aws:eks/cluster:Cluster", "aws:eks/accessEntry:AccessEntry"

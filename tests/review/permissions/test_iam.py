@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from multiarch.review.iam import find
 from multiarch.review.model import SECRET, UNKNOWN, Operation
+from multiarch.review.permissions.iam import find
 from tests.review.permissions.steps import (
     ATTACHMENT,
     INLINE,

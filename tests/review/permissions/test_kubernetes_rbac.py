@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.review.kubernetes_rbac import find
 from multiarch.review.model import UNKNOWN, Step
+from multiarch.review.permissions.kubernetes_rbac import find
 from tests.review.permissions.steps import change, said, step
 
 API = "kubernetes:rbac.authorization.k8s.io/v1:"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from multiarch.review import network_access
 from multiarch.review.model import UNKNOWN, Operation, Step
-from multiarch.review.network_access import find
+from multiarch.review.permissions import network_access
 from multiarch.review.permissions.effort import Effort
+from multiarch.review.permissions.network_access import find
 from tests.review.permissions.steps import change, said, step, urn
 
 GROUP = "aws:ec2/securityGroup:SecurityGroup"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from multiarch.review.model import UNKNOWN
-from multiarch.review.public_access import find
+from multiarch.review.permissions.public_access import find
 from tests.review.permissions.steps import change, said, step
 
 CLUSTER = "aws:eks/cluster:Cluster"

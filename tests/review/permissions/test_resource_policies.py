@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from multiarch.review.model import UNKNOWN, Operation
-from multiarch.review.resource_policies import find
+from multiarch.review.permissions.resource_policies import find
 from tests.review.permissions.steps import change, document, said, step
 
 KEY, QUEUE, QUEUE_POLICY = "aws:kms/key:Key", "aws:sqs/queue:Queue", "aws:sqs/queuePolicy:QueuePolicy"

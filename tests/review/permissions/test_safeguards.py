@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from multiarch.review.model import UNKNOWN, Operation
-from multiarch.review.safeguards import find
+from multiarch.review.permissions.safeguards import find
 from tests.review.permissions.steps import ROLE, change, said, step
 
 TEMPLATE, CLUSTER = "aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/cluster:Cluster"

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.review import (
+from multiarch.review.model import SECRET, UNKNOWN
+from multiarch.review.permissions import (
     cluster_access,
     iam,
     kubernetes_rbac,
@@ -18,7 +19,6 @@ from multiarch.review import (
     safeguards,
     trust,
 )
-from multiarch.review.model import SECRET, UNKNOWN
 from tests.review.permissions.steps import change, document, said, step
 
 FINDERS = (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from multiarch.review.model import UNKNOWN
-from multiarch.review.trust import find
+from multiarch.review.permissions.trust import find
 from tests.review.permissions.steps import ROLE, TRUST, change, document, said, step
 
 PROVIDER = "arn:aws:iam::111122223333:oidc-provider/token.actions.githubusercontent.com"

@@ -1,0 +1,79 @@
+"""What a change means for who adds nodes, which are added first, and when they are removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from multiarch.autoscaling.model import Autoscaler
+from multiarch.review.merging import merged
+from multiarch.review.model import Change, Finding, ReviewRule, Risk
+from multiarch.review.nodes.disruption import DISRUPTION, find_disruption
+from multiarch.review.nodes.group_states import group_changes
+from multiarch.review.nodes.installed import installed
+from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
+from multiarch.review.nodes.plans import both_plans
+from multiarch.review.nodes.preference import PREFERENCE, find_preference
+
+SWAP = ReviewRule(
+    "swap-autoscaler",
+    Risk.HIGH,
+    "an autoscaler that is installed, replaced or removed",
+    "Can the autoscaler that remains add nodes for every workload?",
+)
+RULES = (SWAP, PREFERENCE, DISRUPTION)
+
+_NAMES: Mapping[Autoscaler, str] = {
+    Autoscaler.CLUSTER_AUTOSCALER: "the cluster autoscaler",
+    Autoscaler.KARPENTER: "Karpenter",
+}
+
+# The platform deletes NodePools while the controller is there to drain their nodes.
+_LEFT: Mapping[Autoscaler, str] = {
+    Autoscaler.CLUSTER_AUTOSCALER: "The nodes of the cluster autoscaler stay, and nothing removes them.",
+    Autoscaler.KARPENTER: "The nodes of Karpenter end with its NodePools, whose deletion drains all of them at once.",
+}
+
+
+def find(change: Change) -> Iterator[Finding]:
+    """Findings about the autoscalers, then about the preference, then about when nodes are removed."""
+    groups = group_changes(change)
+    if not any(group.before for group in groups) or not any(group.after for group in groups):
+        return
+    yield from find_swap(change)
+    yield from find_preference(change, groups)
+    yield from without_planned_urns(merged(find_disruption(with_planned_pools(change))))
+
+
+def find_swap(change: Change) -> Iterator[Finding]:
+    """Autoscalers that come or go."""
+    old, new, urns = installed(change)
+    if old == new:
+        return
+    came, gone = sorted(new - old), sorted(old - new)
+    named = {each: _NAMES[each] for each in (*came, *gone)}
+    if came and gone:
+        text, risk = f"{named[gone[0]]} is replaced by {named[came[0]]} at once, without a migration.", Risk.HIGH
+        more = [_LEFT[gone[0]], "With migrateFrom both are kept for a while."]
+    elif came and old:
+        other = _NAMES[next(iter(old))]
+        text, risk = f"{named[came[0]]} is installed beside {other}.", Risk.MEDIUM
+        more = [_which_first(change)]
+    elif came:
+        text, risk = f"{named[came[0]]} is installed: from now on it adds and removes nodes.", Risk.MEDIUM
+        more = []
+    elif new:
+        text, risk = f"{named[gone[0]]} is removed; {_NAMES[next(iter(new))]} remains.", Risk.MEDIUM
+        more = ["Node groups keep their present number of nodes."] if Autoscaler.CLUSTER_AUTOSCALER in gone else []
+    else:
+        text, risk = f"{named[gone[0]]} is removed: nothing adds nodes for pods that wait for room.", Risk.HIGH
+        more = []
+    yield Finding(SWAP, "autoscaler", f"{text[0].upper()}{text[1:]}", tuple(more), urns, risk)
+
+
+def _which_first(change: Change) -> str:
+    """Which of two installed autoscalers adds nodes first."""
+    plans = both_plans(change)
+    if plans is None:
+        return "Which of them adds nodes first is unknown: autoscaling.use in the stack file says it."
+    use = plans[1].autoscaling.use
+    return f"New pods get nodes of {_NAMES.get(use, use)} first (autoscaling.use); the other one is the fallback."

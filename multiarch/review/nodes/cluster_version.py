@@ -1,0 +1,39 @@
+"""The cluster's Kubernetes version before and after a change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from multiarch.review.model import Change, Operation
+from multiarch.review.nodes.plans import both_plans, preview_is_complete
+from multiarch.review.nodes.properties import after, before, resources
+
+CLUSTER = "aws:eks/cluster:Cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionChange:
+    """Two different Kubernetes minors, such as ``1.35``, and the cluster that changes."""
+
+    before: str
+    after: str
+    urns: tuple[str, ...]
+
+
+def version_change(change: Change) -> VersionChange | None:
+    """How the version changes; None if it does not, or if the cluster is new or deleted.
+
+    The preview says it; where it failed before the cluster, or there is none, the plans do.
+    """
+    for step in resources(change.preview.steps, CLUSTER):
+        if step.operation not in (Operation.UPDATE, Operation.REPLACE):
+            return None
+        old, new = before(step, "version"), after(step, "version")
+        if isinstance(old, str) and isinstance(new, str) and old != new:
+            return VersionChange(old, new, (step.urn,))
+        return None
+    plans = both_plans(change)
+    if preview_is_complete(change) or plans is None:
+        return None
+    old, new = (plan.cluster.version for plan in plans)
+    return None if old == new else VersionChange(old, new, ())

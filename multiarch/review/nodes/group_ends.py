@@ -1,0 +1,118 @@
+"""Nodes of groups that are replaced or deleted: how many start and end, in which order, and how they are drained.
+
+Sources: EKS user guide, "Delete a managed node group from your cluster"; the drain of self-managed nodes is that of
+their lifecycle hook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
+from multiarch.review.nodes.group_states import MANAGED_GROUP
+from multiarch.review.nodes.properties import after, before, whole
+from multiarch.review.nodes.roll_rules import REMOVE, ROLL
+from multiarch.review.nodes.wording import counted
+
+DRAIN_MINUTES = 5
+"""How long EKS drains a node of a deleted group: then the instance ends in any case."""
+_SIZES = {True: "scalingConfig.desiredSize", False: "desiredCapacity"}
+
+
+def end_of(step: Step, subject: str, drain: str, successor: str) -> Iterator[Finding]:
+    """The finding of a group that is replaced or deleted; nothing for other operations.
+
+    ``drain`` says how self-managed nodes are drained; ``successor`` what becomes of the group, or nothing.
+    """
+    nodes = number_of_nodes(step)
+    if step.type == MANAGED_GROUP:
+        drain = (
+            f"EKS drains each node of a deleted group for {DRAIN_MINUTES} minutes at most, then its instance ends, "
+            "also against PodDisruptionBudgets."
+        )
+    details = (*((drain,) if nodes != 0 else ()), *where_from(nodes), *_protection(step))
+    if step.operation is Operation.REPLACE:
+        more = (*_because(step), *_unknown_order(step), *_fewer_nodes(step, nodes))
+        text, risk = f"The group is replaced: {_order(step, nodes)}.", Risk.HIGH if step.deletes_first else None
+        yield Finding(ROLL, subject, text, (*more, *details), (step.urn,), risk)
+    elif step.operation is Operation.DELETE:
+        who = "EKS drains" if step.type == MANAGED_GROUP else "EC2 Auto Scaling ends"
+        together = "" if nodes in (0, 1) else " at the same time"
+        what = f"The group is deleted: {who} {all_nodes(nodes)}{together}."
+        if successor:
+            yield Finding(ROLL, subject, what, (f"It has a successor: {successor}.", *details), (step.urn,))
+        else:
+            yield Finding(REMOVE, subject, what, details, (step.urn,), Risk.LOW if nodes == 0 else None)
+
+
+def number_of_nodes(step: Step) -> int | None:
+    """The desired size that AWS reported last, or None."""
+    return whole(before(step, _SIZES[step.type == MANAGED_GROUP]))
+
+
+def _starts(step: Step) -> int | None:
+    return whole(after(step, _SIZES[step.type == MANAGED_GROUP]))
+
+
+def _order(step: Step, nodes: int | None) -> str:
+    starts = _starts(step)
+    new = "new nodes start" if starts is None else f"{counted(starts, 'new node')} {_verb('start', starts)}"
+    old = f"{all_nodes(nodes, 'old node')} {_verb('end', nodes)}{'' if nodes in (0, 1) else ' at the same time'}"
+    if step.deletes_first is None:
+        return f"{new}, and {old}"
+    return f"{old}, then {new}" if step.deletes_first else f"{new}, then {old}"
+
+
+def _verb(verb: str, nodes: int | None) -> str:
+    return f"{verb}s" if nodes == 1 else verb
+
+
+def _unknown_order(step: Step) -> Iterator[str]:
+    if step.deletes_first is None:
+        yield "Whether the new nodes start first, this preview does not say; the engine's event log does."
+
+
+def _fewer_nodes(step: Step, nodes: int | None) -> Iterator[str]:
+    starts = _starts(step)
+    if nodes is not None and starts is not None and starts < nodes:
+        yield (
+            f"The new group starts with {starts} of {nodes} nodes: the other pods wait until the autoscaler adds nodes."
+        )
+
+
+def _protection(step: Step) -> Iterator[str]:
+    if step.old is not None and step.old.protect:
+        yield "It is protected: Pulumi refuses this until `protect` is removed in an update of its own."
+
+
+def _because(step: Step) -> Iterator[str]:
+    """Why a group is replaced: the properties, with both values where they are short."""
+    roots = dict.fromkeys(cause.partition("[")[0] for cause in step.causes)
+    if roots:
+        yield f"Reason: {'; '.join(_with_values(step, root) for root in roots)}."
+
+
+def _with_values(step: Step, root: str) -> str:
+    old, new = _short(before(step, root)), _short(after(step, root))
+    return f"{root} {old} → {new}" if old and new else root
+
+
+def _short(value: object) -> str:
+    if isinstance(value, list):
+        known = all(isinstance(each, str) and each != UNKNOWN for each in value)
+        return ", ".join(map(str, value)) if known else ""
+    return value if isinstance(value, str) else ""
+
+
+def where_from(nodes: int | None) -> Sequence[str]:
+    """Where the number of nodes comes from."""
+    if nodes is None:
+        return ()
+    return (f"{counted(nodes, 'node')}: the desired size in the state; an autoscaler may change it before the update.",)
+
+
+def all_nodes(nodes: int | None, noun: str = "node") -> str:
+    """``all 3 nodes``, ``its node``, ``no nodes``; ``all nodes`` if their number is not known."""
+    if nodes is None:
+        return f"all {noun}s"
+    return f"its {noun}" if nodes == 1 else f"all {nodes} {noun}s" if nodes else f"no {noun}s"

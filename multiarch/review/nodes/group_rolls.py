@@ -1,0 +1,217 @@
+"""Which nodes of node groups are replaced, how many, at what pace, and for how long at most.
+
+What makes a group replace its nodes is said in ``docs/reference/changes.md``. Sources of the limits: EKS user guide,
+"Understand each phase of node updates"; EC2 Auto Scaling user
+guide, "Understand the default values for an instance refresh".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+
+from multiarch.review.model import UNKNOWN, Change, Finding, Operation, Risk, Step
+from multiarch.review.nodes.group_ends import all_nodes, end_of, number_of_nodes, where_from
+from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, GroupKind
+from multiarch.review.nodes.properties import after, before, changes_of, mapping, resources, whole, whole_at
+from multiarch.review.nodes.roll_rules import KEEP, ROLL
+from multiarch.review.nodes.wording import counted, duration
+
+EVICTION_MINUTES = 15
+"""How long EKS tries to evict the pods of a node in an update: then it fails, or with force it deletes them."""
+MOST_AT_ONCE = 100
+"""The most nodes of a group that EKS updates at a time."""
+_LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+_HOOK = "aws:autoscaling/lifecycleHook:LifecycleHook"
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """A property whose change replaces nodes, and its name in a sentence. ``shown``: with both of its values."""
+
+    path: str
+    name: str
+    shown: bool = False
+
+
+_MANAGED_CAUSES = (
+    _Cause("version", "Kubernetes version", shown=True),
+    _Cause("releaseVersion", "AMI release", shown=True),
+    _Cause("launchTemplate", "launch template"),
+)
+_SELF_MANAGED_CAUSES = (
+    _Cause("mixedInstancesPolicy.launchTemplate.launchTemplateSpecification", "launch template"),
+    _Cause("mixedInstancesPolicy.launchTemplate.overrides", "instance types"),
+    _Cause("mixedInstancesPolicy.instancesDistribution", "capacity type"),
+    _Cause("launchTemplate", "launch template"),
+    _Cause("launchConfiguration", "launch configuration"),
+)
+_TEMPLATE_CAUSES = (
+    _Cause("imageId", "image", shown=True),
+    _Cause("userData", "user data"),
+    _Cause("blockDeviceMappings", "disks"),
+    _Cause("metadataOptions", "instance metadata options"),
+    _Cause("instanceType", "instance type", shown=True),
+    _Cause("tagSpecifications", "tags of instances and volumes"),
+    _Cause("vpcSecurityGroupIds", "security groups"),
+    _Cause("iamInstanceProfile", "instance profile"),
+)
+
+
+def find(change: Change, renamed: Mapping[str, str]) -> Iterator[Finding]:
+    """Findings about managed and self-managed node groups, in the order of the preview's steps.
+
+    ``renamed`` says, by subject, what becomes of the removed groups that have successors.
+    """
+    steps = change.preview.steps
+    templates = {step.old.id: step for step in resources(steps, _LAUNCH_TEMPLATE) if step.old and step.old.id}
+    hooks = {
+        str(name): step
+        for step in resources(steps, _HOOK)
+        if (name := before(step, "autoscalingGroupName")) is not None
+    }
+    for step in resources(steps, MANAGED_GROUP, AUTO_SCALING_GROUP):
+        managed = step.type == MANAGED_GROUP
+        subject = f"{GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED} {step.name}"
+        drain = _drain_of_hook(hooks.get(str(before(step, "name") or "")))
+        parts = _parts(step, templates, hooks)
+        for end in end_of(step, subject, drain, renamed.get(subject, "")):
+            yield replace(end, urns=(*end.urns, *parts))
+        causes = _causes(step, _MANAGED_CAUSES if managed else _SELF_MANAGED_CAUSES, templates)
+        if step.operation is Operation.UPDATE and causes:
+            found = _rolled(step, subject, causes) if managed else _refreshed(step, subject, causes, drain)
+            yield replace(found, urns=(*found.urns, *parts))
+
+
+def _parts(step: Step, templates: Mapping[str, Step], hooks: Mapping[str, Step]) -> tuple[str, ...]:
+    """What changes together with a group: its launch template and its lifecycle hook."""
+    found = (templates.get(_template_id(step)), hooks.get(str(before(step, "name") or "")))
+    unchanged = (Operation.SAME, Operation.DRIFT)
+    return tuple(each.urn for each in found if each is not None and each.operation not in unchanged)
+
+
+def _rolled(step: Step, subject: str, causes: Sequence[str]) -> Finding:
+    nodes = number_of_nodes(step)
+    at_once, pace = _managed_pace(step, nodes)
+    because = f"Reason: {'; '.join(causes)}."
+    if nodes == 0:
+        text = "The group has no nodes now; new ones get the new version."
+        return Finding(ROLL, subject, text, (because,), (step.urn,), Risk.LOW)
+    forced = after(step, "forceUpdateVersion") is True
+    if nodes is None or at_once is None:
+        text = f"All nodes are replaced, {pace}; how many is unknown, because the state does not say it."
+    else:
+        minutes = ceil(nodes / at_once) * EVICTION_MINUTES
+        text = f"{_are_replaced(nodes)} replaced, {pace}; evictions take {duration(minutes)} at most."
+    limit = (
+        f"EKS evicts the pods of a node for {EVICTION_MINUTES} minutes, then deletes the remaining ones (force)."
+        if forced
+        else f"EKS evicts the pods of a node for {EVICTION_MINUTES} minutes; if a PodDisruptionBudget prevents one "
+        "longer than that, the update fails and the remaining nodes stay as they are."
+    )
+    started = "The time that new nodes need to start is not included: EKS does not state a limit."
+    return Finding(ROLL, subject, text, (because, limit, started, *where_from(nodes)), (step.urn,))
+
+
+def _managed_pace(step: Step, nodes: int | None) -> tuple[int | None, str]:
+    """How many nodes EKS replaces at a time, by the new ``updateConfig``, and this in words.
+
+    A percentage is rounded down here, because EKS does not document its rounding: the limit holds in either case.
+    """
+    config = mapping(after(step, "updateConfig") or before(step, "updateConfig"))
+    if (percentage := whole_at(config, "maxUnavailablePercentage")) is not None:
+        at_once = None if nodes is None else max(1, min(nodes * percentage // 100, MOST_AT_ONCE))
+        return at_once, f"{percentage} % of them at a time" if at_once is None else _at_a_time(at_once, percentage)
+    at_once = max(1, min(whole_at(config, "maxUnavailable") or 1, MOST_AT_ONCE))
+    return at_once, _at_a_time(at_once)
+
+
+def _at_a_time(nodes: int, percentage: int | None = None) -> str:
+    return f"{nodes} at a time" + (f" ({percentage} %)" if percentage is not None else "")
+
+
+def _refreshed(step: Step, subject: str, causes: Sequence[str], drain: str) -> Finding:
+    nodes = number_of_nodes(step)
+    because = f"Reason: {'; '.join(causes)}."
+    if not after(step, "instanceRefresh"):
+        text = f"{all_nodes(nodes).capitalize()} keep the old configuration: the group has no instance refresh."
+        return Finding(KEEP, subject, text, (because,), (step.urn,))
+    if nodes == 0:
+        text = "The group has no nodes now; new ones get the new configuration."
+        return Finding(ROLL, subject, text, (because,), (step.urn,), Risk.LOW)
+    healthy = whole(after(step, "instanceRefresh.preferences.minHealthyPercentage"))
+    pace, unknown = _refresh_pace(nodes, healthy)
+    how_many = "All nodes are" if nodes is None else _are_replaced(nodes)
+    text = f"{how_many} replaced by an instance refresh, {pace}; for how long is unknown."
+    return Finding(
+        ROLL,
+        subject,
+        text,
+        (
+            because,
+            "EC2 Auto Scaling states no limit for a whole refresh, and pulumi up does not wait for its end.",
+            drain,
+            *unknown,
+            *where_from(nodes),
+        ),
+        (step.urn,),
+    )
+
+
+def _refresh_pace(nodes: int | None, healthy: int | None) -> tuple[str, tuple[str, ...]]:
+    """The pace in words, and what is not known of it. By default 90 % stay in service; at 100 % it is one at a time."""
+    percentage = 90 if healthy is None else healthy
+    if nodes is None:
+        unknown = "The number of nodes is unknown: the state does not say it."
+        return f"at least {percentage} % stay in service", (unknown,)
+    at_once = max(1, nodes - ceil(nodes * percentage / 100))
+    return f"{at_once} at a time ({percentage} % stay in service)", ()
+
+
+def _drain_of_hook(hook: Step | None) -> str:
+    if hook is None:
+        return "Pods get SIGTERM with the instance: no lifecycle hook drains these nodes first."
+    seconds = whole(after(hook, "heartbeatTimeout") or before(hook, "heartbeatTimeout"))
+    if seconds is None:
+        return "A lifecycle hook lets each node be drained first; its limit is unknown."
+    return f"A lifecycle hook lets each node be drained for {duration(ceil(seconds / 60))} at most."
+
+
+def _causes(step: Step, rows: Sequence[_Cause], templates: Mapping[str, Step]) -> list[str]:
+    found = []
+    for row in rows:
+        if not changes_of(step, row.path):
+            continue
+        if row.name == "launch template" and (template := templates.get(_template_id(step))):
+            inner = [_part(template, each) for each in _TEMPLATE_CAUSES if changes_of(template, each.path)]
+            found.append(f"{row.name} ({', '.join(inner)})" if inner else row.name)
+        else:
+            found.append(_named(step, row))
+    return found
+
+
+def _part(template: Step, row: _Cause) -> str:
+    """A changed part of a launch template. One that is not known yet may turn out to be the same."""
+    value = template.new.inputs.get(row.path) if template.new else None
+    unknown = value == UNKNOWN or (isinstance(value, list) and UNKNOWN in value)
+    return f"{row.name}, known only during the update" if unknown else _named(template, row)
+
+
+def _named(step: Step, row: _Cause) -> str:
+    old, new = before(step, row.path), after(step, row.path)
+    if not row.shown or not (isinstance(old, str) and old):
+        return row.name
+    return f"{row.name} {old} → {new}" if isinstance(new, str) and new else f"{row.name} (now {old})"
+
+
+def _template_id(step: Step) -> str:
+    path = "launchTemplate.id"
+    if step.type == AUTO_SCALING_GROUP:
+        specification = before(step, "mixedInstancesPolicy.launchTemplate.launchTemplateSpecification.launchTemplateId")
+        return str(specification or before(step, path) or "")
+    return str(before(step, path) or "")
+
+
+def _are_replaced(nodes: int) -> str:
+    return f"{counted(nodes, 'node')} {'is' if nodes == 1 else 'are'}"

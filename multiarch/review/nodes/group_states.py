@@ -1,0 +1,320 @@
+"""What each node group and NodePool is before and after a change.
+
+The preview decides whether a group changes: a plan may differ from what was deployed. Its properties say everything
+about managed node groups and NodePools. Labels and taints of self-managed groups are in their user data, so they come
+from the plans, or else from the tags for the cluster autoscaler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from multiarch.autoscaling.model import NodePoolPlan
+from multiarch.autoscaling.tags import ENABLED_TAG, LABEL_TAG, TAINT_TAG
+from multiarch.errors import UnknownFactError
+from multiarch.facts import labels as keys
+from multiarch.facts.ami_families import ami_type
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import instance_type
+from multiarch.facts.taints import Effect, Taint
+from multiarch.manifests.values import Labels
+from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
+from multiarch.review.model import Change, Operation, Properties, State, Step
+from multiarch.review.nodes.plans import both_plans, preview_is_complete
+from multiarch.review.nodes.properties import at, entries, is_unknown, mapping, resources, text_at, whole_at
+from multiarch.stack.model import NewNetwork, Plan
+
+MANAGED_GROUP = "aws:eks/nodeGroup:NodeGroup"
+AUTO_SCALING_GROUP = "aws:autoscaling/group:Group"
+NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
+NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
+
+
+class GroupKind(StrEnum):
+    """Who adds the nodes, in the words of a finding's subject."""
+
+    MANAGED = "node group"
+    SELF_MANAGED = "self-managed node group"
+    NODE_POOL = "NodePool"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """A node group or NodePool on one side of the change. None stands for what is not known.
+
+    ``architectures`` and ``capacity_types`` are sorted; ``instance_types`` are those that are named, in order;
+    ``zones`` are zone names, sorted, which only plans have.
+    """
+
+    kind: GroupKind
+    architectures: tuple[Architecture, ...] | None
+    capacity_types: tuple[CapacityType, ...] | None
+    instance_types: tuple[str, ...]
+    labels: Labels | None
+    taints: tuple[Taint, ...] | None
+    zones: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChange:
+    """One node group or NodePool: ``before`` is None for a new one, ``after`` for one that is removed.
+
+    ``step`` is what the preview does with it; None if the preview does not show it.
+    """
+
+    name: str
+    before: GroupState | None
+    after: GroupState | None
+    step: Step | None
+
+    @property
+    def kind(self) -> GroupKind:
+        """The kind; of a group that changes its kind the new one."""
+        state = self.after or self.before
+        if state is None:
+            raise ValueError(f"{self.name} exists neither before nor after")
+        return state.kind
+
+    @property
+    def subject(self) -> str:
+        """``node group web``."""
+        return f"{self.kind} {self.name}"
+
+    @property
+    def urns(self) -> tuple[str, ...]:
+        """The resource, if the preview shows it."""
+        return (self.step.urn,) if self.step else ()
+
+
+_Key = tuple[bool, str]
+_ON_DEMAND = CapacityType.ON_DEMAND.eks
+_UNCHANGED = (Operation.SAME, Operation.DRIFT, Operation.READ)
+
+
+def group_changes(change: Change) -> tuple[GroupChange, ...]:
+    """Return every node group and NodePool that is known, node groups first, sorted by name."""
+    planned = _planned(change)
+    found: dict[_Key, GroupChange] = {}
+    for step in resources(change.preview.steps, MANAGED_GROUP, AUTO_SCALING_GROUP, NODE_POOL):
+        key = (step.type == NODE_POOL, step.name)
+        made = GroupChange(step.name, _before(step), _after(step), step)
+        # A group that changes its kind is a new resource beside a deleted one of the same name.
+        made = _joined(found[key], made) if key in found else made
+        found[key] = made
+    for key, (old, new) in planned.items():
+        if key in found:
+            found[key] = _completed(found[key], old, new)
+        elif not preview_is_complete(change):
+            found[key] = GroupChange(key[1], old, new, None)
+        elif new is not None:
+            # The engine leaves unchanged resources out of some previews.
+            found[key] = GroupChange(key[1], new, new, None)
+    return tuple(found[key] for key in sorted(found))
+
+
+def all_groups_known(change: Change) -> bool:
+    """Whether :func:`group_changes` has all groups of the stack, also those that do not change.
+
+    Without stack files only a preview with its unchanged resources does.
+    """
+    if _planned(change):
+        return True
+    # The engine's stack itself is shown in any case.
+    shown = any(step.operation in _UNCHANGED and not step.type.startswith("pulumi:") for step in change.preview.steps)
+    return preview_is_complete(change) and shown
+
+
+def _planned(change: Change) -> Mapping[_Key, tuple[GroupState | None, GroupState | None]]:
+    """The groups of both plans; empty unless both are known."""
+    plans = both_plans(change)
+    if plans is None:
+        return {}
+    old, new = map(_of_plan, plans)
+    return {key: (old.get(key), new.get(key)) for key in {*old, *new}}
+
+
+def _of_plan(plan: Plan) -> dict[_Key, GroupState]:
+    karpenter = plan.autoscaling.karpenter
+    zones = plan.network.zones if isinstance(plan.network, NewNetwork) else ()
+    return {
+        **{(False, group.name): _of_group_plan(group, zones) for group in plan.node_groups},
+        **{(True, pool.name): _of_pool_plan(pool, zones) for pool in (karpenter.pools if karpenter else ())},
+    }
+
+
+def _of_group_plan(group: NodeGroupPlan, zones: tuple[str, ...]) -> GroupState:
+    managed = group.kind is NodeGroupKind.MANAGED
+    return GroupState(
+        kind=GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED,
+        architectures=(group.architecture,),
+        capacity_types=(group.capacity_type,),
+        instance_types=tuple(each.name for each in group.instance_types),
+        labels=group.labels,
+        taints=tuple(sorted(group.taints)),
+        zones=tuple(sorted(group.zones or zones)) or None,
+    )
+
+
+def _of_pool_plan(pool: NodePoolPlan, zones: tuple[str, ...]) -> GroupState:
+    return GroupState(
+        kind=GroupKind.NODE_POOL,
+        architectures=tuple(sorted({each.architecture for each in pool.capacities})),
+        capacity_types=tuple(sorted({each.capacity_type for each in pool.capacities})),
+        instance_types=(),
+        labels=pool.labels,
+        taints=tuple(sorted(pool.taints)),
+        zones=next((tuple(sorted(each.values)) for each in pool.requirements if each.key == keys.ZONE), zones) or None,
+    )
+
+
+def _before(step: Step) -> GroupState | None:
+    if step.old is None:
+        return None
+    # Outputs are what AWS reported last; inputs complete them.
+    return _of_state(step, step.old, {**step.old.inputs, **step.old.outputs})
+
+
+def _after(step: Step) -> GroupState | None:
+    if step.operation in (Operation.DELETE, Operation.FORGET):
+        return None
+    if step.operation in _UNCHANGED:
+        return _before(step)
+    return None if step.new is None else _of_state(step, step.new, step.new.inputs)
+
+
+def _of_state(step: Step, state: State, properties: Properties) -> GroupState:
+    if step.type == MANAGED_GROUP:
+        return _of_managed(properties)
+    return _of_pool(state.inputs) if step.type == NODE_POOL else _of_auto_scaling_group(properties)
+
+
+def _of_managed(properties: Properties) -> GroupState:
+    names = _texts(at(properties, "instanceTypes"))
+    capacity = "" if is_unknown(properties, "capacityType") else at(properties, "capacityType") or _ON_DEMAND
+    return GroupState(
+        kind=GroupKind.MANAGED,
+        architectures=_architectures(names) or _image_architecture(text_at(properties, "amiType")),
+        capacity_types=tuple(each for each in CapacityType if each.eks == capacity) or None,
+        instance_types=names,
+        labels=_labels(properties, "labels"),
+        taints=_taints(properties, "taints"),
+    )
+
+
+def _of_auto_scaling_group(properties: Properties) -> GroupState:
+    overrides = entries(properties, "mixedInstancesPolicy.launchTemplate.overrides")
+    names = tuple(name for each in overrides if (name := text_at(each, "instanceType")))
+    spot = whole_at(properties, "mixedInstancesPolicy.instancesDistribution.onDemandPercentageAboveBaseCapacity")
+    capacity = None if spot is None else (CapacityType.ON_DEMAND if spot else CapacityType.SPOT,)
+    tags = {key: str(each.get("value", "")) for each in entries(properties, "tags") if (key := text_at(each, "key"))}
+    tagged = ENABLED_TAG in tags
+    labels = {key.removeprefix(LABEL_TAG): value for key, value in tags.items() if key.startswith(LABEL_TAG)}
+    return GroupState(
+        kind=GroupKind.SELF_MANAGED,
+        architectures=_architectures(names),
+        capacity_types=capacity,
+        instance_types=names,
+        labels=tuple(sorted(labels.items())) if tagged else None,
+        taints=_tagged_taints(tags) if tagged else None,
+    )
+
+
+def _of_pool(properties: Properties) -> GroupState:
+    wanted = {
+        str(each.get("key")): _texts(each.get("values"))
+        for each in entries(properties, "spec.template.spec.requirements")
+        if each.get("operator") == "In"
+    }
+    architectures, capacity = wanted.get(keys.ARCHITECTURE, ()), wanted.get(keys.KARPENTER_CAPACITY_TYPE, ())
+    names = wanted.get(keys.INSTANCE_TYPE, ())
+    return GroupState(
+        kind=GroupKind.NODE_POOL,
+        architectures=tuple(sorted(each for each in Architecture if each in architectures)) or _architectures(names),
+        capacity_types=tuple(sorted(each for each in CapacityType if each in capacity)) or None,
+        instance_types=names,
+        labels=_labels(properties, "spec.template.metadata.labels"),
+        taints=_taints(properties, "spec.template.spec.taints"),
+    )
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+
+
+def _labels(properties: Properties, path: str) -> Labels | None:
+    if is_unknown(properties, path):
+        return None
+    return tuple(sorted((str(key), str(each)) for key, each in mapping(at(properties, path)).items()))
+
+
+def _taints(properties: Properties, path: str) -> tuple[Taint, ...] | None:
+    return None if is_unknown(properties, path) else _read_taints(entries(properties, path))
+
+
+def _read_taints(found: Iterable[Mapping[str, Any]]) -> tuple[Taint, ...]:
+    """Taints of the EKS API (``NO_SCHEDULE``) or of Kubernetes (``NoSchedule``)."""
+    effects = {each.name: each for each in Effect} | {str(each): each for each in Effect}
+    return tuple(
+        sorted(
+            Taint(str(each.get("key")), str(each.get("value") or ""), effects[effect])
+            for each in found
+            if (effect := str(each.get("effect"))) in effects
+        )
+    )
+
+
+def _tagged_taints(tags: Mapping[str, str]) -> tuple[Taint, ...]:
+    rows = []
+    for key, text in tags.items():
+        value, _, effect = text.partition(":")
+        if key.startswith(TAINT_TAG):
+            rows.append({"key": key.removeprefix(TAINT_TAG), "value": value, "effect": effect})
+    return _read_taints(rows)
+
+
+def _architectures(names: Iterable[str]) -> tuple[Architecture, ...] | None:
+    try:
+        return tuple(sorted({instance_type(name).architecture for name in names})) or None
+    except UnknownFactError:
+        return None
+
+
+def _image_architecture(name: str | None) -> tuple[Architecture, ...] | None:
+    try:
+        found = ami_type(name).architecture if name else None
+    except UnknownFactError:
+        return None
+    return (found,) if found else None
+
+
+def _joined(first: GroupChange, second: GroupChange) -> GroupChange:
+    """Two resources of one name: the deleted one is before, the other one after."""
+    return GroupChange(
+        first.name,
+        first.before or second.before,
+        second.after or first.after,
+        second.step if second.after else first.step,
+    )
+
+
+def _completed(made: GroupChange, old: GroupState | None, new: GroupState | None) -> GroupChange:
+    """Fill in from the plans what the preview does not say."""
+    unchanged = made.step is not None and made.step.operation in _UNCHANGED
+    return replace(made, before=_filled(made.before, new if unchanged else old), after=_filled(made.after, new))
+
+
+def _filled(state: GroupState | None, plan: GroupState | None) -> GroupState | None:
+    if state is None or plan is None:
+        return state
+    own = state.kind is GroupKind.SELF_MANAGED
+    return replace(
+        state,
+        architectures=state.architectures or plan.architectures,
+        capacity_types=state.capacity_types or plan.capacity_types,
+        labels=plan.labels if own else state.labels,
+        taints=plan.taints if own else state.taints,
+        zones=plan.zones,
+    )

@@ -1,0 +1,237 @@
+"""Which of Karpenter's nodes are replaced after a change, and at what pace.
+
+Karpenter replaces nodes that have drifted from their NodePool or EC2NodeClass. Sources: Karpenter, "Disruption", and
+``pkg/apis/v1``: ``NodePool.Hash`` (karpenter 1.14), ``EC2NodeClass.Hash`` and ``pkg/cloudprovider/drift.go``
+(karpenter-provider-aws 1.14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from multiarch.autoscaling.karpenter import node_pool_manifest
+from multiarch.review.model import Change, Finding, Operation, Properties, Step
+from multiarch.review.nodes.cluster_version import version_change
+from multiarch.review.nodes.group_states import NODE_CLASS, NODE_POOL
+from multiarch.review.nodes.plans import both_plans
+from multiarch.review.nodes.properties import after, at, before, changes_of, entries, is_below, resources, text_at
+from multiarch.review.nodes.roll_rules import REMOVE, ROLL
+
+_UNKNOWN = "How many is unknown: Karpenter's nodes are not in Pulumi's state. `kubectl get nodeclaims` counts them."
+# Fields of a NodePool's template in its hash. Requirements are compared with each node instead.
+_HASHED = (
+    ("spec.template.spec.taints", "taints"),
+    ("spec.template.spec.startupTaints", "startup taints"),
+    ("spec.template.metadata.labels", "labels"),
+    ("spec.template.metadata.annotations", "annotations"),
+    ("spec.template.spec.nodeClassRef", "EC2NodeClass"),
+    ("spec.template.spec.terminationGracePeriod", "terminationGracePeriod"),
+    ("spec.template.spec.expireAfter", "expireAfter"),
+)
+_REQUIREMENTS = "spec.template.spec.requirements"
+# Fields of an EC2NodeClass that are compared with what they resolve to; all others are in its hash.
+_RESOLVED = (
+    ("spec.amiSelectorTerms", "image"),
+    ("spec.subnetSelectorTerms", "subnets"),
+    ("spec.securityGroupSelectorTerms", "security groups"),
+    ("spec.capacityReservationSelectorTerms", "capacity reservations"),
+)
+_CLASS_FIELDS = (
+    ("spec.blockDeviceMappings", "disks"),
+    ("spec.metadataOptions", "instance metadata options"),
+    ("spec.kubelet", "kubelet settings"),
+    ("spec.role", "node role"),
+    ("spec.tags", "tags"),
+    ("spec.userData", "user data"),
+)
+_NOT_HASHED = ("spec.ipPrefixCount", "spec.amiFamily")
+
+
+def find(change: Change) -> Iterator[Finding]:
+    """Findings in the order of the preview's steps."""
+    steps = change.preview.steps
+    pools = _pools(change)
+    for step in resources(steps, NODE_CLASS, NODE_POOL):
+        if step.type == NODE_POOL:
+            yield from _pool(step)
+        elif step.operation in (Operation.UPDATE, Operation.REPLACE) and (reasons := _class_reasons(step)):
+            yield _class_finding(step.name, reasons, pools, (step.urn,))
+    yield from _upgraded(change, pools)
+
+
+def _upgraded(change: Change, pools: Mapping[str, Properties]) -> Iterator[Finding]:
+    """An image alias resolves to an image of the cluster's version, so an upgrade makes all nodes drift."""
+    upgrade = version_change(change)
+    if upgrade is None:
+        return
+    for name, alias in _aliases(change):
+        reason = f"Kubernetes {upgrade.before} → {upgrade.after}: {alias} stands for another image then"
+        yield _class_finding(name, [reason], pools, upgrade.urns)
+
+
+def _aliases(change: Change) -> Iterator[tuple[str, str]]:
+    """EC2NodeClasses with an alias, which neither this change creates nor changes otherwise."""
+    steps = [*resources(change.preview.steps, NODE_CLASS)]
+    for step in steps:
+        terms = entries(step.new.inputs if step.new else {}, "spec.amiSelectorTerms")
+        alias = next((each for term in terms if (each := text_at(term, "alias"))), None)
+        if alias and step.operation in (Operation.SAME, Operation.DRIFT):
+            yield step.name, alias
+    karpenter = [plan.autoscaling.karpenter for plan in both_plans(change) or ()]
+    if not steps and all(karpenter):
+        yield from ((each.node_class.name, each.node_class.ami_alias) for each in karpenter[1:] if each)
+
+
+def _pool(step: Step) -> Iterator[Finding]:
+    subject, pace = f"NodePool {step.name}", _pace(_declared(step))
+    if step.operation in (Operation.DELETE, Operation.REPLACE):
+        deleted = step.operation is Operation.DELETE
+        yield Finding(
+            REMOVE if deleted else ROLL,
+            subject,
+            f"{'Deleted' if deleted else 'Replaced'}: Karpenter drains all nodes at the same time, without regard to "
+            "budgets.",
+            (_UNKNOWN, _grace(step.old.inputs if step.old else {})),
+            (step.urn,),
+        )
+    elif step.operation is Operation.UPDATE:
+        reasons = [_shown(step, path, name) for path, name in _HASHED if changes_of(step, path)]
+        if reasons:
+            text = f"Karpenter replaces all nodes, {pace}."
+            yield Finding(ROLL, subject, text, _details(reasons, _declared(step)), (step.urn,))
+        elif lost := _narrowed(step):
+            text = f"Karpenter replaces the nodes that no longer fit the requirements, {pace}."
+            yield Finding(ROLL, subject, text, _details(lost, _declared(step)), (step.urn,))
+
+
+def _declared(step: Step) -> Properties:
+    """The declared properties after the change; before it, for a resource that is deleted."""
+    state = step.new or step.old
+    return state.inputs if state else {}
+
+
+def _details(reasons: Sequence[str], pool: Properties) -> tuple[str, ...]:
+    return (
+        f"Reason: {'; '.join(reasons)}.",
+        _UNKNOWN,
+        f"{_grace(pool)} A replacement is ready before a node is drained.",
+    )
+
+
+def _grace(pool: Properties) -> str:
+    grace = text_at(pool, "spec.template.spec.terminationGracePeriod")
+    if grace is None:
+        return (
+            "For how long is unknown: without terminationGracePeriod a node waits for its pods and their "
+            "PodDisruptionBudgets without limit."
+        )
+    return f"Each node is drained for {grace} at most (terminationGracePeriod), then its pods are deleted."
+
+
+def _pace(pool: Properties) -> str:
+    """The pace of drift in words, by the NodePool's budgets; Karpenter's default is 10 %."""
+    always, quiet = ["10%"], []
+    budgets = [each for each in entries(pool, "spec.disruption.budgets") if _about_drift(each)]
+    if at(pool, "spec.disruption.budgets") is not None:
+        always = [str(each.get("nodes")) for each in budgets if not each.get("schedule")]
+        quiet = [each for each in budgets if each.get("schedule")]
+    base = f"{' and '.join(always)} at a time" if always else "without a limit on how many at a time"
+    if always and always[0].endswith("%"):
+        base = f"at most {' and '.join(always)} of them at a time (rounded up)"
+    times = [f"{_most(each)} for {each.get('duration')} from {each.get('schedule')} (UTC)" for each in quiet]
+    return "; ".join([base, *times])
+
+
+def _most(budget: Mapping[str, Any]) -> str:
+    nodes = str(budget.get("nodes"))
+    return "none" if nodes in ("0", "0%") else f"at most {nodes}"
+
+
+def _about_drift(budget: Mapping[str, Any]) -> bool:
+    reasons = budget.get("reasons")
+    return not isinstance(reasons, list) or "Drifted" in reasons
+
+
+def _class_reasons(step: Step) -> list[str]:
+    reasons = []
+    for path, name in _RESOLVED:
+        if changes_of(step, path):
+            reasons.append(_shown(step, path, name))
+    reasons += [name for path, name in _CLASS_FIELDS if changes_of(step, path)]
+    known = (*(path for path, _ in (*_RESOLVED, *_CLASS_FIELDS)), *_NOT_HASHED)
+    others = [path for path in changes_of(step, "spec") if not is_below(path, known)]
+    return [*reasons, *others]
+
+
+def _class_finding(
+    name: str, reasons: Sequence[str], pools: Mapping[str, Properties], urns: tuple[str, ...]
+) -> Finding:
+    own = {pool: each for pool, each in pools.items() if text_at(each, "spec.template.spec.nodeClassRef.name") == name}
+    paces = [f"{pool}: {_pace(each)}." for pool, each in sorted(own.items())]
+    graces = sorted({_grace(each) for each in own.values()})
+    return Finding(
+        ROLL,
+        f"EC2NodeClass {name}",
+        "Karpenter replaces all nodes of the NodePools with this EC2NodeClass, as their budgets allow.",
+        (f"Reason: {'; '.join(reasons)}.", _UNKNOWN, *paces, *graces),
+        urns,
+    )
+
+
+def _pools(change: Change) -> Mapping[str, Properties]:
+    """The NodePools after the change, as manifests."""
+    found: dict[str, Properties] = {}
+    if change.after is not None and change.after.plan is not None and change.after.plan.autoscaling.karpenter:
+        found = {pool.name: node_pool_manifest(pool) for pool in change.after.plan.autoscaling.karpenter.pools}
+    for step in resources(change.preview.steps, NODE_POOL):
+        if step.new is not None:
+            found[step.name] = step.new.inputs
+    return found
+
+
+def _narrowed(step: Step) -> list[str]:
+    """What nodes may no longer be, by requirement; empty if every node still fits."""
+    old = {str(each.get("key")): each for each in entries(step.old.inputs if step.old else {}, _REQUIREMENTS)}
+    new = {str(each.get("key")): each for each in entries(_declared(step), _REQUIREMENTS)}
+    lost = []
+    for key, wanted in new.items():
+        had = old.get(key)
+        if had is None:
+            lost.append(f"new requirement {_requirement(wanted)}")
+        elif had != wanted and not _wider(had, wanted):
+            lost.append(f"{_requirement(had)} → {_requirement(wanted)}")
+    return lost
+
+
+def _wider(had: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether every node that fitted fits still. Operators that are compared here are those of a plan."""
+    if had.get("operator") != wanted.get("operator"):
+        return False
+    old, new = [*map(str, had.get("values") or ())], [*map(str, wanted.get("values") or ())]
+    if wanted.get("operator") == "In":
+        return set(old) <= set(new)
+    if wanted.get("operator") == "NotIn":
+        return set(new) <= set(old)
+    if wanted.get("operator") == "Gt" and len(old) == len(new) == 1 and old[0].isdigit() and new[0].isdigit():
+        return int(new[0]) <= int(old[0])
+    return False
+
+
+def _requirement(each: Mapping[str, Any]) -> str:
+    values = ", ".join(map(str, each.get("values") or ()))
+    return f"{each.get('key')} {each.get('operator')}" + (f" {values}" if values else "")
+
+
+def _shown(step: Step, path: str, name: str) -> str:
+    old, new = _short(before(step, path)), _short(after(step, path))
+    return f"{name} {old} → {new}" if old and new else name
+
+
+def _short(value: object) -> str:
+    """A text, or the alias of a list of one image term."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], Mapping):
+        return str(value[0].get("alias") or "")
+    return ""

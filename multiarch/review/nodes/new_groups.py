@@ -1,0 +1,57 @@
+"""Groups that a change adds: what their nodes are, and which pods may use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from multiarch.review.model import Finding, ReviewRule, Risk
+from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
+from multiarch.review.nodes.properties import after, mapping, whole
+from multiarch.review.nodes.renames import is_successor
+from multiarch.review.nodes.taints import is_hard
+from multiarch.review.nodes.wording import counted
+
+ADD_GROUP = ReviewRule(
+    "add-group",
+    Risk.LOW,
+    "new node groups and NodePools",
+    "Which workloads are they for, and do these tolerate the taints?",
+)
+
+
+def find_new_groups(groups: Sequence[GroupChange]) -> Iterator[Finding]:
+    """A finding for each new group that does not take the place of a removed one."""
+    for group in groups:
+        if group.before is None and group.after is not None and not is_successor(group, groups):
+            yield Finding(ADD_GROUP, group.subject, _nodes(group, group.after), tuple(_pods(group.after)), group.urns)
+
+
+def _nodes(group: GroupChange, state: GroupState) -> str:
+    """What its nodes are: ``New: arm64 on-demand nodes, m7g.large; 1 node at first, 4 at most.``."""
+    what = [" or ".join(state.architectures or ()), " or ".join(state.capacity_types or ()), "nodes"]
+    text = f"New: {' '.join(each for each in what if each)}"
+    if state.instance_types:
+        text += f", {' or '.join(state.instance_types)}"
+    return f"{text}{_sizes(group)}."
+
+
+def _sizes(group: GroupChange) -> str:
+    if group.step is None:
+        return ""
+    if group.kind is GroupKind.NODE_POOL:
+        limits = mapping(after(group.step, "spec.limits"))
+        named = ", ".join(f"{key} {value}" for key, value in sorted(limits.items()))
+        return f"; {named} at most" if named else "; without a limit"
+    managed = group.kind is GroupKind.MANAGED
+    first = whole(after(group.step, "scalingConfig.desiredSize" if managed else "desiredCapacity"))
+    most = whole(after(group.step, "scalingConfig.maxSize" if managed else "maxSize"))
+    known = "" if first is None else f"; {counted(first, 'node')} at first"
+    return known if most is None else f"{known or ';'}{',' if known else ''} {most} at most"
+
+
+def _pods(state: GroupState) -> Iterator[str]:
+    if state.taints is not None:
+        hard = ", ".join(str(taint) for taint in state.taints if is_hard(taint))
+        yield f"Only pods that tolerate {hard} can be scheduled there." if hard else "Any pod can be scheduled there."
+    if state.labels:
+        yield f"Labels: {', '.join(f'{key}={value}' if value else key for key, value in state.labels)}."

@@ -1,0 +1,152 @@
+"""Images of nodes that change: their releases, whether they are pinned, and families that have ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts import kubernetes
+from multiarch.facts.ami_families import AmiFamily, ami_type
+from multiarch.nodes.model import NodeGroupPlan
+from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
+from multiarch.review.nodes.group_states import MANAGED_GROUP, NODE_CLASS
+from multiarch.review.nodes.plans import both_plans
+from multiarch.review.nodes.properties import after, at, before, changes_of, entries, is_unknown, resources, text_at
+
+IMAGE = ReviewRule(
+    "change-image", Risk.LOW, "another image of nodes", "Do the image's release notes name changes that matter here?"
+)
+OLD_IMAGE = ReviewRule(
+    "old-image",
+    Risk.HIGH,
+    "nodes that get an older image, or one of a family that gets no updates any more",
+    "Is an image without the latest fixes wanted?",
+)
+UNPINNED = ReviewRule(
+    "unpin-image",
+    Risk.MEDIUM,
+    "nodes whose image AWS chooses from now on",
+    "Should `multiarch stack pin` pin it, so that releases of AWS do not replace nodes?",
+)
+_DAY = re.compile(r"(20[0-9]{2})([0-9]{2})([0-9]{2})$")
+_NUMBERS = re.compile(r"[0-9]+")
+_HASH = re.compile(r"-[0-9a-f]{8}$")
+
+
+def find_images(change: Change) -> Iterator[Finding]:
+    """Findings of managed node groups and EC2NodeClasses, then what only the plans say: pinned or not."""
+    for step in resources(change.preview.steps, MANAGED_GROUP, NODE_CLASS):
+        if step.operation in (Operation.UPDATE, Operation.REPLACE):
+            yield from _of_group(step) if step.type == MANAGED_GROUP else _of_class(step)
+        elif step.operation is Operation.CREATE and step.type == MANAGED_GROUP:
+            yield from _ended_family(step)
+    for old, new in _self_managed(change):
+        yield from _of_plans(old, new)
+
+
+def _of_group(step: Step) -> Iterator[Finding]:
+    subject = f"node group {step.name}"
+    if changes_of(step, "releaseVersion") and not (step.new and is_unknown(step.new.inputs, "releaseVersion")):
+        old, new = before(step, "releaseVersion"), after(step, "releaseVersion")
+        pinned = step.old is not None and at(step.old.inputs, "releaseVersion") is not None
+        if old == new:
+            text = f"The image is pinned to {new}, which the nodes have already."
+            yield Finding(IMAGE, subject, text, (), (step.urn,), Risk.NONE)
+        elif isinstance(new, str):
+            yield _changed(subject, str(old or "unknown"), new, step)
+        elif pinned:
+            yield _unpinned(subject, f"release {old}", step)
+    if changes_of(step, "amiType") and isinstance(after(step, "amiType"), str):
+        yield Finding(IMAGE, subject, f"amiType {before(step, 'amiType')} → {after(step, 'amiType')}.", (), (step.urn,))
+        yield from _ended_family(step)
+
+
+def _changed(subject: str, old: str, new: str, step: Step) -> Finding:
+    days = " and ".join(
+        f"{name} is of {day}" for name, each in (("the old one", old), ("the new one", new)) if (day := _day(each))
+    )
+    details = (f"{days[0].upper()}{days[1:]}.",) if days else ()
+    if _older(new, old):
+        return Finding(OLD_IMAGE, subject, f"Its nodes get an older image: {old} → {new}.", details, (step.urn,))
+    return Finding(IMAGE, subject, f"Image release {old} → {new}.", details, (step.urn,))
+
+
+def _unpinned(subject: str, old: str, step: Step | None) -> Finding:
+    text = f"The image is no longer pinned (before: {old}): AWS's newest release is taken at each change of the nodes."
+    return Finding(UNPINNED, subject, text, (), (step.urn,) if step else ())
+
+
+def _ended_family(step: Step) -> Iterator[Finding]:
+    """A new group of Amazon Linux 2, or one that changes to it."""
+    name = after(step, "amiType")
+    try:
+        family = ami_type(name).family if isinstance(name, str) else None
+    except UnknownFactError:
+        return
+    if family is AmiFamily.AL2:
+        text = (
+            f"{name}: Amazon Linux 2 reached its end on {kubernetes.AL2_END}, and its EKS images get no updates since "
+            f"{kubernetes.AL2_IMAGES_END}; Kubernetes {kubernetes.LAST_AL2_VERSION} is the last with them."
+        )
+        yield Finding(OLD_IMAGE, f"node group {step.name}", text, (), (step.urn,))
+
+
+def _of_class(step: Step) -> Iterator[Finding]:
+    if not changes_of(step, "spec.amiSelectorTerms"):
+        return
+    old, new = _alias(step, late=False), _alias(step, late=True)
+    subject = f"EC2NodeClass {step.name}"
+    if old is None or new is None:
+        yield Finding(IMAGE, subject, "Other images: amiSelectorTerms change.", (), (step.urn,))
+    elif new.endswith("@latest") and not old.endswith("@latest"):
+        yield _unpinned(subject, old, step)
+    else:
+        yield _changed(subject, old, new, step)
+
+
+def _alias(step: Step, *, late: bool) -> str | None:
+    state = step.new if late else step.old
+    if state is None:
+        return None
+    return next(
+        (alias for each in entries(state.inputs, "spec.amiSelectorTerms") if (alias := text_at(each, "alias"))), None
+    )
+
+
+def _self_managed(change: Change) -> Iterator[tuple[NodeGroupPlan, NodeGroupPlan]]:
+    """Groups whose image is not a property of the group: only the plans say whether it is pinned."""
+    plans = both_plans(change)
+    if plans is None:
+        return
+    old = {group.name: group for group in plans[0].node_groups}
+    for new in plans[1].node_groups:
+        if new.name in old:
+            yield old[new.name], new
+
+
+def _of_plans(old: NodeGroupPlan, new: NodeGroupPlan) -> Iterator[Finding]:
+    """An image ID that is written, changed or removed. Releases are a property of the group."""
+    subject = f"node group {new.name}"
+    if old.ami.id and not new.ami.pinned:
+        yield _unpinned(subject, old.ami.id, None)
+    elif new.ami.id and old.ami.id != new.ami.id:
+        was = old.ami.id or old.ami.release or "not pinned"
+        yield Finding(IMAGE, subject, f"Image {was} → {new.ami.id}; of which day it is, is unknown: it is your own.")
+
+
+def _day(release: str) -> str:
+    match = _DAY.search(release)
+    return "-".join(match.groups()) if match else ""
+
+
+def _older(new: str, old: str) -> bool:
+    """Whether a release is older than another one, by their numbers; False if they have not the same form."""
+    one, other = _numbers(new), _numbers(old)
+    return len(one) == len(other) and one < other
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    """The numbers of ``1.35.4-20261106``, ``1.52.0-ae0b4a82`` (a hash at the end) or ``al2023@v20260715``."""
+    text = release.partition("@")[2] or release
+    return tuple(map(int, _NUMBERS.findall(text if _DAY.search(text) else _HASH.sub("", text))))

@@ -1,0 +1,58 @@
+"""Which nodes are replaced, how many, at what pace, and for how long at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from multiarch.nodes.model import NodeGroupKind
+from multiarch.review.merging import merged
+from multiarch.review.model import Change, Finding
+from multiarch.review.nodes import group_rolls, karpenter_rolls
+from multiarch.review.nodes.cluster_version import version_change
+from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, GroupKind, group_changes
+from multiarch.review.nodes.planned_pools import with_planned_pools, without_planned_urns
+from multiarch.review.nodes.planned_rolls import find_planned_removals, find_planned_rolls
+from multiarch.review.nodes.plans import both_plans, preview_is_complete
+from multiarch.review.nodes.properties import resources
+from multiarch.review.nodes.renames import successors
+from multiarch.review.nodes.roll_rules import KEEP, REMOVE, ROLL
+
+RULES = (ROLL, REMOVE, KEEP)
+
+
+def find(change: Change) -> Iterator[Finding]:
+    """Findings about node groups, then about Karpenter's nodes, each in the order of the preview's steps.
+
+    Where the preview failed before a group, or there is none, the plans speak.
+    """
+    groups = group_changes(change)
+    renamed = successors(groups)
+    yield from group_rolls.find(change, renamed)
+    yield from without_planned_urns(merged(karpenter_rolls.find(with_planned_pools(change))))
+    yield from find_kept_images(change)
+    plans = both_plans(change)
+    if plans is not None and not preview_is_complete(change):
+        seen = {step.name for step in resources(change.preview.steps, MANAGED_GROUP, AUTO_SCALING_GROUP)}
+        yield from (each for each in find_planned_rolls(*plans) if each.subject.rpartition(" ")[2] not in seen)
+        yield from find_planned_removals(groups, renamed)
+
+
+def find_kept_images(change: Change) -> Iterator[Finding]:
+    """Groups with an image of their own that an upgrade of Kubernetes leaves as they are.
+
+    Source: Kubernetes, "Version Skew Policy": a kubelet is never newer than the API server, and at most three minors
+    older.
+    """
+    upgrade, plans = version_change(change), both_plans(change)
+    if upgrade is None or plans is None:
+        return
+    images = {group.name: group.ami.id for group in plans[0].node_groups}
+    for group in plans[1].node_groups:
+        if group.ami.id and images.get(group.name) == group.ami.id:
+            yield Finding(
+                KEEP,
+                f"{GroupKind.MANAGED if group.kind is NodeGroupKind.MANAGED else GroupKind.SELF_MANAGED} {group.name}",
+                f"Its image {group.ami.id} stays, and with it the kubelet's version, while the control plane goes from "
+                f"{upgrade.before} to {upgrade.after}.",
+                ("A kubelet may be three minors older than the API server at most.",),
+            )

@@ -1,0 +1,146 @@
+"""What a change means for where pods run: taints, labels, architectures, capacity types and sizes, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from multiarch.facts.architectures import Architecture
+from multiarch.nodes.model import CapacityType
+from multiarch.review.merging import merged
+from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk
+from multiarch.review.nodes.group_states import GroupChange, GroupKind, group_changes
+from multiarch.review.nodes.new_groups import ADD_GROUP, find_new_groups
+from multiarch.review.nodes.properties import after, before, changes_of, whole
+from multiarch.review.nodes.renames import RENAME, find_renames
+from multiarch.review.nodes.taints import OPEN_ARM64, TAINTS, find_open_arm64, find_taints
+from multiarch.review.nodes.wording import counted
+
+LABELS = ReviewRule(
+    "change-labels",
+    Risk.MEDIUM,
+    "labels that nodes get or lose",
+    "Does a nodeSelector or an affinity ask for the labels that nodes lose?",
+)
+ARCHITECTURE = ReviewRule(
+    "change-architecture",
+    Risk.HIGH,
+    "groups whose nodes get another architecture",
+    "Are the images of the workloads on these nodes built for the new architecture?",
+)
+CAPACITY_TYPE = ReviewRule(
+    "change-capacity-type",
+    Risk.MEDIUM,
+    "groups whose nodes are bought as spot instead of on-demand, or the reverse",
+    "Can the workloads on these nodes be interrupted at two minutes' notice?",
+)
+SIZE = ReviewRule(
+    "change-size", Risk.LOW, "limits of a group's number of nodes", "Do the limits fit what the workloads need?"
+)
+REFUSED_SIZE = ReviewRule(
+    "refused-size",
+    Risk.HIGH,
+    "sizes that AWS refuses while the group has its present number of nodes",
+    "Is the number of nodes changed first, and then the file?",
+)
+RULES = (ARCHITECTURE, OPEN_ARM64, REFUSED_SIZE, TAINTS, LABELS, CAPACITY_TYPE, RENAME, SIZE, ADD_GROUP)
+
+
+def find(change: Change) -> Iterator[Finding]:
+    """Findings about each node group and NodePool, by name; then about renamed groups and new ones."""
+    groups = group_changes(change)
+    # A new stack has no pods yet, and a deleted one none any more.
+    if not any(group.before for group in groups) or not any(group.after for group in groups):
+        return
+    subjects = (find_architecture, find_capacity_type, find_taints, find_open_arm64, find_labels, find_size)
+    yield from merged(finding for group in groups for subject in subjects for finding in subject(group))
+    yield from find_renames(groups)
+    yield from merged(find_new_groups(groups))
+
+
+def find_architecture(group: GroupChange) -> Iterator[Finding]:
+    """A group whose new nodes have other architectures."""
+    old = group.before.architectures if group.before else None
+    new = group.after.architectures if group.after else None
+    if old is None or new is None or old == new:
+        return
+    gone, came = sorted(set(old) - set(new)), sorted(set(new) - set(old))
+    parts = [f"pods that need {_either(gone)} can't be scheduled there any more"] if gone else []
+    parts += [f"images must also exist for {_either(came)}"] if came else []
+    yield Finding(
+        ARCHITECTURE,
+        group.subject,
+        f"Its new nodes are {_either(new)} instead of {_either(old)}: {'; '.join(parts)}.",
+        (),
+        group.urns,
+        None if gone else Risk.MEDIUM,
+    )
+
+
+def _either(architectures: tuple[Architecture, ...] | list[Architecture]) -> str:
+    return " or ".join(architectures)
+
+
+def find_capacity_type(group: GroupChange) -> Iterator[Finding]:
+    """A group whose new nodes are bought in another way."""
+    old = group.before.capacity_types if group.before else None
+    new = group.after.capacity_types if group.after else None
+    if old is None or new is None or old == new:
+        return
+    spot = CapacityType.SPOT in new and CapacityType.SPOT not in old
+    text = f"Its new nodes are bought as {' or '.join(new)} instead of {' or '.join(old)}"
+    text += ": EC2 may take a spot node back with two minutes' notice." if spot else "."
+    yield Finding(CAPACITY_TYPE, group.subject, text, (), group.urns, None if spot else Risk.LOW)
+
+
+def find_labels(group: GroupChange) -> Iterator[Finding]:
+    """Labels that the nodes of a group get or lose, in one finding."""
+    if group.before is None or group.after is None or group.before.labels is None or group.after.labels is None:
+        return
+    old, new = dict(group.before.labels), dict(group.after.labels)
+    changed = [f"{key}: {old[key]} → {new[key]}" for key in sorted(old.keys() & new.keys()) if old[key] != new[key]]
+    lost = [_label(key, old[key]) for key in sorted(old.keys() - new.keys())]
+    gained = [_label(key, new[key]) for key in sorted(new.keys() - old.keys())]
+    if changed or lost:
+        parts = [f"lose the labels {', '.join(lost)}"] if lost else []
+        parts += [f"change the labels {', '.join(changed)}"] if changed else []
+        text = f"Its nodes {' and '.join(parts)}: pods that ask for the old values can't be scheduled there."
+        more = (f"New labels: {', '.join(gained)}.",) if gained else ()
+        yield Finding(LABELS, group.subject, text, (*more, _IGNORED), group.urns)
+    elif gained:
+        yield Finding(LABELS, group.subject, f"Its nodes get the labels {', '.join(gained)}.", (), group.urns, Risk.LOW)
+
+
+_IGNORED = "Running pods stay: a node selector and node affinity count only when a pod is scheduled."
+
+
+def _label(key: str, value: str) -> str:
+    return f"{key}={value}" if value else key
+
+
+def _known(number: int | None) -> str:
+    return "unknown" if number is None else str(number)
+
+
+def find_size(group: GroupChange) -> Iterator[Finding]:
+    """Other limits of a group's size, and limits that AWS refuses at its present size.
+
+    Source: EKS API, UpdateNodegroupConfig, and EC2 Auto Scaling API, UpdateAutoScalingGroup: min <= desired <= max.
+    """
+    step = group.step
+    if step is None or step.operation is not Operation.UPDATE or group.kind is GroupKind.NODE_POOL:
+        return
+    root, desired = ("scalingConfig.", "desiredSize") if group.kind is GroupKind.MANAGED else ("", "desiredCapacity")
+    names = [name for name in ("minSize", "maxSize") if changes_of(step, f"{root}{name}")]
+    old = {name: whole(before(step, f"{root}{name}")) for name in ("minSize", "maxSize")}
+    new = {name: whole(after(step, f"{root}{name}")) for name in ("minSize", "maxSize")}
+    now = whole(before(step, f"{root}{desired}"))
+    if not names:
+        return
+    changed = ", ".join(f"{name} {_known(old[name])} → {_known(new[name])}" for name in names)
+    low, high = new["minSize"], new["maxSize"]
+    if now is not None and ((low is not None and now < low) or (high is not None and now > high)):
+        text = f"AWS refuses the new sizes ({changed}) while the group has {counted(now, 'node')}."
+        yield Finding(REFUSED_SIZE, group.subject, text, (), group.urns)
+        return
+    stays = f"; the number of nodes stays {now}" if now is not None else ""
+    yield Finding(SIZE, group.subject, f"{changed}{stays}.", (), group.urns)

@@ -1,0 +1,60 @@
+"""Karpenter's objects as steps, by the stack files alone: where there is no preview, as for a fork."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
+from multiarch.autoscaling.model import KarpenterPlan
+from multiarch.review.model import Change, Finding, Operation, State, Step
+from multiarch.review.nodes.group_states import NODE_CLASS, NODE_POOL
+from multiarch.review.nodes.plans import both_plans, preview_is_complete
+from multiarch.review.nodes.properties import resources
+from multiarch.review.property_paths import differences
+from multiarch.stack.model import Plan
+
+_PLANNED = "planned:"
+
+
+def with_planned_pools(change: Change) -> Change:
+    """The change with a step for each NodePool and EC2NodeClass that the preview should show and does not."""
+    plans = both_plans(change)
+    if plans is None or preview_is_complete(change):
+        return change
+    seen = {(step.type, step.name) for step in resources(change.preview.steps, NODE_CLASS, NODE_POOL)}
+    more = [step for step in _steps(*plans) if (step.type, step.name) not in seen]
+    return replace(change, preview=replace(change.preview, steps=(*change.preview.steps, *more)))
+
+
+def without_planned_urns(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings, with the URNs that the preview knows."""
+    for each in findings:
+        yield replace(each, urns=tuple(urn for urn in each.urns if not urn.startswith(_PLANNED)))
+
+
+def _steps(old: Plan, new: Plan) -> Iterator[Step]:
+    before, after = _manifests(old), _manifests(new)
+    for kind, name in sorted({*before, *after}):
+        was, now = before.get((kind, name)), after.get((kind, name))
+        changed = tuple(differences(was, now)) if was is not None and now is not None else ()
+        operation = Operation.UPDATE if changed else Operation.SAME
+        if was is None or now is None:
+            operation = Operation.CREATE if was is None else Operation.DELETE
+        yield Step(operation, f"{_PLANNED}{kind}::{name}", kind, name, "", _state(was), _state(now), changed)
+
+
+def _manifests(plan: Plan) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+    karpenter: KarpenterPlan | None = plan.autoscaling.karpenter
+    if karpenter is None:
+        return {}
+    node_class = node_class_manifest(karpenter.node_class, cluster=plan.cluster.name, role="", tags=plan.tags)
+    return {
+        (NODE_CLASS, karpenter.node_class.name): node_class,
+        **{(NODE_POOL, pool.name): node_pool_manifest(pool) for pool in karpenter.pools},
+    }
+
+
+def _state(manifest: Mapping[str, Any] | None) -> State | None:
+    return None if manifest is None else State(manifest, {})

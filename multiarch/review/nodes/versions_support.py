@@ -1,0 +1,147 @@
+"""Versions that change: Kubernetes, the images of nodes, add-ons and charts, with the dates of their support."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts import kubernetes
+from multiarch.facts.autoscalers import parse_chart_version
+from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk, Step
+from multiarch.review.nodes.cluster_version import VersionChange, version_change
+from multiarch.review.nodes.installed import RELEASE
+from multiarch.review.nodes.node_images import IMAGE, OLD_IMAGE, UNPINNED, find_images
+from multiarch.review.nodes.properties import after, before, changes_of, is_unknown, resources
+
+KUBERNETES = ReviewRule(
+    "change-kubernetes",
+    Risk.MEDIUM,
+    "the cluster's Kubernetes version, with the end of its support",
+    "Do the workloads use APIs that the new version removes, by the cluster insights of EKS?",
+)
+REFUSED = ReviewRule(
+    "refused-kubernetes",
+    Risk.HIGH,
+    "a Kubernetes version that EKS refuses: an older one, or more than one minor newer",
+    "Can the cluster be upgraded one minor at a time?",
+)
+SUPPORT = ReviewRule(
+    "kubernetes-support",
+    Risk.HIGH,
+    "a new Kubernetes version outside standard support",
+    "Is there a version that is supported for longer?",
+)
+ADD_ON = ReviewRule(
+    "change-add-on",
+    Risk.LOW,
+    "versions of EKS add-ons and of the autoscalers' charts",
+    "Do the release notes name changes that concern this cluster?",
+)
+RULES = (REFUSED, SUPPORT, KUBERNETES, OLD_IMAGE, UNPINNED, IMAGE, ADD_ON)
+
+_ADD_ON = "aws:eks/addon:Addon"
+
+
+def find(change: Change) -> Iterator[Finding]:
+    """Findings about the cluster, then its nodes' images, then add-ons and charts."""
+    if (versions := version_change(change)) is not None:
+        yield from find_kubernetes(versions, change.today)
+    yield from find_images(change)
+    yield from find_add_ons(change)
+
+
+def find_kubernetes(versions: VersionChange, today: date) -> Iterator[Finding]:
+    """The step from one minor to another, and the support of the new one.
+
+    Sources: EKS user guide, "Update existing cluster to new Kubernetes version" (one minor at a time, and no way back),
+    and "Understand the Kubernetes version lifecycle on EKS".
+    """
+    old, new, subject = versions.before, versions.after, "Kubernetes"
+    try:
+        apart = _minors(new) - _minors(old)
+    except UnknownFactError as error:
+        yield Finding(KUBERNETES, subject, f"{old} → {new}: {error.message}", (), versions.urns)
+        return
+    if apart < 0:
+        yield Finding(REFUSED, subject, f"{old} → {new}: EKS can't downgrade a cluster.", (), versions.urns)
+    elif apart > 1:
+        text = f"{old} → {new}: EKS upgrades one minor at a time, so it refuses this; {_next(old)} comes next."
+        yield Finding(REFUSED, subject, text, (), versions.urns)
+    else:
+        text = f"{old} → {new}; {_support(new, today)}. It can't be undone: EKS can't downgrade a cluster."
+        details = (f"Before: {_support(old, today)}.", "The control plane is upgraded in place, then the nodes roll.")
+        yield Finding(KUBERNETES, subject, text, details, versions.urns)
+    yield from _poor_support(new, today, versions.urns)
+
+
+def _poor_support(version: str, today: date, urns: tuple[str, ...]) -> Iterator[Finding]:
+    try:
+        tier = kubernetes.support(version, today).tier
+    except UnknownFactError:
+        return
+    if tier in ("extended", "unsupported"):
+        risk = None if tier == "unsupported" else Risk.MEDIUM
+        yield Finding(SUPPORT, "Kubernetes", f"{version}: {_support(version, today)}.", (), urns, risk)
+
+
+def _support(version: str, today: date) -> str:
+    """The support of a minor in words, with its dates."""
+    try:
+        status = kubernetes.support(version, today)
+    except UnknownFactError:
+        return "its support dates are unknown: they are not in the table of facts"
+    release = next(each for each in kubernetes.RELEASES if each.version == version)
+    if status.tier == "unsupported":
+        return f"EKS support ended on {status.ends}"
+    if status.tier == "extended":
+        return f"extended support, which costs more per cluster hour, until {status.ends}"
+    if status.tier == "unconfirmed":
+        return "its support dates are unknown: AWS's calendar had none when the table of facts was written"
+    return (
+        f"standard support until {status.ends}, then extended support, which costs more, until {release.extended_ends}"
+    )
+
+
+def _minors(version: str) -> int:
+    major, minor = kubernetes.parse(version)
+    return major * 1000 + minor
+
+
+def _next(version: str) -> str:
+    major, minor = kubernetes.parse(version)
+    return f"{major}.{minor + 1}"
+
+
+def find_add_ons(change: Change) -> Iterator[Finding]:
+    """Add-ons and charts that get another version; an older one is worth a look."""
+    for step in resources(change.preview.steps, _ADD_ON, RELEASE):
+        if step.operation is not Operation.UPDATE:
+            continue
+        path = "addonVersion" if step.type == _ADD_ON else "version"
+        if not changes_of(step, path):
+            continue
+        if step.new is not None and is_unknown(step.new.inputs, path):
+            continue
+        subject = f"{'add-on' if step.type == _ADD_ON else 'Helm release'} {step.name}"
+        yield _add_on(step, subject, before(step, path), after(step, path))
+
+
+def _add_on(step: Step, subject: str, old: object, new: object) -> Finding:
+    if not isinstance(new, str):
+        text = f"The version is no longer pinned (now {old}): EKS's default is used at the next update."
+        return Finding(ADD_ON, subject, text, (), (step.urn,), Risk.MEDIUM)
+    if not isinstance(old, str):
+        return Finding(ADD_ON, subject, f"The version is {new} from now on.", (), (step.urn,))
+    older = _numbers(new) < _numbers(old)
+    text = f"{old} → {new}" + (": an older version." if older else ".")
+    return Finding(ADD_ON, subject, text, (), (step.urn,), Risk.MEDIUM if older else None)
+
+
+def _numbers(version: str) -> tuple[tuple[int, ...], int]:
+    """``v1.21.1-eksbuild.3`` or ``9.59.0`` as numbers; what can't be read compares as equal to itself alone."""
+    release, _, build = version.removeprefix("v").partition("-eksbuild.")
+    try:
+        return parse_chart_version(release), int(build) if build.isdigit() else 0
+    except UnknownFactError:
+        return (), 0

@@ -1,0 +1,1 @@
+"""Previews as the engine writes them, read into steps."""

@@ -1,0 +1,269 @@
+"""Reading what the Pulumi engine writes of a preview: ``pulumi preview --json``, its JSON stream, the event log.
+
+A file may hold several previews, one after the other. It is decoded part by part: the preview of thousands of resources
+is large, and most of it repeats itself.
+
+Sources: github.com/pulumi/pulumi, sdk/go/common/apitype/events.go and sdk/go/auto/optpreview (PreviewDigest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from multiarch.errors import MultiarchError
+from multiarch.review.model import SECRET, Preview
+from multiarch.review.previews.json_parts import JsonParts
+from multiarch.review.previews.steps import Record, Steps
+
+_HOW = "Give what `pulumi preview --json` writes to stdout, or the file of `pulumi preview --event-log`."
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_UTF_8_MARK = b"\xef\xbb\xbf"
+_FOREIGN = (
+    ("deployment", "the state of a stack (`pulumi stack export`)"),
+    ("resourcePlans", "an update plan (`pulumi preview --save-plan`)"),
+    ("terraform_version", "a Terraform plan"),
+    ("apiVersion", "a Kubernetes object"),
+    ("kind", "multiarch's own output"),
+)
+"""Top-level keys of other files that people give by mistake."""
+_OF_A_DIGEST = frozenset({"steps", "config", "diagnostics", "changeSummary", "duration", "maybeCorrupt"})
+_STEP = "steps"
+_SIGNATURE = "4dabf18193072939515e22adb298388d"
+_IS_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  (the engine's mark of a secret)
+"""An object with this signature holds a secret, in plain text after ``--show-secrets``."""
+
+
+def read(data: bytes, source: str) -> list[Preview]:
+    """All previews in a file. ``source`` names it in messages.
+
+    Raises MultiarchError, which names the source, for what is not a preview, is cut off, or says of no stack.
+    """
+    try:
+        return list(_previews(data, source))
+    except MultiarchError as error:
+        raise MultiarchError(f"{source}: {error.message}", hint=error.hint or _HOW) from error
+
+
+def _previews(data: bytes, source: str) -> Iterator[Preview]:
+    if data.startswith(_UTF_16):
+        raise MultiarchError("The file is UTF-16.", hint="PowerShell's `>` writes it; use `| Out-File -Encoding utf8`.")
+    start = len(_UTF_8_MARK) if data.startswith(_UTF_8_MARK) else 0
+    parts = JsonParts(data, start, hook=_without_secrets if _SIGNATURE.encode() in data else None)
+    if not parts.more():
+        raise MultiarchError("The file is empty.", hint="Did `pulumi preview` fail? Its messages are on stderr.")
+    log = _Log(source)
+    while parts.more():
+        if parts.peek() != "{":
+            hint = f"{_HOW} Keep stderr out of it (no `2>&1`)."
+            raise MultiarchError(f"This is not a preview: {parts.line()!r}.", hint=hint)
+        draft = _Draft(source)
+        top = draft.read(parts)
+        if "sequence" in top:
+            yield from log.add(top)
+        elif _OF_A_DIGEST.isdisjoint(top):
+            raise MultiarchError(f"This is {_what(top)}, not a preview.")
+        else:
+            draft.add_digest(top)
+            yield draft.preview()
+    yield from log.end()
+
+
+def _what(top: Mapping[str, Any]) -> str:
+    return next(
+        (what for key, what in _FOREIGN if key in top), f"JSON with the keys {', '.join(sorted(top)) or 'none'}"
+    )
+
+
+def _without_secrets(found: dict[str, Any]) -> Any:  # noqa: ANN401  (any JSON value)
+    return SECRET if found.get(_SIGNATURE) == _IS_SECRET else found
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A preview while it is read."""
+
+    source: str
+    steps: Steps = field(default_factory=Steps)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    stack: str = ""
+    project: str = ""
+    failed: bool = False
+
+    def read(self, parts: JsonParts) -> dict[str, Any]:
+        """Read one top-level object: its steps are taken, all else is returned."""
+        top: dict[str, Any] = {}
+        for key in parts.members():
+            if key == _STEP and parts.peek() == "[":
+                top[key] = ()
+                for step in parts.elements():
+                    self._add_step(step)
+            else:
+                top[key] = parts.value()
+        return top
+
+    def _add_step(self, step: object) -> None:
+        where = f"Step {len(self.steps) + 1}"
+        if not isinstance(step, Mapping) or not isinstance(step.get("op"), str) or not isinstance(step.get("urn"), str):
+            raise MultiarchError(f"{where} has no op and urn.")
+        self.add(
+            Record(
+                step["op"],
+                step["urn"],
+                _mapping(step, "oldState", where),
+                _mapping(step, "newState", where),
+                _kinds(_mapping(step, "detailedDiff", where), "kind"),
+                _texts(step.get("diffReasons")),
+                _texts(step.get("replaceReasons")),
+            )
+        )
+
+    def add(self, record: Record) -> None:
+        """Take a step, and the names of stack and project from its URN: ``urn:pulumi:STACK::PROJECT::TYPE::NAME``."""
+        if not self.stack:
+            head, _, rest = record.urn.removeprefix("urn:pulumi:").partition("::")
+            if not rest or not record.urn.startswith("urn:pulumi:"):
+                raise MultiarchError(f"{record.urn!r} is not a URN of Pulumi.")
+            self.stack, self.project = head, rest.partition("::")[0]
+        self.steps.add(record)
+
+    def add_digest(self, top: Mapping[str, Any]) -> None:
+        """Take what `pulumi preview --json` writes besides the steps."""
+        self.config = _mapping(top, "config", "The preview") or {}
+        diagnostics = top.get("diagnostics") or ()
+        for each in diagnostics if isinstance(diagnostics, list) else ():
+            self.diagnose(each)
+
+    def diagnose(self, written: object) -> None:
+        """Take a message of the engine, a provider or the program."""
+        if not isinstance(written, Mapping) or not isinstance(message := written.get("message"), str):
+            raise MultiarchError("A diagnostic has no message.")
+        severity = str(written.get("severity"))
+        text = message.removeprefix(f"{severity}: ").strip()
+        kept = {"error": self.errors, "warning": self.warnings}.get(severity)
+        if kept is not None and text and text not in kept:
+            kept.append(text)
+
+    def preview(self) -> Preview:
+        """The preview. Raises MultiarchError if nothing says which stack it is of."""
+        steps = tuple(self.steps)
+        if not self.stack:
+            self._name_by_configuration()
+        return Preview(
+            self.stack,
+            self.project,
+            self.source,
+            steps,
+            tuple(self.errors),
+            tuple(self.warnings),
+            succeeded=not self.failed and not self.errors,
+        )
+
+    def _name_by_configuration(self) -> None:
+        """A preview that failed before its first step: ``PROJECT:team`` and ``PROJECT:environment`` name the stack."""
+        for key, team in self.config.items():
+            project, _, name = key.rpartition(":")
+            if name == "team" and (environment := self.config.get(f"{project}:environment")):
+                self.stack, self.project = f"{team}-{environment}", project
+                return
+        if self.errors:
+            raise MultiarchError(
+                f"The preview failed before its first step: {self.errors[0]}", hint="Mend that, and preview again."
+            )
+        raise MultiarchError("The preview has no steps, and does not say of which stack it is.")
+
+
+class _Log:
+    """The events of an engine's log, which become a preview when the engine says that it is done."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._draft: _Draft | None = None
+        self._summary = False
+
+    def add(self, event: Mapping[str, Any]) -> Iterator[Preview]:
+        """Take one event; the last one yields the preview."""
+        if self._draft is None:
+            self._draft, self._summary = _Draft(self._source), False
+        draft = self._draft
+        if (step := event.get("resourcePreEvent")) is not None:
+            self._step(step)
+        elif (step := event.get("resOutputsEvent")) is not None:
+            self._step(step, of_outputs=True)
+        elif (diagnostic := event.get("diagnosticEvent")) is not None:
+            draft.diagnose(diagnostic)
+        elif (prelude := event.get("preludeEvent")) is not None:
+            draft.config = (
+                _mapping(prelude, "config", "The preludeEvent") if isinstance(prelude, Mapping) else None
+            ) or {}
+        elif (policy := event.get("policyEvent")) is not None:
+            self._policy(policy)
+        elif (failed := event.get("resOpFailedEvent")) is not None:
+            draft.failed = True
+            self._step(failed)
+        elif (summary := event.get("summaryEvent")) is not None:
+            self._summary = True
+            draft.failed |= isinstance(summary, Mapping) and summary.get("result", "succeeded") != "succeeded"
+        elif "cancelEvent" in event:
+            draft.failed |= not self._summary
+            self._draft = None
+            yield draft.preview()
+
+    def end(self) -> Iterator[Preview]:
+        """Yield a preview whose log has a summary and no cancelEvent. Raises MultiarchError without a summary."""
+        if self._draft is None:
+            return
+        if not self._summary:
+            raise MultiarchError(
+                "The event log ends before the engine's summary.",
+                hint="Was `pulumi preview` interrupted, or the disk full? Run it again.",
+            )
+        yield self._draft.preview()
+
+    def _step(self, event: object, *, of_outputs: bool = False) -> None:
+        metadata = event.get("metadata") if isinstance(event, Mapping) else None
+        if not isinstance(metadata, Mapping) or not isinstance(metadata.get("op"), str):
+            raise MultiarchError("A step's event has no metadata.")
+        operation, urn = metadata["op"], str(metadata.get("urn"))
+        # Outputs of a preview are those of the step itself, but for a refresh: it knows the new state only afterwards.
+        if self._draft is None or of_outputs != (operation == "refresh"):
+            return
+        self._draft.add(
+            Record(
+                operation,
+                urn,
+                _mapping(metadata, "old", urn),
+                _mapping(metadata, "new", urn),
+                _kinds(_mapping(metadata, "detailedDiff", urn), "diffKind"),
+                _texts(metadata.get("diffs")),
+                _texts(metadata.get("keys")),
+            )
+        )
+
+    def _policy(self, event: object) -> None:
+        if self._draft is None or not isinstance(event, Mapping):
+            return
+        name = str(event.get("resourceUrn") or "").rpartition("::")[2]
+        message = str(event.get("message", "")).strip()
+        text = f"policy {event.get('policyName')} of {event.get('policyPackName')}: {name}: {message}"
+        kept = self._draft.errors if event.get("enforcementLevel") == "mandatory" else self._draft.warnings
+        kept.append(text)
+
+
+def _mapping(written: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any] | None:
+    value = written.get(key)
+    if value is not None and not isinstance(value, Mapping):
+        raise MultiarchError(f"{where}: {key} must be a JSON object.")
+    return value
+
+
+def _kinds(written: Mapping[str, Any] | None, key: str) -> dict[str, str]:
+    """The kind of difference by path: ``add``, ``delete``, ``update``, and each with ``-replace``."""
+    return {path: str(each.get(key)) for path, each in (written or {}).items() if isinstance(each, Mapping)}
+
+
+def _texts(written: object) -> tuple[str, ...]:
+    return tuple(each for each in written if isinstance(each, str)) if isinstance(written, list) else ()

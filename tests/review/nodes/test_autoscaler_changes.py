@@ -1,0 +1,197 @@
+"""Which capacity new pods get first, which autoscaler adds it, and when nodes are removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.autoscaling.expander import plan_priorities, priorities_text
+from multiarch.review.model import Finding, Operation, Risk, Step
+from multiarch.review.nodes import autoscalers
+from multiarch.stack.model import Plan
+from tests.review.by_hand import GROUP, MANAGED, NODE_POOL, POOL, RELEASE, by_rule, change, changed, made, said
+from tests.simulate.simulated import grown, pooled
+from tests.stack.words import plan
+
+GROUPS: dict[str, Any] = {"web": {"instanceTypes": ["m7i.large"]}, "web-arm": {"instanceTypes": ["m7g.large"]}}
+GROUP_STEPS = (
+    made(GROUP, "web", *[{**MANAGED, "instanceTypes": ["m7i.large"], "nodeGroupName": "web-1a2b"}] * 2),
+    made(GROUP, "web-arm", *[{**MANAGED, "nodeGroupName": "web-arm-3c4d"}] * 2),
+)
+
+
+def find(*steps: Step, **more: Any) -> list[Finding]:
+    return list(autoscalers.find(change(*steps, **more)))
+
+
+def release(old: Plan | None, new: Plan | None) -> Step:
+    """The cluster autoscaler's release, with the priorities of two plans."""
+    before, after = (
+        None if each is None or each.autoscaling.cluster_autoscaler is None else _values(each) for each in (old, new)
+    )
+    return made(RELEASE, "cluster-autoscaler", before, after)
+
+
+def _values(plan: Plan) -> dict[str, Any]:
+    assert plan.autoscaling.cluster_autoscaler is not None
+    return {"values": {"expanderPriorities": priorities_text(plan.autoscaling.cluster_autoscaler.priorities)}}
+
+
+ARM, AMD = plan(grown(GROUPS, prefer="arm64")), plan(grown(GROUPS, prefer="amd64"))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_new_pods_prefer_another_architecture(known: bool) -> None:  # noqa: FBT001
+    (found,) = find(*GROUP_STEPS, release(ARM, AMD), plans=(ARM, AMD) if known else None)
+    assert found.rule.name == "change-preference"
+    assert found.text == "New pods prefer amd64 from now on (before: arm64), where they may run on both."
+    assert found.details[:2] == (
+        "Before: web-arm (arm64), then web (amd64).",
+        "From now on: web (amd64), then web-arm (arm64).",
+    )
+
+
+def test_swapping_before_and_after_reverses_the_preference() -> None:
+    (found,) = find(*GROUP_STEPS, release(AMD, ARM), plans=(AMD, ARM))
+    assert "prefer arm64 from now on (before: amd64)" in found.text
+
+
+def test_weights_say_the_preference_of_karpenter() -> None:
+    def pool(name: str, architecture: str, old: int, new: int) -> Step:
+        requirements = [{"key": "kubernetes.io/arch", "operator": "In", "values": [architecture]}]
+        base = {"spec": {"template": {"spec": {"requirements": requirements}}, "weight": old}}
+        return changed(POOL, name, base, {"spec": {"weight": new}})
+
+    karpenter = made(RELEASE, "karpenter", {"version": "1.14.1"}, {"version": "1.14.1"})
+    (found,) = find(pool("a", "arm64", 90, 70), pool("b", "amd64", 70, 90), karpenter)
+    assert "prefer amd64 from now on (before: arm64)" in found.text
+    (plans_found,) = find(
+        pool("general-arm64-spot", "arm64", 90, 70),
+        plans=(plan(pooled({"general": {}})), plan(pooled({"general": {}}, prefer="amd64"))),
+    )
+    assert "prefer amd64 from now on (before: arm64)" in plans_found.text
+
+
+def test_pools_for_special_pods_do_not_count() -> None:
+    """A pool of another architecture with a taint of its own says nothing about other pods."""
+    jobs = {"weight": 95, "capacityTypes": ["spot"], "taints": ["team=batch:NoSchedule"]}
+    old, new = (plan(pooled({"general": {}, "jobs": {**jobs, "architectures": [each]}})) for each in ("arm64", "amd64"))
+    step = made(POOL, "jobs-arm64-spot", NODE_POOL, None)
+    assert not by_rule(find(step, plans=(old, new))).get("change-preference")
+
+
+def test_another_order_with_the_same_architecture_first_matters_less() -> None:
+    order = ["arm64-on-demand", "arm64-spot", "amd64-on-demand", "amd64-spot"]
+    groups = {"a": {"instanceTypes": ["m7g.large"]}, "b": {"instanceTypes": ["m7g.large"], "capacityType": "spot"}}
+    old, new = plan(grown(groups)), plan(grown(groups, order=order[:2]))
+    found = find(release(old, new), made(GROUP, "a", MANAGED, MANAGED), plans=(old, new))
+    assert [each.level for each in by_rule(found)["change-preference"]] == [Risk.LOW]
+
+
+def test_a_new_group_in_between_is_no_other_preference() -> None:
+    old, new = plan(grown(GROUPS)), plan(grown({**GROUPS, "more": {"instanceTypes": ["c7g.large"]}}))
+    assert not by_rule(find(*GROUP_STEPS, release(old, new), plans=(old, new))).get("change-preference")
+
+
+def test_a_map_that_only_the_autoscaler_can_read_makes_the_preference_unknown() -> None:
+    old, new = ({"values": {"expanderPriorities": text}} for text in ("10:\n  - a\n", "10:\n  - '\\pN'\n"))
+    found = find(*GROUP_STEPS, made(RELEASE, "cluster-autoscaler", old, new))
+    assert "is unknown" in said(found)
+
+
+def test_planned_and_visible_order_agree() -> None:
+    """The order that the plans say is the one that the autoscaler derives from its map."""
+    for old, new in ((ARM, AMD), (AMD, ARM), (ARM, ARM)):
+        steps = (*GROUP_STEPS, release(old, new))
+        with_plans, without = find(*steps, plans=(old, new)), find(*steps)
+        assert [each.text for each in with_plans] == [each.text for each in without]
+
+
+def test_karpenter_is_installed_beside_the_cluster_autoscaler_by_a_migration() -> None:
+    (found,) = find(*GROUP_STEPS, release(ARM, ARM), made(RELEASE, "karpenter", None, {}))
+    assert found.text == "Karpenter is installed beside the cluster autoscaler."
+    assert found.level is Risk.MEDIUM
+    assert "is unknown" in found.details[0]
+    plans = (plan(pooled({"general": {}})), plan(pooled({"general": {}}, migrateFrom="cluster-autoscaler")))
+    (found,) = by_rule(find(*GROUP_STEPS, plans=plans, succeeded=False))["swap-autoscaler"]
+    assert found.details == ("New pods get nodes of Karpenter first (autoscaling.use); the other one is the fallback.",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text", "risk"),
+    [
+        ({"karpenter"}, {"cluster-autoscaler"}, "Karpenter is replaced by the cluster autoscaler at once", Risk.HIGH),
+        (set(), {"karpenter"}, "Karpenter is installed: from now on it adds", Risk.MEDIUM),
+        ({"karpenter"}, set(), "Karpenter is removed: nothing adds nodes", Risk.HIGH),
+        ({"cluster-autoscaler", "karpenter"}, {"karpenter"}, "is removed; Karpenter remains", Risk.MEDIUM),
+    ],
+)
+def test_autoscalers_that_come_and_go(old: set[str], new: set[str], text: str, risk: Risk) -> None:
+    steps = [
+        made(RELEASE, name, {} if name in old else None, {} if name in new else None) for name in sorted(old | new)
+    ]
+    (found,) = by_rule(find(*GROUP_STEPS, *steps))["swap-autoscaler"]
+    assert text in found.text
+    assert found.level is risk
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ("karpenter", "cluster-autoscaler", "The nodes of Karpenter end with its NodePools"),
+        ("cluster-autoscaler", "karpenter", "The nodes of the cluster autoscaler stay, and nothing removes them."),
+    ],
+)
+def test_a_swap_at_once_says_what_becomes_of_the_nodes(old: str, new: str, left: str) -> None:
+    (found,) = by_rule(find(*GROUP_STEPS, made(RELEASE, old, {}, None), made(RELEASE, new, None, {})))[
+        "swap-autoscaler"
+    ]
+    assert found.details[0].startswith(left)
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (
+            {"disruption": {"consolidationPolicy": "WhenEmpty"}},
+            "consolidationPolicy WhenEmptyOrUnderutilized → WhenEmpty",
+        ),
+        ({"disruption": {"consolidateAfter": "Never"}}, "consolidateAfter 1m → Never"),
+        ({"template": {"spec": {"expireAfter": "24h"}}}, "expireAfter 720h → 24h"),
+        ({"limits": {"cpu": "64"}}, "limits not set → cpu 64"),
+        (
+            {"disruption": {"budgets": [{"nodes": "0", "schedule": "0 8 * * *", "duration": "8h"}]}},
+            "budgets 10% → 0 for 8h from 0 8 * * * (UTC)",
+        ),
+    ],
+)
+def test_settings_of_disruption_are_named_with_both_values(spec: dict[str, Any], text: str) -> None:
+    (found,) = by_rule(find(changed(POOL, "p", NODE_POOL, {"spec": spec})))["change-disruption"]
+    assert found.text.startswith(text)
+    assert found.subject == "NodePool p"
+
+
+def test_scale_down_of_the_cluster_autoscaler_is_named() -> None:
+    base = {"values": {"extraArgs": {"scale-down-unneeded-time": "10m"}}}
+    step = changed(RELEASE, "cluster-autoscaler", base, {"values": {"extraArgs": {"scale-down-unneeded-time": "1m"}}})
+    assert "scale-down-unneeded-time 10m → 1m" in said(find(*GROUP_STEPS, step))
+
+
+def test_an_unchanged_stack_has_no_finding() -> None:
+    assert find(*GROUP_STEPS, release(ARM, ARM), plans=(ARM, ARM)) == []
+    assert find(*GROUP_STEPS, release(ARM, ARM)) == []
+
+
+def test_names_are_those_of_the_expander() -> None:
+    """A group that is replaced has no Auto Scaling Group yet: its future name matches all the same."""
+    assert plan_priorities(ARM.node_groups, ARM.autoscaling.order, written={})
+    replaced = changed(
+        GROUP,
+        "web-arm",
+        {**MANAGED, "nodeGroupName": "web-arm-3c4d"},
+        {"nodeGroupName": "web-arm-ffff", "instanceTypes": ["m7g.xlarge"]},
+        operation=Operation.REPLACE,
+    )
+    (found,) = by_rule(find(GROUP_STEPS[0], replaced, release(ARM, AMD)))["change-preference"]
+    assert "From now on: web (amd64), then web-arm (arm64)." in found.details

@@ -1,0 +1,397 @@
+"""How many nodes are replaced, at what pace and for how long: managed, self-managed and Karpenter's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
+from multiarch.review.nodes import node_rolls
+from tests.review.by_hand import (
+    CLUSTER,
+    EC2_NODE_CLASS,
+    GROUP,
+    MANAGED,
+    NODE_CLASS,
+    NODE_POOL,
+    POOL,
+    SCALING_GROUP,
+    SELF_MANAGED,
+    TEMPLATE,
+    by_rule,
+    change,
+    changed,
+    made,
+    said,
+)
+from tests.simulate.simulated import pooled
+from tests.stack.words import plan
+
+HOOK = "aws:autoscaling/lifecycleHook:LifecycleHook"
+
+
+def group(words: dict[str, Any], nodes: int | None = 2, **config: Any) -> Step:
+    base = {**MANAGED, "updateConfig": config or {"maxUnavailable": 1}}
+    outputs = {} if nodes is None else {"scalingConfig": {"desiredSize": nodes, "maxSize": 99, "minSize": 0}}
+    if nodes is None:
+        base["scalingConfig"] = {}
+    return changed(GROUP, "graviton", base, words, outputs=outputs)
+
+
+def only(*steps: Step, **more: Any) -> Finding:
+    found = list(node_rolls.find(change(*steps, **more)))
+    assert len(found) == 1, said(found)
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "config", "expected"),
+    [
+        (1, {"maxUnavailable": 1}, "1 node is replaced, 1 at a time; evictions take 15 minutes at most."),
+        (5, {"maxUnavailable": 2}, "5 nodes are replaced, 2 at a time; evictions take 45 minutes at most."),
+        (20, {"maxUnavailablePercentage": 33}, "6 at a time (33 %); evictions take 1 hour at most."),
+        (2, {"maxUnavailablePercentage": 10}, "1 at a time (10 %); evictions take 30 minutes at most."),
+        (400, {"maxUnavailablePercentage": 100}, "100 at a time (100 %); evictions take 1 hour at most."),
+        (6, {}, "1 at a time; evictions take 1 hour 30 minutes at most."),
+    ],
+)
+def test_a_managed_group_rolls_at_the_pace_of_its_update_config(
+    nodes: int, config: dict[str, int], expected: str
+) -> None:
+    found = only(group({"version": "1.36"}, nodes, **config))
+    assert found.rule.name == "roll-nodes"
+    assert expected in found.text
+    assert "Reason: Kubernetes version 1.35 → 1.36." in found.details
+    assert found.level is Risk.MEDIUM
+
+
+def test_the_number_of_nodes_is_the_one_that_aws_reported() -> None:
+    found = only(group({"version": "1.36"}, 7))
+    assert "7 nodes are replaced" in found.text
+    assert "desired size in the state" in said([found])
+
+
+def test_an_unknown_number_of_nodes_is_said_to_be_unknown() -> None:
+    found = only(group({"version": "1.36"}, None))
+    assert "how many is unknown" in found.text
+    assert "hour" not in found.text
+
+
+def test_a_group_without_nodes_rolls_none() -> None:
+    found = only(group({"version": "1.36"}, 0))
+    assert (found.text, found.level) == ("The group has no nodes now; new ones get the new version.", Risk.LOW)
+
+
+@pytest.mark.parametrize(("force", "expected"), [(False, "the update fails"), (True, "deletes the remaining ones")])
+def test_what_happens_to_pods_that_a_budget_protects_depends_on_force(force: bool, expected: str) -> None:  # noqa: FBT001
+    step = changed(GROUP, "graviton", {**MANAGED, "forceUpdateVersion": force}, {"version": "1.36"})
+    assert expected in said([only(step)])
+
+
+def test_a_new_launch_template_version_names_what_changes_in_it() -> None:
+    template = changed(
+        TEMPLATE,
+        "graviton",
+        {"imageId": "ami-1", "userData": "YQ=="},
+        {"imageId": "ami-2", "userData": "Yg=="},
+        id_="lt-e0536f16c8d436d18",
+    )
+    found = only(template, group({"launchTemplate": {"version": UNKNOWN}}))
+    assert "Reason: launch template (image ami-1 → ami-2, user data)." in found.details
+    assert template.urn in found.urns
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"scalingConfig": {"maxSize": 9}},
+        {"labels": {"tier": "web"}},
+        {"taints": []},
+        {"updateConfig": {"maxUnavailable": 3}},
+        {"tags": {"team": "pay"}},
+    ],
+)
+def test_what_eks_changes_in_place_rolls_nothing(words: dict[str, Any]) -> None:
+    assert list(node_rolls.find(change(group(words)))) == []
+
+
+def test_a_replaced_group_names_new_and_old_nodes_and_the_reason() -> None:
+    step = changed(
+        GROUP,
+        "graviton",
+        MANAGED,
+        {"instanceTypes": ["m7g.xlarge"]},
+        operation=Operation.REPLACE,
+        causes=["instanceTypes[0]"],
+        outputs={"scalingConfig": {"desiredSize": 5}},
+        deletes_first=False,
+    )
+    found = only(step)
+    assert found.text == "The group is replaced: 2 new nodes start, then all 5 old nodes end at the same time."
+    assert "Reason: instanceTypes m7g.large → m7g.xlarge." in found.details
+    assert "starts with 2 of 5 nodes" in said([found])
+    assert "5 minutes" in said([found])
+
+
+def test_a_group_that_is_deleted_before_its_successor_exists_says_so() -> None:
+    step = changed(
+        GROUP,
+        "graviton",
+        MANAGED,
+        {"instanceTypes": ["m7g.xlarge"]},
+        operation=Operation.REPLACE,
+        deletes_first=True,
+    )
+    found = only(step)
+    assert found.text == "The group is replaced: all 2 old nodes end at the same time, then 2 new nodes start."
+    assert found.level is Risk.HIGH
+
+
+def test_an_order_that_the_preview_does_not_say_is_unknown() -> None:
+    step = changed(GROUP, "graviton", MANAGED, {"instanceTypes": ["m7g.xlarge"]}, operation=Operation.REPLACE)
+    found = only(step)
+    assert found.text == "The group is replaced: 2 new nodes start, and all 2 old nodes end at the same time."
+    assert "this preview does not say" in said([found])
+
+
+def test_a_deleted_group_with_a_successor_is_of_less_risk() -> None:
+    found = by_rule(node_rolls.find(change(made(GROUP, "graviton", MANAGED, None), made(GROUP, "arm", None, MANAGED))))
+    assert "It has a successor: graviton is renamed to arm." in found["roll-nodes"][0].details
+    assert "remove-nodes" not in found
+
+
+def test_protection_of_a_group_is_named() -> None:
+    step = made(GROUP, "graviton", MANAGED, None)
+    assert step.old is not None
+    assert "It is protected" in said([only(replace(step, old=replace(step.old, protect=True)))])
+
+
+def test_node_pools_that_drift_for_the_same_reason_are_one_finding() -> None:
+    steps = [changed(POOL, name, NODE_POOL, {"spec": {"template": {"spec": {"expireAfter": "24h"}}}}) for name in "abc"]
+    found = only(*steps)
+    assert found.subject == "NodePools a, b, c"
+    assert len(found.urns) == 3
+
+
+def test_a_deleted_group_names_its_nodes() -> None:
+    found = only(made(GROUP, "graviton", MANAGED, None))
+    assert (found.rule.name, found.level) == ("remove-nodes", Risk.HIGH)
+    assert found.text == "The group is deleted: EKS drains all 2 nodes at the same time."
+    empty = made(GROUP, "graviton", MANAGED, None, outputs={"scalingConfig": {"desiredSize": 0}})
+    assert only(empty).level is Risk.LOW
+
+
+def test_a_self_managed_group_is_refreshed_for_an_unknown_time() -> None:
+    found = only(_refreshed())
+    assert found.text == (
+        "8 nodes are replaced by an instance refresh, 1 at a time (88 % stay in service); for how long is unknown."
+    )
+    assert "states no limit" in said([found])
+    assert "Pods get SIGTERM with the instance" in said([found])
+
+
+def _refreshed(**more: Any) -> Step:
+    policy = {"launchTemplate": {"launchTemplateSpecification": {"version": UNKNOWN}}}
+    return changed(SCALING_GROUP, "batch", {**SELF_MANAGED, **more}, {"mixedInstancesPolicy": policy})
+
+
+def test_a_lifecycle_hook_limits_how_long_a_node_is_drained() -> None:
+    hook = {"autoscalingGroupName": SELF_MANAGED["name"], "heartbeatTimeout": 180}
+    found = only(_refreshed(), made(HOOK, "batch", hook, hook))
+    assert "drained for 3 minutes at most" in said([found])
+
+
+@pytest.mark.parametrize(
+    ("healthy", "nodes", "expected"), [(100, 8, "1 at a time"), (50, 8, "4 at a time"), (90, 3, "1 at")]
+)
+def test_the_pace_of_a_refresh_is_what_may_be_out_of_service(healthy: int, nodes: int, expected: str) -> None:
+    step = _refreshed(
+        desiredCapacity=nodes, instanceRefresh={"preferences": {"minHealthyPercentage": healthy}, "strategy": "Rolling"}
+    )
+    assert expected in only(step).text
+
+
+def test_without_an_instance_refresh_old_nodes_stay() -> None:
+    found = only(_refreshed(instanceRefresh=None))
+    assert (found.rule.name, found.level) == ("keep-old-nodes", Risk.LOW)
+
+
+def test_a_changed_taint_makes_all_nodes_of_a_pool_drift_at_its_budgets_pace() -> None:
+    quiet = [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 8 * * mon-fri", "duration": "10h"}]
+    base = _pool(disruption={"budgets": quiet})
+    found = only(changed(POOL, "general-arm64-spot", base, {"spec": {"template": {"spec": {"taints": []}}}}))
+    assert found.text == (
+        "Karpenter replaces all nodes, at most 10% of them at a time (rounded up); none for 10h from 0 8 * * mon-fri "
+        "(UTC)."
+    )
+    assert "Reason: taints." in found.details
+    assert "How many is unknown" in said([found])
+    assert "without limit" in said([found])
+
+
+def _pool(**spec: Any) -> dict[str, Any]:
+    return {**NODE_POOL, "spec": {**NODE_POOL["spec"], **spec}}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"weight": 10},
+        {"limits": {"cpu": "0"}},
+        {"disruption": {"consolidateAfter": "5m"}},
+        {"template": {"spec": {"requirements": [*NODE_POOL["spec"]["template"]["spec"]["requirements"][:1]]}}},
+    ],
+)
+def test_what_karpenter_does_not_count_as_drift_rolls_nothing(spec: dict[str, Any]) -> None:
+    assert list(node_rolls.find(change(changed(POOL, "general-arm64-spot", NODE_POOL, {"spec": spec})))) == []
+
+
+def test_narrower_requirements_replace_the_nodes_that_no_longer_fit() -> None:
+    requirements = [dict(each) for each in NODE_POOL["spec"]["template"]["spec"]["requirements"]]
+    requirements[2] = {**requirements[2], "values": ["6"]}
+    found = only(changed(POOL, "p", NODE_POOL, {"spec": {"template": {"spec": {"requirements": requirements}}}}))
+    assert found.text.startswith("Karpenter replaces the nodes that no longer fit the requirements")
+    assert "instance-generation Gt 5 → karpenter.k8s.aws/instance-generation Gt 6" in said([found])
+    requirements[2] = {**requirements[2], "values": ["4"]}
+    wider = changed(POOL, "p", NODE_POOL, {"spec": {"template": {"spec": {"requirements": requirements}}}})
+    assert list(node_rolls.find(change(wider))) == []
+
+
+def test_a_termination_grace_period_is_the_limit_of_a_drain() -> None:
+    base = {**NODE_POOL, "spec": {**NODE_POOL["spec"], "template": {"spec": {"terminationGracePeriod": "48h"}}}}
+    found = only(changed(POOL, "p", base, {"spec": {"template": {"spec": {"expireAfter": "24h"}}}}))
+    assert "drained for 48h at most" in said([found])
+
+
+def test_a_changed_node_class_rolls_the_nodes_of_its_pools() -> None:
+    image = changed(
+        NODE_CLASS, "default", EC2_NODE_CLASS, {"spec": {"amiSelectorTerms": [{"alias": "al2023@v20260801"}]}}
+    )
+    found = only(image, made(POOL, "general-arm64-spot", NODE_POOL, NODE_POOL))
+    assert found.subject == "EC2NodeClass default"
+    assert "Reason: image al2023@v20260715 → al2023@v20260801." in found.details
+    assert "general-arm64-spot: at most 10% of them at a time (rounded up)." in found.details
+
+
+def test_an_upgrade_of_kubernetes_makes_nodes_of_an_alias_drift() -> None:
+    cluster = changed(CLUSTER, "cluster-eksCluster", {"version": "1.35"}, {"version": "1.36"})
+    found = only(cluster, made(NODE_CLASS, "default", EC2_NODE_CLASS, EC2_NODE_CLASS))
+    assert "Kubernetes 1.35 → 1.36: al2023@v20260715 stands for another image then" in said([found])
+
+
+def test_an_image_of_their_own_keeps_nodes_at_their_version_in_an_upgrade() -> None:
+    own = {"nodeGroups": {"web-arm": {"ami": {"id": "ami-0123456789abcdef0"}}}}
+    plans = (plan({**own, "kubernetesVersion": "1.34"}), plan({**own, "kubernetesVersion": "1.35"}))
+    cluster = changed(CLUSTER, "cluster-eksCluster", {"version": "1.34"}, {"version": "1.35"})
+    found = only(cluster, plans=plans)
+    assert (found.rule.name, found.subject) == ("keep-old-nodes", "node group web-arm")
+    assert "stays, and with it the kubelet's version" in found.text
+
+
+def test_a_deleted_node_pool_drains_all_of_its_nodes_at_once() -> None:
+    found = only(made(POOL, "general-arm64-spot", NODE_POOL, None))
+    assert (found.rule.name, found.level) == ("remove-nodes", Risk.HIGH)
+    assert "without regard to budgets" in found.text
+
+
+def group_words(**settings: Any) -> dict[str, Any]:
+    return {"nodeGroups": {"web-arm": settings}}
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "reason"),
+    [
+        ({"kubernetesVersion": "1.34"}, "Its nodes are replaced, 1 node at a time.", "kubernetesVersion 1.35 → 1.34"),
+        (group_words(diskSize=80), "Its nodes are replaced, 1 node at a time.", "diskSize"),
+        (group_words(ami={"release": "1.35.2-20260901"}), "Its nodes are replaced, 1 node at a time.", "ami"),
+        (
+            group_words(maxPods=20, updateStrategy={"maxUnavailablePercentage": 33}),
+            "Its nodes are replaced, 33 % of them at a time.",
+            "maxPods",
+        ),
+        (
+            group_words(instanceTypes=["c7g.large"]),
+            "The group is replaced: a new one is created, then the old one is deleted with its nodes.",
+            "instanceTypes",
+        ),
+        (group_words(capacityType="spot"), "The group is replaced", "capacityType"),
+        ({"network": {"zones": 3}}, "The group is replaced", "network.zones"),
+        ({"owner": "other@example.com"}, "Its nodes are replaced", "tags"),
+    ],
+)
+def test_without_a_preview_the_stack_files_say_which_groups_roll(words: dict[str, Any], text: str, reason: str) -> None:
+    found = {each.subject: each for each in node_rolls.find(change(plans=(plan(), plan(words))))}
+    assert found["node group web-arm"].text.startswith(text)
+    assert f"Reason: {reason}." in found["node group web-arm"].details
+    assert "a preview says" in said(found.values())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{"arm64Taint": "none"}, group_words(maxSize=9), group_words(labels={"a": "b"}), {"logging": {"types": []}}],
+)
+def test_without_a_preview_nothing_rolls_that_eks_changes_in_place(words: dict[str, Any]) -> None:
+    assert list(node_rolls.find(change(plans=(plan(), plan(words))))) == []
+
+
+def test_without_a_preview_removed_groups_are_named() -> None:
+    more = {"nodeGroups": {"batch": {"instanceTypes": ["m7i.large"], "capacityType": "spot"}}}
+    (found,) = node_rolls.find(change(plans=(plan(more), plan())))
+    assert (found.rule.name, found.subject) == ("remove-nodes", "node group batch")
+    assert found.text == "The group is deleted, and all of its nodes end."
+    other = {"nodeGroups": {"jobs": more["nodeGroups"]["batch"]}}
+    (found,) = node_rolls.find(change(plans=(plan(more), plan(other))))
+    assert (found.rule.name, found.details[0]) == ("roll-nodes", "It has a successor: batch is renamed to jobs.")
+
+
+def test_without_a_preview_the_plans_say_which_of_karpenters_nodes_drift() -> None:
+    old, new = plan(pooled({"general": {}})), plan(pooled({"general": {"expireAfter": "24h"}}))
+    (found,) = node_rolls.find(change(plans=(old, new)))
+    assert found.subject.startswith("NodePools general-a")
+    assert found.urns == ()
+    assert "Reason: expireAfter 720h → 24h." in found.details
+    (removed,) = node_rolls.find(
+        change(plans=(old, plan(pooled({"general": {"architectures": ["arm64"]}}, prefer="arm64"))))
+    )
+    assert removed.rule.name == "remove-nodes"
+    assert removed.subject == "NodePools general-amd64-on-demand, general-amd64-spot"
+    image = plan(pooled({"general": {}}, karpenter={"amiAlias": "al2023@v20260801"}))
+    assert "al2023@v20260715 → al2023@v20260801" in said(node_rolls.find(change(plans=(old, image))))
+
+
+def test_user_data_carries_labels_and_taints_of_self_managed_groups() -> None:
+    own = group_words(kind="self-managed")
+    (found,) = node_rolls.find(change(plans=(plan(own), plan({**own, "arm64Taint": "none"}))))
+    assert (found.subject, found.details[0]) == ("self-managed node group web-arm", "Reason: taints.")
+
+
+def test_a_preview_that_failed_before_a_group_leaves_it_to_the_plans() -> None:
+    seen = changed(GROUP, "web", MANAGED, {"version": "1.36"})
+    plans = (plan({"kubernetesVersion": "1.35"}), plan({"kubernetesVersion": "1.36"}))
+    found = {each.subject: each for each in node_rolls.find(change(seen, plans=plans, succeeded=False))}
+    assert "evictions take" in found["node group web"].text
+    assert "a preview says" in said([found["node group web-arm"]])
+
+
+def test_a_value_that_is_not_known_yet_may_turn_out_the_same() -> None:
+    template = changed(TEMPLATE, "graviton", {"userData": "YQ=="}, {"userData": UNKNOWN}, id_="lt-e0536f16c8d436d18")
+    found = only(template, group({"launchTemplate": {"version": UNKNOWN}}))
+    assert "Reason: launch template (user data, known only during the update)." in found.details
+
+
+def test_a_new_group_rolls_nothing() -> None:
+    steps = (
+        made(GROUP, "graviton", None, MANAGED),
+        made(POOL, "p", None, NODE_POOL),
+        made(NODE_CLASS, "default", None, EC2_NODE_CLASS),
+    )
+    assert list(node_rolls.find(change(*steps))) == []
+
+
+def test_every_rule_is_listed() -> None:
+    names = [rule.name for rule in node_rolls.RULES]
+    assert sorted(names) == sorted(set(names))
+    found = by_rule(node_rolls.find(change(group({"version": "1.36"}), plans=(plan(), plan()))))
+    assert set(found) <= set(names)
