@@ -12,13 +12,13 @@ REPLACE_STATEFUL = ReviewRule(
     "replace-stateful",
     Risk.HIGH,
     "replacements of resources that hold data",
-    "Is the replacement what the change is about? Is there a backup that was restored once?",
+    "Is the replacement what the change is about? Is there a backup, and has restoring it been tried?",
 )
 DELETE_STATEFUL = ReviewRule(
     "delete-stateful",
     Risk.HIGH,
     "deletions of resources that hold data",
-    "Is the data needed by anyone? Is there a backup that was restored once?",
+    "Is the data needed by anyone? Is there a backup, and has restoring it been tried?",
 )
 REPLACE_RUNNING = ReviewRule(
     "replace-running",
