@@ -91,8 +91,8 @@ def difference(change: Change) -> CostDifference:
     """What the change costs; no rows if it changes nothing that has a price."""
     before, after = parts(change)
     # What costs the same before and after would only hide what the rest costs, if its price is unknown.
-    kept = {(part.subject, part) for part in before} & {(part.subject, part) for part in after}
-    old, new = ([part for part in side if (part.subject, part) not in kept] for side in (before, after))
+    kept = Counter((part.subject, part) for part in before) & Counter((part.subject, part) for part in after)
+    old, new = _without(before, kept.copy()), _without(after, kept)
     keys = sorted({(part.team, part.what) for part in (*old, *new)})
     rows = tuple(row for key in keys if (row := _row(key, old, new)) is not None)
     shown = {(row.team, row.what) for row in rows}
@@ -106,6 +106,17 @@ def difference(change: Change) -> CostDifference:
         tuple(sorted({each.reason for each in amounts if isinstance(each, UnknownPrice)})),
         _stale(prices, change) if rows else "",
     )
+
+
+def _without(side: Sequence[Part], kept: Counter[tuple[str, Part]]) -> list[Part]:
+    """Parts without those that are kept, each as often as it is: two clusters may cost the same."""
+    left: list[Part] = []
+    for part in side:
+        if kept[part.subject, part]:
+            kept[part.subject, part] -= 1
+        else:
+            left.append(part)
+    return left
 
 
 def find(change: Change) -> Iterator[Finding]:

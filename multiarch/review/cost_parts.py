@@ -20,6 +20,7 @@ from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL
 from multiarch.review.nodes.properties import at, entries, resources, text_at, whole_at
+from multiarch.review.nodes.wording import counted
 from multiarch.stack.model import NewNetwork, Plan
 
 _NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
@@ -210,6 +211,9 @@ def _group(step: Step, state: State, now: State | None, zones: tuple[str, ...]) 
         names = [name for each in overrides if (name := text_at(each, "instanceType"))]
         above = whole_at(inputs, f"{_POLICY}.instancesDistribution.onDemandPercentageAboveBaseCapacity")
         spot = 0 if above is None else 100 - above
+        base = whole_at(inputs, f"{_POLICY}.instancesDistribution.onDemandBaseCapacity")
+        if spot and base:
+            return f"{counted(base, 'node')} of it {'is' if base == 1 else 'are'} on-demand, others spot"
     if not names or any("." not in name for name in names):
         return f"its instance type is in its launch template, or {_LATER}"
     if spot not in {0, 100}:
@@ -220,10 +224,13 @@ def _group(step: Step, state: State, now: State | None, zones: tuple[str, ...]) 
     if low is None or high is None:
         return f"its size {_LATER}"
     size, why = low, "minimum"
-    if now is not None and (present := whole_at(now.outputs, desired_key)) is not None:
+    desired = whole_at(inputs, desired_key)
+    # With ignoreChanges the engine keeps the old value in the new inputs.
+    is_set = now is not None and desired not in (None, whole_at(now.inputs, desired_key))
+    if now is not None and not is_set and (present := whole_at(now.outputs, desired_key)) is not None:
         size = max(low, min(present, high))
         why = "present" if size == present else "minimum" if size == low else "maximum"
-    elif (desired := whole_at(inputs, desired_key)) is not None:
+    elif desired is not None:
         size, why = desired, "desired"
     capacity = CapacityType.SPOT if spot else CapacityType.ON_DEMAND
     return _Group(f"node group {step.name}", tuple(names), capacity, size, high, why, zones)

@@ -19,8 +19,12 @@ from multiarch.review.property_paths import MISSING, parts, value_at
 _AUTO_SCALING_TAG = "aws:autoscaling/tag:Tag"
 _GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})
 _REPLACED = frozenset({Operation.CREATE, Operation.REPLACE, Operation.DELETE})
-_PLAIN_TAG = re.compile(r"(?!.*(kubernetes\.io|k8s\.io|karpenter\.|eks\.amazonaws\.com|multiarch-eks/)).*", re.DOTALL)
-"""Tags that no controller and no IAM condition of this project reads."""
+_PLAIN_TAG = re.compile(
+    r"(?!.*(kubernetes\.io|k8s\.io|k8s\.aws|karpenter\.|amazonaws\.com|csi\.aws\.com|eks:|multiarch-eks/"
+    r"|aws-node-termination-handler|backup|snapshot|schedule|retention|patch.?group)).*",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Tags that no controller, no backup plan or scheduler, and no IAM condition of this project reads."""
 _SIZES = frozenset({"scalingConfig.desiredSize", "desiredCapacity"})
 _STATUS = frozenset({"status", "metadata.resourceVersion", "metadata.generation", "metadata.managedFields"})
 _LABELS = frozenset({"helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by"})
@@ -112,6 +116,12 @@ def _of_paths(takes: Callable[[Step, str], bool]) -> Callable[[Step, AbstractSet
     return of_step
 
 
+def _is_size_of_autoscaler(step: Step, path: str) -> bool:
+    """A number of nodes that the update does not set: with ignoreChanges, old and new inputs have the same."""
+    old, new = (MISSING if state is None else value_at(state.inputs, path) for state in (step.old, step.new))
+    return step.type in _GROUPS and path in _SIZES and (step.operation is Operation.DRIFT or old == new)
+
+
 def _is_tag(step: Step, path: str) -> bool:
     first, *others = parts(path)
     if first not in {"tags", "tagsAll"} or not step.type.startswith("aws:"):
@@ -200,7 +210,7 @@ FILTERS = (
     NoiseFilter(
         "desired-size",
         "the number of nodes that an autoscaler sets",
-        _of_paths(lambda step, path: step.type in _GROUPS and path in _SIZES),
+        _of_paths(_is_size_of_autoscaler),
     ),
     NoiseFilter("tags-only", "tags for people and bills, which no controller reads", _of_paths(_is_tag)),
     NoiseFilter(

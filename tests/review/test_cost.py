@@ -328,3 +328,22 @@ def test_rows_sum_up_to_the_prices_of_all_nodes(pairs: list[tuple[dict[str, Any]
     assert found.complete
     back = [made(GROUP, f"g{number}", new, old, operation=Operation.REPLACE) for number, (old, new) in enumerate(pairs)]
     assert (difference(*back).total or Decimal(0)) == -total
+
+
+def test_a_second_cluster_of_the_same_price_is_not_taken_for_the_first() -> None:
+    old, new = {"version": "1.34"}, {"version": "1.35"}
+    steps = made(CLUSTER, "first", old, new), made(CLUSTER, "second", None, new)
+    assert row(*steps).change == 73
+
+
+def test_spot_groups_with_on_demand_nodes_at_their_base_are_unknown() -> None:
+    policy = SELF_MANAGED["mixedInstancesPolicy"]
+    spread = {"onDemandPercentageAboveBaseCapacity": 0, "onDemandBaseCapacity": 2}
+    mixed = {**SELF_MANAGED, "mixedInstancesPolicy": {**policy, "instancesDistribution": spread}}
+    found = difference(made(SCALING_GROUP, "batch", mixed, None))
+    assert found.unknown == ("node group batch: 2 nodes of it are on-demand, others spot",)
+
+
+def test_a_size_that_the_update_sets_counts() -> None:
+    step = group({"scalingConfig": {"desiredSize": 4}})
+    assert (row(step).nodes_before, row(step).nodes_after) == (2, 4)

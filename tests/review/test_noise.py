@@ -97,3 +97,15 @@ def test_every_filter_has_a_name_and_a_reason() -> None:
     names = [each.name for each in noise.FILTERS]
     assert len(set(names)) == len(names)
     assert all(each.reason for each in noise.FILTERS)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        update(GROUP, {"scalingConfig": {"desiredSize": 9}}, {"scalingConfig": {}}, "scalingConfig.desiredSize"),
+        update(ROLE, {"tags": {"backup": "daily"}}, {"tags": {}}, "tags.backup"),
+        update(ROLE, {"tags": {"elbv2.k8s.aws/cluster": "a"}}, {"tags": {}}, 'tags["elbv2.k8s.aws/cluster"]'),
+    ],
+)
+def test_what_has_an_effect_is_not_left_out(changed: dict[str, Any]) -> None:
+    assert counts(changed) == (1, {})

@@ -11,6 +11,7 @@ from multiarch.review import replacements
 from multiarch.review.holdings import Holds, holding
 from multiarch.review.model import Change, Finding, Risk
 from multiarch.review.previews.reading import read
+from multiarch.review.values import shown
 from tests.review.engine_text import digest, event_log, step
 
 SET, QUEUE, KEY = "kubernetes:apps/v1:StatefulSet", "aws:sqs/queue:Queue", "aws:kms/key:Key"
@@ -115,3 +116,40 @@ def test_values_of_secrets_are_not_shown() -> None:
     kinds = {"masterPassword": "update-replace", "engine": "update-replace"}
     (finding,) = found(digest(step("replace", "aws:rds/instance:Instance", "db", old, new, kinds)))
     assert finding.details[0] == "Reason: engine: a → b; masterPassword."
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("spec.template.spec.containers[0].env[0].value", "hunter2"),
+        ("spec.template.spec.containers[0].args[1]", "hunter2"),
+        ("environment.variables.PGHOST", "hunter2"),
+        ("value", "hunter2"),
+        ("values.auth.pass", "hunter2"),
+        ("tunnel1PresharedKey", "hunter2"),
+        ("containerDefinitions", '[{"env":[{"name":"X","value":"hunter2"}]}]'),
+        ("values.config", "password: hunter2"),
+        ("commandLine", "mysql --password hunter2"),
+        ("url", "https://hooks.slack.com/services/T0/B0/hunter2"),
+    ],
+)
+def test_what_may_be_a_secret_by_its_name_or_place_is_not_shown(path: str, text: str) -> None:
+    assert "hunter2" not in shown(text, path)
+
+
+def test_lists_with_values_that_may_be_secrets_are_not_shown() -> None:
+    assert shown([{"name": "a", "env": [{"name": "X", "value": "hunter2"}]}], "spec.containers") == "…"
+    assert shown([{"name": "a", "port": 80}], "spec.ports") == '[{"name": "a", "port": 80}]'
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("policyArn", "arn:aws:iam::aws:policy/SecretsManagerReadWrite"),
+        ("bypassPolicyLockoutSafetyCheck", "true"),
+        ("taints[0].value", "arm64"),
+        ("values.replicaCount", "3"),
+    ],
+)
+def test_other_values_are_shown(path: str, text: str) -> None:
+    assert shown(text, path) == text

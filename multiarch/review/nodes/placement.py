@@ -10,7 +10,7 @@ from multiarch.review.merging import merged
 from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, group_changes
 from multiarch.review.nodes.new_groups import ADD_GROUP, find_new_groups
-from multiarch.review.nodes.properties import after, before, changes_of, whole
+from multiarch.review.nodes.properties import after, before, changes_of, whole, whole_at
 from multiarch.review.nodes.renames import RENAME, find_renames
 from multiarch.review.nodes.taints import OPEN_ARM64, TAINTS, find_open_arm64, find_taints
 from multiarch.review.nodes.wording import counted
@@ -34,7 +34,7 @@ CAPACITY_TYPE = ReviewRule(
     "Can the workloads on these nodes be interrupted at two minutes' notice?",
 )
 SIZE = ReviewRule(
-    "change-size", Risk.LOW, "limits of a group's number of nodes", "Do the limits fit what the workloads need?"
+    "change-size", Risk.LOW, "a group's number of nodes, and its limits", "Do they fit what the workloads need?"
 )
 REFUSED_SIZE = ReviewRule(
     "refused-size",
@@ -131,16 +131,29 @@ def find_size(group: GroupChange) -> Iterator[Finding]:
         return
     root, desired = ("scalingConfig.", "desiredSize") if group.kind is GroupKind.MANAGED else ("", "desiredCapacity")
     names = [name for name in ("minSize", "maxSize") if changes_of(step, f"{root}{name}")]
+    declared = whole(after(step, f"{root}{desired}"))
+    # With ignoreChanges the engine keeps the old value in the new inputs.
+    is_set = step.old is not None and declared not in (None, whole_at(step.old.inputs, f"{root}{desired}"))
     old = {name: whole(before(step, f"{root}{name}")) for name in ("minSize", "maxSize")}
     new = {name: whole(after(step, f"{root}{name}")) for name in ("minSize", "maxSize")}
     now = whole(before(step, f"{root}{desired}"))
-    if not names:
+    if not names and not is_set:
         return
     changed = ", ".join(f"{name} {_known(old[name])} → {_known(new[name])}" for name in names)
-    low, high = new["minSize"], new["maxSize"]
-    if now is not None and ((low is not None and now < low) or (high is not None and now > high)):
-        text = f"AWS refuses the new sizes ({changed}) while the group has {counted(now, 'node')}."
-        yield Finding(REFUSED_SIZE, group.subject, text, (), group.urns)
+    low, high, wanted = new["minSize"], new["maxSize"], declared if is_set else now
+    if wanted is not None and ((low is not None and wanted < low) or (high is not None and wanted > high)):
+        sizes = f"{desired} {wanted}, minSize {_known(low)}, maxSize {_known(high)}"
+        why = f"({sizes})" if is_set else f"({changed}) while the group has {counted(wanted, 'node')}"
+        yield Finding(REFUSED_SIZE, group.subject, f"AWS refuses the new sizes {why}.", (), group.urns)
+        return
+    if is_set and declared != now:
+        sizes = f"{desired} {_known(now)} → {declared}" + (f", {changed}" if changed else "")
+        fewer = now is None or (declared is not None and declared < now)
+        ends = f", {counted(now - declared, 'node')} fewer" if fewer and now and declared is not None else ""
+        text = f"The update sets the number of nodes{ends} ({sizes})."
+        details = (f"With ignoreChanges for {root}{desired} an update leaves the number to the autoscaler.",)
+        yield Finding(SIZE, group.subject, text, details, group.urns, Risk.HIGH if fewer else None)
         return
     stays = f"; the number of nodes stays {now}" if now is not None else ""
-    yield Finding(SIZE, group.subject, f"{changed}{stays}.", (), group.urns)
+    if names:
+        yield Finding(SIZE, group.subject, f"{changed}{stays}.", (), group.urns)

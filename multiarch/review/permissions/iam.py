@@ -57,6 +57,8 @@ _ARNS = ("policyArn", "policyArns", "managedPolicyArn")
 _MEMBERSHIPS = frozenset({"aws:iam/groupMembership:GroupMembership", "aws:iam/userGroupMembership:UserGroupMembership"})
 _TYPES = frozenset({_ROLE, _USER, _GROUP, _POLICY, _PERMISSION_SET, *_INLINE, *_ATTACHED, *_MEMBERSHIPS})
 
+_PART = "\0"
+"""Between a URN, which may have spaces, and the name of a part of the resource."""
 _EVERYTHING = Box((EVERYTHING, EVERYTHING, EVERYTHING))
 _ADMINISTRATOR = read({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}})
 _BROAD_POLICIES = ("AdministratorAccess", "PowerUserAccess", "FullAccess")
@@ -126,10 +128,10 @@ def _role(sides: Sides, role: Resource, held: _Held) -> None:
     """The policies that are written into a role itself."""
     policies = role.inputs.get("inlinePolicies")
     if reason := hidden(policies) if isinstance(policies, str) else "":
-        held.unknown[f"{role.urn} inlinePolicies"] = f"its inline policies: what they allow {reason}"
+        held.unknown[f"{role.urn}{_PART}inlinePolicies"] = f"its inline policies: what they allow {reason}"
     for index, each in enumerate(several(policies)):
         if isinstance(each, Mapping):
-            held.documents[f"{role.urn} {each.get('name', index)}"] = each.get("policy")
+            held.documents[f"{role.urn}{_PART}{each.get('name', index)}"] = each.get("policy")
     _attach(sides, role, held, ("managedPolicyArns",))
 
 
@@ -159,7 +161,7 @@ def _compared(sides: Sides, holder: _Holder, old: _Held, new: _Held, effort: Eff
     attached = _attachments(sides, old, new)
     if attached and _allows_everything(before, effort):
         attached = []
-    unknown = [text for key, text in new.unknown.items() if key.partition(" ")[0] in sides.touched]
+    unknown = [text for key, text in new.unknown.items() if key.partition(_PART)[0] in sides.touched]
     is_new = holder[1] not in sides.before and (holder[1] in sides.after or holder[1].startswith("?"))
     broad = any(map(_is_broad, grants)) or any(name.endswith(_BROAD_POLICIES) for name in attached)
     lost = [] if unreadable or unknown else [line(each, lost=True) for each in widened(after, before, effort)]
@@ -232,7 +234,7 @@ def _statements(sides: Sides, held: _Held, old: _Held, new: _Held) -> tuple[list
 
 
 def _document_name(sides: Sides, key: str) -> str:
-    urn, _, inline = key.partition(" ")
+    urn, _, inline = key.partition(_PART)
     resource = sides.named(urn)
     if resource is None or resource.type == _POLICY:
         return "its document"

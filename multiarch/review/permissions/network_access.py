@@ -175,7 +175,7 @@ def _compared(sides: Sides, key: str, old: _Open, new: _Open, effort: Effort) ->
                 lost += _lines(direction, beyond(before, after, effort), before)
     except TooMuchEffortError:
         unknown.append(_TOO_MUCH)
-    unknown += [text for where, text in new.problems.items() if where.partition(" ")[0] in sides.touched]
+    unknown += [text for where, text in new.problems.items() if where.rpartition(" ")[0] in sides.touched]
     known = sides.named(key.removeprefix("?"))
     subject = known.subject if known else f"{'prefix list' if key.startswith('pl-') else 'security group'} {key}"
     difference = Difference(

@@ -158,6 +158,22 @@ def test_limits_that_exclude_the_present_number_are_refused_by_aws(name: str, va
     assert found.level is Risk.HIGH
 
 
+@pytest.mark.parametrize(("size", "risk"), [(1, Risk.HIGH), (3, Risk.LOW)])
+def test_a_number_of_nodes_that_the_update_sets_is_reported(size: int, risk: Risk) -> None:
+    step = changed(GROUP, "graviton", MANAGED, {"scalingConfig": {"desiredSize": size}})
+    (found,) = by_rule(find(step))["change-size"]
+    ends = ", 1 node fewer" if size == 1 else ""
+    assert found.text == f"The update sets the number of nodes{ends} (desiredSize 2 → {size})."
+    assert found.level is risk
+
+
+def test_limits_and_number_that_change_together_are_not_refused() -> None:
+    step = changed(GROUP, "graviton", MANAGED, {"scalingConfig": {"minSize": 3, "desiredSize": 3}})
+    assert by_rule(find(step)).keys() == {"change-size"}
+    step = changed(GROUP, "graviton", MANAGED, {"scalingConfig": {"minSize": 3, "desiredSize": 9}})
+    assert texts(step, rule="refused-size") == ["AWS refuses the new sizes (desiredSize 9, minSize 3, maxSize 4)."]
+
+
 def test_a_renamed_group_is_recognised() -> None:
     steps = (made(GROUP, "graviton", MANAGED, None), made(GROUP, "arm", None, MANAGED))
     assert texts(*steps, rule="rename-group") == [

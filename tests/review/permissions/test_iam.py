@@ -311,3 +311,10 @@ def test_documents_that_are_hard_to_compare_are_reported_and_take_bounded_time()
     thousands = [allow(f"s3:Get{number}", f"arn:aws:s3:::{number}") for number in range(2_000)]
     assert inline(document(*thousands), document(*thousands[::-1])) == []
     assert inline(document(*thousands), document(*thousands, allow("s3:Put")))
+
+
+def test_an_unknown_policy_is_reported_of_a_role_with_a_space_in_its_name() -> None:
+    attached = {"managedPolicyArns": [UNKNOWN]}
+    assert said(find(change(step(ROLE, "my role", {"managedPolicyArns": []}, attached)))) == [
+        "HIGH widen-iam: IAM role my role may do more: a managed policy that is known only after the update"
+    ]

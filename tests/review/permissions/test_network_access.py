@@ -175,3 +175,9 @@ def test_thousands_of_rules_are_reported_as_too_many(monkeypatch: pytest.MonkeyP
     assert group(old, new) == [
         "HIGH widen-network: security group web lets through: too many rules to be compared; read them"
     ]
+
+
+def test_a_rule_that_is_not_known_is_reported_of_a_group_with_a_space_in_its_name() -> None:
+    ingress = [rule(443, UNKNOWN)]
+    (found,) = said(find(change(step(GROUP, "web servers", {"ingress": []}, {"ingress": ingress}))))
+    assert found.startswith("HIGH widen-network: security group web servers lets through: a rule for ingress")
