@@ -33,7 +33,9 @@ if [ -n "${CLUSTER:-}" ]; then
     PYTHON=python3
     [ ! -x .venv/bin/python ] || PYTHON=$(pwd)/.venv/bin/python
   fi
-  (umask 077 && "$PYTHON" "$here/eks.py" kubeconfig "$CLUSTER" "$AWS_REGION" >"$KUBECONFIG")
+  # Not Python's own exit code: 1 says that there are findings.
+  (umask 077 && "$PYTHON" "$here/eks.py" kubeconfig "$CLUSTER" "$AWS_REGION" >"$KUBECONFIG") ||
+    fail "the kubeconfig of $CLUSTER in $AWS_REGION can't be written: see the error above"
   export KUBECONFIG
 fi
 code=0

@@ -63,10 +63,11 @@ run() {
   "$@" <&3 3<&- &
   child=$!
   exec 3<&-
-  code=0
-  wait "$child" || code=$?
+  # A name of its own: functions share variables with their callers.
+  run_code=0
+  wait "$child" || run_code=$?
   child=
-  return "$code"
+  return "$run_code"
 }
 
 # secret_file NAME: write standard input to a file that only this user can read, and print its path.

@@ -12,7 +12,10 @@ set -eu
 tool=$(cd "$TOOL" && pwd)
 if [ "${1:-}" = --cli ]; then
   "$tool/ci/scripts/install-cli.sh" "$RUNNER_TEMP/multiarch"
-  echo "MULTIARCH=$RUNNER_TEMP/multiarch/multiarch" >>"$GITHUB_ENV"
+  {
+    echo "MULTIARCH=$RUNNER_TEMP/multiarch/multiarch"
+    echo "PYTHON=$RUNNER_TEMP/multiarch/venv/bin/python" # has boto3, which audit.sh needs
+  } >>"$GITHUB_ENV"
   exit 0
 fi
 make --no-print-directory -C "$tool" venv

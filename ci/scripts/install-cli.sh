@@ -8,9 +8,10 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 python3 -m venv "$folder/venv"
 "$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
   --only-binary :all: --requirement "$source/requirements-webhook.lock"
+# -P: modules are never taken from the folder that it runs in, which is the checkout of somebody's repository.
 cat >"$folder/multiarch" <<SCRIPT
 #!/bin/sh
-PYTHONPATH='$source' exec '$(cd "$folder" && pwd)/venv/bin/python' -m multiarch.cli "\$@"
+PYTHONPATH='$source' exec '$(cd "$folder" && pwd)/venv/bin/python' -P -m multiarch.cli "\$@"
 SCRIPT
 chmod +x "$folder/multiarch"
 "$folder/multiarch" --version

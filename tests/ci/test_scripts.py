@@ -7,12 +7,14 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import multiarch
 from multiarch.review.previews import reading as previews
 from tests.quotations import ROOT
 from tools import build
@@ -196,11 +198,13 @@ def test_an_update_follows_the_plan_that_was_shown(tmp_path: Path, program: Prog
 
 
 def test_an_update_without_its_plan_is_refused_unless_plans_are_off(tmp_path: Path, program: Program) -> None:
-    program("pulumi", 'echo "$*" >>calls')
+    program("pulumi", 'echo "$PULUMI_EXPERIMENTAL $*" >>calls')
     ran = run(tmp_path, "update.sh", "up", "a-dev")
     assert (ran.returncode, "there is no plan of a-dev" in ran.stderr) == (2, True)
     assert run(tmp_path, "update.sh", "up", "a-dev", CONSTRAIN="false ").returncode == 0
-    assert "--plan" not in (tmp_path / "calls").read_text()
+    call = (tmp_path / "calls").read_text()
+    assert "--plan" not in call
+    assert call.startswith(" up")  # nothing experimental at all
 
 
 def test_a_name_that_is_not_a_stack_is_refused(tmp_path: Path) -> None:
@@ -228,6 +232,25 @@ def test_an_audit_keeps_its_report_and_its_exit_code(tmp_path: Path, program: Pr
     assert ran.returncode == 1
     assert (tmp_path / "reports/nodes.md").read_text() == "verify nodes a-dev --output markdown --no-ssm\n"
     assert run(tmp_path, "audit.sh", "nodes").returncode == 2
+
+
+def test_an_audit_of_a_cluster_that_cannot_be_read_has_no_findings(tmp_path: Path, program: Program) -> None:
+    """Python's exit code for an exception is 1, that of findings."""
+    program("multiarch", "exit 0")
+    python = program("python", 'echo "AccessDenied" >&2; exit 1')
+    ran = run(tmp_path, "audit.sh", "nodes", CLUSTER="shop", AWS_REGION="eu-west-1", PYTHON=str(python))
+    assert (ran.returncode, "the kubeconfig of shop in eu-west-1 can't be written" in ran.stderr) == (2, True)
+    assert not (tmp_path / "secret").exists()
+
+
+def test_the_installed_command_takes_no_modules_from_the_folder_it_runs_in(tmp_path: Path, program: Program) -> None:
+    """A repository may have a yaml.py, or a folder with the command's own name."""
+    python = program("python", f'[ "$2" = pip ] || exec {sys.executable} "$@"')
+    program("python3", f"mkdir -p $3/bin; ln -s {python} $3/bin/python")
+    for name in ("yaml.py", "multiarch.py"):
+        (tmp_path / name).write_text("raise SystemExit('taken from the checkout')\n")
+    ran = run(tmp_path, "install-cli.sh")
+    assert (ran.returncode, ran.stdout.strip(), ran.stderr) == (0, multiarch.__version__, "")
 
 
 def test_an_issue_is_opened_for_findings_closed_without_and_left_alone_after_a_failure(
@@ -292,6 +315,20 @@ def test_nothing_is_tagged_before_all_platforms_have_a_digest(tmp_path: Path, pr
     both = " ".join([f"{place}@sha256:{7:064d}"] * 2)
     assert tagged == f"imagetools create --tag {place}:1.0 --tag {place}:latest {both}"
     assert inspected == f"imagetools inspect {place}:1.0 --format {{{{.Manifest.Digest}}}}"
+
+
+@pytest.mark.parametrize("wrong", ["linux/amd64", "linux/arm64"])
+def test_one_platform_with_wrong_binaries_fails_the_verification_of_all(
+    tmp_path: Path, program: Program, wrong: str
+) -> None:
+    """Whichever comes last: a platform that passes must not hide the one before it."""
+    (tmp_path / "reports/digests").mkdir(parents=True)
+    for name in ("amd64", "arm64"):
+        (tmp_path / "reports/digests" / name).write_text(f"sha256:{name}")
+    program("multiarch", f'echo "$*" >>calls; case "$*" in *{wrong}*) exit 1 ;; esac')
+    both = {"PLATFORMS": "linux/amd64 linux/arm64", "MULTIARCH": "multiarch"}
+    assert image(tmp_path, "verify", **both).returncode == 1
+    assert len((tmp_path / "calls").read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,19 @@ def test_a_preview_that_fails_at_night_leaves_the_issue_and_fails_the_job(checko
     assert checkout.github.issues == {}
 
 
+def test_an_audit_has_a_python_that_can_ask_eks_for_the_cluster(checkout: Checkout) -> None:
+    """The system's Python of a runner has no boto3."""
+    job = checkout.job("audits.yml", "audit", {"matrix.audit": "nodes"}, cluster="a", region="eu-west-1", role=ROLE)
+    script = checkout.root / "ci" / "scripts" / "install-cli.sh"
+    script.write_text('#!/bin/sh\nmkdir -p "$1/venv/bin"\ncp "$HOME/bin/"* "$1/venv/bin"\n')
+    checkout.program("python")
+    checkout.program("multiarch")
+    job.only = ("Set up", "Audit")
+    job.environ = {**job.environ, "AWS_REGION": "eu-west-1"}  # as configure-aws-credentials leaves it
+    job.run()
+    assert checkout.calls == ["python ci/scripts/eks.py kubeconfig a eu-west-1"]
+
+
 @pytest.mark.parametrize(("result", "state"), [("success", "closed"), ("failure", "open")])
 def test_findings_of_all_audits_are_one_issue_that_only_complete_audits_close(
     checkout: Checkout, result: str, state: str
@@ -238,6 +251,10 @@ def test_runners_are_native_where_the_caller_has_them_and_emulate_the_rest(check
     platforms = "linux/amd64 linux/arm64  linux/arm/v7"
     job = checkout.job("image.yml", "plan", image="ghcr.io/team/api", tags="1", platforms=platforms)
     assert failures(job) == []
+    other = checkout.job("image.yml", "plan", image="ghcr.io/team/web", tags="1", platforms=platforms)
+    assert failures(other) == []
+    keys = {each.values["steps.plan.outputs.key"] for each in (job, other)}
+    assert len(keys) == 2  # the names of their artifacts, which a run has once
     builds = json.loads(job.values["steps.plan.outputs.builds"])
     assert [(each["platform"], each["architecture"], each["runner"], each["emulated"]) for each in builds] == [
         ("linux/amd64", "amd64", "ubuntu-24.04", False),

@@ -156,7 +156,7 @@ def test_a_stack_has_a_lock_of_its_own_and_an_update_is_never_cancelled() -> Non
 
 def test_a_tag_is_written_after_every_architecture_was_built_and_verified() -> None:
     publish = jobs("image.yml")["publish"]
-    assert publish["needs"] == "build"
+    assert publish["needs"] == ["plan", "build"]
     assert "if" not in publish
     scripts = [step["run"] for step in publish["steps"] if "image.sh" in step.get("run", "")]
     assert [re.findall(r'image\.sh" (\w+)', script) for script in scripts] == [["verify"], ["tag"]]
