@@ -17,7 +17,8 @@ check_stack "$stack"
 mkdir -p "$REPORTS"
 plan=$REPORTS/plan-$stack.json
 private_folder
-export PULUMI_EXPERIMENTAL=true
+# Update plans need it; without them, no other experiment is wanted.
+if is_true "${CONSTRAIN:-true}"; then export PULUMI_EXPERIMENTAL=true; fi
 case $step in
 plan)
   use_aws_role "$(role_of PREVIEW "$stack")"

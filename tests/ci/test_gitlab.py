@@ -57,6 +57,20 @@ def test_another_repository_includes_a_template_in_ten_lines(forge: gitlab.GitLa
     assert [name for name, job in yaml.safe_load(expanded).items() if isinstance(job, dict) and "script" in job]
 
 
+def test_templates_that_are_included_together_keep_their_own_inputs(forge: gitlab.GitLab) -> None:
+    own = {"stacks.yml": {}, "audits.yml": {"name": "stacks"}, "image.yml": {"name": "stacks"}}
+    includes = []
+    for number, (template, inputs) in enumerate(own.items()):
+        text = including(template, forge.ref, image=f"registry.example.com/python:{number}", **inputs)
+        includes += yaml.safe_load(text)["include"]
+    ran = forge.run(forge.team(yaml.safe_dump({"include": includes})), "--preview")
+    assert ran.code == 0, ran.out
+    jobs = yaml.safe_load(ran.out.partition("---\n")[2])
+    expected = {"multiarch-check": 0, "multiarch-drift": 0, "multiarch-audit-stacks": 1, "verify-stacks": 2}
+    images = {name: jobs[name]["image"]["name"] for name in expected}
+    assert images == {name: f"registry.example.com/python:{number}" for name, number in expected.items()}
+
+
 @pytest.fixture
 def team(tmp_path: Path) -> tuple[gitlab.GitLab, Path]:
     """A clone of this project with one changed stack, and a stand-in for the engine that says what it was asked."""

@@ -36,7 +36,7 @@ def document(template: Path, index: int) -> dict[str, Any]:
 def test_every_input_says_what_it_is_for_and_images_are_pinned(template: Path) -> None:
     for name, row in document(template, 0)["spec"]["inputs"].items():
         assert row["description"].endswith("."), name
-        for default in row["default"] if isinstance(row["default"], list) else [row["default"]]:
+        for default in row["default"] if isinstance(row.get("default"), list) else [row.get("default")]:
             if isinstance(default, str) and "/" in default and name.endswith(("image", "services")):
                 assert PINNED.fullmatch(default), name
 
@@ -72,7 +72,7 @@ def test_jobs_of_the_child_get_the_settings_of_the_parent_and_no_secrets() -> No
 
 
 def test_jobs_of_the_child_get_the_scripts_as_those_of_the_parent_do() -> None:
-    setup = document(ROOT / "ci/gitlab/setup.yml", 1)[".multiarch-eks"]
+    setup = document(ROOT / "ci/gitlab/setup.yml", 1)[".multiarch-eks:$[[ inputs.name ]]"]
     fetch = gitlab_updates.pipeline(["pay-dev"], {**PARENT, "MULTIARCH_EKS_PROJECT": "a/b"})["plan pay-dev"]
     parent, child = (" ".join(re.sub(r"\\\n", "", each["before_script"][0]).split()) for each in (setup, fetch))
     (command,) = re.findall(r"git -C \.multiarch-eks -c .*?MULTIARCH_EKS_REF\"", child)
