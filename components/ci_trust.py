@@ -81,7 +81,8 @@ class GitLab:
     def previews(self, _branch: str) -> list[str]:
         """Subject of all branches of the project: that of a merge request is its source branch.
 
-        A merge request of a fork runs in the fork, whose subject has another project.
+        A merge request of a fork runs in the fork, whose subject has another project. So it has if a member runs it in
+        this project, since GitLab 18.2.2; before, such a job had this project's subject, with the fork's branch.
         """
         return [f"project_path:{self.project}:ref_type:branch:ref:*"]
 

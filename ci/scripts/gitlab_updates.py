@@ -52,7 +52,7 @@ def pipeline(stacks: list[str], environ: dict[str, str]) -> dict[str, Any]:
     used = {stack: environment_of(stack, environments) for stack in stacks}
     stages = [f"{step} {each}" for each in environments if each in used.values() for step in ("plan", "update")]
     tags = json.loads(environ.get("RUNNER_TAGS") or "[]")
-    common = {
+    common: dict[str, Any] = {
         "image": environ["JOB_IMAGE"],
         **({"tags": tags} if tags else {}),
         "id_tokens": {"AWS_TOKEN": {"aud": environ["AUDIENCE"]}},
@@ -69,14 +69,19 @@ def pipeline(stacks: list[str], environ: dict[str, str]) -> dict[str, Any]:
     }
     jobs: dict[str, Any] = {}
     for stack, name in sorted(used.items()):
+        # The name's last word alone would give a stack of pre-prod the role of prod.
+        roles = {
+            key: value.replace("{environment}", name) for key, value in common["variables"].items() if "_ROLE" in key
+        }
+        own = {**common, "variables": {**common["variables"], **roles}}
         jobs[f"plan {stack}"] = {
-            **common,
+            **own,
             "stage": f"plan {name}",
             "script": [f"$SCRIPTS/update.sh plan {stack}"],
             "artifacts": {"paths": ["reports"], "expire_in": "7 days", "access": "developer"},
         }
         jobs[f"update {stack}"] = {
-            **common,
+            **own,
             "stage": f"update {name}",
             "script": [f"$SCRIPTS/update.sh up {stack}"],
             "dependencies": [f"plan {stack}"],

@@ -63,6 +63,16 @@ def test_environments_follow_one_another_and_production_waits_for_somebody() -> 
     assert made["plan pay-prod"]["stage"] == "plan prod"
 
 
+def test_an_environment_with_a_hyphen_has_its_own_role_and_stage() -> None:
+    environments = {"ENVIRONMENTS": '["dev", "pre-prod", "prod"]', "UPDATE_ROLE": "arn:up-{environment}"}
+    made = gitlab_updates.pipeline(["pay-pre-prod", "pay-prod"], {**PARENT, **environments})
+    jobs = {name: (job["stage"], job["variables"]["UPDATE_ROLE"]) for name, job in made.items() if "update" in name}
+    assert jobs == {
+        "update pay-pre-prod": ("update pre-prod", "arn:up-pre-prod"),
+        "update pay-prod": ("update prod", "arn:up-prod"),
+    }
+
+
 def test_jobs_of_the_child_get_the_settings_of_the_parent_and_no_secrets() -> None:
     job = gitlab_updates.pipeline(["pay-dev"], PARENT)["update pay-dev"]
     assert job["variables"]["UPDATE_ROLE"] == "arn:update"

@@ -253,6 +253,20 @@ def test_the_installed_command_takes_no_modules_from_the_folder_it_runs_in(tmp_p
     assert (ran.returncode, ran.stdout.strip(), ran.stderr) == (0, multiarch.__version__, "")
 
 
+def test_a_summary_of_many_long_reports_stays_below_the_services_limit(tmp_path: Path) -> None:
+    names = [f"preview-{number}.txt" for number in range(20)]
+    for name in names:
+        (tmp_path / name).write_text(f"begin {name}\n" + "+ a line with an é at its end é\n" * 5_000)
+    summary = tmp_path / "summary"
+    ran = run(tmp_path, "github-summary.sh", "What the update will do", *names, GITHUB_STEP_SUMMARY=str(summary))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    text = summary.read_text()  # no character is cut
+    assert len(text.encode()) < 1_048_576
+    assert [name for name in names if f"begin {name}\n" not in text] == []
+    assert text.count("The rest is in the artifact.") == len(names)
+    assert {line for line in text.splitlines() if line.startswith("+")} == {"+ a line with an é at its end é"}
+
+
 def test_an_issue_is_opened_for_findings_closed_without_and_left_alone_after_a_failure(
     tmp_path: Path, program: Program
 ) -> None:

@@ -172,6 +172,25 @@ def test_updates_are_planned_for_the_environments_stacks_and_follow_the_plan(
     assert last == f"pulumi up --stack {STACK} --non-interactive --yes --skip-preview {plan_file}"
 
 
+def test_stacks_of_an_environment_that_ends_with_another_ones_name_are_not_of_it(
+    checkout: Checkout, engine: Engine
+) -> None:
+    engine('echo "$1 of $3"')
+    stacks = checkout.root / "config" / "stacks"
+    text = (stacks / f"Pulumi.{STACK}.yaml").read_text()
+    for environment in ("pre-prod", "prod"):
+        new = text.replace("environment: dev", f"environment: {environment}")
+        (stacks / f"Pulumi.checkout-{environment}.yaml").write_text(new)
+    (stacks / "Pulumi.broken-prod.yaml").write_text("config: [\n")
+    checkout.commit()
+    for environment, expected in (("prod", ["broken-prod", "checkout-prod"]), ("pre-prod", ["checkout-pre-prod"])):
+        settings = {"environment": environment, "role": ROLE, "preview_role": ROLE}
+        plan = checkout.job("up.yml", "plan", {"github.event.before": ""}, **settings)
+        plan.only = ("Set up", "Find the affected stacks of the environment")
+        assert failures(plan) == []
+        assert json.loads(plan.values["steps.affected.outputs.stacks"]) == expected
+
+
 def test_an_environment_that_no_change_touches_is_not_updated(checkout: Checkout, engine: Engine) -> None:
     engine("exit 1")
     before = subprocess.check_output(["git", "-C", str(checkout.root), "rev-parse", "HEAD^"], text=True).strip()
