@@ -34,6 +34,7 @@ _DATABASE = _data("database", "its data")
 _CACHE = _data("cache", "what it stores")
 _STREAM = _data("stream", "the records that are not read yet")
 _FILES = _data("file system", "its files")
+_LOAD_BALANCER = _pods("load balancer", "its address and open connections")
 _AWS = {
     "eks/cluster:Cluster": _data("EKS cluster", "all workloads, their volumes' claims, and the cluster's endpoint"),
     "eks/addon:Addon": _pods("EKS add-on", "its pods on all nodes"),
@@ -75,12 +76,19 @@ _AWS = {
     "ec2/subnet:Subnet": _pods("subnet", "the nodes and network interfaces in it"),
     "ec2/natGateway:NatGateway": _pods("NAT gateway", "open connections to the internet, and its public address"),
     "ec2/eip:Eip": _data("Elastic IP address", "the address, which others may have allowed"),
-    "lb/loadBalancer:LoadBalancer": _pods("load balancer", "its address and open connections"),
+    "ec2/internetGateway:InternetGateway": _pods("internet gateway", "the VPC's connections to the internet"),
+    "ec2/routeTable:RouteTable": _pods("route table", "the routes of its subnets"),
+    "ec2/vpcEndpoint:VpcEndpoint": _pods("VPC endpoint", "the private way to an AWS service"),
+    "lb/loadBalancer:LoadBalancer": _LOAD_BALANCER,
+    "alb/loadBalancer:LoadBalancer": _LOAD_BALANCER,
+    "elb/loadBalancer:LoadBalancer": _LOAD_BALANCER,
 }
 _KUBERNETES = {
     ("", "Namespace"): _data("Namespace", "everything in it"),
     ("", "PersistentVolumeClaim"): _data("PersistentVolumeClaim", "its volume, unless that is retained"),
     ("", "PersistentVolume"): _data("PersistentVolume", "its data, unless it is retained"),
+    ("", "Service"): _pods("Service", "its address, and a load balancer that it has"),
+    ("networking.k8s.io", "Ingress"): _pods("Ingress", "its rules, and a load balancer that it has"),
     ("", "Pod"): _pods("Pod", "the pod"),
     ("apps", "StatefulSet"): _data("StatefulSet", "its pods, with the identity of each"),
     ("apps", "Deployment"): _pods("Deployment", "its pods"),

@@ -153,3 +153,18 @@ def test_lists_with_values_that_may_be_secrets_are_not_shown() -> None:
 )
 def test_other_values_are_shown(path: str, text: str) -> None:
     assert shown(text, path) == text
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "kubernetes:core/v1:Service",
+        "kubernetes:networking.k8s.io/v1:Ingress",
+        "aws:elb/loadBalancer:LoadBalancer",
+        "aws:ec2/internetGateway:InternetGateway",
+        "aws:ec2/routeTable:RouteTable",
+    ],
+)
+def test_what_carries_the_traffic_of_pods_is_not_deleted_quietly(token: str) -> None:
+    (finding,) = found(digest(step("delete", token, "it", {})))
+    assert (finding.rule.name, finding.level) == ("delete-running", Risk.HIGH)

@@ -31,6 +31,7 @@ MANAGED_GROUP = "aws:eks/nodeGroup:NodeGroup"
 AUTO_SCALING_GROUP = "aws:autoscaling/group:Group"
 NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
+_REQUIREMENTS = "spec.template.spec.requirements"
 
 
 class GroupKind(StrEnum):
@@ -223,12 +224,11 @@ def _of_auto_scaling_group(properties: Properties) -> GroupState:
 
 
 def _of_pool(properties: Properties) -> GroupState:
-    wanted = {
-        str(each.get("key")): _texts(each.get("values"))
-        for each in entries(properties, "spec.template.spec.requirements")
-        if each.get("operator") == "In"
-    }
+    requirements = list(entries(properties, _REQUIREMENTS))
+    wanted = {str(each.get("key")): _texts(each.get("values")) for each in requirements if each.get("operator") == "In"}
     architectures, capacity = wanted.get(keys.ARCHITECTURE, ()), wanted.get(keys.KARPENTER_CAPACITY_TYPE, ())
+    if not is_unknown(properties, _REQUIREMENTS) and not any(_limits_types(each) for each in requirements):
+        architectures = tuple(Architecture)
     names = wanted.get(keys.INSTANCE_TYPE, ())
     return GroupState(
         kind=GroupKind.NODE_POOL,
@@ -238,6 +238,12 @@ def _of_pool(properties: Properties) -> GroupState:
         labels=_labels(properties, "spec.template.metadata.labels"),
         taints=_taints(properties, "spec.template.spec.taints"),
     )
+
+
+def _limits_types(requirement: Mapping[str, Any]) -> bool:
+    """Whether a requirement may exclude an architecture: of itself, or by instance types that have only one."""
+    key = str(requirement.get("key"))
+    return key in {keys.ARCHITECTURE, keys.INSTANCE_TYPE} or key.startswith("karpenter.k8s.aws/instance-")
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -30,7 +30,9 @@ _ENTRY = "aws:eks/accessEntry:AccessEntry"
 _ASSOCIATION = "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"
 _POD_IDENTITY = "aws:eks/podIdentityAssociation:PodIdentityAssociation"
 _CONFIG_MAPS = frozenset({"kubernetes:core/v1:ConfigMap", "kubernetes:core/v1:ConfigMapPatch"})
-_TYPES = frozenset({_CLUSTER, _ROLE, _ENTRY, _ASSOCIATION, _POD_IDENTITY, *_CONFIG_MAPS})
+_SERVICE_ACCOUNTS = frozenset({"kubernetes:core/v1:ServiceAccount", "kubernetes:core/v1:ServiceAccountPatch"})
+_ROLE_OF_PODS = "eks.amazonaws.com/role-arn"
+_TYPES = frozenset({_CLUSTER, _ROLE, _ENTRY, _ASSOCIATION, _POD_IDENTITY, *_CONFIG_MAPS, *_SERVICE_ACCOUNTS})
 _AWS_AUTH = "aws-auth"
 _STANDARD = "STANDARD"
 _WITH_CONFIG_MAP = frozenset({"CONFIG_MAP", "API_AND_CONFIG_MAP"})
@@ -106,6 +108,9 @@ def _rights(sides: Sides, side: Mapping[str, Resource]) -> dict[_Who, _Rights]:
         if resource.type in _CONFIG_MAPS:
             _add_config_map(resource, found)
             continue
+        if resource.type in _SERVICE_ACCOUNTS:
+            _add_service_account(sides, resource, found)
+            continue
         cluster = sides.reference(resource, "clusterName", _CLUSTER) or f"?{urn}"
         held = found[cluster, _who(sides, resource)]
         held.urns.add(urn)
@@ -142,6 +147,28 @@ def _add_config_map(resource: Resource, found: dict[_Who, _Rights]) -> None:
             held.rights += [_Right(f"group {group}", f"the Kubernetes group {group}") for group in groups]
             if is_mapping and each.get("username"):
                 held.rights.append(_Right(f"user {each['username']}", f"the Kubernetes user {each['username']}"))
+
+
+def _add_service_account(sides: Sides, resource: Resource, found: dict[_Who, _Rights]) -> None:
+    """The role that the annotation of a service account gives to its pods.
+
+    Source: EKS user guide, "Assign IAM roles to Kubernetes service accounts".
+    """
+    metadata = resource.inputs.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {"annotations": metadata}
+    annotations = metadata.get("annotations")
+    role = annotations.get(_ROLE_OF_PODS) if isinstance(annotations, Mapping) else annotations
+    if not role or not (isinstance(annotations, Mapping) or hidden(role)):
+        return
+    name = metadata.get("name")
+    name = name if isinstance(name, str) and not hidden(name) else resource.name
+    held = found["the cluster", f"pods of {metadata.get('namespace') or 'default'}/{name}"]
+    held.urns.add(resource.urn)
+    arn = None if hidden(role) else sides.referred(resource, "metadata", _ROLE, role)
+    if arn is None:
+        held.problems[resource.urn] = f"a role that {hidden(role) or 'is not an ARN'}"
+    else:
+        held.rights.append(_Right(f"role {arn}", _name(sides, arn)))
 
 
 def _entries(text: object) -> list[Any]:

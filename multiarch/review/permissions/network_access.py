@@ -172,7 +172,7 @@ def _compared(sides: Sides, key: str, old: _Open, new: _Open, effort: Effort) ->
             more += [(direction, each) for each in found]
             gained += _lines(direction, found, after)
             if not new.problems:
-                lost += _lines(direction, beyond(before, after, effort), before)
+                lost += _lines(direction, beyond(before, after, effort), before, lost=True)
     except TooMuchEffortError:
         unknown.append(_TOO_MUCH)
     unknown += [text for where, text in new.problems.items() if where.rpartition(" ")[0] in sides.touched]
@@ -184,10 +184,10 @@ def _compared(sides: Sides, key: str, old: _Open, new: _Open, effort: Effort) ->
     yield from report(WIDEN, difference, None if unknown else _risk(more))
 
 
-def _lines(direction: str, traffic: Sequence[Traffic], rules: Sequence[Traffic]) -> list[str]:
+def _lines(direction: str, traffic: Sequence[Traffic], rules: Sequence[Traffic], *, lost: bool = False) -> list[str]:
     if direction == "addresses":
-        return [peers(traffic, rules)] if traffic else []
-    return described(traffic, "from" if direction == "ingress" else "to", rules)
+        return [peers(traffic, rules, lost=lost)] if traffic else []
+    return described(traffic, "from" if direction == "ingress" else "to", rules, lost=lost)
 
 
 def _risk(more: Sequence[tuple[str, Traffic]]) -> Risk | None:

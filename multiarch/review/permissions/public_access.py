@@ -50,7 +50,12 @@ _SETTINGS = (
     ),
     Setting(
         PUBLIC,
-        ("aws:s3/bucketAclV2:BucketAclV2", "aws:s3/bucketAcl:BucketAcl", "aws:s3/bucket:Bucket"),
+        (
+            "aws:s3/bucketAclV2:BucketAclV2",
+            "aws:s3/bucketAcl:BucketAcl",
+            "aws:s3/bucket:Bucket",
+            "aws:s3/bucketV2:BucketV2",
+        ),
         "acl",
         lambda value: float(not str(value).startswith("public")),
         "its ACL is {}",
@@ -61,7 +66,7 @@ _COMPANIONS = (
     Companion(
         PUBLIC,
         _BLOCKS[0],
-        "aws:s3/bucket:Bucket",
+        ("aws:s3/bucket:Bucket", "aws:s3/bucketV2:BucketV2"),
         "bucket",
         "the public access block of a bucket that stays is deleted",
     ),
@@ -95,7 +100,7 @@ def _endpoint(sides: Sides, old: Resource | None, new: Resource, effort: Effort)
         after = _reachable(new)
         gained, lost = beyond(after, before, effort), beyond(before, after, effort)
         lines = [peers(gained, after)] if gained else []
-        less = [peers(lost, before)] if lost else []
+        less = [peers(lost, before, lost=True)] if lost else []
     except (ValueError, TooMuchEffortError) as error:
         gained, lines, less = [], [str(error) or "too many addresses to be compared; read them"], []
     difference = Difference(

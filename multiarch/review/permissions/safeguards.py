@@ -51,7 +51,7 @@ _TEMPLATE, _INSTANCE = "aws:ec2/launchTemplate:LaunchTemplate", "aws:ec2/instanc
 _NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 _STORAGE_CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
 _CLUSTER, _LOG_GROUP, _KEY = "aws:eks/cluster:Cluster", "aws:cloudwatch/logGroup:LogGroup", "aws:kms/key:Key"
-_BUCKET = "aws:s3/bucket:Bucket"
+_BUCKETS = ("aws:s3/bucket:Bucket", "aws:s3/bucketV2:BucketV2")
 
 _ENCRYPTED = (
     Setting(ENCRYPTION, (_CLUSTER,), "encryptionConfig", is_set, "Secrets are not encrypted with a KMS key of yours"),
@@ -189,18 +189,18 @@ _GUARDED = tuple(
 _SETTINGS = (*_ENCRYPTED, *_PROTECTED, *_LOGGED, *_GUARDED)
 _COMPANIONS = (
     Companion(
-        LOGGING, "aws:ec2/flowLog:FlowLog", "aws:ec2/vpc:Vpc", "vpcId", "the flow log of a VPC that stays is deleted"
+        LOGGING, "aws:ec2/flowLog:FlowLog", ("aws:ec2/vpc:Vpc",), "vpcId", "the flow log of a VPC that stays is deleted"
     ),
-    Companion(LOGGING, "aws:cloudtrail/trail:Trail", "", "", "the trail is deleted"),
+    Companion(LOGGING, "aws:cloudtrail/trail:Trail", (), "", "the trail is deleted"),
     *(
-        Companion(ENCRYPTION, type_, _BUCKET, "bucket", "the encryption settings of a bucket that stays are deleted")
+        Companion(ENCRYPTION, type_, _BUCKETS, "bucket", "the encryption settings of a bucket that stays are deleted")
         for type_ in (
             "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
             "aws:s3/bucketServerSideEncryptionConfigurationV2:BucketServerSideEncryptionConfigurationV2",
         )
     ),
     *(
-        Companion(PROTECTION, type_, _BUCKET, "bucket", "the versioning of a bucket that stays is deleted")
+        Companion(PROTECTION, type_, _BUCKETS, "bucket", "the versioning of a bucket that stays is deleted")
         for type_ in ("aws:s3/bucketVersioning:BucketVersioning", "aws:s3/bucketVersioningV2:BucketVersioningV2")
     ),
 )

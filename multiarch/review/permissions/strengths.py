@@ -111,7 +111,7 @@ class Companion:
 
     rule: ReviewRule
     type: str
-    target: str
+    targets: tuple[str, ...]
     name: str
     words: str
 
@@ -152,5 +152,5 @@ def _line(setting: Setting, old: Resource | None, new: Resource, deleted: Iterab
 
 
 def _target_is_gone(sides: Sides, companion: Companion, old: Resource) -> bool:
-    target = sides.reference(old, companion.name, companion.target)
-    return target is not None and target in sides.before and target not in sides.after
+    found = {sides.reference(old, companion.name, each) for each in companion.targets}
+    return any(each in sides.before and each not in sides.after for each in found if each is not None)

@@ -151,31 +151,34 @@ def is_public(traffic: Traffic) -> bool:
     )
 
 
-def described(traffics: Collection[Traffic], word: str, rules: Sequence[Traffic] = ()) -> list[str]:
+def described(
+    traffics: Collection[Traffic], word: str, rules: Sequence[Traffic] = (), *, lost: bool = False
+) -> list[str]:
     """One line for each protocol with its ports: ``tcp 443 from 10.0.0.0/8``; ``word`` is from or to.
 
     ``rules`` are what the traffic is a part of; their addresses are named where the part would take many networks.
+    ``lost``: the traffic is what is gone, not what is new.
     """
     groups: dict[tuple[Range, Range], list[Traffic]] = defaultdict(list)
     for each in traffics:
         groups[each.protocols, each.ports].append(each)
     return [
-        f"{_ports(protocols, ports)} {word} {peers(several, rules)}"
+        f"{_ports(protocols, ports)} {word} {peers(several, rules, lost=lost)}"
         for (protocols, ports), several in sorted(groups.items())
     ]
 
 
-def peers(traffics: Collection[Traffic], rules: Sequence[Traffic] = ()) -> str:
-    """The peers in a sentence. ``rules`` as for :func:`described`."""
+def peers(traffics: Collection[Traffic], rules: Sequence[Traffic] = (), *, lost: bool = False) -> str:
+    """The peers in a sentence. ``rules`` and ``lost`` as for :func:`described`."""
     shown = _written(traffics)
-    partly = ""
+    before = after = ""
     if len(shown) > _MOST_NETWORKS and rules:
         shown = _written([rule for rule in dict.fromkeys(rules) if any(map(partial(_is_part, rule), traffics))])
-        partly = ", of which a part is new"
+        before, after = ("a part of ", "") if lost else ("", ", of which a part is new")
     shown = [f"{each} (everyone)" if each in EVERYONE else each for each in shown]
     shown += sorted({each.name for each in traffics if each.name})
     rest = f" and {len(shown) - _MOST_NETWORKS} more" if len(shown) > _MOST_NETWORKS else ""
-    return ", ".join(shown[:_MOST_NETWORKS]) + rest + partly
+    return before + ", ".join(shown[:_MOST_NETWORKS]) + rest + after
 
 
 def _is_part(rule: Traffic, part: Traffic) -> bool:

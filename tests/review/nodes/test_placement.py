@@ -285,3 +285,14 @@ def test_swapping_before_and_after_swaps_gain_and_loss(one: dict[str, Any], othe
     assert moved(there, "lose") == moved(back, "get")
     assert ("change-architecture" in by_rule(find(there))) == ("change-architecture" in by_rule(find(back)))
     assert ("change-labels" in by_rule(find(there))) == ("change-labels" in by_rule(find(back)))
+
+
+def test_a_node_pool_without_a_requirement_for_it_has_both_architectures() -> None:
+    def pool(*requirements: dict[str, Any]) -> dict[str, Any]:
+        return {"metadata": {"name": "p"}, "spec": {"template": {"spec": {"requirements": list(requirements)}}}}
+
+    amd64 = {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}
+    step = made(POOL, "p", pool(amd64), pool())
+    assert texts(step, rule="change-architecture") == [
+        "Its new nodes are amd64 or arm64 instead of amd64: images must also exist for arm64."
+    ]

@@ -165,3 +165,19 @@ def test_the_config_map_of_older_clusters_is_compared(new: str, expected: str) -
 def test_other_config_maps_are_not_looked_at() -> None:
     old, new = ({"metadata": {"name": "web"}, "data": {"mapRoles": each}} for each in ("", UNKNOWN))
     assert said(find(change(step("kubernetes:core/v1:ConfigMap", "web", old, new)))) == []
+
+
+def test_pods_that_get_another_role_by_an_annotation_are_reported() -> None:
+    def account(role_: str | None) -> dict[str, Any]:
+        notes = {} if role_ is None else {"eks.amazonaws.com/role-arn": role_}
+        return {"metadata": {"name": "api", "namespace": "shop", "annotations": notes}}
+
+    def found(old: str | None, new: str | None) -> list[str]:
+        return said(find(change(step("kubernetes:core/v1:ServiceAccount", "api", account(old), account(new)))))
+
+    more = f"MEDIUM widen-cluster-access: pods of shop/api new in the cluster: {ADA}"
+    assert found(None, ADA) == [more]
+    assert found("arn:aws:iam::111122223333:role/old", ADA)[0] == more
+    assert found(ADA, ADA) == []
+    assert found(ADA, UNKNOWN)[0].endswith("a role that is known only after the update")
+    assert found(ADA, None)[0].startswith("LOW narrow-permissions: pods of shop/api")

@@ -57,7 +57,7 @@ def test_the_same_addresses_and_ports_written_in_another_way_are_not_reported() 
 
 def test_what_is_closed_is_told_briefly() -> None:
     assert group([rule(443, "0.0.0.0/0")], [rule(443, "10.0.0.0/8")])[0].startswith(
-        "LOW narrow-permissions: security group web no longer lets through: tcp 443 from 0.0.0.0/0 (everyone)"
+        "LOW narrow-permissions: security group web no longer lets through: tcp 443 from a part of 0.0.0.0/0 (everyone)"
     )
 
 

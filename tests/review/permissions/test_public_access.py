@@ -130,3 +130,17 @@ def test_services_and_ingresses_that_the_internet_reaches_are_reported() -> None
     facing = {"kind": "Ingress", "metadata": {"annotations": {"alb.ingress.kubernetes.io/scheme": "internet-facing"}}}
     assert said(find(change(step(INGRESS, "web", None, facing)))) == [f"HIGH public-endpoint: Ingress web {everyone}"]
     assert said(find(change(step(INGRESS, "web", None, {"kind": "Ingress", "metadata": {}})))) == []
+
+
+def test_the_block_of_a_bucket_that_is_deleted_with_it_is_no_finding() -> None:
+    bucket = step("aws:s3/bucketV2:BucketV2", "reports", {"bucket": "reports", "name": "reports"}, None)
+    blocked = {"bucket": "reports", "restrictPublicBuckets": True}
+    assert said(find(change(bucket, step(BLOCK, "reports", blocked, None)))) == []
+
+
+def test_what_can_no_longer_be_reached_is_not_called_new() -> None:
+    def cluster(cidr: str) -> dict[str, Any]:
+        return {"vpcConfig": {"endpointPublicAccess": True, "publicAccessCidrs": [cidr]}}
+
+    (found,) = said(find(change(step("aws:eks/cluster:Cluster", "c", cluster("0.0.0.0/0"), cluster("192.0.2.1/32")))))
+    assert found.endswith("can no longer be reached from: a part of 0.0.0.0/0 (everyone)")
