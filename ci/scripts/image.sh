@@ -222,6 +222,9 @@ tag_with_buildah() {
 }
 
 need IMAGE PLATFORMS
+# Registries refuse capitals; the name of an owner or a group, which IMAGE is often made of, may have some.
+IMAGE=$(printf '%s' "$IMAGE" | tr '[:upper:]' '[:lower:]')
+CACHE=$(printf '%s' "${CACHE:-}" | tr '[:upper:]' '[:lower:]')
 case $PLATFORMS in
 *'{'*) PLATFORMS=$(printf '%s' "$PLATFORMS" | grep -o '"PLATFORM": *"[^"]*"' | cut -d '"' -f 4 | tr '\n' ' ') ;;
 esac

@@ -315,6 +315,17 @@ def test_buildx_pushes_by_digest_with_attestations_and_a_cache_per_architecture(
     assert not (tmp_path / "secret").exists()
 
 
+def test_an_owner_with_capitals_has_images_too(tmp_path: Path, program: Program) -> None:
+    program("buildx", BUILDX)
+    named = {"IMAGE": "ghcr.io/Team/App", "CACHE": "ghcr.io/Team/App", "PLATFORMS": "linux/amd64", "TAGS": "RC1"}
+    assert image(tmp_path, "build", "linux/amd64", **named).returncode == 0
+    assert image(tmp_path, "tag", **named).returncode == 0
+    calls = (tmp_path / "calls").read_text()
+    assert "Team" not in calls
+    assert "--tag ghcr.io/team/app:RC1" in calls
+    assert "ref=ghcr.io/team/app:cache-amd64" in calls
+
+
 def test_nothing_is_tagged_before_all_platforms_have_a_digest(tmp_path: Path, program: Program) -> None:
     program("buildx", BUILDX)
     assert image(tmp_path, "build", "linux/amd64").returncode == 0
