@@ -17,6 +17,8 @@ _WITH_PORTS, _WITH_TYPES = frozenset({6, 17}), frozenset({1, 58})
 _EVERY_PROTOCOL = (0, 255)
 _CODES = 256
 _MOST_NETWORKS = 4
+_MOST_PARTS = 2
+_MOST_PAIRS = 10_000
 _LAST = {4: 2**32 - 1, 6: 2**128 - 1}
 EVERYONE = ("0.0.0.0/0", "::/0")
 
@@ -160,25 +162,40 @@ def described(
     ``lost``: the traffic is what is gone, not what is new.
     """
     groups: dict[tuple[Range, Range], list[Traffic]] = defaultdict(list)
+    few = len(rules) * len(traffics) <= _MOST_PAIRS
+    whole = [rule for rule in dict.fromkeys(rules) if few and _is_scattered(rule, traffics)]
+    parts = [f"{_ports(each.protocols, each.ports)} {word} {_partly(peers([each]), lost=lost)}" for each in whole]
     for each in traffics:
+        if any(_is_part(rule, each) for rule in whole):
+            continue
         groups[each.protocols, each.ports].append(each)
-    return [
+    return parts + [
         f"{_ports(protocols, ports)} {word} {peers(several, rules, lost=lost)}"
         for (protocols, ports), several in sorted(groups.items())
     ]
 
 
+def _is_scattered(rule: Traffic, traffics: Collection[Traffic]) -> bool:
+    """Whether a rule's part of the traffic would take many lines: the rule itself is easier to read."""
+    return len({(each.protocols, each.ports) for each in traffics if _is_part(rule, each)}) > _MOST_PARTS
+
+
+def _partly(peers_: str, *, lost: bool) -> str:
+    return f"a part of {peers_}" if lost else f"{peers_}, of which a part is new"
+
+
 def peers(traffics: Collection[Traffic], rules: Sequence[Traffic] = (), *, lost: bool = False) -> str:
     """The peers in a sentence. ``rules`` and ``lost`` as for :func:`described`."""
     shown = _written(traffics)
-    before = after = ""
+    partly = False
     if len(shown) > _MOST_NETWORKS and rules:
         shown = _written([rule for rule in dict.fromkeys(rules) if any(map(partial(_is_part, rule), traffics))])
-        before, after = ("a part of ", "") if lost else ("", ", of which a part is new")
+        partly = True
     shown = [f"{each} (everyone)" if each in EVERYONE else each for each in shown]
     shown += sorted({each.name for each in traffics if each.name})
     rest = f" and {len(shown) - _MOST_NETWORKS} more" if len(shown) > _MOST_NETWORKS else ""
-    return before + ", ".join(shown[:_MOST_NETWORKS]) + rest + after
+    text = ", ".join(shown[:_MOST_NETWORKS]) + rest
+    return _partly(text, lost=lost) if partly else text
 
 
 def _is_part(rule: Traffic, part: Traffic) -> bool:

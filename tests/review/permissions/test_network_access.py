@@ -181,3 +181,11 @@ def test_a_rule_that_is_not_known_is_reported_of_a_group_with_a_space_in_its_nam
     ingress = [rule(443, UNKNOWN)]
     (found,) = said(find(change(step(GROUP, "web servers", {"ingress": []}, {"ingress": ingress}))))
     assert found.startswith("HIGH widen-network: security group web servers lets through: a rule for ingress")
+
+
+def test_a_rule_for_all_traffic_is_one_line_whatever_a_narrower_rule_let_through() -> None:
+    everything = {"protocol": "-1", "fromPort": 0, "toPort": 0, "cidrBlocks": ["0.0.0.0/0"]}
+    (opened,) = group([rule(443, "10.0.0.0/8")], [everything])
+    assert opened.endswith("web lets through: all traffic from 0.0.0.0/0 (everyone), of which a part is new")
+    (closed,) = group([everything], [rule(443, "10.0.0.0/8")])
+    assert closed.endswith("no longer lets through: all traffic from a part of 0.0.0.0/0 (everyone)")
