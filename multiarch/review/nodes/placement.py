@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
 from multiarch.review.merging import merged
-from multiarch.review.model import Change, Finding, Operation, ReviewRule, Risk
+from multiarch.review.model import Change, Finding, Operation, Preview, ReviewRule, Risk
+from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, group_changes
 from multiarch.review.nodes.new_groups import ADD_GROUP, find_new_groups
 from multiarch.review.nodes.properties import after, before, changes_of, whole, whole_at
@@ -48,13 +49,21 @@ RULES = (ARCHITECTURE, OPEN_ARM64, REFUSED_SIZE, TAINTS, LABELS, CAPACITY_TYPE, 
 def find(change: Change) -> Iterator[Finding]:
     """Findings about each node group and NodePool, by name; then about renamed groups and new ones."""
     groups = group_changes(change)
-    # A new stack has no pods yet, and a deleted one none any more.
-    if not any(group.before for group in groups) or not any(group.after for group in groups):
+    # A new cluster has no pods yet, and one without groups none any more.
+    is_new = not any(group.before for group in groups) and not _has_cluster(change.preview)
+    if is_new or not any(group.after for group in groups):
         return
     subjects = (find_architecture, find_capacity_type, find_taints, find_open_arm64, find_labels, find_size)
     yield from merged(finding for group in groups for subject in subjects for finding in subject(group))
     yield from find_renames(groups)
     yield from merged(find_new_groups(groups))
+
+
+def _has_cluster(preview: Preview) -> bool:
+    """Whether there is a cluster already; one that is not in the stack is, if anything of the stack is there."""
+    clusters = [step for step in preview.steps if step.type == CLUSTER]
+    ours = [step for step in preview.steps if not step.type.startswith("pulumi:")]
+    return any(step.old is not None for step in clusters or ours)
 
 
 def find_architecture(group: GroupChange) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from multiarch.facts.taints import Effect
 from multiarch.review.model import UNKNOWN, Finding, Operation, Risk, Step
 from multiarch.review.nodes import placement
 from tests.review.by_hand import (
+    CLUSTER,
     GROUP,
     MANAGED,
     NODE_POOL,
@@ -296,3 +297,10 @@ def test_a_node_pool_without_a_requirement_for_it_has_both_architectures() -> No
     assert texts(step, rule="change-architecture") == [
         "Its new nodes are amd64 or arm64 instead of amd64: images must also exist for arm64."
     ]
+
+
+def test_the_first_group_of_a_cluster_that_is_there_is_reported() -> None:
+    first = made(GROUP, "graviton", None, {**MANAGED, "taints": []})
+    there, new = (made(CLUSTER, "cluster", old, {"version": "1.35"}) for old in ({"version": "1.35"}, None))
+    assert by_rule(find(there, first)).keys() == {"open-arm64", "add-group"}
+    assert find(new, first) == []
