@@ -87,6 +87,8 @@ def _trust(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401
         yield f"{name}: NotPrincipal with Allow trusts all that are not named."
     if "*" in named and not value(statement, "Condition"):
         yield f"{name}: everyone may assume the role."
+    if value(statement, "Principal.Federated") is not None and not value(statement, "Condition"):
+        yield f"{name}: every token of the identity provider may assume the role; a condition must name the subject."
 
 
 POLICIES = (

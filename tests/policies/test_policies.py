@@ -135,6 +135,7 @@ VIOLATIONS = [
     ("iam-wildcards", (_policy({"NotAction": "iam:*", "Resource": "arn:x"}),), "NotAction"),
     ("iam-wildcards", (resource(POLICY, {"policy": "{"}),), "not JSON"),
     ("iam-wildcards", (_trust({"Principal": {"AWS": "*"}}),), "everyone"),
+    ("iam-wildcards", (_trust({"Principal": {"Federated": "arn:aws:iam::1:oidc-provider/a"}}),), "every token"),
     ("iam-wildcards", (resource(ATTACHMENT, {"policyArn": "arn:aws:iam::aws:policy/AdministratorAccess"}),), "nearly"),
     ("daemonset-architectures", (_daemon_set("amd64-only"),), "amd64-only on arm64 nodes: unsupported: a reason"),
     ("daemonset-architectures", (_daemon_set("elsewhere"),), "unknown"),
@@ -172,6 +173,7 @@ ALLOWED = [
     ("iam-wildcards", (_policy({"Action": "ec2:RunInstances", "Resource": "*", "Condition": {"Bool": {"a": "b"}}}),)),
     ("iam-wildcards", (_policy({"Effect": "Deny", "Action": "*", "Resource": "*"}),)),
     ("iam-wildcards", (_trust({"Principal": {"Service": "ec2.amazonaws.com"}}),)),
+    ("iam-wildcards", (_trust({"Principal": {"Federated": "arn:a"}, "Condition": {"StringEquals": {"a:sub": "b"}}}),)),
     ("daemonset-architectures", (_daemon_set("both"),)),
     ("daemonset-architectures", (_daemon_set("amd64-only", nodeSelector={"kubernetes.io/arch": "amd64"}),)),
 ]  # fmt: skip
