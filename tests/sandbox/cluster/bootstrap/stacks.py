@@ -1,4 +1,4 @@
-"""Every stack file of the repository, and its plan."""
+"""Every stack file of this project in the repository, and its plan."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from multiarch.stack.plan import make_plan
 from tests.quotations import ROOT
 from tests.stack.words import TODAY
 
-STACKS = sorted((*ROOT.glob("config/stacks/Pulumi.*.yaml"), *ROOT.glob("examples/**/Pulumi.*.yaml")))
+_EXAMPLES = [
+    # A folder with a Pulumi.yaml is a program of its own.
+    file
+    for file in ROOT.glob("examples/**/Pulumi.*.yaml")
+    if not (file.parent / "Pulumi.yaml").exists()
+]
+STACKS = sorted((*ROOT.glob("config/stacks/Pulumi.*.yaml"), *_EXAMPLES))
 
 
 @cache
