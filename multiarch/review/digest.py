@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from multiarch.errors import MultiarchError
+from multiarch.prices.model import UnknownPrice
 from multiarch.review import cost, drift, failed_previews, noise, replacements, stack_files
 from multiarch.review.cost import CostDifference
 from multiarch.review.model import UNKNOWN, Change, Finder, Finding, Operation, ReviewRule, Risk, Step
@@ -59,6 +60,8 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.DRIFT, drift),
 )
 """Every module that finds something, below its topic."""
+_UNEXPECTED = (ArithmeticError, AttributeError, LookupError, MultiarchError, TypeError, ValueError)
+"""What a module raises where a preview has values of another type than their provider declares."""
 UNREADABLE = ReviewRule(
     "unreadable-value",
     Risk.HIGH,
@@ -155,7 +158,7 @@ def _reviewed(change: Change) -> StackReview:
         tuple(others),
         tuple(" ".join(masked(text).split()) for text in warnings),
         (*left_out, *dropped),
-        cost.difference(change),
+        _cost(change),
     )
 
 
@@ -164,11 +167,20 @@ def _entries(topic: Topic, finder: Finder, change: Change) -> Iterator[Entry]:
     try:
         for finding in finder.find(change):
             yield Entry(topic, _clean(finding))
-    except (ArithmeticError, AttributeError, LookupError, MultiarchError, TypeError, ValueError) as error:
+    except _UNEXPECTED as error:
         said = str(error) if isinstance(error, MultiarchError) else f"{type(error).__name__}: {error}"
         text = "A value in the preview is not of the type that its provider declares: the findings are incomplete."
         names = ", ".join(rule.name for rule in finder.RULES)
         yield Entry(topic, _clean(Finding(UNREADABLE, f"rules {names}", text, (said,))))
+
+
+def _cost(change: Change) -> CostDifference:
+    """What the change costs. Values of an unexpected type are a finding of the rules about costs already."""
+    try:
+        return cost.difference(change)
+    except _UNEXPECTED:
+        reason = "a value in the preview is not of the type that its provider declares"
+        return CostDifference((), UnknownPrice(reason), (), (reason,), "")
 
 
 def _clean(finding: Finding) -> Finding:

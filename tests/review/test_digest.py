@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.errors import Problem
+from multiarch.review import cost
 from multiarch.review.digest import RULES, Digest, digest
 from multiarch.review.model import UNKNOWN, Change, Finding, Operation, Preview, Risk, Version
 from multiarch.review.nodes import node_rolls
@@ -162,6 +163,16 @@ def test_a_part_that_fails_is_a_finding_and_hides_no_other(monkeypatch: pytest.M
     finding = found.stacks[0].entries[1].finding
     assert finding.subject == "rules roll-nodes, remove-nodes, keep-old-nodes"
     assert finding.details == ("TypeError: unhashable type: 'dict'",)
+
+
+def test_costs_that_fail_are_a_finding_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parts(_: Change) -> None:
+        raise ValueError("invalid literal")
+
+    monkeypatch.setattr(cost, "parts", parts)
+    found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
+    assert rules(found) == ["delete-stateful", "unreadable-value"]
+    assert found.stacks[0].cost.rows == ()
 
 
 ODD = st.recursive(
