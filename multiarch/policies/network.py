@@ -13,6 +13,7 @@ DEFAULT_GROUP = "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup"
 GROUP_RULE = "aws:ec2/securityGroupRule:SecurityGroupRule"
 INGRESS_RULE = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
 _COMPONENT_INPUTS = frozenset({"encryptionConfigKeyArn", "endpointPublicAccess", "vpcId"})
+_LAST_PORT = 65_535
 _SSH = 22
 _ALL_PROTOCOLS = frozenset({"-1", "all"})
 _TCP = frozenset({"6", "tcp"})
@@ -48,14 +49,22 @@ def _ssh(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
     for rule in _ingress(resource):
         protocol = text(rule, "protocol") or text(rule, "ipProtocol")
         if protocol.lower() in _ALL_PROTOCOLS:
-            lowest, highest = 0, 65_535
+            lowest, highest = 0, _LAST_PORT
         elif protocol.lower() in _TCP:
-            lowest, highest = (int(float(text(rule, end) or 0)) for end in ("fromPort", "toPort"))
+            lowest, highest = _port(rule, "fromPort", 0), _port(rule, "toPort", _LAST_PORT)
         else:
             continue
         sources = [source for key in _SOURCES for source in items(rule, key)]
         if lowest <= _SSH <= highest and sources:
             yield f"Ingress to port {_SSH} from {', '.join(map(str, sources))}."
+
+
+def _port(rule: object, key: str, otherwise: int) -> int:
+    """A port; ``otherwise``, which includes the most, where there is none that is a number."""
+    try:
+        return int(float(text(rule, key)))
+    except (OverflowError, ValueError):
+        return otherwise
 
 
 def _ingress(resource: Resource) -> list[object]:

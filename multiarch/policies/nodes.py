@@ -24,8 +24,8 @@ ARCHITECTURE_LABEL = "kubernetes.io/arch"
 _CUSTOM = "CUSTOM"
 
 
-def _agree(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
-    types = _instance_types(resource)
+def _agree(resource: Resource, everything: Sequence[Resource]) -> Iterator[str]:
+    types = _instance_types(resource, everything)
     found: dict[Architecture, list[str]] = {}
     for name in types:
         try:
@@ -44,17 +44,22 @@ def _agree(resource: Resource, _: Sequence[Resource]) -> Iterator[str]:
         yield f"{error.message} {error.hint}"
         return
     for architecture, names in sorted(found.items()):
-        if architecture is not image:
+        if image is not None and architecture is not image:
             be = "is" if len(names) == 1 else "are"
             yield f"amiType {declared} is {image}, but {', '.join(names)} {be} {architecture}."
 
 
-def _instance_types(resource: Resource) -> list[str]:
-    """The instance types that a node group or an Auto Scaling group names itself."""
+def _instance_types(resource: Resource, everything: Sequence[Resource]) -> list[str]:
+    """The instance types that a node group or an Auto Scaling group names, or else those of its launch template."""
     if resource.type == NODE_GROUP:
-        return [str(name) for name in items(resource.properties, "instanceTypes")]
-    overrides = items(resource.properties, "mixedInstancesPolicy.launchTemplate.overrides")
-    return [name for override in overrides if (name := text(override, "instanceType"))]
+        named = [str(name) for name in items(resource.properties, "instanceTypes")]
+    else:
+        overrides = items(resource.properties, "mixedInstancesPolicy.launchTemplate.overrides")
+        named = [name for override in overrides if (name := text(override, "instanceType"))]
+    if named:
+        return named
+    found = templates(resource, everything)
+    return [name for template in found if (name := text(template.properties, "instanceType"))]
 
 
 def _tainted(resource: Resource, everything: Sequence[Resource]) -> Iterator[str]:
@@ -104,17 +109,12 @@ def _pool_architectures(requirements: Sequence[object]) -> set[str]:
 def _architectures(resource: Resource, everything: Sequence[Resource]) -> set[Architecture]:
     """The architectures of a group's nodes, as far as the table of facts knows them."""
     declared = text(resource.properties, "amiType")
-    names = _instance_types(resource)
-    if not names:
-        names = [
-            name for template in templates(resource, everything) if (name := text(template.properties, "instanceType"))
-        ]
     found = set()
-    for name in names:
+    for name in _instance_types(resource, everything):
         try:
             found.add(instance_type(name).architecture)
         except MultiarchError:
-            continue  # ami-architecture says so
+            continue  # policy-architecture says so
     if found or declared in ("", _CUSTOM):
         return found
     try:
@@ -201,6 +201,7 @@ POLICIES = (
         "policy-architecture",
         _GROUPS,
         _agree,
+        whole_stack=True,
     ),
     Policy(
         "policy-arm64-taint",

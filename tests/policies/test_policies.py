@@ -58,6 +58,12 @@ def _asg(user_data: str, **properties: Any) -> tuple[Resource, Resource]:
     return resource(AUTO_SCALING_GROUP, group, dependencies=frozenset({template.urn})), template
 
 
+def _launched(instance_type: str, **properties: Any) -> tuple[Resource, Resource]:
+    """A node group whose launch template names the instance type."""
+    template = resource(LAUNCH_TEMPLATE, {"instanceType": instance_type})
+    return resource(NODE_GROUP, properties, dependencies=frozenset({template.urn})), template
+
+
 def _empty(user_data: str) -> tuple[Resource, ...]:
     """An Auto Scaling group without nodes that the cluster autoscaler knows."""
     return _asg(user_data, minSize=0, tags=[{"key": "k8s.io/cluster-autoscaler/enabled", "value": "true"}])
@@ -94,6 +100,7 @@ VIOLATIONS = [
     ("architecture", (_group(instanceTypes=["m7g.large", "m7i.large"]),), "have two architectures"),
     ("architecture", (_group(amiType="AL2023_ARM_64_STANDARD", instanceTypes=["z9.large"]),), "can't be compared"),
     ("architecture", (_group(amiType="AL2024", instanceTypes=["m7g.large"]),), "AL2024"),
+    ("architecture", _launched("m7i.large", amiType="AL2023_ARM_64_STANDARD"), "m7i.large is amd64"),
     ("arm64-taint", (_group(instanceTypes=["m7g.large"]),), "has no taint"),
     ("arm64-taint", (_group(amiType="AL2023_ARM_64_STANDARD"),), "has no taint"),
     ("arm64-taint", (_group(instanceTypes=["m7g.large"], taints=[{"effect": "PREFER_NO_SCHEDULE"}]),), "no taint"),
@@ -107,6 +114,7 @@ VIOLATIONS = [
     ("ssh-port", (resource(SECURITY_GROUP, {"ingress": [{"protocol": "-1", "ipv6CidrBlocks": ["::/0"]}]}),), "::/0"),
     ("ssh-port", (resource(GROUP_RULE, OPEN_22 | {"type": "ingress"}),), "port 22"),
     ("ssh-port", (resource(INGRESS_RULE, {"ipProtocol": "-1", "cidrIpv4": "0.0.0.0/0"}),), "0.0.0.0/0"),
+    ("ssh-port", (resource(SECURITY_GROUP, {"ingress": [OPEN_22 | {"fromPort": "x", "toPort": "y"}]}),), "port 22"),
     ("imdsv2", (_group(),), "without a launch template"),
     ("imdsv2", (resource(LAUNCH_TEMPLATE),), "is not set"),
     ("imdsv2", (resource(INSTANCE, {"metadataOptions": {"httpTokens": "optional"}}),), "is optional"),
