@@ -13,7 +13,8 @@ set -eu
 if [ -z "${MULTIARCH:-}" ]; then
   if [ -x .venv/bin/multiarch ]; then MULTIARCH=.venv/bin/multiarch; else MULTIARCH=multiarch; fi
 fi
-child=
+running=false
+before=
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -40,8 +41,11 @@ forget_credentials() { rm -rf -- "$CREDENTIALS_DIR"; }
 # shellcheck disable=SC2317,SC2329 # called by traps
 stopped() {
   trap - INT TERM HUP
-  [ -z "$child" ] || kill -TERM "$child" 2>/dev/null || :
-  [ -z "$child" ] || wait "$child" 2>/dev/null || :
+  # A signal may come when the program has begun to work and `run` has not noted its number yet.
+  if [ "$running" = true ] && [ "${!:-}" != "$before" ]; then
+    kill -TERM "$!" 2>/dev/null || :
+    wait "$!" 2>/dev/null || :
+  fi
   exit "$1"
 }
 
@@ -60,13 +64,14 @@ private_folder() {
 # Its standard input is the caller's: a shell gives its background jobs none by default.
 run() {
   exec 3<&0
+  before=${!:-}
+  running=true
   "$@" <&3 3<&- &
-  child=$!
   exec 3<&-
   # A name of its own: functions share variables with their callers.
   run_code=0
-  wait "$child" || run_code=$?
-  child=
+  wait "$!" || run_code=$?
+  running=false
   return "$run_code"
 }
 
