@@ -69,13 +69,17 @@ def outside(installed: Path, folder: Path, *arguments: str) -> subprocess.Comple
     )
 
 
+def files_in(folder: Path) -> set[Path]:
+    """The files below a folder; bytecode appears as soon as somebody imports something."""
+    found = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    return {path for path in found if "__pycache__" not in path.parts}
+
+
 def test_the_wheel_has_two_packages_with_their_types_and_data(installed: Path) -> None:
     found = {path.name for path in installed.iterdir()}
     assert found == {"multiarch", "multiarch_eks", f"multiarch_eks-{multiarch.__version__}.dist-info"}
     for package, folder in (("multiarch", "multiarch"), ("multiarch_eks", "components")):
-        shipped = {path.relative_to(installed / package) for path in (installed / package).rglob("*") if path.is_file()}
-        own = {path.relative_to(ROOT / folder) for path in (ROOT / folder).rglob("*") if path.is_file()}
-        assert shipped == {path for path in own if "__pycache__" not in path.parts}
+        assert files_in(installed / package) == files_in(ROOT / folder)
 
 
 def test_each_installed_component_imports_and_none_under_the_name_of_the_clone(installed: Path, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def _is_program(path: str) -> bool:
     top, second = pure.parts[0], pure.parts[1] if len(pure.parts) > 1 else ""
     if top in _WITHOUT_EFFECT or path == PROJECT_FILE or pure == _SCHEMA or of_stack(path) is not None:
         return False
-    if len(pure.parts) == 1 and pure.suffix == ".md":
+    if (len(pure.parts) == 1 and pure.suffix == ".md") or "__pycache__" in pure.parts:
         return False
     if pure.is_relative_to(_WEBHOOK):
         return pure.is_relative_to(_WEBHOOK_OBJECTS) or pure == _WEBHOOK / "__init__.py"
