@@ -10,6 +10,8 @@ from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mo
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_project, get_stack
 
+from multiarch.facts.unknown_values import UNKNOWN_TEXT
+
 from . import marked_values
 from .marked_values import Json, Properties, Where
 
@@ -19,7 +21,6 @@ _EKS_CLUSTER_TYPE = "aws:eks/cluster:Cluster"
 # How the engine's protocol marks a value that is more than JSON: pulumi, sdk/go/common/resource/sig.
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _RESOURCE_REFERENCE = "5cf8f73096256a8f31e491e813e4eb8e"
-_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 _NOT_KNOWN_YET = "<known once it runs>"
 
 
@@ -159,7 +160,7 @@ def _plain(value: object) -> Json:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, str):
-        return _NOT_KNOWN_YET if value == _UNKNOWN else value
+        return _NOT_KNOWN_YET if value == UNKNOWN_TEXT else value
     if isinstance(value, Sequence):
         return [_plain(member) for member in value]
     return value

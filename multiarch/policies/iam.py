@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from multiarch.policies.model import UNKNOWN, Policy, Resource, UndecidedError, items, text, value
+from multiarch.facts.unknown_values import UNKNOWN_VALUES
+from multiarch.policies.model import Policy, Resource, UndecidedError, items, text, value
 
 _DOCUMENTS: Mapping[str, tuple[str, ...]] = {
     "aws:iam/groupPolicy:GroupPolicy": ("policy",),
@@ -47,7 +48,7 @@ def _document(document: Any, path: str, *, trust: bool) -> Iterator[str]:  # noq
     if document is None:
         return
     if isinstance(document, str):
-        if any(unknown in document for unknown in UNKNOWN):
+        if any(unknown in document for unknown in UNKNOWN_VALUES):
             raise UndecidedError(path)
         try:
             document = json.loads(document)

@@ -6,21 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from multiarch.facts.unknown_values import UNKNOWN_VALUES
 from multiarch.rules import RULES, Rule
-
-UNKNOWN = frozenset(
-    [
-        "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
-        "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
-        "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
-        "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
-        "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
-    ]
-)
-"""What the engine writes for a text, boolean, number, list or mapping that is known only after the update.
-
-Source: pulumi/pulumi, sdk/go/common/resource/plugin/rpc.go.
-"""
 
 
 class UndecidedError(Exception):
@@ -104,7 +91,7 @@ def value(holder: Any, path: str) -> Any:  # noqa: ANN401  (any property)
         if not isinstance(holder, Mapping):
             return None
         holder = holder.get(key)
-        if isinstance(holder, str) and holder in UNKNOWN:
+        if isinstance(holder, str) and holder in UNKNOWN_VALUES:
             raise UndecidedError(path)
     return holder
 
@@ -113,7 +100,7 @@ def items(holder: Any, path: str) -> list[Any]:  # noqa: ANN401
     """The list at ``path``; empty where there is none, and one item for a value that is not a list."""
     found = value(holder, path)
     listed = list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
-    if any(isinstance(item, str) and item in UNKNOWN for item in listed):
+    if any(isinstance(item, str) and item in UNKNOWN_VALUES for item in listed):
         raise UndecidedError(path)
     return listed
 

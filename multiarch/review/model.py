@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import IntEnum, StrEnum
 from typing import Any, Protocol
 
+from multiarch.facts.unknown_values import UNKNOWN_TEXT
 from multiarch.prices.model import STALE_AFTER, PriceList
 from multiarch.scheduling.pods import Pod
 from multiarch.stack.model import Plan
@@ -18,7 +19,7 @@ Properties = Mapping[str, Any]
 
 SECRET = "[secret]"  # noqa: S105  (what the engine writes in a secret's place)
 """What the engine writes in the place of a secret."""
-UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+UNKNOWN = UNKNOWN_TEXT
 """What the engine writes in the place of a value that is known only after an update (plugin.UnknownStringValue)."""
 
 
