@@ -1,0 +1,1 @@
+"""Capacity planning: what keeps running when zones, node groups, spot capacity or nodes fail."""

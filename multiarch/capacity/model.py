@@ -1,0 +1,106 @@
+"""Failures, and what of each workload keeps running during and after them: frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from multiarch.autoscaling.model import Autoscaler
+from multiarch.facts.architectures import Architecture
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What fails at the same time.
+
+    Nodes in ``zones``, of ``groups`` (node groups and NodePools), of ``architectures``, and spot nodes of the
+    architectures in ``spot`` are lost, and no new ones can be had. The ``largest_nodes`` nodes with the most
+    allocatable CPU are lost too; new ones can be had in their place.
+    """
+
+    zones: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    spot: tuple[Architecture, ...] = ()
+    architectures: tuple[Architecture, ...] = ()
+    largest_nodes: int = 0
+
+    def __str__(self) -> str:
+        """``zone eu-west-1b``, ``group general-arm64``, ``arm64 spot``, ``all arm64``, ``2 largest nodes``; with +."""
+        parts = [f"zone {each}" for each in self.zones]
+        parts += [f"group {each}" for each in self.groups]
+        parts += [f"{each} spot" for each in self.spot]
+        parts += [f"all {each}" for each in self.architectures]
+        if self.largest_nodes:
+            parts.append("largest node" if self.largest_nodes == 1 else f"{self.largest_nodes} largest nodes")
+        return " + ".join(parts) or "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """The number of pods that a workload has to keep, and ``source``, which says who asks for it."""
+
+    pods: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadResult:
+    """One workload during and after one failure.
+
+    ``surviving`` pods are on nodes that stay; ``moved`` pods get another node, the last of them after
+    ``wait_seconds`` (None if no pod moves); ``pending`` pods get no node until the failure is over. ``limit`` says what
+    keeps the pending pods from a node, ``change`` what would help; both are empty without pending pods.
+    ``architectures`` are those that its images and scheduling rules allow.
+    """
+
+    namespace: str
+    name: str
+    architectures: tuple[Architecture, ...]
+    replicas: int
+    minimum: Minimum
+    surviving: int
+    moved: int
+    pending: int
+    wait_seconds: int | None = None
+    limit: str = ""
+    change: str = ""
+
+    @property
+    def keeps_minimum_throughout(self) -> bool:
+        """Whether the pods on nodes that stay are enough."""
+        return self.surviving >= self.minimum.pods
+
+    @property
+    def keeps_minimum(self) -> bool:
+        """Whether there are enough pods once all that can get another node have got one."""
+        return self.replicas - self.pending >= self.minimum.pods
+
+
+@dataclass(frozen=True, slots=True)
+class FailureResult:
+    """What one failure does. ``lost`` and ``added`` are nodes by group, sorted by name."""
+
+    failure: Failure
+    workloads: tuple[WorkloadResult, ...]
+    lost: tuple[tuple[str, int], ...] = ()
+    added: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def short(self) -> tuple[WorkloadResult, ...]:
+        """The workloads that do not keep their minimum."""
+        return tuple(each for each in self.workloads if not each.keeps_minimum)
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityReport:
+    """All failures of one stack, in the order in which they were given.
+
+    ``without_failure`` is the result when nothing fails: pods that are pending there fit nowhere. ``assumptions`` say
+    what was assumed for these workloads, ``limits`` what is never modelled.
+    """
+
+    stack: str
+    autoscaler: Autoscaler
+    without_failure: FailureResult
+    failures: tuple[FailureResult, ...]
+    assumptions: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
