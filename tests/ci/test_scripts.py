@@ -174,8 +174,11 @@ def test_a_stopped_job_ends_its_program_and_leaves_no_credentials(
     program("pulumi", 'trap "echo stopped >stopped; kill \\$!; exit 1" TERM; : >started; sleep 30 & wait $!')
     variables = environment(tmp_path, PREVIEW_ROLE="arn:a", **TOKEN)
     command = [str(SCRIPTS / "update.sh"), "plan", "a-dev"]
-    # A new process would ignore SIGINT if this one does.
-    with subprocess.Popen(command, cwd=tmp_path, env=variables, stderr=subprocess.PIPE) as process:
+    # A new process ignores what this one ignores: SIGHUP below nohup, for example.
+    before = signal.signal(number, signal.SIG_DFL)
+    process = subprocess.Popen(command, cwd=tmp_path, env=variables, stderr=subprocess.PIPE)
+    signal.signal(number, before)
+    with process:
         until = time.monotonic() + 10
         while not (tmp_path / "started").exists() and time.monotonic() < until:
             time.sleep(0.02)
