@@ -1,4 +1,4 @@
-"""Today's date: support dates decide whether a stack is accepted."""
+"""Today's date, which decides whether a Kubernetes version is supported, and the time."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from datetime import UTC, date, datetime
 from multiarch.errors import MultiarchError
 
 
-def today() -> date:
-    """Today's date, or that of ``SOURCE_DATE_EPOCH`` (https://reproducible-builds.org/specs/source-date-epoch/).
+def now() -> datetime:
+    """The time in UTC, or that of ``SOURCE_DATE_EPOCH`` (https://reproducible-builds.org/specs/source-date-epoch/).
 
     Raises MultiarchError if the variable is not a number of seconds.
     """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if not epoch:
-        return datetime.now().astimezone().date()
+        return datetime.now(tz=UTC)
     try:
-        return datetime.fromtimestamp(int(epoch), tz=UTC).date()
+        return datetime.fromtimestamp(int(epoch), tz=UTC)
     except (ValueError, OverflowError, OSError) as error:
         raise MultiarchError(
             f"Invalid SOURCE_DATE_EPOCH {epoch!r}.", hint="Set it to seconds since 1970-01-01."
         ) from error
+
+
+def today() -> date:
+    """Today's date where this runs, or that of ``SOURCE_DATE_EPOCH`` in UTC. Raises MultiarchError as :func:`now`."""
+    time = now()
+    return time.date() if os.environ.get("SOURCE_DATE_EPOCH") else time.astimezone().date()

@@ -28,10 +28,18 @@ LANES: Final[Mapping[str, str]] = {
     "registry": "uses a real image registry, or a real Redis",
     "e2e": "uses the sandbox: the real Pulumi engine, or AWS in a process of its own",
     "cluster": "uses a real Kubernetes control plane",
+    "browser": "uses a real browser, headless Chromium",
     "nodes": "uses real kubelets and containerd; needs root, and a kernel that lets qemu-user run arm64 programs",
 }
 
-_BY_FOLDER: Final = {"cluster": "cluster", "e2e": "e2e", "real_nodes": "nodes", "sandbox": "e2e", "tools": "tools"}
+_BY_FOLDER: Final = {
+    "browser": "browser",
+    "cluster": "cluster",
+    "e2e": "e2e",
+    "real_nodes": "nodes",
+    "sandbox": "e2e",
+    "tools": "tools",
+}
 _PURE: Final = ("sandbox/cluster/bootstrap/",)
 """Folders below those whose code is pure functions: their tests belong to the fast lane."""
 _BY_FIXTURE: Final = {
@@ -41,6 +49,7 @@ _BY_FIXTURE: Final = {
     "origin": "registry",
 }
 _BY_TOOL: Final = {
+    "chromium": "browser",
     "containerd": "nodes",
     "containerd-arm64": "nodes",
     "ctr": "nodes",
@@ -58,6 +67,7 @@ _BY_TOOL: Final = {
 """The lane of each Go tool; tools without a row belong to the lane ``tools``."""
 
 _GROUPS: Final = {
+    "tests/browser/": "browser",
     "tests/cluster/": "cluster",
     "tests/real_nodes/": "nodes",
     "tests/e2e/test_changes.py": "platform",
@@ -74,7 +84,7 @@ _GROUPS: Final = {
 }
 """Files that share an expensive session fixture, by the start of their names: one worker runs them all."""
 _GROUP_OF_FIXTURE: Final = {"platform": "platform", "cluster_programs": "cluster", "real_nodes": "nodes"}
-_LONGEST_FIRST: Final = ("platform", "cluster", "nodes", "tests/e2e/", "tests/sandbox/", "tests/")
+_LONGEST_FIRST: Final = ("platform", "cluster", "nodes", "tests/e2e/", "tests/sandbox/", "browser", "tests/")
 """The order of the groups, by the start of their names, so that the workers end at about the same time."""
 
 _FEW_EXAMPLES: Final = 10

@@ -26,7 +26,14 @@ def test_a_test_without_a_marker_cannot_start_a_real_part(command: list[str]) ->
 
 @pytest.mark.parametrize(
     ("tool", "lane"),
-    [("etcd", "cluster"), ("karpenter", "cluster"), ("registry", "registry"), ("pulumi", "e2e"), ("helm", "tools")],
+    [
+        ("chromium", "browser"),
+        ("etcd", "cluster"),
+        ("karpenter", "cluster"),
+        ("registry", "registry"),
+        ("pulumi", "e2e"),
+        ("helm", "tools"),
+    ],
 )
 def test_each_tool_has_a_lane(tool: str, lane: str) -> None:
     assert lanes.needed([str(build.bin_dir(tool) / tool)]) == lane
@@ -69,7 +76,7 @@ def test_the_fast_lane_reads_no_files_of_the_others(path: str, *, read: bool) ->
 
 
 def test_the_fast_lane_keeps_what_was_asked_for() -> None:
-    fast = "not (tools or registry or e2e or cluster or nodes)"
+    fast = "not (tools or registry or e2e or cluster or browser or nodes)"
     assert lanes.only_fast("") == fast
     assert lanes.only_fast("a or b") == f"(a or b) and {fast}"
 

@@ -60,6 +60,7 @@ class Tool:
     goarch: str = field(default="", repr=False)
     debian_file: str = field(default="", repr=False)
     debian_libraries: tuple[str, ...] = field(default=(), repr=False)
+    debian_root: bool = field(default=False, repr=False)
     npm_file: str = field(default="", repr=False)
 
     @property
@@ -114,6 +115,19 @@ NPM_SCRIPT = """\
 #!/bin/sh
 here=$(dirname "$0")
 exec node --import "$here/sets.mjs" "$here/{file}" "$@"
+"""
+
+
+# The program finds the files beside it, and the libraries and fonts that this machine lacks.
+DEBIAN_SCRIPT = """\
+#!/bin/sh
+root=$(cd "$(dirname "$0")" && pwd)/root
+for folder in {libraries}; do
+  LD_LIBRARY_PATH=${{LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}}$root/$folder
+done
+[ -d /etc/fonts ] || export FONTCONFIG_PATH="$root/etc/fonts" XDG_DATA_HOME="$root/usr/share"
+export LD_LIBRARY_PATH
+exec "$root/{file}" "$@"
 """
 
 
@@ -173,6 +187,7 @@ def key(tool: Tool) -> str:
     parts = [LAYOUT, repr(tool), sys.platform, platform.machine()]
     apart = (tool.executable, tool.goarch, tool.debian_file, *tool.debian_libraries, tool.npm_file)
     parts += [text for text in apart if text]
+    parts += ["root"] if tool.debian_root else []
     own = () if tool.debian_file else (tool.module_folder,)
     folders = sorted({*own, *(borrowed.pinned_in for borrowed in tool.borrows)})
     for part in parts:
@@ -291,15 +306,38 @@ def _compile(tool: Tool, log: Path, output: Path, progress: Progress) -> None:
 def _unpack(tool: Tool, workplace: Path, output: Path) -> None:
     """Take one file out of a Debian package, which is downloaded and not installed; and libraries out of others.
 
-    apt checks their signatures. Where its lists are missing or old, new ones go into ``workplace``: no root needed.
+    With ``debian_root`` whole packages are kept, with all that they depend on and that this machine lacks.
     """
     names = (tool.package, *tool.debian_libraries)
-    lists = ["-o", f"Dir::State::lists={workplace}/lists", "-o", f"Dir::Cache={workplace}/cache"]
+    packages = _download(tool, names, workplace)
+    root = (output if tool.debian_root else workplace) / "root"
+    for package in packages:
+        subprocess.run(["dpkg-deb", "-x", str(package), str(root)], check=True)
+    target = output / tool.file_name
+    if tool.debian_root:
+        libraries = sorted({str(file.parent.relative_to(root)) for file in root.rglob("lib*.so*")})
+        target.write_text(DEBIAN_SCRIPT.format(libraries=" ".join(libraries), file=tool.debian_file), encoding="utf-8")
+    else:
+        shutil.copyfile(root / tool.debian_file, target)
+    target.chmod(0o755)
+    for library in root.rglob("lib*.so.*") if tool.debian_libraries else ():
+        shutil.copyfile(library, output / library.name, follow_symlinks=False)
+
+
+def _download(tool: Tool, names: Sequence[str], workplace: Path) -> list[Path]:
+    """Download Debian packages. apt checks their signatures.
+
+    Where its lists are missing or old, new ones go into ``workplace``: no root needed.
+    """
+    cache = ["-o", f"Dir::Cache={workplace}/cache", "-o", "Debug::NoLocking=true"]
+    lists = ["-o", f"Dir::State::lists={workplace}/lists", *cache]
+    what = ["--yes", "--no-install-recommends", "--download-only", "install"] if tool.debian_root else ["download"]
     attempts = (
-        [["apt-get", "download", *names]],
-        [["apt-get", *lists, "update"], ["apt-get", *lists, "download", *names]],
+        [["apt-get", *(cache if tool.debian_root else []), *what, *names]],
+        [["apt-get", *lists, "update"], ["apt-get", *lists, *what, *names]],
     )
-    (workplace / "lists" / "partial").mkdir(parents=True)
+    for folder in ("lists/partial", "cache/archives/partial"):
+        (workplace / folder).mkdir(parents=True)
     said = ""
     for commands in attempts:
         for command in commands:
@@ -309,16 +347,10 @@ def _unpack(tool: Tool, workplace: Path, output: Path) -> None:
                 break
         else:
             break
-    packages = sorted(workplace.glob("*.deb"))
-    if len(packages) != len(names):
+    packages = sorted([*workplace.glob("*.deb"), *workplace.glob("cache/archives/*.deb")])
+    if len(packages) < len(names) or (len(packages) > len(names) and not tool.debian_root):
         raise BuildError(f"apt-get can't download {', '.join(names)} for {tool.file_name}:\n{said.strip()}")
-    root = workplace / "root"
-    for package in packages:
-        subprocess.run(["dpkg-deb", "-x", str(package), str(root)], check=True)
-    shutil.copyfile(root / tool.debian_file, output / tool.file_name)
-    (output / tool.file_name).chmod(0o755)
-    for library in root.rglob("lib*.so.*") if tool.debian_libraries else ():
-        shutil.copyfile(library, output / library.name, follow_symlinks=False)
+    return packages
 
 
 def _install_npm(tool: Tool, workplace: Path, output: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -331,6 +332,8 @@ def stand_in_apt(tmp_path: Path) -> Path:
 echo "$@" >> {tmp_path}/calls
 case "$*" in
   *update) touch {tmp_path}/lists;;
+  *install*) test -e {tmp_path}/lists || {{ echo "E: Unable to locate package" >&2; exit 100; }}
+    touch cache/archives/chromium.deb cache/archives/libneeded.deb;;
   *download*) test -e {tmp_path}/lists || {{ echo "E: Unable to locate package" >&2; exit 100; }}
     while [ "$1" != download ]; do shift; done; shift
     for name; do touch "$name.deb"; done;;
@@ -339,7 +342,9 @@ esac
     )
     (folder / "dpkg-deb").write_text(
         """#!/bin/sh
-mkdir -p "$3/usr/sbin" "$3/usr/bin" "$3/usr/lib"
+mkdir -p "$3/usr/sbin" "$3/usr/bin" "$3/usr/lib/chromium"
+printf '#!/bin/sh\necho "$1 $LD_LIBRARY_PATH"' > "$3/usr/lib/chromium/chromium"
+chmod +x "$3/usr/lib/chromium/chromium"
 printf "#!/bin/sh" > "$3/usr/sbin/runc"
 printf "#!/bin/sh" > "$3/usr/bin/buildah"
 touch "$3/usr/lib/$(basename "$2" .deb).so.1.2"
@@ -367,6 +372,19 @@ def test_libraries_of_other_debian_packages_are_put_beside_the_executable(tmp_pa
     assert os.access(program, os.X_OK)
     assert (program.parent / "libgpgme11.so.1").readlink() == Path("libgpgme11.so.1.2")
     assert (program.parent / "libseccomp2.so.1").resolve().is_file()
+
+
+def test_a_debian_package_can_be_kept_whole_with_what_it_depends_on(tmp_path: Path, stand_in_apt: Path) -> None:
+    without_its_own = tmp_path / "bin"
+    without_its_own.mkdir()
+    for name in ("basename", "dirname", "ln", "mkdir", "sh", "touch", "chmod"):
+        (without_its_own / name).symlink_to(shutil.which(name) or "")
+    done = run(tmp_path, "chromium", path=f"{stand_in_apt}:{without_its_own}")
+    assert done.returncode == 0, done.stderr
+    program = Path(done.stdout.strip())
+    assert (program.parent / "root/usr/lib/libneeded.so.1").resolve().is_file()
+    said = subprocess.run([program, "--version"], env={"PATH": os.defpath}, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["--version", str(program.parent / "root/usr/lib")]
 
 
 def test_without_apt_the_message_names_the_package(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""One self-contained page about a stack or its cluster, for people."""

@@ -1,0 +1,61 @@
+"""What a page is made of: results of the other commands, or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from multiarch.audit.daemonset_model import DaemonSetAudit
+from multiarch.audit.workloads import WorkloadAudit
+from multiarch.capacity.model import CapacityReport
+from multiarch.cost.model import CostReport
+from multiarch.scheduling.pods import Pod
+from multiarch.simulate.settled import NodeState
+from multiarch.stack.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Why a part could not be read: a sentence, and what the reader can do."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where pods are, or would be.
+
+    ``unplaced`` pods have no node. ``live``: the nodes are those of a running cluster, and otherwise those that the
+    autoscaler would have added. ``notes`` say what was left out or assumed.
+    """
+
+    nodes: tuple[NodeState, ...]
+    unplaced: tuple[Pod, ...] = ()
+    live: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContents:
+    """Everything that the page shows. ``source`` says what was read, ``made`` is in UTC."""
+
+    plan: Plan
+    source: str
+    made: datetime
+    placement: Placement | Unread
+    workloads: WorkloadAudit | Unread
+    daemon_sets: DaemonSetAudit | Unread
+    capacity: CapacityReport | Unread
+    cost: CostReport | Unread
+
+    @property
+    def unread(self) -> tuple[tuple[str, str], ...]:
+        """What could not be read, with the reasons."""
+        parts = {
+            "nodes and pods": self.placement,
+            "images": self.workloads,
+            "DaemonSets": self.daemon_sets,
+            "failures": self.capacity,
+            "cost": self.cost,
+        }
+        return tuple((name, part.reason) for name, part in parts.items() if isinstance(part, Unread))

@@ -1,0 +1,61 @@
+"""The page as HTML: one file that loads nothing, with a Content Security Policy that allows its own parts only."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from multiarch.errors import MultiarchError
+from multiarch.escaping import escaped
+from multiarch.report.bars import drawn
+from multiarch.report.model import Page
+
+_FOLDER = Path(__file__).parent / "page"
+
+
+def render(page: Page) -> str:
+    """The HTML. Everything that comes from outside is text in it. Raises MultiarchError if Jinja2 is not installed."""
+    try:
+        import jinja2  # noqa: PLC0415 (an extra)
+    except ImportError as error:
+        raise MultiarchError(
+            "Jinja2 is not installed.", hint="Install the extra: python -m pip install 'multiarch-eks[report]'"
+        ) from error
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_FOLDER),
+        autoescape=True,
+        finalize=_printable,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals["drawn"] = drawn
+    style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    return environment.get_template("page.html").render(page=page, policy=content_security_policy(style, script))
+
+
+def content_security_policy(style: str, script: str) -> str:
+    """Nothing but this style and this script, by their hashes: no request, no form, no other script."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_hash(style)}'",
+            f"script-src '{_hash(script)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def _hash(text: str) -> str:
+    """A source of the policy: https://www.w3.org/TR/CSP3/#grammardef-hash-source."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _printable(value: Any) -> Any:  # noqa: ANN401 (what a template prints)
+    """Text without what would hide or reorder it, such as bidirectional controls."""
+    return escaped(value) if type(value) is str else value

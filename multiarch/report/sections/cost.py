@@ -1,0 +1,115 @@
+"""What the nodes cost in a month, and what arm64 would save."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from multiarch.cost.model import CostLine, CostReport
+from multiarch.prices.model import Amount, UnknownPrice
+from multiarch.report.contents import Unread
+from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageColumn, PageSection, PageTable, Status
+from multiarch.report.sections.cells import number, of_amount, of_architecture, status_of
+from multiarch.report.sections.nodes import label_of
+
+IDENTIFIER = "cost"
+
+
+def cost_section(report: CostReport | Unread) -> PageSection:
+    """Costs per month by group, and savings of blocked workloads."""
+    title = "Cost per month"
+    if isinstance(report, Unread):
+        return PageSection(IDENTIFIER, title, unread=report.reason)
+    fetched = (f"Prices of {report.prices:%Y-%m-%d %H:%M} UTC, in {report.currency}.",) if report.prices else ()
+    return PageSection(
+        IDENTIFIER,
+        title,
+        summary=" ".join((*fetched, *_fallback(report))),
+        charts=tuple(_charts(report)),
+        tables=tuple(_tables(report)),
+        notes=report.notes,
+    )
+
+
+def total(report: CostReport) -> tuple[Decimal, bool]:
+    """The sum of what is known, and whether all is."""
+    amounts = [*(line.monthly for line in report.lines), *(amount for _, amount in report.others)]
+    known = [each for each in amounts if isinstance(each, Decimal)]
+    return sum(known, Decimal(0)), len(known) == len(amounts)
+
+
+def _fallback(report: CostReport) -> Iterator[str]:
+    if isinstance(report.fallback, Decimal) and report.fallback:
+        yield f"Pods on amd64 nodes that may run on arm64 cost {report.fallback:,.2f} more."
+    elif isinstance(report.fallback, UnknownPrice):
+        yield f"What pods on amd64 nodes that may run on arm64 cost more is unknown: {report.fallback.reason}."
+
+
+def _tables(report: CostReport) -> Iterator[PageTable]:
+    names = ("group", "team", "architecture", "capacity", "type", "nodes", "now", "at most")
+    yield PageTable(
+        f"Nodes ({report.currency} per month)",
+        tuple(PageColumn(name, numeric=name in ("nodes", "now", "at most")) for name in names),
+        tuple(tuple(_line(line)) for line in report.lines),
+    )
+    if report.others:
+        yield PageTable(
+            f"Beside the nodes ({report.currency} per month)",
+            (PageColumn("what"), PageColumn("now", numeric=True)),
+            tuple((PageCell(name), of_amount(amount)) for name, amount in report.others),
+        )
+    if report.savings:
+        yield PageTable(
+            f"What blocked workloads would save on arm64 ({report.currency} per month)",
+            (PageColumn("workload"), PageColumn("saving", numeric=True), PageColumn("blocked by")),
+            tuple(
+                (PageCell(each.workload), of_amount(each.monthly), PageCell("; ".join(each.blockers)))
+                for each in report.savings
+            ),
+        )
+
+
+def _line(line: CostLine) -> Iterator[PageCell]:
+    yield PageCell(line.group)
+    yield PageCell(line.team)
+    yield of_architecture(line.architecture)
+    yield PageCell(line.capacity_type)
+    yield PageCell(line.instance_type)
+    yield number(line.nodes)
+    yield of_amount(line.monthly)
+    yield of_amount(line.at_most)
+
+
+def _charts(report: CostReport) -> Iterator[BarChart]:
+    groups: dict[str, list[CostLine]] = {}
+    for line in report.lines:
+        groups.setdefault(line.group, []).append(line)
+    bars = [_bar(name, lines) for name, lines in groups.items()]
+    bars += [_other(name, amount) for name, amount in report.others]
+    if any(bar.amount for bar in bars):
+        ordered = sorted(bars, key=lambda bar: -bar.amount)
+        yield BarChart(f"Cost by group ({report.currency} per month)", tuple(ordered))
+
+
+def _bar(group: str, lines: list[CostLine]) -> ChartBar:
+    amounts: dict[tuple[str, Status], Decimal] = {}
+    for line in lines:
+        key = label_of(line.architecture, line.capacity_type), status_of(line.architecture, line.capacity_type)
+        amounts[key] = amounts.get(key, Decimal(0)) + _known(line.monthly)
+    pieces = tuple(
+        ChartPiece(label, float(amount), status, f"{amount:,.2f}") for (label, status), amount in amounts.items()
+    )
+    whole = sum(amounts.values(), Decimal(0))
+    if not any(isinstance(line.monthly, UnknownPrice) for line in lines):
+        return ChartBar(group, pieces, f"{whole:,.2f}")
+    return ChartBar(group, pieces, f"{whole:,.2f} and unknown" if whole else "unknown")
+
+
+def _other(name: str, amount: Amount) -> ChartBar:
+    if isinstance(amount, UnknownPrice):
+        return ChartBar(name, (), "unknown")
+    return ChartBar(name, (ChartPiece("other", float(amount), Status.UNKNOWN, f"{amount:,.2f}"),), f"{amount:,.2f}")
+
+
+def _known(amount: Amount) -> Decimal:
+    return amount if isinstance(amount, Decimal) else Decimal(0)

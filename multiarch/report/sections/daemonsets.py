@@ -1,0 +1,62 @@
+"""The matrix of DaemonSets and node groups."""
+
+from __future__ import annotations
+
+from multiarch.audit.daemonset_model import Cell, Column, DaemonSetAudit, DaemonSetOutcome
+from multiarch.report.contents import Unread
+from multiarch.report.model import PageCell, PageColumn, PageSection, PageTable, Status
+from multiarch.report.sections.cells import counted, number, of_architecture
+
+IDENTIFIER = "daemonsets"
+_STATUSES = {
+    DaemonSetOutcome.FAILS: Status.BAD,
+    DaemonSetOutcome.KEPT_OFF: Status.WARNING,
+    DaemonSetOutcome.UNKNOWN: Status.UNKNOWN,
+    DaemonSetOutcome.RUNS: Status.GOOD,
+    DaemonSetOutcome.EXCLUDED: Status.PLAIN,
+}
+
+
+def daemonsets_section(audit: DaemonSetAudit | Unread) -> PageSection:
+    """The matrix, with the reasons behind each cell, and what its columns are."""
+    title = "DaemonSets"
+    if isinstance(audit, Unread):
+        return PageSection(IDENTIFIER, title, unread=audit.reason)
+    outcomes = ", ".join(f"{audit.count(outcome)} {outcome}" for outcome in DaemonSetOutcome)
+    rows = tuple((PageCell(str(row.daemon_set)), *map(_cell, row.cells)) for row in audit.rows)
+    columns = (PageColumn("DaemonSet"), *(PageColumn(_head(column)) for column in audit.columns))
+    matrix = PageTable("Where each DaemonSet runs", columns, rows, matrix=True)
+    return PageSection(
+        IDENTIFIER,
+        title,
+        summary=f"{counted(audit.findings, 'finding')}. Cells: {outcomes}.",
+        tables=(matrix, _legend(audit)),
+        notes=audit.notes,
+    )
+
+
+def _head(column: Column) -> str:
+    architecture = str(column.architecture)
+    return column.name if architecture in column.name else f"{column.name} ({architecture})"
+
+
+def _cell(cell: Cell) -> PageCell:
+    finding = ("This is a finding.",) if cell.finding else ()
+    reasons = tuple(each.text for each in cell.reasons)
+    order = list(DaemonSetOutcome).index(cell.outcome)
+    return PageCell(str(cell.outcome), order, _STATUSES[cell.outcome], (*finding, *reasons))
+
+
+def _legend(audit: DaemonSetAudit) -> PageTable:
+    names = ("group", "kind", "architecture", "nodes", "taints")
+    rows = tuple(
+        (
+            PageCell(column.name),
+            PageCell(column.kind),
+            of_architecture(column.architecture),
+            PageCell("planned") if column.nodes is None else number(column.nodes),
+            PageCell(", ".join(map(str, column.taints))),
+        )
+        for column in audit.columns
+    )
+    return PageTable("Columns", tuple(PageColumn(name, numeric=name == "nodes") for name in names), rows)

@@ -1,0 +1,130 @@
+"""What keeps running when something fails: a matrix of workloads and failures, and the limits behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from multiarch.capacity.model import CapacityReport, FailureResult, WorkloadResult
+from multiarch.report.contents import Unread
+from multiarch.report.model import PageCell, PageColumn, PageSection, PageTable, Status
+from multiarch.report.sections.cells import counted, number, of_architectures
+from multiarch.report.sections.nodes import OTHER_NODES
+
+IDENTIFIER = "failures"
+_WITHOUT = "nothing fails"
+_MINUTE = 60
+
+
+def failures_section(report: CapacityReport | Unread) -> PageSection:
+    """Failures, workloads × failures, and what limits the workloads that lack pods."""
+    title = "When something fails"
+    if isinstance(report, Unread):
+        return PageSection(IDENTIFIER, title, unread=report.reason)
+    survived = sum(not each.short for each in report.failures)
+    return PageSection(
+        IDENTIFIER,
+        title,
+        summary=f"Every workload keeps its minimum in {survived} of {counted(len(report.failures), 'failure')}.",
+        tables=tuple(_tables(report)),
+        notes=(*report.assumptions, *report.limits),
+    )
+
+
+def _tables(report: CapacityReport) -> Iterator[PageTable]:
+    results = (report.without_failure, *report.failures)
+    limits = [(result, each) for result in results for each in result.workloads if each.limit]
+    names = ("failure", "workloads short", "pods without a node", "longest wait", "nodes lost", "nodes added")
+    yield PageTable(
+        "Failures",
+        tuple(PageColumn(name, numeric=name not in ("failure", "nodes lost", "nodes added")) for name in names),
+        tuple(tuple(_failure(report, result)) for result in results),
+    )
+    if limits:
+        names = ("workload", "failure", "keeps", "minimum", "what limits it", "what helps")
+        yield PageTable(
+            "What is short, and why",
+            tuple(PageColumn(name, numeric=name in ("keeps", "minimum")) for name in names),
+            tuple(tuple(_limit(report, *each)) for each in sorted(limits, key=lambda each: each[1].keeps_minimum)),
+        )
+    yield _matrix(report, results)
+
+
+def _name(report: CapacityReport, result: FailureResult) -> str:
+    return _WITHOUT if result is report.without_failure else str(result.failure)
+
+
+def _failure(report: CapacityReport, result: FailureResult) -> Iterator[PageCell]:
+    short = len(result.short)
+    yield PageCell(_name(report, result))
+    yield number(short, Status.BAD if short else Status.GOOD)
+    yield number(sum(each.pending for each in result.workloads))
+    yield _wait([each.wait_seconds for each in result.workloads if each.wait_seconds is not None])
+    yield _by_group(result.lost)
+    yield _by_group(result.added)
+
+
+def _wait(seconds: list[int]) -> PageCell:
+    """``–`` where no pod moves."""
+    if not seconds:
+        return PageCell("–", 0)
+    longest = max(seconds)
+    return PageCell(f"{longest} s" if longest < _MINUTE else f"{longest / _MINUTE:.0f} min", longest)
+
+
+def _by_group(counts: tuple[tuple[str, int], ...]) -> PageCell:
+    text = ", ".join(f"{count} {group or OTHER_NODES}" for group, count in counts if count)
+    return PageCell(text, sum(count for _, count in counts))
+
+
+def _limit(report: CapacityReport, result: FailureResult, workload: WorkloadResult) -> Iterator[PageCell]:
+    yield PageCell(f"{workload.namespace} {workload.name}")
+    yield PageCell(_name(report, result))
+    keeps = workload.replicas - workload.pending
+    yield PageCell(f"{keeps} of {workload.replicas}", keeps, Status.PLAIN if workload.keeps_minimum else Status.BAD)
+    yield PageCell(str(workload.minimum.pods), workload.minimum.pods, details=(workload.minimum.source,))
+    yield PageCell(workload.limit)
+    yield PageCell(workload.change)
+
+
+def _matrix(report: CapacityReport, results: tuple[FailureResult, ...]) -> PageTable:
+    """Workloads that are short anywhere come first."""
+    keys = [(each.namespace, each.name) for each in report.without_failure.workloads]
+    of_key = {key: [_of(result, key) for result in results] for key in keys}
+    worst = {key: max(map(_severity, found)) for key, found in of_key.items()}
+    rows = tuple(
+        (
+            PageCell(f"{key[0]} {key[1]}"),
+            of_architectures(next(each for each in of_key[key] if each is not None).architectures),
+            *(_kept(each) for each in of_key[key]),
+        )
+        for key in sorted(keys, key=lambda key: (-worst[key], key))
+    )
+    columns = ("workload", "architectures", *(_name(report, result) for result in results))
+    return PageTable("Pods that each workload keeps", tuple(map(PageColumn, columns)), rows, matrix=True)
+
+
+def _of(result: FailureResult, key: tuple[str, str]) -> WorkloadResult | None:
+    return next((each for each in result.workloads if (each.namespace, each.name) == key), None)
+
+
+def _severity(result: WorkloadResult | None) -> int:
+    """0: no pod waits for ever; 1: the minimum is kept; 2: it is kept later only; 3: it is not kept."""
+    if result is None or (result.keeps_minimum_throughout and not result.pending):
+        return 0
+    if result.keeps_minimum_throughout:
+        return 1
+    return 2 if result.keeps_minimum else 3
+
+
+def _kept(result: WorkloadResult | None) -> PageCell:
+    if result is None:
+        return PageCell("")
+    severity = _severity(result)
+    keeps = result.replicas - result.pending
+    status = (Status.GOOD, Status.WARNING, Status.WARNING, Status.BAD)[severity]
+    details = []
+    if severity:
+        details.append(f"minimum {result.minimum.pods} ({result.minimum.source})")
+        details.append(f"{counted(result.surviving, 'pod')} on nodes that stay, {result.moved} on other nodes later")
+        details += [each for each in (result.limit, result.change) if each]
+    return PageCell(f"{keeps} of {result.replicas}", -severity, status, tuple(details))

@@ -1,0 +1,84 @@
+"""Which workloads are ready for arm64 nodes, and the images that block the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from multiarch.audit.workloads import ImageBlocker, WorkloadAudit, WorkloadRow, WorkloadState
+from multiarch.report.contents import Unread
+from multiarch.report.model import PageCell, PageColumn, PageSection, PageTable, Status
+from multiarch.report.sections.cells import counted, number
+
+IDENTIFIER = "images"
+STATUSES = {
+    WorkloadState.READY: Status.GOOD,
+    WorkloadState.THERE: Status.ARM64,
+    WorkloadState.BLOCKED: Status.BAD,
+    WorkloadState.UNKNOWN: Status.UNKNOWN,
+}
+
+
+def images_section(audit: WorkloadAudit | Unread) -> PageSection:
+    """Images that block workloads, and the next step of every workload."""
+    title = "Ready for arm64"
+    if isinstance(audit, Unread):
+        return PageSection(IDENTIFIER, title, unread=audit.reason)
+    states = ", ".join(f"{audit.count(state)} {state}" for state in WorkloadState)
+    notes = []
+    if audit.left_out:
+        notes.append(f"{counted(audit.left_out, 'DaemonSet')} of the system: see DaemonSets.")
+    return PageSection(
+        IDENTIFIER,
+        title,
+        summary=f"{counted(len(audit.rows), 'workload')}: {states}.",
+        tables=(_images(audit), _workloads(audit)),
+        notes=tuple(notes),
+    )
+
+
+def _images(audit: WorkloadAudit) -> PageTable:
+    """One row per image and reason, the one that blocks the most pods first."""
+    users: dict[tuple[str, str], list[tuple[WorkloadRow, ImageBlocker]]] = {}
+    for row in audit.rows:
+        for each in row.images:
+            users.setdefault((each.image, each.reason), []).append((row, each))
+    rows = [_image(*key, found) for key, found in users.items()]
+    names = ("image", "pods", "reason", "next step", "used by")
+    return PageTable(
+        "Images without arm64",
+        tuple(PageColumn(name, numeric=name == "pods") for name in names),
+        tuple(sorted(rows, key=lambda row: (-(row[1].order or 0), row[0].text))),
+    )
+
+
+def _image(image: str, reason: str, found: list[tuple[WorkloadRow, ImageBlocker]]) -> tuple[PageCell, ...]:
+    used = sorted(f"{row.workload.namespace} {row.workload}" for row, _ in found)
+    return (
+        PageCell(image),
+        number(sum(row.subject.pods for row, _ in found)),
+        PageCell(reason),
+        PageCell(found[0][1].step),
+        PageCell(", ".join(used)) if len(used) == 1 else PageCell(counted(len(used), "workload"), details=tuple(used)),
+    )
+
+
+def _workloads(audit: WorkloadAudit) -> PageTable:
+    names = ("workload", "namespace", "state", "pods", "next step")
+    order = {state: place for place, state in enumerate(_WORST_FIRST)}
+    rows = sorted(audit.rows, key=lambda row: (order[row.state], -row.subject.pods, row.workload))
+    return PageTable(
+        "Next step of each workload",
+        tuple(PageColumn(name, numeric=name == "pods") for name in names),
+        tuple(tuple(_workload(audit, row)) for row in rows),
+    )
+
+
+_WORST_FIRST = (WorkloadState.BLOCKED, WorkloadState.UNKNOWN, WorkloadState.READY, WorkloadState.THERE)
+
+
+def _workload(audit: WorkloadAudit, row: WorkloadRow) -> Iterator[PageCell]:
+    yield PageCell(str(row.workload))
+    yield PageCell(row.workload.namespace)
+    yield PageCell(row.state, status=STATUSES[row.state])
+    yield number(row.subject.pods)
+    yield PageCell("; ".join([*row.steps(audit.taint), *row.notes]))
