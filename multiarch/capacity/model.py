@@ -34,6 +34,10 @@ class Failure:
         return " + ".join(parts) or "nothing"
 
 
+NO_FAILURE = Failure()
+"""Nothing fails."""
+
+
 @dataclass(frozen=True, slots=True)
 class Minimum:
     """The number of pods that a workload has to keep, and ``source``, which says who asks for it."""

@@ -13,18 +13,15 @@ from typing import Any, Protocol
 
 from multiarch.autoscaling import image
 from multiarch.autoscaling.model import KarpenterPlan
-from multiarch.errors import MultiarchError, OutsideError, UnknownFactError
+from multiarch.errors import OutsideError, UnknownFactError
 from multiarch.facts.addons import AddOn, add_on
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.nodes.model import BootstrapCase, NodeGroupPlan
 from multiarch.schema.nodes import Ami, AmiByArchitecture, MultiArchitectureGroup
 from multiarch.slices import slices
-from multiarch.stack.engine_config import NAMESPACE
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
-from multiarch.stack.yaml_source import parse
-from multiarch.yaml_text.additions import Addition
-from multiarch.yaml_text.edit import set_value
+from multiarch.stack.writing import NewValue, write_values
 
 _SSM_BATCH = 10
 
@@ -148,33 +145,9 @@ def write_pins(text: str, changes: Sequence[Pin]) -> str:
     Raises MultiarchError when a value has no place of its own, as when an alias shares one mapping between two groups
     that need different images.
     """
-    keys = parse(text, "").value["config"]
-    # As the engine reads them: NAMESPACE:key, key, or NAMESPACE:config:key.
-    spelled = {key.rpartition(":")[2]: key for key in keys if ":" not in key or key.startswith(f"{NAMESPACE}:")}
-    prefix = f"{NAMESPACE}:" if any(":" in key for key in spelled.values()) else ""
-    done: dict[tuple[str, ...], str] = {}
-    for pin in changes:
-        head, *rest = pin.key.split(".")
-        path = ("config", spelled.get(head, f"{prefix}{head}"), *rest)
-        # A group's image goes below its instance types, which it belongs to.
-        text = set_value(text, Addition(path, pin.new, pin.note), below="instanceTypes")
-        done[path] = pin.new
-    _verify(text, done)
-    return text
-
-
-def _verify(text: str, expected: Mapping[tuple[str, ...], str]) -> None:
-    """Read back what was written: two pins that share one place overwrite each other."""
-    value = parse(text, "").value
-    for path, new in expected.items():
-        found: Any = value
-        for part in path:
-            found = found[part]
-        if found != new:
-            raise MultiarchError(
-                f"{'.'.join(path[1:])} shares its place with another group, and they need different values.",
-                hint="Write the groups without an alias.",
-            )
+    # A group's image goes below its instance types, which it belongs to.
+    values = [NewValue(tuple(pin.key.split(".")), pin.new, pin.note, below="instanceTypes") for pin in changes]
+    return write_values(text, values)
 
 
 def _written_ami(stack: Stack, group: NodeGroupPlan) -> tuple[str, Ami]:

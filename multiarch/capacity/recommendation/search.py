@@ -1,0 +1,160 @@
+"""The search for the cheapest values under which nothing fails, with a test that says whether given values fail.
+
+The test is the evaluation of capacity itself. It is monotone but for rare cases: larger values do not fail where
+smaller ones do not. So each test that fails excludes all values that are smaller in everything: the failing values are
+raised as far as they still fail, and what follows, "at least one of these tunables has to be larger", becomes a
+condition for the optimiser, which then names the next cheapest values. The first values that it names and that do not
+fail are the cheapest ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from multiarch.capacity.model import Failure
+from multiarch.capacity.recommendation.cheapest import Condition, cheapest
+from multiarch.capacity.recommendation.needs import Need
+from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
+
+Fails = Callable[[Values, Failure], bool]
+"""Whether some workload does not keep its minimum with these values in this failure."""
+
+MOST_TESTS = 600
+"""After so many tests the cheapest values that were found are taken, and the bound says how far they can be off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Values under which nothing fails. ``cost`` is theirs; no values cost less than ``bound``."""
+
+    values: Values
+    cost: Cost
+    bound: Cost
+
+
+def cost_of(tunables: Sequence[Tunable], values: Values) -> Cost:
+    """What raising tunables to these values costs."""
+    return sum((each.cost * (values[each.key] - each.present) for each in tunables), Cost())
+
+
+def search(
+    tunables: Sequence[Tunable],
+    solution: Values,
+    failures: Sequence[Failure],
+    fails: Fails,
+    *,
+    needs: Sequence[Need] = (),
+    tests: int = MOST_TESTS,
+) -> Found:
+    """Find the cheapest values; ``solution`` are some that do not fail in any of ``failures``.
+
+    ``needs`` are satisfied by all values that do not fail; the more there are, the fewer tests are run.
+    """
+    return _Search(tunables, failures, fails, needs).run(solution, tests)
+
+
+class _Search:
+    def __init__(
+        self,
+        tunables: Sequence[Tunable],
+        failures: Sequence[Failure],
+        fails: Fails,
+        needs: Sequence[Need],
+    ) -> None:
+        self._tunables = tunables
+        self._most: Values = {}
+        self._failures = list(failures)
+        self._ask = fails
+        self._needs = needs
+        self._answers: dict[tuple[Failure, tuple[int, ...]], bool] = {}
+
+    def run(self, solution: Values, tests: int) -> Found:
+        best = self._lowered(solution)
+        most = cost_of(self._tunables, best)
+        self._most = {each.key: _affordable(each, most, best[each.key], solution[each.key]) for each in self._tunables}
+        conditions: list[Condition] = []
+        bound = Cost()
+        while True:
+            values = cheapest(self._tunables, self._most, conditions, self._needs)
+            if values is None:
+                # The test is not monotone here.
+                return Found(best, most, min(bound, most))
+            bound = cost_of(self._tunables, values)
+            failure = self._failing(values)
+            if failure is None:
+                return Found(values, bound, bound)
+            if len(self._answers) >= tests:
+                return Found(best, most, min(bound, most))
+            conditions.append(self._condition(values, failure))
+
+    def _fails(self, values: Values, failure: Failure) -> bool:
+        key = failure, tuple(values[each.key] for each in self._tunables)
+        if key not in self._answers:
+            self._answers[key] = self._ask(values, failure)
+        return self._answers[key]
+
+    def _failing(self, values: Values) -> Failure | None:
+        """The first failure in which values fail. It comes first the next time: it is likely to fail again."""
+        for failure in self._failures:
+            if self._fails(values, failure):
+                self._failures.remove(failure)
+                self._failures.insert(0, failure)
+                return failure
+        return None
+
+    def _lowered(self, values: Values) -> dict[Key, int]:
+        """Values that do not fail, each lowered as far as possible, the most expensive first."""
+        lowered = dict(values)
+        by_cost = sorted(self._tunables, key=lambda each: (each.cost * each.step, each.key), reverse=True)
+        for each in by_cost:
+            low, high = each.present, lowered[each.key]
+            while low < high:
+                middle = (low + high) // 2
+                if self._failing({**lowered, each.key: middle}) is None:
+                    high = middle
+                else:
+                    low = middle + 1
+            lowered[each.key] = high
+        return lowered
+
+    def _condition(self, values: Values, failure: Failure) -> Condition:
+        """What all values that do not fail satisfy, and these do not; as strong as possible."""
+        raised = dict(values)
+        self._raise([each.key for each in self._tunables if raised[each.key] < self._most[each.key]], raised, failure)
+        return {each.key: raised[each.key] + 1 for each in self._tunables if raised[each.key] < self._most[each.key]}
+
+    def _raise(self, keys: Sequence[Key], values: dict[Key, int], failure: Failure) -> None:
+        """Raise the values of ``keys`` as far as they still fail; all at once where they have nothing to do with it."""
+        if not keys:
+            return
+        if self._fails({**values, **{key: self._most[key] for key in keys}}, failure):
+            values.update({key: self._most[key] for key in keys})
+        elif len(keys) == 1:
+            values[keys[0]] = self._largest_failing(keys[0], values, failure)
+        else:
+            half = len(keys) // 2
+            self._raise(keys[:half], values, failure)
+            self._raise(keys[half:], values, failure)
+
+    def _largest_failing(self, key: Key, values: Values, failure: Failure) -> int:
+        low, high = values[key], self._most[key]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._fails({**values, key: middle}, failure):
+                low = middle
+            else:
+                high = middle
+        return low
+
+
+def _affordable(tunable: Tunable, most: Cost, found: int, solution: int) -> int:
+    """The largest value that a solution for less than ``most`` can have, ``found`` at least."""
+    cost = tunable.cost
+    if cost.always:
+        raises = int(most.always / cost.always)
+    elif cost.at_most and not most.always:
+        raises = int(most.at_most / cost.at_most)
+    else:
+        raises = solution - tunable.present
+    return tunable.capped(max(found, tunable.present + raises))

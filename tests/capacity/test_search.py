@@ -1,0 +1,64 @@
+"""The search against brute force: generated needs, which several tunables satisfy together, at different costs."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from itertools import product
+
+import pytest
+
+from multiarch.capacity.model import Failure
+from multiarch.capacity.recommendation.search import Fails, cost_of, search
+from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
+
+NEEDS = 40
+
+
+def tunables(generator: random.Random, number: int) -> list[Tunable]:
+    return [
+        Tunable(
+            ("nodeGroups", f"group-{index}", "maxSize"),
+            generator.randint(1, 4),
+            Cost(
+                always=Decimal(generator.choice([0, 0, 0, 2])),
+                at_most=Decimal(generator.choice(["1", "2", "3.5", "8"])),
+            ),
+        )
+        for index in range(number)
+    ]
+
+
+def needs(generator: random.Random, keys: list[Key], failures: list[Failure]) -> Fails:
+    """Each failure needs some weighted sums of values: workloads that several groups can run."""
+    rows: dict[Failure, list[tuple[dict[Key, int], int]]] = {}
+    for failure in failures:
+        rows[failure] = [
+            ({key: generator.randint(1, 3) for key in generator.sample(keys, generator.randint(1, len(keys)))},
+             generator.randint(2, 14))
+            for _ in range(generator.randint(1, 2))
+        ]  # fmt: skip
+
+    def fails(values: Values, failure: Failure) -> bool:
+        return any(sum(weight * values[key] for key, weight in row.items()) < least for row, least in rows[failure])
+
+    return fails
+
+
+@pytest.mark.parametrize("seed", range(NEEDS))
+def test_the_cheapest_values_are_found(seed: int) -> None:
+    generator = random.Random(seed)  # noqa: S311  (cases, not secrets)
+    given = tunables(generator, generator.randint(1, 3))
+    failures = [Failure(zones=(f"zone-{index}",)) for index in range(generator.randint(1, 3))]
+    fails = needs(generator, [each.key for each in given], failures)
+    most = {each.key: each.present + 14 for each in given}
+    found = search(given, most, failures, fails)
+    assert not any(fails(found.values, failure) for failure in failures)
+    everything = (
+        dict(zip(most, values, strict=True))
+        for values in product(*(range(each.present, most[each.key] + 1) for each in given))
+    )
+    least = min(
+        cost_of(given, values) for values in everything if not any(fails(values, failure) for failure in failures)
+    )
+    assert found.cost == cost_of(given, found.values) == found.bound == least
