@@ -12,7 +12,7 @@ from multiarch.prices.model import UnknownPrice
 from multiarch.review import cost, drift, failed_previews, noise, replacements, stack_files
 from multiarch.review.cost import CostDifference
 from multiarch.review.model import UNKNOWN, Change, Finder, Finding, Operation, ReviewRule, Risk, Step
-from multiarch.review.nodes import autoscalers, node_rolls, placement, versions_support, workloads
+from multiarch.review.nodes import autoscalers, disruption_budgets, node_rolls, placement, versions_support, workloads
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.permissions import (
     cluster_access,
@@ -55,6 +55,7 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.WIDENS, safeguards),
     (Topic.PODS, placement),
     (Topic.PODS, autoscalers),
+    (Topic.PODS, disruption_budgets),
     (Topic.VERSIONS, versions_support),
     (Topic.COSTS, cost),
     (Topic.DRIFT, drift),
