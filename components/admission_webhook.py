@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_aws import iam
 
 from multiarch.stack.model import AdmissionWebhookPlan
 from multiarch.webhook.install.model import Installation
 from multiarch.webhook.install.objects import objects
 
-from . import kubernetes_api, pod_identity, policies
+from . import kubernetes_api, pod_identity
 from .account import Account
 from .component import Component, Naming
 from .kubernetes_api import Manifest
@@ -92,32 +91,14 @@ class AdmissionWebhook(Component):
         """Declare the role of the pods and the guard, which must exist before they start."""
         if not args.plan.ecr_repositories:
             return []
-        name, namespace = self._installation.name, self._installation.namespace
-        role = pod_identity.declare_role(
+        return pod_identity.give_repositories(
             self,
-            name,
+            self._installation.name,
+            args.plan.ecr_repositories,
             account=args.account,
-            service_account=name,
-            description=f"Admission webhook of {self.naming.cluster}",
-            namespace=namespace,
-        )
-        policy = iam.RolePolicy(
-            name,
-            name=name,
-            role=role.name,
-            policy=policies.read_repositories(args.account, args.plan.ecr_repositories),
-            opts=self.child(name),
-        )
-        guard = pod_identity.guard(
-            self, name, service_account=name, provider=args.provider, ready=ready, namespace=namespace
-        )
-        association = pod_identity.associate(
-            self,
-            name,
-            role,
             cluster_name=args.cluster_name,
-            service_account=name,
-            after=[policy, *guard],
-            namespace=namespace,
+            description=f"Admission webhook of {self.naming.cluster}",
+            provider=args.provider,
+            ready=ready,
+            namespace=self._installation.namespace,
         )
-        return [policy, *guard, association]

@@ -61,6 +61,39 @@ def associate(
     )
 
 
+def give_repositories(
+    owner: Component,
+    name: str,
+    repositories: Sequence[str],
+    *,
+    account: Account,
+    cluster_name: pulumi.Input[str],
+    description: str,
+    provider: pulumi.ProviderResource,
+    ready: Sequence[pulumi.Resource],
+    namespace: str,
+) -> list[pulumi.Resource]:
+    """Let pods of the service account ``name`` read repositories of Amazon ECR; return what must come before them.
+
+    ``repositories`` are names or ARNs, possibly with ``*``.
+    """
+    role = declare_role(
+        owner, name, account=account, service_account=name, description=description, namespace=namespace
+    )
+    policy = iam.RolePolicy(
+        name,
+        name=name,
+        role=role.name,
+        policy=policies.read_repositories(account, repositories),
+        opts=owner.child(name),
+    )
+    before = [policy, *guard(owner, name, service_account=name, provider=provider, ready=ready, namespace=namespace)]
+    association = associate(
+        owner, name, role, cluster_name=cluster_name, service_account=name, after=before, namespace=namespace
+    )
+    return [*before, association]
+
+
 def guard(
     owner: Component,
     name: str,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -11,20 +10,16 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
-from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
-from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.schema.stack import StackSpec
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.schema.webhook_faults import faults
 from multiarch.schema.webhook_installation import InstallationValues
-from multiarch.stack.checks.reach import reachable
+from multiarch.stack.checks.own_pods import OwnPods
 from multiarch.stack.model import AdmissionWebhookPlan
 
 _SECTION = "admissionWebhook"
 _CONFIGURATION = (_SECTION, "configuration")
-_ECR = re.compile(r"[0-9]{12}\.dkr[.-]ecr[.-].+")
-# Source: Amazon ECR API reference, CreateRepository, repositoryName; ``*`` as in IAM.
-_REPOSITORY = re.compile(r"[a-z0-9*][a-z0-9._/*-]{0,255}|arn:[a-z-]+:ecr:[a-z0-9*-]+:[0-9*]+:repository/[a-z0-9._/*-]+")
+_PODS = OwnPods(_SECTION, "the admission webhook", "webhook")
 
 
 def plan_webhook(
@@ -40,8 +35,8 @@ def plan_webhook(
         if webhook.written - {"enabled"} and "enabled" not in webhook.written:
             report("webhook-not-used", (_SECTION,), "the admission webhook is off, and its settings have no effect.")
         return None
-    image = _image(webhook, report)
-    _check_pods(spec, image, report)
+    image = _PODS.image(webhook.image, spec, report)
+    _PODS.check_reachable(spec, report)
     _check_registries(spec, report)
     if image is None or autoscaling is None:
         return None
@@ -57,58 +52,11 @@ def plan_webhook(
     )
 
 
-def _image(webhook: AdmissionWebhook, report: ProblemReport) -> Reference | None:
-    path = (_SECTION, "image")
-    if webhook.image is None:
-        report("webhook-image-missing", path, "the admission webhook has no image.")
-        return None
-    try:
-        image = parse_reference(webhook.image)
-    except InvalidReferenceError as error:
-        report("webhook-image", path, f"not an image reference: {error.fault}.", value=webhook.image)
-        return None
-    if image.digest is None:
-        report("webhook-image-not-pinned", path, "the image has no digest.", value=webhook.image)
-    return image
-
-
-def _check_pods(spec: StackSpec, image: Reference | None, report: ProblemReport) -> None:
-    webhook = spec.admission_webhook
-    if spec.network.nat == "none" and image is not None and not _ECR.fullmatch(image.registry):
-        report(
-            "webhook-no-way-out",
-            (_SECTION, "image"),
-            f"the image is in {image.registry}, which a VPC without a way out can't reach.",
-            value=webhook.image,
-        )
-    if not reachable(spec):
-        report(
-            "webhook-unreachable",
-            (_SECTION, "enabled"),
-            "the API server is reachable from within the VPC only, and this VPC is new: the first run can't install "
-            "the admission webhook unless Pulumi reaches the VPC.",
-            value=True,
-        )
-
-
 def _check_registries(spec: StackSpec, report: ProblemReport) -> None:
     webhook = spec.admission_webhook
-    registries = webhook.configuration.registries
-    if registries.ecr and not spec.addons["eks-pod-identity-agent"].enabled:
-        report(
-            "webhook-without-role",
-            ("addons", "podIdentityAgent", "enabled"),
-            "the admission webhook would get no IAM role for Amazon ECR: the Pod Identity agent is turned off.",
-            value=False,
-        )
-    for index, repository in enumerate(webhook.ecr_repositories):
-        if _ECR.match(repository) or not _REPOSITORY.fullmatch(repository):
-            report(
-                "webhook-repository",
-                (_SECTION, "ecrRepositories", index),
-                f"{repository!r} is not an ECR repository.",
-                value=repository,
-            )
+    if webhook.configuration.registries.ecr:
+        _PODS.check_role(spec, report)
+    _PODS.check_repositories(webhook.ecr_repositories, report)
     for fault in faults(webhook.configuration):
         report(fault.rule, (*_CONFIGURATION, *fault.path), fault.message, hint=fault.hint, value=fault.value)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from multiarch.webhook.install import access, parts
+from multiarch.manifests import restricted
+from multiarch.webhook.install import parts
 from multiarch.webhook.install.model import Installation, Object
 
 INJECTION = "cert-manager.io/inject-ca-from"
@@ -28,16 +29,16 @@ def roles(installation: Installation) -> Iterator[Object]:
         return
     name = installation.certificates_name
     metadata = parts.metadata(installation, parts.CERTIFICATES, name=name)
-    yield access.account(metadata)
+    yield restricted.service_account(metadata)
     secrets = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [installation.secret_name]}
-    yield from access.granted(metadata, [{**secrets, "verbs": ["get", "patch"]}], name, installation.namespace)
+    yield from restricted.granted(metadata, [{**secrets, "verbs": ["get", "patch"]}], name, installation.namespace)
     webhooks = {
         "apiGroups": ["admissionregistration.k8s.io"],
         "resources": ["mutatingwebhookconfigurations"],
         "resourceNames": [installation.registration_name],
     }
     metadata = parts.metadata(installation, parts.CERTIFICATES, name=name, namespace="")
-    yield from access.granted(metadata, [{**webhooks, "verbs": ["get", "patch"]}], name, installation.namespace)
+    yield from restricted.granted(metadata, [{**webhooks, "verbs": ["get", "patch"]}], name, installation.namespace)
 
 
 def _self_managed(installation: Installation) -> Iterator[Object]:

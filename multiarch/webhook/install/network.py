@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 
+from multiarch.manifests import network_rules
 from multiarch.webhook.install import model, parts
 from multiarch.webhook.install.model import Installation, Object
 
-_HTTPS, _HTTP = 443, 80
 _PORT = re.compile(r":([0-9]+)$", re.ASCII)
-_POD_IDENTITY_AGENT = ("169.254.170.23/32", "fd00:ec2::23/128")
-"""EKS user guide, "EKS Pod Identity agent": it answers on port 80 of these addresses of each node."""
 
 
 def service(installation: Installation) -> Object:
@@ -22,7 +20,7 @@ def service(installation: Installation) -> Object:
         "spec": {
             "selector": parts.selector(installation, parts.SERVER),
             "ports": [
-                {"name": "https", "port": _HTTPS, "targetPort": "https"},
+                {"name": "https", "port": network_rules.HTTPS, "targetPort": "https"},
                 {"name": "metrics", "port": model.METRICS_PORT, "targetPort": "metrics"},
             ],
         },
@@ -35,12 +33,12 @@ def policies(installation: Installation) -> list[Object]:
         return []
     ingress: list[Object] = [
         # The API server's addresses are those of network interfaces in the VPC, which no selector matches.
-        {"ports": [_tcp(model.HTTPS_PORT)]},
-        {"ports": [_tcp(model.METRICS_PORT)], "from": [{"namespaceSelector": {}}]},
+        {"ports": [network_rules.tcp_port(model.HTTPS_PORT)]},
+        {"ports": [network_rules.tcp_port(model.METRICS_PORT)], "from": [{"namespaceSelector": {}}]},
     ]
     found = [_policy(installation, parts.SERVER, installation.name, ingress, _server_egress(installation))]
     if installation.certificates == "self-managed":
-        egress = [_dns(), {"ports": [_tcp(_HTTPS)]}]
+        egress = [network_rules.dns(), {"ports": [network_rules.tcp_port(network_rules.HTTPS)]}]
         found.append(_policy(installation, parts.CERTIFICATES, installation.certificates_name, [], egress))
     return found
 
@@ -64,13 +62,12 @@ def _policy(
 
 def _server_egress(installation: Installation) -> list[Object]:
     """Port 443 is that of registries, of AWS, and of the API server."""
-    ports = [_HTTPS, *(port for port in registry_ports(installation) if port != _HTTPS)]
-    rules = [_dns(), {"ports": [_tcp(port) for port in ports]}]
+    ports = [network_rules.HTTPS, *(port for port in registry_ports(installation) if port != network_rules.HTTPS)]
+    rules = [network_rules.dns(), {"ports": [network_rules.tcp_port(port) for port in ports]}]
     if installation.configuration.registries.ecr:
-        agent = [{"ipBlock": {"cidr": cidr}} for cidr in _POD_IDENTITY_AGENT]
-        rules.append({"ports": [_tcp(_HTTP)], "to": agent})
+        rules.append(network_rules.pod_identity_agent())
     if shared := installation.shared_cache:
-        rules.append({"ports": [_tcp(shared.port)]})
+        rules.append({"ports": [network_rules.tcp_port(shared.port)]})
     return [*rules, *installation.network_policy.extra_egress]
 
 
@@ -82,16 +79,8 @@ def registry_ports(installation: Installation) -> list[int]:
         if port := _PORT.search(each):
             ports.add(port[1])
         elif each in registries.plain_http:
-            ports.add(str(_HTTP))
+            ports.add(str(network_rules.HTTP))
     return [int(port) for port in sorted(ports)]
-
-
-def _dns() -> Object:
-    return {"ports": [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]}
-
-
-def _tcp(port: int) -> Object:
-    return {"protocol": "TCP", "port": port}
 
 
 def monitor(installation: Installation) -> list[Object]:

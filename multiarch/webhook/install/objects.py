@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from multiarch.manifests import restricted
 from multiarch.webhook.install import access, certificates, network, parts, registration, server
 from multiarch.webhook.install.model import Installation, Object
 
@@ -34,9 +35,8 @@ def objects(installation: Installation) -> list[Object]:
 def namespace(installation: Installation) -> Object:
     """The Namespace, whose pods must meet Pod Security ``restricted``."""
     metadata = parts.metadata(installation, name=installation.namespace, namespace="")
-    levels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
     return {
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {**metadata, "labels": {**metadata["labels"], **levels}},
+        "metadata": {**metadata, "labels": {**metadata["labels"], **restricted.enforced()}},
     }

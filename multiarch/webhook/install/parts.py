@@ -7,11 +7,11 @@ import json
 from collections.abc import Mapping
 
 from multiarch.facts.tolerations import toleration_for
+from multiarch.manifests import restricted
 from multiarch.webhook.install.model import Installation, Object
 
 SERVER = "server"
 CERTIFICATES = "certificates"
-_USER = 65532
 
 
 def selector(installation: Installation, component: str) -> Object:
@@ -42,11 +42,7 @@ def container(name: str, installation: Installation, arguments: list[str], resou
         "image": installation.image,
         "args": arguments,
         "resources": resources,
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-        },
+        "securityContext": restricted.container_security(),
     }
 
 
@@ -59,13 +55,7 @@ def pod_spec(installation: Installation, *, service_account: str, uses_api: bool
         "enableServiceLinks": False,
         "nodeSelector": {"kubernetes.io/os": "linux", **installation.node_selector},
         "tolerations": [*own, *installation.tolerations],
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": _USER,
-            "runAsGroup": _USER,
-            "fsGroup": _USER,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": restricted.pod_security(),
     }
     if installation.priority_class_name:
         spec["priorityClassName"] = installation.priority_class_name

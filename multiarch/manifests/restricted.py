@@ -1,0 +1,66 @@
+"""How containers run where Pod Security ``restricted`` is enforced, and a service account with what it may do.
+
+Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Object = dict[str, Any]
+
+RBAC = "rbac.authorization.k8s.io"
+_USER = 65532
+"""The unprivileged user of the project's image."""
+
+
+def enforced() -> dict[str, str]:
+    """Labels of a namespace whose pods must meet the standard."""
+    return {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
+
+
+def pod_security() -> Object:
+    """The security context of a pod."""
+    return {
+        "runAsNonRoot": True,
+        "runAsUser": _USER,
+        "runAsGroup": _USER,
+        "fsGroup": _USER,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def container_security() -> Object:
+    """The security context of a container that writes nothing outside of its volumes."""
+    return {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }
+
+
+def service_account(metadata: Mapping[str, Any]) -> Object:
+    """A ServiceAccount; its pods say themselves whether they get its token."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata,
+        "automountServiceAccountToken": False,
+    }
+
+
+def granted(metadata: Mapping[str, Any], rules: list[Object], name: str, namespace: str) -> Iterator[Object]:
+    """A Role with its RoleBinding for the service account ``name``; a ClusterRole where ``metadata`` has no namespace.
+
+    ``namespace`` is the service account's.
+    """
+    prefix = "" if "namespace" in metadata else "Cluster"
+    yield {"apiVersion": f"{RBAC}/v1", "kind": f"{prefix}Role", "metadata": metadata, "rules": rules}
+    yield {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": f"{prefix}RoleBinding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": RBAC, "kind": f"{prefix}Role", "name": metadata["name"]},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+    }
