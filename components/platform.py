@@ -1,8 +1,8 @@
 """The platform of one stack, in the order of its creation; it is deleted in the reverse order.
 
 network, key, log groups → cluster → vpc-cni, kube-proxy, Pod Identity agent → node groups → coredns, EBS CSI driver
-→ StorageClass, termination handler, admission webhook, cluster autoscaler, Karpenter (CRDs → controller → EC2NodeClass
-→ NodePools)
+→ StorageClass, termination handler, admission webhook, rebalancing, cluster autoscaler, Karpenter (CRDs → controller
+→ EC2NodeClass → NodePools)
 
 Add-ons whose pods run on nodes, and everything in the cluster, are deleted before the nodes, so that no deletion
 waits for a pod without a node; Karpenter's nodes are deleted while its controller can terminate them and remove the
@@ -38,6 +38,7 @@ from .network import Network, NetworkArgs
 from .node_group import NodeGroup, NodeGroupArgs, required
 from .node_role import NodeRole, NodeRoleArgs
 from .outputs import NodeGroupOutput
+from .rebalance import Rebalance, RebalanceArgs
 from .session import Session, SessionArgs
 from .storage_class import DefaultStorageClass, DefaultStorageClassArgs
 from .termination_handler import TerminationHandler, TerminationHandlerArgs
@@ -235,7 +236,8 @@ class Platform(Component):
         """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons."""
         plan = self._plan
         autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
-        if not (plan.storage_class or plan.termination_handler or autoscaler or karpenter or plan.admission_webhook):
+        wanted = (plan.storage_class, plan.termination_handler, plan.admission_webhook, plan.rebalance)
+        if not (any(wanted) or autoscaler or karpenter):
             return
         provider = kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=self.child("cluster"))
         if plan.storage_class:
@@ -268,6 +270,21 @@ class Platform(Component):
                     ready=ready,
                 ),
                 opts=self.child("admission-webhook"),
+            )
+        if plan.rebalance:
+            Rebalance(
+                "rebalance",
+                RebalanceArgs(
+                    plan=plan.rebalance,
+                    stack=plan.stack,
+                    arm64_taint=plan.arm64_taint,
+                    cluster_name=self.control_plane.name,
+                    naming=self.naming,
+                    account=account,
+                    provider=provider,
+                    ready=ready,
+                ),
+                opts=self.child("rebalance"),
             )
         release = self._cluster_autoscaler(autoscaler, account, provider, ready) if autoscaler else None
         if karpenter:

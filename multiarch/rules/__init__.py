@@ -15,6 +15,7 @@ from multiarch.rules.images import IMAGES
 from multiarch.rules.node_groups import NODE_GROUPS
 from multiarch.rules.policies import POLICIES
 from multiarch.rules.programs import PROGRAMS
+from multiarch.rules.rebalance import REBALANCE
 from multiarch.rules.rule import Rule, Severity
 from multiarch.rules.stack_file import STACK_FILE
 from multiarch.rules.webhook import WEBHOOK
@@ -30,6 +31,7 @@ SECTIONS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
         "The file": STACK_FILE,
         "Autoscaling": AUTOSCALING,
         "Admission webhook": WEBHOOK,
+        "Rebalancing": REBALANCE,
         "Components in a program of your own": PROGRAMS,
         "Policies": POLICIES,
     }

@@ -13,6 +13,7 @@ from multiarch.schema.base import Section, TopLevelFlag, section
 from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
 from multiarch.schema.network import ApiEndpoint, Network
 from multiarch.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
+from multiarch.schema.rebalance import Rebalance
 
 
 class StackSpec(Section):
@@ -60,6 +61,8 @@ class StackSpec(Section):
     """Who adds nodes, and which are wanted first."""
     admission_webhook: AdmissionWebhook = section(AdmissionWebhook)
     """The admission webhook, which adds the arm64 toleration to pods whose images support both architectures."""
+    rebalance: Rebalance = section(Rebalance)
+    """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     deletion_protection: TopLevelFlag | None = None
     """Refuse to delete the cluster until this is false. Default: true in production (prod, production, live), false
     elsewhere.

@@ -62,8 +62,8 @@ _COMMANDS_ONLY = frozenset(
 )
 """What of ``multiarch/`` only commands import, never the Pulumi program."""
 _SCHEMA = PurePosixPath("config", "stack.schema.json")
-_WEBHOOK = PurePosixPath("multiarch", "webhook")
-_WEBHOOK_OBJECTS = _WEBHOOK / "install"
+_INSTALLED = (PurePosixPath("multiarch", "rebalance"), PurePosixPath("multiarch", "webhook"))
+"""Of these, the program reads the folder ``install``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,9 @@ def _is_program(path: str) -> bool:
         return False
     if (len(pure.parts) == 1 and pure.suffix == ".md") or "__pycache__" in pure.parts:
         return False
-    if pure.is_relative_to(_WEBHOOK):
-        return pure.is_relative_to(_WEBHOOK_OBJECTS) or pure == _WEBHOOK / "__init__.py"
+    for folder in _INSTALLED:
+        if pure.is_relative_to(folder):
+            return pure.is_relative_to(folder / "install") or pure == folder / "__init__.py"
     return not (top == "multiarch" and second in _COMMANDS_ONLY)
 
 

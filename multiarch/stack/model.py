@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ __all__ = [
     "Nat",
     "NewNetwork",
     "Plan",
+    "RebalancePlan",
     "SessionPlan",
     "SubnetPlan",
 ]
@@ -144,6 +145,31 @@ class AdmissionWebhookPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class RebalancePlan:
+    """The CronJob that rebalances.
+
+    ``schedule`` is cron in UTC, ``pace`` a duration, ``quiet_hours`` the schedule and the duration, None without any.
+    ``namespaces`` are sorted, empty for all; ``pull_secrets`` are NAMESPACE/NAME, sorted; ``ecr_repositories`` as of
+    the admission webhook. ``stack_file`` is the text of the stack file that its runs read.
+    """
+
+    image: str
+    image_pull_secrets: tuple[str, ...]
+    dry_run: bool
+    schedule: str
+    max_pods: int
+    pace: str
+    quiet_hours: tuple[str, str] | None
+    evict_single: bool
+    delete_empty_dir_data: bool
+    namespaces: tuple[str, ...]
+    pull_secrets: tuple[str, ...]
+    ecr_repositories: tuple[str, ...]
+    network_policy: bool
+    stack_file: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Everything that one stack's components declare.
 
@@ -168,4 +194,5 @@ class Plan:
     storage_class: bool
     termination_handler: bool
     admission_webhook: AdmissionWebhookPlan | None
+    rebalance: RebalancePlan | None
     warnings: tuple[Problem, ...]

@@ -21,7 +21,15 @@ from multiarch.schema.stack import StackSpec
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.checks import access, autoscalers, cluster, draining, names, nodes, production, reach
 from multiarch.stack.load import Stack
-from multiarch.stack.model import AdmissionWebhookPlan, ClusterPlan, ExistingNetwork, NewNetwork, Plan, SessionPlan
+from multiarch.stack.model import (
+    AdmissionWebhookPlan,
+    ClusterPlan,
+    ExistingNetwork,
+    NewNetwork,
+    Plan,
+    RebalancePlan,
+    SessionPlan,
+)
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
 from multiarch.stack.problems import CollectedProblems
 
@@ -76,6 +84,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     protected, storage_class = production.deletion_protection(spec, report), reach.storage_class(spec, report)
     termination_handler = draining.termination_handler(spec, specs, report)
     webhook = _webhook(spec, taint, groups, autoscaling, report)
+    rebalance = _rebalance(stack, groups, autoscaling, report)
     problems = (*stack.warnings, *report.sorted())
     if network is None or autoscaling is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(problems)
@@ -96,6 +105,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         storage_class=storage_class,
         termination_handler=termination_handler,
         admission_webhook=webhook,
+        rebalance=rebalance,
         warnings=problems,
     )
 
@@ -137,6 +147,19 @@ def _webhook(
     from multiarch.stack.webhook import plan_webhook  # noqa: PLC0415  (only the stacks that have one load it)
 
     return plan_webhook(spec, taint, groups, autoscaling, report)
+
+
+def _rebalance(
+    stack: Stack, groups: tuple[NodeGroupPlan, ...], autoscaling: AutoscalingPlan | None, report: ProblemReport
+) -> RebalancePlan | None:
+    if autoscaling is None or not stack.spec.rebalance.written:
+        return None
+    from multiarch.stack.rebalance import plan_rebalance  # noqa: PLC0415  (as above)
+
+    pools = autoscaling.karpenter.pools if autoscaling.karpenter else ()
+    found = {group.architecture for group in groups}
+    found |= {capacity.architecture for pool in pools for capacity in pool.capacities}
+    return plan_rebalance(stack, found, report)
 
 
 def _check_stack(

@@ -84,6 +84,7 @@ def test_the_project_itself_touches_all() -> None:
     [
         "__main__.py", "components/network.py", "multiarch/facts/data/instance_types.csv", "multiarch/nodes/plan.py",
         "multiarch/webhook/install/objects.py", "multiarch/webhook/__init__.py", "requirements.txt",
+        "multiarch/rebalance/install/policy.py",
         "requirements.lock", "pyproject.toml", "policy/__main__.py", "helper.py", "config/prices.json",
         "config/stacks/other.txt", "data/README.md",
     ],
@@ -96,7 +97,8 @@ def test_what_the_program_may_read_touches_all(path: str) -> None:
     "path",
     [
         "README.md", "docs/index.md", "tests/conftest.py", "multiarch/cli/lines.py", "multiarch/webhook/server.py",
-        "multiarch/git.py", "config/stack.schema.json", ".github/workflows/review.yml", "requirements-dev.txt",
+        "multiarch/rebalance/run.py", "multiarch/git.py", "config/stack.schema.json", ".github/workflows/review.yml",
+        "requirements-dev.txt",
         "components/__pycache__/network.cpython-311.pyc",
     ],
 )  # fmt: skip

@@ -12,7 +12,7 @@ from multiarch.rules import RULES, SECTIONS, Severity
 from multiarch.rules.policies import POLICIES
 from multiarch.stack import wording
 from multiarch.stack.origin import Origin
-from tests.stack import test_autoscaling_contradictions, test_contradictions, test_webhook
+from tests.stack import test_autoscaling_contradictions, test_contradictions, test_rebalance, test_webhook
 from tests.stack.files import CONFIG, PROJECT, Project
 from tests.stack.words import plan
 
@@ -103,7 +103,8 @@ def test_support_that_ends_soon_after_extended_support_is_a_rule_too() -> None:
 
 
 def test_every_rule_has_a_case_and_every_case_has_a_rule() -> None:
-    tables = (test_contradictions.CASES, test_autoscaling_contradictions.CASES, test_webhook.CASES, FILES, PROJECTS)
+    modules = (test_contradictions, test_autoscaling_contradictions, test_webhook, test_rebalance)
+    tables = (*(module.CASES for module in modules), FILES, PROJECTS)
     cases = {case[0] for table in tables for case in table}
     assert cases | {"not-valid", "kubernetes-forced-upgrade", *TESTED_BESIDE_THEIR_CODE} == RULES.keys()
 

@@ -8,6 +8,7 @@ from .autoscaling import AutoscalingSettings
 from .cluster import AccessSettings, LoggingSettings, SecretsEncryptionSettings, SessionSettings
 from .network import ApiEndpointSettings, NetworkSettings
 from .nodes import MultiArchitectureGroupSettings, NodeGroupSettings
+from .rebalance import RebalanceSettings
 
 
 class PlatformArgs(TypedDict):
@@ -72,6 +73,9 @@ class PlatformArgs(TypedDict):
 
     admissionWebhook: NotRequired[AdmissionWebhookSettings]
     """The admission webhook, which adds the arm64 toleration to pods whose images support both architectures."""
+
+    rebalance: NotRequired[RebalanceSettings]
+    """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
 
     deletionProtection: NotRequired[bool]
     """Refuse to delete the cluster until this is false. Default: true in production (prod, production, live), false

@@ -104,6 +104,7 @@ def _cluster(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
     )
     yield "autoscaling.use", plan.autoscaling.use, _origin(stack, ("autoscaling", "use"))
     yield from _webhook(stack, plan)
+    yield from _rebalance(stack, plan)
     yield "session", f"closed after {session.idle_timeout_minutes} idle minutes", _origin(stack, ("session",))
     yield (
         "tags",
@@ -128,6 +129,23 @@ def _webhook(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
         _origin(stack, (*place, "architectures"), "those of the groups and pools"),
     )
     role = ", ".join(webhook.ecr_repositories) or "no role"
+    yield f"{section}.ecrRepositories", role, _origin(stack, (section, "ecrRepositories"))
+
+
+def _rebalance(stack: Stack, plan: Plan) -> Iterator[tuple[str, str, str]]:
+    section, rebalance = "rebalance", plan.rebalance
+    if rebalance is None:
+        yield section, "off", _origin(stack, (section, "enabled"))
+        return
+    yield f"{section}.image", rebalance.image, _origin(stack, (section, "image"), "admissionWebhook.image")
+    yield f"{section}.dryRun", "on" if rebalance.dry_run else "off", _origin(stack, (section, "dryRun"))
+    yield f"{section}.schedule", f"{rebalance.schedule} (UTC)", _origin(stack, (section, "schedule"))
+    yield f"{section}.maxPods", str(rebalance.max_pods), _origin(stack, (section, "maxPods"))
+    yield f"{section}.pace", rebalance.pace, _origin(stack, (section, "pace"))
+    quiet = " for ".join(rebalance.quiet_hours) if rebalance.quiet_hours else "none"
+    yield f"{section}.quietHours", quiet, _origin(stack, (section, "quietHours"))
+    yield f"{section}.namespaces", ", ".join(rebalance.namespaces) or "all", _origin(stack, (section, "namespaces"))
+    role = ", ".join(rebalance.ecr_repositories) or "no role"
     yield f"{section}.ecrRepositories", role, _origin(stack, (section, "ecrRepositories"))
 
 

@@ -1,0 +1,1 @@
+"""The objects of the CronJob that rebalances: what the component declares, and tests apply."""

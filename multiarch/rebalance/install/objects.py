@@ -1,0 +1,137 @@
+"""All objects of the CronJob, in the order in which to apply them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from multiarch.facts.taints import Taint
+from multiarch.facts.tolerations import toleration_for
+from multiarch.manifests import network_rules, restricted
+from multiarch.rebalance.install import access, policy
+from multiarch.rebalance.install.names import LABELS, NAME, NAMESPACE, Object, metadata
+from multiarch.stack.model import RebalancePlan
+
+_STACK_FOLDER = "/etc/multiarch/stack"
+_LONGEST_RUN = 3600
+"""Seconds after which a run is ended; what is left is for the next one."""
+_GRACE = 60
+"""Seconds in which a run that is ended makes its nodes schedulable again."""
+_MEMORY = "512Mi"
+
+
+def objects(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> list[Object]:
+    """The objects, the Namespace first; ``stack`` is ``TEAM-ENV``. The same arguments give the same objects."""
+    return [
+        namespace(),
+        restricted.service_account(metadata()),
+        *access.roles(plan),
+        *policy.policies(),
+        *([_network_policy(plan)] if plan.network_policy else []),
+        _config_map(plan, stack),
+        _cron_job(plan, stack, arm64_taint),
+    ]
+
+
+def namespace() -> Object:
+    """The Namespace, whose pods must meet Pod Security ``restricted``."""
+    own = {"name": NAMESPACE, "labels": {**LABELS, **restricted.enforced()}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": own}
+
+
+def arguments(plan: RebalancePlan, stack: str) -> list[str]:
+    """Of ``multiarch``: one run."""
+    found = ["rebalance", f"{_STACK_FOLDER}/{_file(stack)}", "--no-cache", f"--max-pods={plan.max_pods}"]
+    found += [f"--pace={plan.pace}", *(f"--namespace={each}" for each in plan.namespaces)]
+    if plan.quiet_hours:
+        schedule, duration = plan.quiet_hours
+        found.append(f"--quiet-hours={schedule}/{duration}")
+    flags = {
+        "--evict-single": plan.evict_single,
+        "--delete-emptydir-data": plan.delete_empty_dir_data,
+        "--apply": not plan.dry_run,
+    }
+    return [*found, *(flag for flag, on in flags.items() if on)]
+
+
+def _file(stack: str) -> str:
+    return f"Pulumi.{stack}.yaml"
+
+
+def _config_map(plan: RebalancePlan, stack: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(),
+        "data": {_file(stack): plan.stack_file},
+    }
+
+
+def _network_policy(plan: RebalancePlan) -> Object:
+    egress = [network_rules.dns(), network_rules.tcp([network_rules.HTTPS])]
+    if plan.ecr_repositories:
+        egress.append(network_rules.pod_identity_agent())
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(),
+        "spec": {"podSelector": {"matchLabels": LABELS}, "policyTypes": ["Ingress", "Egress"], "egress": egress},
+    }
+
+
+def _cron_job(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> Object:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": metadata(),
+        "spec": {
+            "schedule": plan.schedule,
+            "timeZone": "Etc/UTC",
+            "concurrencyPolicy": "Forbid",
+            # After a pause of the controller one run is enough.
+            "startingDeadlineSeconds": 300,
+            "successfulJobsHistoryLimit": 3,
+            "failedJobsHistoryLimit": 3,
+            "jobTemplate": {
+                "metadata": {"labels": LABELS},
+                "spec": {
+                    # The next run clears up after one that failed.
+                    "backoffLimit": 0,
+                    "activeDeadlineSeconds": _LONGEST_RUN,
+                    "template": _template(plan, stack, arm64_taint),
+                },
+            },
+        },
+    }
+
+
+def _template(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> Object:
+    container = {
+        "name": "rebalance",
+        "image": plan.image,
+        "args": arguments(plan, stack),
+        "resources": {"requests": {"cpu": "100m", "memory": _MEMORY}, "limits": {"memory": _MEMORY}},
+        "securityContext": restricted.container_security(),
+        "volumeMounts": [{"name": "stack", "mountPath": _STACK_FOLDER, "readOnly": True}],
+    }
+    spec: Object = {
+        "serviceAccountName": NAME,
+        "automountServiceAccountToken": True,
+        "enableServiceLinks": False,
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": _GRACE,
+        "nodeSelector": {"kubernetes.io/os": "linux"},
+        "securityContext": restricted.pod_security(),
+        "containers": [container],
+        "volumes": [{"name": "stack", "configMap": {"name": NAME}}],
+    }
+    if arm64_taint:
+        spec["tolerations"] = [toleration_for(arm64_taint).as_dict()]
+    if plan.image_pull_secrets:
+        spec["imagePullSecrets"] = [{"name": name} for name in plan.image_pull_secrets]
+    return {"metadata": {"labels": LABELS, "annotations": _not_disrupted()}, "spec": spec}
+
+
+def _not_disrupted() -> Mapping[str, Any]:
+    """A run ends within the hour: no autoscaler takes its node away meanwhile."""
+    return {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}

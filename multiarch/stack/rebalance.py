@@ -1,0 +1,108 @@
+"""The plan of the CronJob that rebalances, with the stack file that its runs read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from multiarch.autoscaling import quiet_hours, syntax
+from multiarch.errors import KeyPath
+from multiarch.facts.architectures import Architecture
+from multiarch.nodes.report import ProblemReport
+from multiarch.schema.autoscaling import QuietHours
+from multiarch.schema.stack import StackSpec
+from multiarch.stack.checks.own_pods import OwnPods
+from multiarch.stack.engine_config import NAMESPACE, REGION
+from multiarch.stack.load import Stack
+from multiarch.stack.model import RebalancePlan
+from multiarch.yaml_text.dump import dump
+
+_SECTION = "rebalance"
+_PODS = OwnPods(_SECTION, "the CronJob that rebalances", _SECTION)
+_SECRET = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
+# What a run does not need to know of its stack.
+_LEFT_OUT = {"access", "admission_webhook", "rebalance", "session"}
+
+
+def plan_rebalance(stack: Stack, architectures: set[Architecture], report: ProblemReport) -> RebalancePlan | None:
+    """Plan the CronJob where it is enabled; ``architectures`` are those of the stack's groups and pools."""
+    spec, wanted = stack.spec, stack.spec.rebalance
+    if not wanted.enabled:
+        if wanted.written - {"enabled"} and "enabled" not in wanted.written:
+            report("rebalance-not-used", (_SECTION,), "rebalance is off, and its settings have no effect.")
+        return None
+    # The webhook's own image is checked with the webhook.
+    inherited = wanted.image is None and spec.admission_webhook.image is not None
+    image = spec.admission_webhook.image if inherited else wanted.image
+    if not inherited or not spec.admission_webhook.enabled:
+        _PODS.image(image, spec, report)
+    _PODS.check_reachable(spec, report)
+    if wanted.ecr_repositories:
+        _PODS.check_role(spec, report)
+    _PODS.check_repositories(wanted.ecr_repositories, report)
+    _check_times(spec, report)
+    for index, secret in enumerate(wanted.pull_secrets):
+        if not _SECRET.fullmatch(secret):
+            path = (_SECTION, "pullSecrets", index)
+            report("rebalance-pull-secret", path, f"{secret!r} is not NAMESPACE/NAME.", value=secret)
+    if missing := sorted(set(Architecture) - architectures):
+        message = f"the stack has no {missing[0]} nodes: there is nothing to move."
+        report("rebalance-one-architecture", (_SECTION, "enabled"), message, value=True)
+    return RebalancePlan(
+        image=image or "",
+        image_pull_secrets=tuple(wanted.image_pull_secrets),
+        dry_run=wanted.dry_run,
+        schedule=wanted.schedule,
+        max_pods=wanted.max_pods,
+        pace=wanted.pace,
+        quiet_hours=_quiet_hours(wanted.quiet_hours),
+        evict_single=wanted.evict_single,
+        delete_empty_dir_data=wanted.delete_empty_dir_data,
+        namespaces=tuple(sorted(set(wanted.namespaces))),
+        pull_secrets=tuple(sorted(set(wanted.pull_secrets))),
+        ecr_repositories=tuple(sorted(set(wanted.ecr_repositories))),
+        network_policy=wanted.network_policy,
+        stack_file=_stack_file(stack),
+    )
+
+
+def _quiet_hours(hours: QuietHours | None) -> tuple[str, str] | None:
+    return (hours.schedule, hours.duration) if hours else None
+
+
+def _check_times(spec: StackSpec, report: ProblemReport) -> None:
+    wanted, hours = spec.rebalance, spec.rebalance.quiet_hours
+    _sound("rebalance-schedule", ("schedule",), wanted.schedule, syntax.schedule_fault, report)
+    _sound("rebalance-duration", ("pace",), wanted.pace, syntax.grace_fault, report)
+    if hours is None:
+        return
+    place = ("quietHours",)
+    sound = [
+        _sound("rebalance-schedule", (*place, "schedule"), hours.schedule, syntax.schedule_fault, report),
+        _sound("rebalance-duration", (*place, "duration"), hours.duration, syntax.quiet_duration_fault, report),
+    ]
+    if not all(sound):
+        return
+    pause = quiet_hours.longest_pause(hours.schedule)
+    if pause is None:
+        message = f"{hours.schedule!r} never matches a date."
+        report("rebalance-quiet-hours", (_SECTION, *place, "schedule"), message, value=hours.schedule)
+    elif quiet_hours.minutes_of(hours.duration) >= pause:
+        message = f"{hours.schedule!r} starts again before {hours.duration} is over: nothing would ever be moved."
+        report("rebalance-quiet-hours", (_SECTION, *place, "duration"), message, value=hours.duration)
+
+
+def _sound(rule: str, path: KeyPath, value: str, fault_in: Callable[[str], str | None], report: ProblemReport) -> bool:
+    fault = fault_in(value)
+    if fault:
+        report(rule, (_SECTION, *path), f"{fault}.", value=value)
+    return fault is None
+
+
+def _stack_file(stack: Stack) -> str:
+    """The stack with the organisation's defaults, as a stack file that needs no other."""
+    written = stack.spec.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude=_LEFT_OUT)
+    config = {f"{NAMESPACE}:{key}": value for key, value in written.items()}
+    if stack.region:
+        config[REGION] = stack.region
+    return dump({"config": config})

@@ -1,0 +1,181 @@
+"""Nodes without machines, and the little of their kubelets that controllers wait for: pods start, and end.
+
+Everything else is the real part: API server, scheduler, controllers, evictions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from threading import Event, Lock, Thread
+from typing import Any
+
+import urllib3
+
+from multiarch.facts.labels import EKS_NODE_GROUP
+from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.programs import ClusterError
+from tests.cluster.nodes import Joining, node
+
+PAUSE_SECONDS = 0.05
+_READY = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
+_EC2_ARCHITECTURE = {"amd64": "x86_64", "arm64": "arm64"}
+
+
+def group_node(name: str, group: str, instance_type: str, architecture: str, zone: str = "eu-west-1a") -> Object:
+    """A ready Node of a managed group; an arm64 one has the default taint."""
+    taints = [{"key": "arch", "value": "arm64", "effect": "NoSchedule"}] if architecture == "arm64" else []
+    labels = {EKS_NODE_GROUP: group, "eks.amazonaws.com/capacityType": "ON_DEMAND"}
+    instance = {
+        "Placement": {"AvailabilityZone": zone},
+        "PrivateDnsName": name,
+        "InstanceType": instance_type,
+        "InstanceId": f"i-{abs(hash(name)):017x}"[:19],
+        "Architecture": _EC2_ARCHITECTURE[architecture],
+    }
+    return node(instance, Joining(labels, taints, 20))
+
+
+class Kubelets:
+    """Plays the kubelets of all nodes but the dead ones, several times a second."""
+
+    def __init__(self, kube: Kube) -> None:
+        """Nothing runs yet; see :meth:`running`."""
+        self._kube = kube
+        self._lock = Lock()
+        self._dead: set[str] = set()
+        self._stop = Event()
+        self._failure: BaseException | None = None
+        self.not_starting: set[str] = set()
+        """Nodes on which pods stay pending."""
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Kubelets]:
+        """Run in a thread; on leaving, end it. Raises ClusterError if it broke down."""
+        thread = Thread(target=self._run, name="kubelets", daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._stop.set()
+            thread.join(timeout=30)
+        if self._failure is not None:
+            raise ClusterError(f"the kubelets broke down: {self._failure!r}") from self._failure
+
+    def _run(self) -> None:
+        while not self._stop.wait(PAUSE_SECONDS):
+            try:
+                with self._lock:
+                    self.step()
+            except (urllib3.exceptions.HTTPError, OSError):
+                continue  # the API server restarts
+            except KubeError as error:
+                if error.code < 500 and error.code not in (401, 403, 429):
+                    self._failure = error
+                    return
+
+    def step(self) -> None:
+        """Start pods that were bound to a node; let go of those that are to end."""
+        for pod in self._kube.list("v1", "Pod"):
+            place = pod["spec"].get("nodeName")
+            if not place or place in self._dead:
+                continue
+            named: Object = {"apiVersion": "v1", "kind": "Pod", **pod}
+            if "deletionTimestamp" in pod["metadata"]:
+                self._kube.delete(named, grace=0)
+            elif pod.get("status", {}).get("phase") == "Pending" and place not in self.not_starting:
+                with contextlib.suppress(KubeError):  # gone meanwhile
+                    self._kube.patch(named, {"status": {"phase": "Running", "conditions": _READY}}, part="status")
+
+    def die(self, name: str) -> None:
+        """Let a node die: its pods neither start nor end, and it is not ready any more."""
+        with self._lock:
+            self._dead.add(name)
+        condition = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "died"}
+        dead = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
+        self._kube.patch(dead, {"status": {"conditions": [condition]}}, part="status")
+
+    def forget(self) -> None:
+        """Let no node be dead any more."""
+        with self._lock:
+            self._dead.clear()
+            self.not_starting.clear()
+
+
+@dataclass
+class Healthy:
+    """Watches the pods of one namespace, and knows the fewest that were ready at once, by the label ``app``.
+
+    It counts as the disruption controller does: pods that are ready and not being deleted.
+    """
+
+    kube: Kube
+    namespace: str
+    fewest: dict[str, int] = field(default_factory=dict)
+    events: int = 0
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[Healthy]:
+        """Watch in a thread until the block is left."""
+        stop = Event()
+        thread = Thread(target=self._run, args=[stop], daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            stop.set()
+            thread.join(timeout=15)
+
+    def _run(self, stop: Event) -> None:
+        while not stop.is_set():
+            # The API server may restart: the watch begins again with a list.
+            with contextlib.suppress(urllib3.exceptions.HTTPError, OSError, KubeError, ValueError):
+                self._watch(stop)
+            stop.wait(0.05)
+
+    def _watch(self, stop: Event) -> None:
+        path = f"/api/v1/namespaces/{self.namespace}/pods"
+        listed = self.kube.request("GET", path)
+        pods = {item["metadata"]["uid"]: item for item in listed["items"]}
+        self._count(pods)
+        version = listed["metadata"]["resourceVersion"]
+        http = urllib3.PoolManager(ca_certs=str(self.kube.access.certificate), retries=False)
+        url = f"{self.kube.access.url}{path}?watch=true&resourceVersion={version}&timeoutSeconds=2"
+        answer = http.request(
+            "GET",
+            url,
+            headers={"Authorization": f"Bearer {self.kube.access.token}"},
+            preload_content=False,
+            timeout=5.0,
+        )
+        with contextlib.closing(answer):
+            for line in answer:
+                event = json.loads(line)
+                item = event["object"]
+                if event["type"] == "ERROR":
+                    return
+                if event["type"] == "DELETED":
+                    pods.pop(item["metadata"]["uid"], None)
+                else:
+                    pods[item["metadata"]["uid"]] = item
+                self._count(pods)
+                if stop.is_set():
+                    return
+
+    def _count(self, pods: Mapping[str, Object]) -> None:
+        self.events += 1
+        found: dict[str, int] = {}
+        for pod in pods.values():
+            name = pod["metadata"].get("labels", {}).get("app", "")
+            found[name] = found.get(name, 0) + is_healthy(pod)
+        for name in found.keys() | self.fewest.keys():
+            self.fewest[name] = min(self.fewest.get(name, 1_000), found.get(name, 0))
+
+
+def is_healthy(pod: Mapping[str, Any]) -> bool:
+    """Whether a pod counts for a PodDisruptionBudget."""
+    conditions = pod.get("status", {}).get("conditions") or ()
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return ready and "deletionTimestamp" not in pod["metadata"]

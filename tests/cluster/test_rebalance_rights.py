@@ -1,0 +1,192 @@
+"""What the CronJob's service account may do, as a real API server decides: RBAC, and the admission policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE
+from multiarch.facts.taints import parse_taint
+from multiarch.rebalance.install.names import NAME, NAMESPACE, USER
+from multiarch.rebalance.install.objects import objects
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.programs import wait_for
+from tests.cluster.kubelets import group_node
+from tests.cluster.reading import token_of
+from tests.cluster.rebalancing import rebalance_plan
+from tests.cluster.webhook_endpoint import applied
+
+PLAN = rebalance_plan(namespaces=["default"], pullSecrets=["default/registry"])
+AMD64, ARM64, CLOSED = "rights-amd64.internal", "rights-arm64.internal", "rights-closed.internal"
+OWN = {"metadata": {"annotations": {CORDON_ANNOTATION: "run 2026-11-22T13:00:00Z"}}}
+NOT_OWN: Object = {"metadata": {"annotations": {CORDON_ANNOTATION: None}}}
+CLOSE: Object = {"spec": {"unschedulable": True}}
+OPEN: Object = {"spec": {"unschedulable": None}}
+
+
+@pytest.fixture(scope="module")
+def administrator(control_plane: ControlPlane) -> Iterator[Kube]:
+    """The CronJob's objects, in force, and three nodes."""
+    kube = control_plane.kube
+    with applied(kube, objects(PLAN, "shop-dev", parse_taint("arch=arm64:NoSchedule"))):
+        nodes = [
+            group_node(AMD64, "web", "m7i.large", "amd64"),
+            group_node(ARM64, "web-arm", "m7g.large", "arm64"),
+            group_node(CLOSED, "web", "m7i.large", "amd64"),
+        ]
+        with applied(kube, nodes):
+            kube.patch(nodes[-1], CLOSE)
+            own = as_account(kube)
+            wait_for(lambda: in_force(own), "the policies to be in force", timeout=60, pause=0.3)
+            yield kube
+
+
+@pytest.fixture(scope="module")
+def account(administrator: Kube) -> Kube:
+    return as_account(administrator)
+
+
+def as_account(kube: Kube) -> Kube:
+    return Kube(replace(kube.access, token=token_of(kube, NAME, NAMESPACE)))
+
+
+def in_force(account: Kube) -> bool:
+    found = [refusal(account, AMD64, {"metadata": {"labels": {"x": "y"}}}), lease_refusal(account, "other")]
+    return all("ValidatingAdmissionPolicy" in each for each in found)
+
+
+def refusal(kube: Kube, node: str, change: Object) -> str:
+    """Why a change of a Node is refused; empty if it is not. Nothing is changed."""
+    try:
+        path = kube.path("v1", "Node", None, node)
+        kube.request("PATCH", path, body=change, query={"dryRun": "All"}, content_type="application/merge-patch+json")
+    except KubeError as error:
+        return error.message
+    return ""
+
+
+def lease_refusal(kube: Kube, name: str, namespace: str = LEASE_NAMESPACE) -> str:
+    body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name}}
+    try:
+        path = kube.path("coordination.k8s.io/v1", "Lease", namespace)
+        kube.request("POST", path, body=body, query={"dryRun": "All"})
+    except KubeError as error:
+        return error.message
+    return ""
+
+
+def both(*changes: Object) -> Object:
+    found: Object = {"metadata": {}, "spec": {}}
+    for change in changes:
+        for part, fields in change.items():
+            found[part] |= fields
+    return found
+
+
+def test_it_cordons_an_amd64_node_with_its_annotation_and_uncordons_it(administrator: Kube, account: Kube) -> None:
+    assert refusal(account, AMD64, both(CLOSE, OWN)) == ""
+    node: Object = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": AMD64}}
+    administrator.patch(node, both(CLOSE, OWN))
+    try:
+        assert refusal(account, AMD64, both(OPEN, NOT_OWN)) == ""
+        assert refusal(account, AMD64, {"spec": {"unschedulable": False}, **NOT_OWN}) == ""
+    finally:
+        administrator.patch(node, both(OPEN, NOT_OWN))
+
+
+@pytest.mark.parametrize(
+    ("node", "change", "says"),
+    [
+        (ARM64, both(CLOSE, OWN), "amd64 nodes only"),
+        (AMD64, CLOSE, "with its annotation"),
+        (AMD64, OWN, "only nodes that it cordons"),
+        (CLOSED, OPEN, "only nodes that it cordoned"),
+        (CLOSED, both(OPEN, OWN), "only nodes that it cordoned"),
+        (CLOSED, OWN, "only nodes that it cordons"),
+        (AMD64, {"metadata": {"labels": {"x": "y"}}}, "nothing of a Node but"),
+        (AMD64, {"metadata": {"labels": {"kubernetes.io/arch": None}}}, "nothing of a Node but"),
+        (AMD64, {"metadata": {"finalizers": ["example.com/x"]}}, "nothing of a Node but"),
+        (AMD64, {"metadata": {"annotations": {"x": "y"}}}, "no annotation of a Node but"),
+        (ARM64, {"spec": {"taints": None}}, "nothing of a Node but"),
+        (AMD64, {"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}, "nothing of a Node but"),
+        (AMD64, {"spec": {"podCIDR": "10.9.0.0/24", "podCIDRs": ["10.9.0.0/24"]}}, "nothing of a Node but"),
+        (AMD64, both(CLOSE, OWN, {"metadata": {"labels": {"x": "y"}}}), "nothing of a Node but"),
+    ],
+)
+def test_any_other_change_of_a_node_is_refused(account: Kube, node: str, change: Object, says: str) -> None:
+    found = refusal(account, node, change)
+    assert NAME in found
+    assert says in found
+
+
+def test_the_policies_are_for_it_alone(administrator: Kube) -> None:
+    assert refusal(administrator, ARM64, {"spec": {"taints": None}}) == ""
+    assert lease_refusal(administrator, "other") == ""
+
+
+def test_it_creates_no_lease_but_its_own(account: Kube) -> None:
+    assert lease_refusal(account, LEASE) == ""
+    assert f"no Lease but {LEASE}" in lease_refusal(account, "kube-controller-manager")
+    assert "is forbidden" in lease_refusal(account, LEASE, "kube-node-lease")
+
+
+@pytest.mark.parametrize(
+    ("may", "verb", "group", "resource", "namespace", "name"),
+    [
+        (True, "list", "", "pods", "", ""),
+        (True, "list", "", "nodes", "", ""),
+        (True, "list", "policy", "poddisruptionbudgets", "", ""),
+        (True, "create", "", "pods/eviction", "default", ""),
+        (False, "create", "", "pods/eviction", "kube-system", ""),
+        (True, "get", "", "secrets", "default", "registry"),
+        (False, "get", "", "secrets", "default", "other"),
+        (False, "list", "", "secrets", "default", ""),
+        (False, "get", "", "secrets", "kube-system", "registry"),
+        (True, "patch", "coordination.k8s.io", "leases", LEASE_NAMESPACE, LEASE),
+        (False, "patch", "coordination.k8s.io", "leases", LEASE_NAMESPACE, "kube-scheduler"),
+        (False, "delete", "", "pods", "default", ""),
+        (False, "create", "", "pods", "default", ""),
+        (False, "patch", "", "pods", "default", ""),
+        (False, "delete", "", "nodes", "", ""),
+        (False, "patch", "", "nodes/status", "", ""),
+        (False, "create", "", "pods/exec", "default", ""),
+        (False, "patch", "apps", "deployments", "default", ""),
+        (False, "create", "", "serviceaccounts/token", NAMESPACE, NAME),
+        (False, "patch", "admissionregistration.k8s.io", "validatingadmissionpolicies", "", f"{NAME}-nodes"),
+    ],
+)
+def test_its_rights_end_where_its_work_does(
+    administrator: Kube,
+    may: bool,  # noqa: FBT001
+    verb: str,
+    group: str,
+    resource: str,
+    namespace: str,
+    name: str,
+) -> None:
+    plural, _, part = resource.partition("/")
+    asked: dict[str, Any] = {"verb": verb, "group": group, "resource": plural, "subresource": part}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "user": USER,
+            "groups": ["system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}", "system:authenticated"],
+            "resourceAttributes": asked | {"namespace": namespace, "name": name},
+        },
+    }
+    found = administrator.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body=review)
+    assert found["status"]["allowed"] is may
+
+
+def test_its_pod_meets_the_namespace_s_pod_security(administrator: Kube) -> None:
+    job = administrator.get("batch/v1", "CronJob", NAME, NAMESPACE)
+    assert job is not None
+    template = job["spec"]["jobTemplate"]["spec"]["template"]
+    pod = {"apiVersion": "v1", "kind": "Pod", **template, "metadata": {**template["metadata"], "generateName": "try-"}}
+    made = administrator.request("POST", administrator.path("v1", "Pod", NAMESPACE), body=pod, query={"dryRun": "All"})
+    assert made["spec"]["serviceAccountName"] == NAME
