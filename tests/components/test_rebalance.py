@@ -69,7 +69,7 @@ def test_its_run_reads_the_stack_and_has_the_settings_as_arguments() -> None:
     assert container["image"] == IMAGE
     assert container["args"][:2] == ["rebalance", "/etc/multiarch/stack/Pulumi.shop-dev.yaml"]
     assert {"--apply", "--max-pods=5", "--pace=2m", "--namespace=pay", "--namespace=shop"} <= set(container["args"])
-    assert "--quiet-hours=0 8 * * mon-fri/10h" in container["args"]
+    assert "--quiet-hours=0 8 * * mon-fri 10h" in container["args"]
     assert [each["key"] for each in spec["tolerations"]] == ["cpu"]
     data: Any = found.inputs("kubernetes:core/v1:ConfigMap", NAME)["data"]
     assert "cpu=graviton:NoSchedule" in data["Pulumi.shop-dev.yaml"]

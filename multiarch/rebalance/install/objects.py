@@ -13,10 +13,10 @@ from multiarch.rebalance.install.names import LABELS, NAME, NAMESPACE, Object, m
 from multiarch.stack.model import RebalancePlan
 
 _STACK_FOLDER = "/etc/multiarch/stack"
-_LONGEST_RUN = 3600
+_LONGEST_RUN = 4 * 3600
 """Seconds after which a run is ended; what is left is for the next one."""
-_GRACE = 60
-"""Seconds in which a run that is ended makes its nodes schedulable again."""
+_GRACE = 120
+"""Seconds in which a run that is ended uncordons its node, also if the API server is away for a while."""
 _MEMORY = "512Mi"
 
 
@@ -44,8 +44,7 @@ def arguments(plan: RebalancePlan, stack: str) -> list[str]:
     found = ["rebalance", f"{_STACK_FOLDER}/{_file(stack)}", "--no-cache", f"--max-pods={plan.max_pods}"]
     found += [f"--pace={plan.pace}", *(f"--namespace={each}" for each in plan.namespaces)]
     if plan.quiet_hours:
-        schedule, duration = plan.quiet_hours
-        found.append(f"--quiet-hours={schedule}/{duration}")
+        found.append(f"--quiet-hours={' '.join(plan.quiet_hours)}")
     flags = {
         "--evict-single": plan.evict_single,
         "--delete-emptydir-data": plan.delete_empty_dir_data,
@@ -133,5 +132,5 @@ def _template(plan: RebalancePlan, stack: str, arm64_taint: Taint | None) -> Obj
 
 
 def _not_disrupted() -> Mapping[str, Any]:
-    """A run ends within the hour: no autoscaler takes its node away meanwhile."""
+    """A run has its end: no autoscaler takes its node away meanwhile."""
     return {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
