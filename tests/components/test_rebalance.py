@@ -34,6 +34,10 @@ def pod_spec(found: World) -> dict[str, Any]:
     return dict(spec["jobTemplate"]["spec"]["template"]["spec"])
 
 
+def roles(found: World, kind: str) -> list[dict[str, Any]]:
+    return [dict(each.inputs) for each in found.all(f"{RBAC}:{kind}")]
+
+
 def test_without_it_nothing_of_it_is_declared(small: World, full: World) -> None:
     for each in (small, full):
         assert not each.all(COMPONENT)
@@ -78,12 +82,7 @@ def test_its_run_reads_the_stack_and_has_the_settings_as_arguments() -> None:
 def test_a_dry_run_can_change_nothing() -> None:
     found = world(merged(PUBLIC, rebalance(dryRun=True)))
     assert "--apply" not in pod_spec(found)["containers"][0]["args"]
-    rules = [
-        rule
-        for kind in ("ClusterRole", "Role")
-        for role in found.all(f"{RBAC}:{kind}")
-        for rule in list(role.inputs["rules"])
-    ]
+    rules = [rule for kind in ("ClusterRole", "Role") for role in roles(found, kind) for rule in role["rules"]]
     assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list"}
 
 
@@ -91,8 +90,9 @@ def test_with_namespaces_it_may_evict_there_alone() -> None:
     found = world(merged(PUBLIC, rebalance(namespaces=["shop"])))
 
     def evicting(kind: str) -> list[dict[str, Any]]:
-        roles = [dict(each.inputs) for each in found.all(f"{RBAC}:{kind}")]
-        return [role for role in roles if any("pods/eviction" in rule["resources"] for rule in role["rules"])]
+        return [
+            role for role in roles(found, kind) if any("pods/eviction" in rule["resources"] for rule in role["rules"])
+        ]
 
     assert evicting("ClusterRole") == []
     (role,) = evicting("Role")
@@ -102,17 +102,17 @@ def test_with_namespaces_it_may_evict_there_alone() -> None:
 def test_it_reads_the_listed_secrets_alone() -> None:
     found = world(merged(PUBLIC, rebalance(pullSecrets=["b/x", "a/y", "a/z"])))
     rules = {
-        role.inputs["metadata"]["namespace"]: rule  # type: ignore[index]  # of any object
-        for role in found.all(f"{RBAC}:Role")
-        for rule in list(role.inputs["rules"])
+        role["metadata"]["namespace"]: rule
+        for role in roles(found, "Role")
+        for rule in role["rules"]
         if "secrets" in rule["resources"]
     }
     assert {place: (rule["resourceNames"], rule["verbs"]) for place, rule in rules.items()} == {
         "a": (["y", "z"], ["get"]),
         "b": (["x"], ["get"]),
     }
-    for role in found.all(f"{RBAC}:ClusterRole"):
-        assert not any("secrets" in rule["resources"] for rule in list(role.inputs["rules"]))
+    for role in roles(found, "ClusterRole"):
+        assert not any("secrets" in rule["resources"] for rule in role["rules"])
 
 
 def test_its_role_reads_repositories_and_its_pods_wait_for_credentials(found: World) -> None:

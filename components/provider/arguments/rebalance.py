@@ -34,6 +34,12 @@ class RebalanceSettings(TypedDict):
     quietHours: NotRequired[QuietHoursSettings]
     """When nothing is moved."""
 
+    evictSingle: NotRequired[bool]
+    """Move also a workload's only ready pod where no PodDisruptionBudget speaks of it. Default: false."""
+
+    deleteEmptyDirData: NotRequired[bool]
+    """Move also pods with emptyDir volumes, whose data is deleted. Default: false."""
+
     namespaces: NotRequired[list[str]]
     """Move pods of these namespaces only; the service account may evict nothing elsewhere. Default: all namespaces."""
 
