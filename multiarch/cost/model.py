@@ -2,54 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
+from multiarch.prices.amounts import known_sum, reasons
 from multiarch.prices.model import Amount
 
 
 @dataclass(frozen=True, slots=True)
 class CostLine:
-    """Nodes of one instance type in one node group or NodePool, at the present size (or the desired size of a plan).
+    """Nodes of one group, architecture, capacity type and choice of instance types, with what they cost in a month.
 
-    ``monthly`` is for ``nodes`` nodes, ``at_most`` at the group's maximum size.
+    ``group`` is a node group or NodePool, empty for nodes of neither. ``instance_types`` are several where EC2 chooses.
+    ``capacity_type`` is None where it is unknown.
     """
 
-    team: str
     group: str
     architecture: Architecture
-    capacity_type: CapacityType
-    instance_type: str
+    capacity_type: CapacityType | None
+    instance_types: tuple[str, ...]
     nodes: int
     monthly: Amount
-    at_most: Amount
+
+    @property
+    def capacity(self) -> str:
+        """``arm64 spot``."""
+        return f"{self.architecture} {self.capacity_type or 'unknown capacity type'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """What a workload would save in a month on arm64 nodes, and what keeps it on amd64."""
+    """What ``pods`` of a workload on amd64 nodes would save in a month on arm64 nodes. Negative: they cost more there.
 
+    ``blockers`` are clauses that say what keeps the workload off arm64.
+    """
+
+    namespace: str
     workload: str
     blockers: tuple[str, ...]
+    pods: int
     monthly: Amount
 
 
 @dataclass(frozen=True, slots=True)
 class CostReport:
-    """What a stack or a cluster costs in a month.
+    """What one stack, or the cluster of one, costs in a month.
 
-    ``others`` are costs that belong to no node group: the control plane, NAT gateways. ``fallback`` is what pods that
-    may run on arm64 cost more because they are on amd64 nodes. ``savings`` are of blocked workloads, the largest first.
-    ``prices`` is the time at which the prices were fetched, in UTC, None without prices. ``notes`` say what is assumed
-    and left out.
+    ``prices`` is the time at which the prices were fetched, in
+    UTC, None without prices. ``at_most`` are node groups at their maximum size. ``others`` are costs that belong to no
+    nodes: the control plane, NAT gateways, NodePools whose nodes are not known. ``fallback`` is what pods that may run
+    on arm64 cost more because they are on amd64 nodes, None where it is not known which pods those are. ``savings`` are
+    of workloads that can't run on arm64 yet, the largest first. ``notes`` say what is assumed and left out.
     """
 
+    stack: str
+    team: str
     currency: str
     prices: datetime | None
     lines: tuple[CostLine, ...]
+    at_most: tuple[tuple[str, Amount], ...] = ()
     others: tuple[tuple[str, Amount], ...] = ()
     fallback: Amount | None = None
     savings: tuple[Saving, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def amounts(self) -> Iterator[Amount]:
+        """What adds up to the total."""
+        yield from (line.monthly for line in self.lines)
+        yield from (amount for _, amount in self.others)
+
+    @property
+    def total(self) -> Decimal:
+        """The sum of all amounts that are known."""
+        return known_sum(self.amounts)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Why amounts are unknown, sorted; empty if the total has all of them."""
+        more = [self.fallback] if self.fallback is not None else []
+        saved = [saving.monthly for saving in self.savings]
+        at_most = [amount for _, amount in self.at_most]
+        return reasons([*self.amounts, *more, *saved, *at_most])
+
+    @property
+    def complete(self) -> bool:
+        """Whether the total has all amounts."""
+        return not reasons(self.amounts)

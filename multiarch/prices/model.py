@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from types import MappingProxyType
 
+from multiarch.nodes.model import CapacityType
+
 HOURS_PER_MONTH = 730
 """As AWS's pricing calculator counts: 365 days in 12 months."""
 STALE_AFTER = timedelta(days=7)
@@ -47,6 +49,12 @@ class RegionPrices:
     nat_gateway: Decimal | None = None
     gp3: Decimal | None = None
     ambiguous: tuple[str, ...] = ()
+
+    def hour(self, instance_type: str, capacity_type: CapacityType, zones: Iterable[str] = ()) -> Amount:
+        """The price of an hour of an instance; ``zones`` count for spot instances only."""
+        if capacity_type is CapacityType.SPOT:
+            return self.spot_hour(instance_type, zones)
+        return self.on_demand_hour(instance_type)
 
     def on_demand_hour(self, instance_type: str) -> Amount:
         """The price of an hour of an on-demand instance."""

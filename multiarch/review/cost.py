@@ -6,11 +6,12 @@ Where there is no price, an amount is unknown with its reason, and the differenc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time
 from decimal import Decimal
 
+from multiarch.cost.pricing import Pricing
+from multiarch.prices.amounts import known_sum, minus, reasons, total
 from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from multiarch.review.cost_parts import Part, parts, region_prices
 from multiarch.review.model import Change, Finding, ReviewRule, Risk
@@ -46,12 +47,12 @@ class CostRow:
     @property
     def change(self) -> Amount:
         """The difference per month."""
-        return _minus(self.after, self.before)
+        return minus(self.after, self.before)
 
     @property
     def change_at_most(self) -> Amount:
         """The difference per month if all groups grow to their maximum size."""
-        return _minus(self.at_most_after, self.at_most_before)
+        return minus(self.at_most_after, self.at_most_before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,8 @@ def difference(change: Change) -> CostDifference:
         rows,
         prices,
         tuple(_basis(old, new)),
-        tuple(sorted({each.reason for each in amounts if isinstance(each, UnknownPrice)})),
-        _stale(prices, change) if rows else "",
+        reasons(amounts),
+        Pricing(prices, change.today, change.price_age).stale if rows else "",
     )
 
 
@@ -124,15 +125,15 @@ def find(change: Change) -> Iterator[Finding]:
     found = difference(change)
     for team in sorted({row.team for row in found.rows}):
         rows = [(row, row.change) for row in found.rows if row.team == team]
-        total = sum((amount for _, amount in rows if isinstance(amount, Decimal)), Decimal(0))
-        if total <= change.cost_threshold:
+        rise = known_sum(amount for _, amount in rows)
+        if rise <= change.cost_threshold:
             continue
-        at_most = _sum(row.change_at_most for row, _ in rows)
+        at_most = total(row.change_at_most for row, _ in rows)
         bound = "" if isinstance(at_most, UnknownPrice) else f"; at the groups' maximum sizes {signed(at_most)}"
         yield Finding(
             _INCREASE,
             f"team {team}",
-            f"Costs rise by about {total:,.2f} {found.currency} per month{bound}.",
+            f"Costs rise by about {rise:,.2f} {found.currency} per month{bound}.",
             (
                 *(
                     f"{row.what}: {signed(amount)}"
@@ -163,10 +164,10 @@ def _row(key: tuple[str, str], before: Sequence[Part], after: Sequence[Part]) ->
         nodes_after=sum(part.nodes for part in new),
         vcpus=_difference([part.vcpus for part in new], [part.vcpus for part in old]),
         gib=_difference([part.gib for part in new], [part.gib for part in old]),
-        before=_sum(part.monthly for part in old),
-        after=_sum(part.monthly for part in new),
-        at_most_before=_sum(part.at_most for part in old),
-        at_most_after=_sum(part.at_most for part in new),
+        before=total(part.monthly for part in old),
+        after=total(part.monthly for part in new),
+        at_most_before=total(part.at_most for part in old),
+        at_most_after=total(part.at_most for part in new),
     )
     counts = (row.nodes_after - row.nodes_before, row.vcpus, row.gib, row.change, row.change_at_most)
     # A group with another name may cost the same.
@@ -182,33 +183,6 @@ def _basis(before: Sequence[Part], after: Sequence[Part]) -> Iterator[str]:
 
 def _shown(part: Part) -> str:
     return f"{part.basis or 'unknown'} ({part.size} size)" if part.size else part.basis or "unknown"
-
-
-def _stale(prices: RegionPrices | UnknownPrice, change: Change) -> str:
-    if isinstance(prices, UnknownPrice):
-        return ""
-    age = prices.age(datetime.combine(change.today, time.max, UTC))
-    if age <= change.price_age:
-        return ""
-    return (
-        f"The prices of {prices.region} are {age.days} days old; `multiarch prices fetch --region {prices.region}` "
-        "fetches them again"
-    )
-
-
-def _sum(amounts: Iterable[Amount]) -> Amount:
-    """The sum; unknown, with all reasons, if one amount is."""
-    known, reasons = Decimal(0), []
-    for amount in amounts:
-        if isinstance(amount, UnknownPrice):
-            reasons.append(amount.reason)
-        else:
-            known += amount
-    return UnknownPrice("; ".join(dict.fromkeys(reasons))) if reasons else known
-
-
-def _minus(new: Amount, old: Amount) -> Amount:
-    return _sum([new, old if isinstance(old, UnknownPrice) else -old])
 
 
 def _difference(new: Sequence[int | Decimal | None], old: Sequence[int | Decimal | None]) -> Decimal | None:

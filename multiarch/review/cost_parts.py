@@ -5,23 +5,23 @@ Without volumes, traffic, and discounts such as Savings Plans, which a preview d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from multiarch.cost.pricing import Capacity, Pricing, capacity_of, zones_of
 from multiarch.errors import UnknownFactError
-from multiarch.facts import kubernetes
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_type
 from multiarch.facts.partitions import region_of_zone
 from multiarch.nodes.model import CapacityType
-from multiarch.prices.model import HOURS_PER_MONTH, Amount, PriceList, RegionPrices, UnknownPrice
+from multiarch.prices.model import Amount, PriceList, RegionPrices, UnknownPrice
 from multiarch.review.model import Change, Operation, State, Step
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.nodes.group_states import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL
 from multiarch.review.nodes.properties import at, entries, resources, text_at, whole_at
 from multiarch.review.nodes.wording import counted
-from multiarch.stack.model import NewNetwork, Plan
+from multiarch.stack.model import Plan
 
 _NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
 _PRICED = (CLUSTER, MANAGED_GROUP, AUTO_SCALING_GROUP, NODE_POOL, _NAT_GATEWAY)
@@ -57,12 +57,10 @@ class _Group:
     """A node group with its size. ``why`` says which size that is: ``present``, ``desired``."""
 
     subject: str
-    types: tuple[str, ...]
-    capacity: CapacityType
+    capacity: Capacity
     size: int
     largest: int
     why: str
-    zones: tuple[str, ...] = ()
 
 
 def parts(change: Change) -> tuple[list[Part], list[Part]]:
@@ -101,8 +99,7 @@ class _Pricing:
     """The prices of one stack's region, and the day that support of Kubernetes versions counts from."""
 
     def __init__(self, change: Change, region: str | None) -> None:
-        self._change = change
-        self._prices = _prices_of(change.prices, region)
+        self._pricing = Pricing(_prices_of(change.prices, region), change.today)
         # Objects of Kubernetes have no tags.
         states = (state for step in change.preview.steps for state in (step.old, step.new) if state is not None)
         self._team = next(filter(None, map(_tagged, states)), change.preview.stack)
@@ -113,35 +110,31 @@ class _Pricing:
         if step.type == CLUSTER:
             return self.control_plane(team, text_at(state.inputs, "version") or text_at(state.outputs, "version"))
         if step.type == _NAT_GATEWAY:
-            monthly = self._month(RegionPrices.nat_gateway_hour)
+            monthly = self._pricing.nat_gateways(1)
             return Part(team, "NAT gateways", f"NAT gateway {step.name}", monthly, monthly, basis="without traffic")
         if step.type == NODE_POOL:
             return pool(team, step.name, at(state.inputs, "spec.limits.cpu"))
-        found = _group(step, state, now, _zones(plan, step.name))
+        found = _group(step, state, now, () if plan is None else zones_of(plan, step.name))
         if isinstance(found, _Group):
             return self.nodes(team, found)
         unknown = UnknownPrice(f"node group {step.name}: {found}")
         return Part(team, "nodes", f"node group {step.name}", unknown, unknown, vcpus=None, gib=None)
 
     def nodes(self, team: str, group: _Group) -> Part:
-        """What a node group costs.
-
-        Of several on-demand types EC2 takes the first while it can be had; of several spot types any, so these count
-        with the mean of their prices.
-        """
+        """What a node group costs."""
+        capacity = group.capacity
         try:
-            shapes = [instance_type(name) for name in group.types]
+            shapes = [instance_type(name) for name in capacity.types]
         except UnknownFactError as error:
             unknown = UnknownPrice(f"{group.subject}: {error.message.rstrip('.')}")
-            return Part(team, "nodes", group.subject, unknown, unknown, group.size, None, None, ", ".join(group.types))
-        spot = group.capacity is CapacityType.SPOT
-        hours = [self._hour(shape.name, group) for shape in shapes]
+            names = ", ".join(capacity.types)
+            return Part(team, "nodes", group.subject, unknown, unknown, group.size, None, None, names)
         return Part(
             team,
-            f"{_architecture(shapes)} {group.capacity} nodes",
+            f"{_architecture(shapes)} {capacity.capacity_type} nodes",
             group.subject,
-            _monthly(group.size, _combined(hours, _mean) if spot else hours[0]),
-            _monthly(group.largest, _combined(hours, max)),
+            self._pricing.month(capacity, group.size),
+            self._pricing.month_at_most(capacity, group.largest),
             group.size,
             group.size * shapes[0].vcpus,
             group.size * Decimal(shapes[0].memory_mib) / 1024,
@@ -151,33 +144,12 @@ class _Pricing:
 
     def control_plane(self, team: str, version: str | None) -> Part:
         """What an EKS cluster costs in the support tier that its version has today."""
-
-        def made(amount: Amount, basis: str = "") -> Part:
-            return Part(team, "control plane", "control plane", amount, amount, basis=basis)
-
         if version is None:
-            return made(UnknownPrice(f"control plane: its Kubernetes version {_LATER}"))
-        try:
-            tier = kubernetes.support(version, self._change.today).tier
-        except UnknownFactError as error:
-            return made(UnknownPrice(f"control plane: {error.message.rstrip('.')}"))
-        if tier == "unsupported":
-            return made(UnknownPrice(f"control plane: EKS has ended the support of {version} and upgrades it"))
-        if tier == "unconfirmed":
-            # A minor whose dates AWS has not confirmed yet is a new one.
-            tier = "standard"
-        monthly = self._month(lambda prices: prices.cluster_hour(extended=tier == "extended"))
-        return made(monthly, f"{tier} support")
-
-    def _hour(self, name: str, group: _Group) -> Amount:
-        if isinstance(self._prices, UnknownPrice):
-            return self._prices
-        if group.capacity is CapacityType.SPOT:
-            return self._prices.spot_hour(name, group.zones)
-        return self._prices.on_demand_hour(name)
-
-    def _month(self, hour: Callable[[RegionPrices], Amount]) -> Amount:
-        return self._prices if isinstance(self._prices, UnknownPrice) else _monthly(1, hour(self._prices))
+            amount: Amount = UnknownPrice(f"control plane: its Kubernetes version {_LATER}")
+            basis = ""
+        else:
+            amount, basis = self._pricing.control_plane(version)
+        return Part(team, "control plane", "control plane", amount, amount, basis=basis)
 
 
 def pool(team: str, name: str, cpu_limit: object) -> Part:
@@ -189,10 +161,8 @@ def pool(team: str, name: str, cpu_limit: object) -> Part:
 
 def _of_plan(pricing: _Pricing, plan: Plan) -> Iterator[Part]:
     for group in plan.node_groups:
-        names, sizes = tuple(each.name for each in group.instance_types), group.sizes
-        zones = _zones(plan, group.name)
-        subject = f"node group {group.name}"
-        found = _Group(subject, names, group.capacity_type, sizes.desired, sizes.maximum, "desired", zones)
+        sizes, capacity = group.sizes, capacity_of(plan, group)
+        found = _Group(f"node group {group.name}", capacity, sizes.desired, sizes.maximum, "desired")
         yield pricing.nodes(plan.team, found)
     yield pricing.control_plane(plan.team, plan.cluster.version)
     for each in plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ():
@@ -232,22 +202,14 @@ def _group(step: Step, state: State, now: State | None, zones: tuple[str, ...]) 
         why = "present" if size == present else "minimum" if size == low else "maximum"
     elif desired is not None:
         size, why = desired, "desired"
-    capacity = CapacityType.SPOT if spot else CapacityType.ON_DEMAND
-    return _Group(f"node group {step.name}", tuple(names), capacity, size, high, why, zones)
+    capacity = Capacity(tuple(names), CapacityType.SPOT if spot else CapacityType.ON_DEMAND, zones)
+    return _Group(f"node group {step.name}", capacity, size, high, why)
 
 
 def _tagged(state: State) -> str | None:
     """The team that the tags name: a mapping, or a list for Auto Scaling groups."""
     listed = (text_at(each, "value") for each in entries(state.inputs, "tags") if each.get("key") == "team")
     return text_at(state.inputs, "tags.team") or next(listed, None)
-
-
-def _zones(plan: Plan | None, name: str) -> tuple[str, ...]:
-    """The names of a group's zones; empty where only their number is known, or without a plan."""
-    if plan is None:
-        return ()
-    own = next((group.zones for group in plan.node_groups if group.name == name), ())
-    return own or (plan.network.zones if isinstance(plan.network, NewNetwork) else ())
 
 
 def _region(change: Change) -> str | None:
@@ -283,26 +245,7 @@ def _architecture(shapes: Sequence[InstanceType]) -> Architecture | str:
 
 def _basis(group: _Group) -> str:
     """``3 × m7g.large, at most 10``."""
-    several = f" (first of {len(group.types)} types)" if len(group.types) > 1 else ""
-    mean = ", at the mean spot price" if group.capacity is CapacityType.SPOT else ""
-    return f"{group.size} × {group.types[0]}{several}, at most {group.largest}{mean}"
-
-
-def _monthly(number: int, hour: Amount) -> Amount:
-    if number == 0:
-        return Decimal(0)
-    return hour if isinstance(hour, UnknownPrice) else number * hour * HOURS_PER_MONTH
-
-
-def _combined(hours: Sequence[Amount], combine: Callable[[list[Decimal]], Decimal]) -> Amount:
-    """One price of several; unknown if one of them is."""
-    known: list[Decimal] = []
-    for each in hours:
-        if isinstance(each, UnknownPrice):
-            return each
-        known.append(each)
-    return combine(known)
-
-
-def _mean(prices: list[Decimal]) -> Decimal:
-    return sum(prices, Decimal(0)) / len(prices)
+    types = group.capacity.types
+    several = f" (first of {len(types)} types)" if len(types) > 1 else ""
+    mean = ", at the mean spot price" if group.capacity.capacity_type is CapacityType.SPOT else ""
+    return f"{group.size} × {types[0]}{several}, at most {group.largest}{mean}"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from multiarch.review.model import Change
 
 PricesFile = Annotated[Path, typer.Option(metavar="FILE", help="The file of prices.")]
+MaxAgeOption = Annotated[float, typer.Option(metavar="DAYS", min=0, help="Name prices that are older than this.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,7 @@ class CostOptions:
         Path | None,
         typer.Option(metavar="FILE", help="Show costs, with the prices that `multiarch prices fetch` wrote to FILE."),
     ] = None
-    prices_max_age: Annotated[
-        float, typer.Option(metavar="DAYS", min=0, help="Name prices that are older than this.")
-    ] = 7
+    prices_max_age: MaxAgeOption = 7
     cost_threshold: Annotated[
         float,
         typer.Option(metavar="AMOUNT", min=0, help="Costs that rise by more per month are a finding, cost-increase."),

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from multiarch.cli.amounts import as_json, shown
 from multiarch.cli.formats.report import Table
-from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
+from multiarch.cost.pricing import LEFT_OUT
+from multiarch.prices.model import RegionPrices
 from multiarch.review.cost import signed
 
 if TYPE_CHECKING:
     from multiarch.review.cost import CostDifference, CostRow
-
-_WITHOUT = "without volumes, traffic, discounts and taxes"
 
 
 def cost_words(cost: CostDifference) -> str:
@@ -39,7 +39,7 @@ def cost_notes(cost: CostDifference) -> Iterator[str]:
     for reason in cost.unknown:
         yield f"Unknown: {reason}"
     if isinstance(cost.prices, RegionPrices):
-        yield f"Prices of {cost.prices.region} of {cost.prices.fetched:%Y-%m-%d}, 730 hours, {_WITHOUT}"
+        yield f"Prices of {cost.prices.region} of {cost.prices.fetched:%Y-%m-%d}, 730 hours, {LEFT_OUT}"
     if cost.stale:
         yield cost.stale
 
@@ -50,7 +50,7 @@ def cost_data(cost: CostDifference) -> dict[str, object]:
     return {
         "currency": cost.currency or None,
         "pricesFetchedAt": None if fetched is None else f"{fetched:%Y-%m-%dT%H:%M:%SZ}",
-        "difference": None if cost.total is None else _text(cost.total),
+        "difference": None if cost.total is None else as_json(cost.total),
         "complete": cost.complete,
         "rows": [
             {
@@ -59,10 +59,10 @@ def cost_data(cost: CostDifference) -> dict[str, object]:
                 "nodes": {"before": row.nodes_before, "after": row.nodes_after},
                 "vcpus": None if row.vcpus is None else int(row.vcpus),
                 "gib": None if row.gib is None else float(row.gib),
-                "before": _text(row.before),
-                "after": _text(row.after),
-                "difference": _text(row.change),
-                "differenceAtMaximumSize": _text(row.change_at_most),
+                "before": as_json(row.before),
+                "after": as_json(row.after),
+                "difference": as_json(row.change),
+                "differenceAtMaximumSize": as_json(row.change_at_most),
             }
             for row in cost.rows
         ],
@@ -79,8 +79,8 @@ def _cells(row: CostRow) -> list[str]:
         "" if row.nodes_before == row.nodes_after == 0 else f"{row.nodes_before} → {row.nodes_after}",
         _count(row.vcpus),
         _count(row.gib),
-        _amount(row.before),
-        _amount(row.after),
+        shown(row.before),
+        shown(row.after),
         signed(row.change),
         signed(row.change_at_most),
     ]
@@ -98,11 +98,3 @@ def _capacity(cost: CostDifference) -> str:
 
 def _count(value: Decimal | None) -> str:
     return "unknown" if value is None else f"{value:+g}" if value else "0"
-
-
-def _amount(amount: Amount) -> str:
-    return "unknown" if isinstance(amount, UnknownPrice) else f"{amount:,.2f}"
-
-
-def _text(amount: Amount) -> str | None:
-    return None if isinstance(amount, UnknownPrice) else f"{round(amount, 4):f}"

@@ -1,0 +1,1 @@
+"""``multiarch cost``: what stacks and clusters cost in a month."""

@@ -1,0 +1,187 @@
+"""What pods on amd64 nodes would cost on arm64 nodes.
+
+A pod costs the part of its node that it requests: the largest of its shares of CPU, memory, pods and each other
+resource. On arm64 it would have the cheapest such part of a node of the stack: of the same capacity type if the stack
+buys it for arm64, and of the same size if one of its instance types has that size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from multiarch.cost.model import Saving
+from multiarch.cost.pricing import Capacity, Pricing, capacity_of, zones_of
+from multiarch.cost.stack import NodePrices
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.instance_types import InstanceType, instance_types
+from multiarch.facts.taints import Effect
+from multiarch.manifests.owners import WorkloadKey
+from multiarch.nodes.model import CapacityType
+from multiarch.prices.amounts import minus, share_of, total
+from multiarch.prices.model import Amount, UnknownPrice
+from multiarch.scheduling.affinity import NodeAffinity
+from multiarch.scheduling.architectures import as_pod_spec, why_excluded
+from multiarch.scheduling.fit import allowed_zones
+from multiarch.scheduling.nodes import NodeShape
+from multiarch.scheduling.pod_spec import PodSpec
+from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.resources import Resources
+from multiarch.simulate.settled import NodeState
+from multiarch.simulate.shapes import group_shape, pool_shape
+from multiarch.stack.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Arm64Costs:
+    """What pods on amd64 nodes cost more there than on arm64 nodes.
+
+    ``fallback`` is of pods that may run on arm64, ``savings`` of workloads that can't yet, the largest first;
+    ``unjudged`` counts pods of workloads about which nothing is known.
+    """
+
+    fallback: Amount
+    savings: tuple[Saving, ...]
+    unjudged: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A node that the stack can add."""
+
+    shape: NodeShape
+    instance: InstanceType
+    capacity: Capacity
+    month: Amount
+
+
+def arm64_costs(
+    plan: Plan,
+    pricing: Pricing,
+    nodes: Iterable[NodeState],
+    blockers: Mapping[WorkloadKey, Sequence[str]],
+    *,
+    running: bool = False,
+) -> Arm64Costs:
+    """Compare pods on amd64 nodes with what they would cost on arm64.
+
+    ``blockers`` says for each workload what keeps it off arm64, nothing if it may run there. Pods are found by their
+    ``owner``.
+    """
+    prices = NodePrices(plan, pricing, running=running)
+    offers = _Offers(plan, pricing)
+    fallback: list[Amount] = []
+    blocked: dict[WorkloadKey, list[Amount]] = {}
+    unjudged = 0
+    for node in nodes:
+        if node.shape.architecture is not Architecture.AMD64:
+            continue
+        for pod in node.pods:
+            key = _workload(pod)
+            if key not in blockers:
+                unjudged += 1
+                continue
+            here = share_of(prices.month(node), _share(pod.requests, node.shape.allocatable))
+            saved = minus(here, offers.cheapest(pod, node, prices.capacity(node)))
+            if blockers[key]:
+                blocked.setdefault(key, []).append(saved)
+            else:
+                fallback.append(saved)
+    savings = [
+        Saving(key.namespace, str(key), tuple(blockers[key]), len(amounts), total(amounts))
+        for key, amounts in blocked.items()
+    ]
+    return Arm64Costs(total(fallback), tuple(sorted(savings, key=_worst_first)), unjudged)
+
+
+def _worst_first(saving: Saving) -> tuple[bool, Decimal, str, str]:
+    unknown = isinstance(saving.monthly, UnknownPrice)
+    amount = Decimal(0) if isinstance(saving.monthly, UnknownPrice) else saving.monthly
+    return unknown, -amount, saving.namespace, saving.workload
+
+
+def _workload(pod: Pod) -> WorkloadKey:
+    if pod.owner is None:
+        return WorkloadKey(pod.namespace, "Pod", pod.name)
+    return WorkloadKey(pod.namespace, pod.owner.kind, pod.owner.name)
+
+
+class _Offers:
+    """The arm64 nodes of a stack, and the cheapest part of one for a pod."""
+
+    def __init__(self, plan: Plan, pricing: Pricing) -> None:
+        self._taint = plan.arm64_taint
+        self._offers = tuple(_offers(plan, pricing))
+        self._known: dict[tuple[object, ...], Amount] = {}
+
+    def cheapest(self, pod: Pod, node: NodeState, capacity: Capacity | None) -> Amount:
+        """What the pod would cost in a month on arm64 instead of on ``node``."""
+        bought = capacity.capacity_type if capacity else node.capacity_type
+        key = (pod.spec, node.instance_type, bought)
+        if key not in self._known:
+            self._known[key] = self._cheapest(pod, instance_types().get(node.instance_type), bought)
+        return self._known[key]
+
+    def _cheapest(self, pod: Pod, now: InstanceType | None, bought: CapacityType | None) -> Amount:
+        if not self._offers:
+            return UnknownPrice("the stack has no arm64 node group or NodePool")
+        fitting = [each for each in self._offers if self._takes(each.shape, pod)]
+        if not fitting:
+            return UnknownPrice(f"no arm64 node of the stack takes pods of {pod.owner or pod.name}")
+        same_way = [each for each in fitting if each.capacity.capacity_type is bought] or fitting
+        size = None if now is None else (now.vcpus, now.memory_mib)
+        alike = [each for each in same_way if (each.instance.vcpus, each.instance.memory_mib) == size] or same_way
+        parts = [share_of(each.month, _share(pod.requests, each.shape.allocatable)) for each in alike]
+        known = [each for each in parts if not isinstance(each, UnknownPrice)]
+        return min(known) if known else parts[0]
+
+    def _takes(self, shape: NodeShape, pod: Pod) -> bool:
+        """Whether a node takes the pod once what keeps it off arm64 is changed."""
+        tolerated = (
+            taint == self._taint
+            or taint.effect is Effect.PREFER_NO_SCHEDULE
+            or any(each.tolerates(taint) for each in pod.spec.tolerations)
+            for taint in shape.taints
+        )
+        return (
+            shape.allocatable.covers(pod.requests)
+            and all(tolerated)
+            and bool(allowed_zones(_without_architecture(pod.spec), shape))
+        )
+
+
+def _without_architecture(spec: PodSpec) -> PodSpec:
+    """The spec without node selectors, and without required affinity, that exclude arm64."""
+    selector = tuple(pair for pair in spec.affinity.selector if _allows_arm64(NodeAffinity((pair,), None)))
+    required = NodeAffinity((), spec.affinity.required)
+    return replace(spec, affinity=NodeAffinity(selector, required.required if _allows_arm64(required) else None))
+
+
+def _allows_arm64(affinity: NodeAffinity) -> bool:
+    return why_excluded(as_pod_spec({}), affinity, Architecture.ARM64) is None
+
+
+def _offers(plan: Plan, pricing: Pricing) -> Iterator[_Offer]:
+    region = plan.region
+    for group in plan.node_groups:
+        if group.architecture is Architecture.ARM64:
+            capacity = capacity_of(plan, group)
+            shape = group_shape(group, capacity.zones, region=region)
+            yield _Offer(shape, group.instance_types[0], capacity, pricing.month(capacity, 1))
+    karpenter = plan.autoscaling.karpenter
+    for pool in karpenter.pools if karpenter else ():
+        zones = zones_of(plan, pool.name)
+        for instance in pool.instance_types:
+            if instance.architecture is Architecture.ARM64 and karpenter:
+                capacity = Capacity((instance.name,), pool.capacities[0].capacity_type, zones)
+                shape = pool_shape(pool, karpenter.node_class, instance, zones, region=region)
+                yield _Offer(shape, instance, capacity, pricing.month(capacity, 1))
+
+
+def _share(wanted: Resources, allocatable: Resources) -> Decimal:
+    """The largest share that a pod requests of a node's resources, at most 1."""
+    here = {"pods": allocatable.pods, **dict(allocatable.items())}
+    asked = {"pods": wanted.pods, **dict(wanted.items())}
+    shares = [Decimal(amount) / here[name] for name, amount in asked.items() if here.get(name, 0) > 0]
+    return min(max(shares, default=Decimal(0)), Decimal(1))

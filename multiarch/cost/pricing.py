@@ -1,0 +1,115 @@
+"""What node groups, control planes and NAT gateways cost in a month: reviews and ``multiarch cost`` count the same.
+
+Without volumes, traffic, and discounts such as Savings Plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from multiarch.errors import UnknownFactError
+from multiarch.facts import kubernetes
+from multiarch.nodes.model import CapacityType, NodeGroupPlan
+from multiarch.prices.amounts import combined, mean, per_month
+from multiarch.prices.model import STALE_AFTER, Amount, RegionPrices, UnknownPrice
+from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, Plan
+
+LEFT_OUT = "without volumes, traffic, discounts and taxes"
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What nodes of a group are bought as: instance types in the order of the group, and the zones of spot prices."""
+
+    types: tuple[str, ...]
+    capacity_type: CapacityType
+    zones: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """The prices of one region, or why there are none.
+
+    Support of Kubernetes versions counts as of ``today``; prices that are older than ``oldest`` are named.
+    """
+
+    prices: RegionPrices | UnknownPrice
+    today: date
+    oldest: timedelta = STALE_AFTER
+
+    @property
+    def stale(self) -> str:
+        """A clause that names old prices, or an empty text."""
+        if isinstance(self.prices, UnknownPrice):
+            return ""
+        age, region = self.prices.age(datetime.combine(self.today, time.max, UTC)), self.prices.region
+        if age <= self.oldest:
+            return ""
+        again = f"`multiarch prices fetch --region {region}` fetches them again"
+        return f"The prices of {region} are {age.days} days old; {again}"
+
+    def hour(self, capacity: Capacity) -> Amount:
+        """The price of an hour of a node.
+
+        Of several on-demand types EC2 takes the first while it can be had; of several spot types any, so these count
+        with the mean of their prices.
+        """
+        if capacity.capacity_type is CapacityType.SPOT:
+            return combined(self._hours(capacity), mean)
+        return self._hours(capacity)[0]
+
+    def month(self, capacity: Capacity, nodes: int) -> Amount:
+        """What a number of nodes cost in a month."""
+        return per_month(nodes, self.hour(capacity))
+
+    def month_at_most(self, capacity: Capacity, nodes: int) -> Amount:
+        """What they cost if all are of the type with the highest price."""
+        return per_month(nodes, combined(self._hours(capacity), max))
+
+    def _hours(self, capacity: Capacity) -> list[Amount]:
+        if isinstance(self.prices, UnknownPrice):
+            return [self.prices]
+        return [self.prices.hour(each, capacity.capacity_type, capacity.zones) for each in capacity.types]
+
+    def control_plane(self, version: str) -> tuple[Amount, str]:
+        """What an EKS cluster costs in the support tier that its version has today, and the tier if it has a price."""
+        try:
+            tier = kubernetes.support(version, self.today).tier
+        except UnknownFactError as error:
+            return UnknownPrice(f"control plane: {error.message.rstrip('.')}"), ""
+        if tier == "unsupported":
+            return UnknownPrice(f"control plane: EKS has ended the support of {version} and upgrades it"), ""
+        if tier == "unconfirmed":
+            # A minor whose dates AWS has not confirmed yet is a new one.
+            tier = "standard"
+        monthly = self._other(1, lambda prices: prices.cluster_hour(extended=tier == "extended"))
+        return monthly, f"{tier} support"
+
+    def nat_gateways(self, number: int) -> Amount:
+        """What NAT gateways cost without the data that they process."""
+        return self._other(number, RegionPrices.nat_gateway_hour)
+
+    def _other(self, number: int, hour: Callable[[RegionPrices], Amount]) -> Amount:
+        return per_month(number, self.prices if isinstance(self.prices, UnknownPrice) else hour(self.prices))
+
+
+def zones_of(plan: Plan, group: str) -> tuple[str, ...]:
+    """The names of the zones of a node group or NodePool; empty where only their number is known."""
+    own = next((each.zones for each in plan.node_groups if each.name == group), ())
+    return own or (plan.network.zones if isinstance(plan.network, NewNetwork) else ())
+
+
+def capacity_of(plan: Plan, group: NodeGroupPlan) -> Capacity:
+    """What a node group buys."""
+    names = tuple(each.name for each in group.instance_types)
+    return Capacity(names, group.capacity_type, zones_of(plan, group.name))
+
+
+def nat_gateways_of(plan: Plan) -> int:
+    """The number of NAT gateways that a stack makes."""
+    network = plan.network
+    if isinstance(network, ExistingNetwork) or network.nat is Nat.NONE:
+        return 0
+    return 1 if network.nat is Nat.SINGLE else network.zone_count

@@ -1,0 +1,136 @@
+"""What a stack costs: its node groups at their desired size, or the nodes that its pods get, or that a cluster has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from multiarch.cost.model import CostLine, CostReport
+from multiarch.cost.pricing import LEFT_OUT, Capacity, Pricing, capacity_of, nat_gateways_of, zones_of
+from multiarch.nodes.model import NodeGroupPlan
+from multiarch.prices.amounts import total
+from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
+from multiarch.simulate.settled import NodeState
+from multiarch.stack.model import Plan
+
+
+class NodePrices:
+    """What single nodes of a stack cost in a month."""
+
+    def __init__(self, plan: Plan, pricing: Pricing, *, running: bool = False) -> None:
+        """``running`` nodes have the instance type that was bought; of planned ones any of their group's can be."""
+        self._plan, self._pricing, self._running = plan, pricing, running
+        self._groups = {each.name: each for each in plan.node_groups}
+        pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
+        self._pools = {each.name: each.capacities[0].capacity_type for each in pools}
+        self._known: dict[Capacity, Amount] = {}
+
+    def capacity(self, node: NodeState) -> Capacity | None:
+        """What the node is bought as; None where its instance type or capacity type is unknown."""
+        group = self._groups.get(node.group)
+        if group is not None and not self._running:
+            return capacity_of(self._plan, group)
+        bought = node.capacity_type or (group.capacity_type if group else self._pools.get(node.group))
+        if bought is None or not node.instance_type:
+            return None
+        zones = zones_of(self._plan, node.group)
+        # Zones that the stack does not name are placeholders.
+        if node.zone and (self._running or node.zone in zones):
+            zones = (node.zone,)
+        return Capacity((node.instance_type,), bought, zones)
+
+    def month(self, node: NodeState) -> Amount:
+        """The cost of a node."""
+        capacity = self.capacity(node)
+        if capacity is None:
+            what = "capacity type" if node.instance_type else "instance type"
+            return UnknownPrice(f"node {node.name} has no label with its {what}")
+        if capacity not in self._known:
+            self._known[capacity] = self._pricing.month(capacity, 1)
+        return self._known[capacity]
+
+
+def stack_costs(
+    plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None = None, *, running: bool = False
+) -> CostReport:
+    """The costs of ``nodes``; without nodes, of the stack's node groups at their desired size.
+
+    ``running`` nodes are those of a cluster, others those of a simulation. Nodes of no group of the stack are counted
+    too.
+    """
+    prices = pricing.prices
+    known = None if isinstance(prices, UnknownPrice) else prices
+    lines = _planned(plan, pricing) if nodes is None else _lines(nodes, NodePrices(plan, pricing, running=running))
+    control_plane, _ = pricing.control_plane(plan.cluster.version)
+    gateways = nat_gateways_of(plan)
+    return CostReport(
+        stack=plan.stack,
+        team=plan.team,
+        currency=known.currency if known else "",
+        prices=known.fetched if known else None,
+        lines=tuple(lines),
+        at_most=tuple((group.name, _at_most(plan, group, pricing)) for group in plan.node_groups),
+        others=(
+            ("control plane", control_plane),
+            *([(f"NAT gateways ({gateways})", pricing.nat_gateways(gateways))] if gateways else []),
+            *(_pools(plan) if nodes is None else ()),
+        ),
+        notes=tuple(_notes(plan, pricing, nodes, running=running)),
+    )
+
+
+def _planned(plan: Plan, pricing: Pricing) -> Iterator[CostLine]:
+    for group in plan.node_groups:
+        capacity, nodes = capacity_of(plan, group), group.sizes.desired
+        yield CostLine(
+            group=group.name,
+            architecture=group.architecture,
+            capacity_type=group.capacity_type,
+            instance_types=capacity.types,
+            nodes=nodes,
+            monthly=pricing.month(capacity, nodes),
+        )
+
+
+def _at_most(plan: Plan, group: NodeGroupPlan, pricing: Pricing) -> Amount:
+    return pricing.month_at_most(capacity_of(plan, group), group.sizes.maximum)
+
+
+def _lines(nodes: Iterable[NodeState], prices: NodePrices) -> Iterator[CostLine]:
+    """One line for each group, architecture, capacity type and choice of instance types, sorted."""
+    found: dict[tuple[str, ...], list[NodeState]] = {}
+    for node in nodes:
+        capacity = prices.capacity(node)
+        types = capacity.types if capacity else (node.instance_type,) if node.instance_type else ()
+        bought = capacity.capacity_type if capacity else node.capacity_type
+        found.setdefault((node.group, str(node.shape.architecture), str(bought or ""), *types), []).append(node)
+    for _, alike in sorted(found.items()):
+        first = alike[0]
+        capacity = prices.capacity(first)
+        yield CostLine(
+            group=first.group,
+            architecture=first.shape.architecture,
+            capacity_type=capacity.capacity_type if capacity else first.capacity_type,
+            instance_types=capacity.types if capacity else (first.instance_type,) if first.instance_type else (),
+            nodes=len(alike),
+            monthly=total(map(prices.month, alike)),
+        )
+
+
+def _pools(plan: Plan) -> Iterator[tuple[str, Amount]]:
+    """NodePools, whose nodes are as many as pods need."""
+    for pool in plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ():
+        yield f"NodePool {pool.name}", UnknownPrice("Karpenter adds nodes as pods need them")
+
+
+def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, running: bool) -> Iterator[str]:
+    prices = pricing.prices
+    if isinstance(prices, RegionPrices):
+        yield f"Prices of {prices.region} of {prices.fetched:%Y-%m-%d %H:%M} UTC, 730 hours, {LEFT_OUT}."
+        if pricing.stale:
+            yield f"{pricing.stale}."
+    if nodes is None:
+        yield "Node groups count with their desired size."
+    elif not running:
+        yield "Nodes: each group's desired size, and those that the autoscaler would add for the pods in the files."
+    if not running and any(line.capacity_type == "spot" for line in plan.node_groups):
+        yield "Spot nodes count with the mean of the last prices of their instance types and zones."

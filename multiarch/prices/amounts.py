@@ -1,0 +1,56 @@
+"""Sums and differences of amounts, of which some are unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+
+from multiarch.prices.model import HOURS_PER_MONTH, Amount, UnknownPrice
+
+
+def total(amounts: Iterable[Amount]) -> Amount:
+    """The sum; unknown, with all reasons, if one amount is."""
+    every = list(amounts)
+    if unknown := [each.reason for each in every if isinstance(each, UnknownPrice)]:
+        return UnknownPrice("; ".join(dict.fromkeys(unknown)))
+    return known_sum(every)
+
+
+def combined(amounts: Iterable[Amount], combine: Callable[[list[Decimal]], Decimal]) -> Amount:
+    """One price of several; the first unknown one if there is any."""
+    known: list[Decimal] = []
+    for amount in amounts:
+        if isinstance(amount, UnknownPrice):
+            return amount
+        known.append(amount)
+    return combine(known)
+
+
+def mean(prices: list[Decimal]) -> Decimal:
+    """The mean of at least one price."""
+    return sum(prices, Decimal(0)) / len(prices)
+
+
+def minus(new: Amount, old: Amount) -> Amount:
+    """``new`` less ``old``; unknown if one is."""
+    return total([new, old if isinstance(old, UnknownPrice) else -old])
+
+
+def share_of(amount: Amount, share: Decimal) -> Amount:
+    """A part of an amount, or a multiple."""
+    return amount if isinstance(amount, UnknownPrice) else amount * share
+
+
+def per_month(number: int, hour: Amount) -> Amount:
+    """What ``number`` of something cost in a month; 0 for none, whatever the price."""
+    return Decimal(0) if number == 0 else share_of(hour, Decimal(number * HOURS_PER_MONTH))
+
+
+def known_sum(amounts: Iterable[Amount]) -> Decimal:
+    """The sum of those that are known."""
+    return sum((each for each in amounts if not isinstance(each, UnknownPrice)), Decimal(0))
+
+
+def reasons(amounts: Iterable[Amount]) -> tuple[str, ...]:
+    """Why amounts are unknown, each once and sorted."""
+    return tuple(sorted({each.reason for each in amounts if isinstance(each, UnknownPrice)}))

@@ -1,0 +1,92 @@
+"""``multiarch cost`` on the project's own stacks and the example prices."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import CLONE
+from tests.cli.running import type_of_run
+
+PRICES = str(CLONE / "examples" / "prices.json")
+
+
+@pytest.fixture(autouse=True)
+def _in_the_clone(clone: Path) -> Path:
+    return clone
+
+
+def test_a_stack_is_shown_by_group_with_a_chart(run: type_of_run) -> None:
+    ran = run("cost", "checkout-dev", "--prices", PRICES)
+    assert (ran.code, ran.err) == (0, "")
+    lines = [line.rstrip() for line in ran.out.splitlines()]
+    assert lines[0] == "checkout-dev: 256.60 USD per month"
+    assert any(re.fullmatch(r" general +amd64 on-demand +m7i.large +1 +82.05 +328.21", line) for line in lines)
+    assert any(re.fullmatch(r" NAT gateways \(1\) +35.04", line) for line in lines)
+    assert any(re.fullmatch(r" amd64 on-demand nodes +82.05 +32% +█{24}", line) for line in lines)
+    assert (
+        "- Prices of eu-west-1 of 2026-11-20 06:00 UTC, 730 hours, without volumes, traffic, discounts and taxes."
+        in lines
+    )
+    assert "Unknown" not in ran.out
+
+
+def test_what_has_no_price_is_unknown_with_the_reason(run: type_of_run) -> None:
+    ran = run("cost", "payments-prod", "gke-parity", "--prices", PRICES)
+    assert ran.out.startswith("payments-prod: 1,144.35 USD per month, and what is unknown\n")
+    assert "- Karpenter adds nodes as pods need them." in ran.out
+    assert "\ngke-parity: unknown\n" in ran.out
+    assert f"- {PRICES} has no prices of eu-west-3; `multiarch prices fetch` adds them." in ran.out
+
+
+def test_several_stacks_are_summed_up_by_team(run: type_of_run) -> None:
+    ran = run("cost", "--prices", PRICES)
+    by_team = ran.out.split("By team\n")[1]
+    assert re.search(r"checkout +256.60 USD per month\n", by_team)
+    assert re.search(r"payments +1,144.35 USD per month, and what is unknown\n", by_team)
+    assert re.search(r"legacy +unknown\n", by_team)
+
+
+def test_costs_in_json(run: type_of_run) -> None:
+    told = run("cost", "checkout-dev", "--prices", PRICES, "-o", "json").json
+    assert (told["version"], told["kind"]) == ("1", "cost")
+    assert told["teams"] == [{"team": "checkout", "currency": "USD", "monthly": "256.5950", "complete": True}]
+    (stack,) = told["stacks"]
+    assert stack["nodes"][1] == {
+        "group": "graviton",
+        "architecture": "arm64",
+        "capacityType": "on-demand",
+        "instanceTypes": ["m7g.large"],
+        "nodes": 1,
+        "monthly": "66.5030",
+    }
+    assert stack["pricesFetchedAt"] == "2026-11-20T06:00:00Z"
+    assert stack["others"] == [
+        {"what": "control plane", "monthly": "73.0000"},
+        {"what": "NAT gateways (1)", "monthly": "35.0400"},
+    ]
+    assert stack["atMaximumSize"][0] == {"group": "general", "monthly": "328.2080"}
+    assert (stack["fallback"], stack["savings"], stack["unknown"]) == (None, [], [])
+
+
+def test_costs_as_csv_have_a_row_for_each_amount(run: type_of_run) -> None:
+    rows = list(csv.DictReader(io.StringIO(run("cost", "--prices", PRICES, "-o", "csv").out)))
+    assert {row["stack"] for row in rows} == {"checkout-dev", "gke-parity", "legacy-al2", "payments-prod"}
+    assert [row["per month"] for row in rows if row["what"] == "graviton"] == ["66.5030"]
+    assert {row["per month"] for row in rows if row["what"].startswith("NodePool")} == {"unknown"}
+
+
+def test_without_a_file_of_prices_the_command_says_how_to_get_one(run: type_of_run) -> None:
+    ran = run("cost", "checkout-dev")
+    assert ran.code == 2
+    assert "prices.json" in ran.err
+    assert "multiarch prices fetch" in ran.err
+
+
+def test_old_prices_are_named(run: type_of_run) -> None:
+    ran = run("cost", "checkout-dev", "--prices", PRICES, "--prices-max-age", "1")
+    assert "- The prices of eu-west-1 are 1 days old; `multiarch prices fetch --region eu-west-1`" in ran.out

@@ -1,0 +1,135 @@
+"""What a stack costs: by the sizes of its groups, by simulated nodes, by the nodes of a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from multiarch.cost.chart import bars
+from multiarch.cost.model import CostReport
+from multiarch.cost.pricing import Pricing
+from multiarch.cost.stack import stack_costs
+from multiarch.nodes.model import CapacityType
+from multiarch.prices.model import RegionPrices, UnknownPrice
+from tests.cost.priced import HOURS, PRICES, PRICING, node, reason
+from tests.simulate.simulated import pooled
+from tests.stack.words import TODAY, plan
+
+ZONES = {"network": {"zones": ["eu-west-1a", "eu-west-1b"]}}
+SPOT = {
+    **ZONES,
+    "nodeGroups": {
+        "web-arm": {"instanceTypes": ["m7g.large", "m6g.large"], "capacityType": "spot", "minSize": 2, "maxSize": 4}
+    },
+}
+
+
+def monthly(report: CostReport) -> dict[str, object]:
+    return {line.group: line.monthly for line in report.lines} | dict(report.others)
+
+
+def test_groups_count_with_their_desired_size_and_their_maximum() -> None:
+    report = stack_costs(plan({"nodeGroups": {"web": {"minSize": 2, "maxSize": 5}}}), PRICING)
+    (web, arm) = report.lines
+    assert (web.group, web.nodes, web.capacity, web.instance_types) == ("web", 2, "amd64 on-demand", ("m7i.large",))
+    assert web.monthly == 2 * HOURS * Decimal("0.12")
+    assert dict(report.at_most)["web"] == 5 * HOURS * Decimal("0.12")
+    assert arm.capacity == "arm64 on-demand"
+
+
+def test_control_plane_and_nat_gateways_belong_to_no_group() -> None:
+    found = monthly(stack_costs(plan(), PRICING))
+    assert found["control plane"] == 73
+    assert found["NAT gateways (1)"] == HOURS * Decimal("0.048")
+    each = monthly(stack_costs(plan({"network": {"zones": 3, "nat": "per-zone"}}), PRICING))
+    assert each["NAT gateways (3)"] == 3 * HOURS * Decimal("0.048")
+    endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"]
+    none = monthly(stack_costs(plan({"network": {"nat": "none", "endpoints": endpoints}}), PRICING))
+    assert not [what for what in none if "NAT" in what]
+
+
+def test_a_spot_group_costs_the_mean_of_its_types_and_zones() -> None:
+    report = stack_costs(plan(SPOT), PRICING)
+    arm = next(line for line in report.lines if line.group == "web-arm")
+    # m7g.large: the mean of 0.03 and 0.05; m6g.large has a price in one of the zones.
+    assert arm.monthly == 2 * HOURS * Decimal("0.03")
+    assert dict(report.at_most)["web-arm"] == 4 * HOURS * Decimal("0.04")
+    assert "Spot nodes count with the mean of the last prices of their instance types and zones." in report.notes
+
+
+def test_the_total_is_what_is_known_and_says_what_is_not() -> None:
+    report = stack_costs(plan({"nodeGroups": {"web": {"instanceTypes": ["m7a.large"]}}}), PRICING)
+    assert not report.complete
+    assert report.total == HOURS * Decimal("0.1") + 73 + HOURS * Decimal("0.048")
+    assert report.unknown == ("the price list of eu-west-1 has no on-demand price for m7a.large",)
+
+
+def test_without_prices_every_amount_has_the_reason() -> None:
+    report = stack_costs(plan(), Pricing(UnknownPrice("no prices"), TODAY))
+    assert (report.total, report.currency, report.prices, report.unknown) == (0, "", None, ("no prices",))
+
+
+def test_old_prices_are_named() -> None:
+    old = Pricing(replace(PRICES, fetched=PRICES.fetched - timedelta(days=30)), TODAY)
+    assert any(note.startswith("The prices of eu-west-1 are 31 days old") for note in stack_costs(plan(), old).notes)
+    assert PRICING.stale == ""
+
+
+def test_the_pools_of_a_plan_are_unknown_without_nodes() -> None:
+    report = stack_costs(plan(pooled({"general": {}})), PRICING)
+    pools = {what: amount for what, amount in report.others if what.startswith("NodePool")}
+    assert len(pools) == 4
+    assert {reason(amount) for amount in pools.values()} == {"Karpenter adds nodes as pods need them"}  # type: ignore[arg-type]
+
+
+def test_simulated_nodes_of_a_pool_cost_what_their_type_and_zone_cost() -> None:
+    made = plan({**pooled({"general": {}}), **ZONES})
+    nodes = [
+        node("general-arm64-spot", "m7g.large", name="a", zone="eu-west-1a"),
+        node("general-arm64-spot", "m7g.large", name="b", zone="eu-west-1b"),
+        node("general-arm64-spot", "m7g.large", name="c", zone="zone-1"),
+    ]
+    (line,) = stack_costs(made, PRICING, nodes).lines
+    assert (line.nodes, line.capacity) == (3, "arm64 spot")
+    # A zone that is a placeholder has the mean.
+    assert line.monthly == HOURS * (Decimal("0.03") + Decimal("0.05") + Decimal("0.04"))
+
+
+def test_simulated_nodes_of_a_group_may_be_of_any_of_its_types_and_running_ones_are_of_one() -> None:
+    nodes = [node("web-arm", "m7g.large", zone="eu-west-1b")]
+    (planned,) = stack_costs(plan(SPOT), PRICING, nodes).lines
+    assert (planned.instance_types, planned.monthly) == (("m7g.large", "m6g.large"), HOURS * Decimal("0.03"))
+    (running,) = stack_costs(plan(SPOT), PRICING, nodes, running=True).lines
+    assert (running.instance_types, running.monthly) == (("m7g.large",), HOURS * Decimal("0.05"))
+
+
+def test_running_nodes_of_no_group_are_counted_and_unknown_ones_named() -> None:
+    nodes = [
+        node("", "m7g.large", name="own", capacity=CapacityType.ON_DEMAND),
+        node("", "m7g.large", name="no-label"),
+        node("", "", name="no-type", capacity=CapacityType.SPOT, architecture="arm64"),
+    ]
+    report = stack_costs(plan(), PRICING, nodes, running=True)
+    assert [(line.group, line.nodes) for line in report.lines] == [("", 1)] * 3
+    assert report.unknown == (
+        "node no-label has no label with its capacity type",
+        "node no-type has no label with its instance type",
+    )
+    assert sum(line.monthly for line in report.lines if isinstance(line.monthly, Decimal)) == HOURS * Decimal("0.1")
+
+
+def test_the_chart_has_a_bar_for_each_kind_of_cost_the_largest_first() -> None:
+    report = stack_costs(plan({"nodeGroups": {"web": {"minSize": 2}}}), PRICING)
+    found = bars(report)
+    assert (found[0].label, found[0].length) == ("amd64 on-demand nodes", 1)
+    assert sum(bar.share for bar in found) == pytest.approx(1)
+    assert [bar.length for bar in found] == sorted((bar.length for bar in found), reverse=True)
+
+
+def test_an_unknown_amount_has_a_bar_without_length() -> None:
+    nothing = RegionPrices("eu-west-1", "USD", PRICES.fetched, {})
+    found = bars(stack_costs(plan(), Pricing(nothing, TODAY)))
+    assert {(bar.length, bar.share) for bar in found} == {(0.0, 0.0)}
