@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from multiarch.cost.model import Saving
+from multiarch.cost.model import CostReport, Saving
 from multiarch.cost.pricing import Capacity, Pricing, capacity_of, zones_of
 from multiarch.cost.stack import NodePrices
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_types
 from multiarch.facts.taints import Effect
-from multiarch.manifests.owners import WorkloadKey
+from multiarch.manifests.owners import WorkloadKey, top_of
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.amounts import minus, share_of, total
 from multiarch.prices.model import Amount, UnknownPrice
@@ -31,6 +31,12 @@ from multiarch.scheduling.resources import Resources
 from multiarch.simulate.settled import NodeState
 from multiarch.simulate.shapes import group_shape, pool_shape
 from multiarch.stack.model import Plan
+
+HOW_COMPARED = (
+    "A pod costs the largest share that it requests of its node's resources; on arm64 that share of the cheapest node "
+    "of the stack that takes it, of the same capacity type and size where there is one. What no pod requests is not "
+    "compared."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +68,13 @@ def arm64_costs(
     nodes: Iterable[NodeState],
     blockers: Mapping[WorkloadKey, Sequence[str]],
     *,
+    owners: Mapping[WorkloadKey, WorkloadKey] | None = None,
     running: bool = False,
 ) -> Arm64Costs:
     """Compare pods on amd64 nodes with what they would cost on arm64.
 
-    ``blockers`` says for each workload what keeps it off arm64, nothing if it may run there. Pods are found by their
-    ``owner``.
+    ``blockers`` says for each workload what keeps it off arm64, nothing if it may run there. A pod belongs to the
+    workload that ``owners`` lead to from its own owner, such as from a Job to its CronJob.
     """
     prices = NodePrices(plan, pricing, running=running)
     offers = _Offers(plan, pricing)
@@ -78,7 +85,7 @@ def arm64_costs(
         if node.shape.architecture is not Architecture.AMD64:
             continue
         for pod in node.pods:
-            key = _workload(pod)
+            key = top_of(_workload(pod), owners or {})
             if key not in blockers:
                 unjudged += 1
                 continue
@@ -93,6 +100,14 @@ def arm64_costs(
         for key, amounts in blocked.items()
     ]
     return Arm64Costs(total(fallback), tuple(sorted(savings, key=_worst_first)), unjudged)
+
+
+def with_arm64_costs(report: CostReport, found: Arm64Costs) -> CostReport:
+    """The report with the comparison."""
+    notes = [HOW_COMPARED]
+    if found.unjudged:
+        notes.append(f"Pods on amd64 nodes whose workload was not found, and which are not compared: {found.unjudged}.")
+    return replace(report, fallback=found.fallback, savings=found.savings, notes=(*report.notes, *notes))
 
 
 def _worst_first(saving: Saving) -> tuple[bool, Decimal, str, str]:

@@ -40,6 +40,11 @@ class Pricing:
     oldest: timedelta = STALE_AFTER
 
     @property
+    def known(self) -> RegionPrices | None:
+        """The prices, if there are any."""
+        return None if isinstance(self.prices, UnknownPrice) else self.prices
+
+    @property
     def stale(self) -> str:
         """A clause that names old prices, or an empty text."""
         if isinstance(self.prices, UnknownPrice):

@@ -8,7 +8,7 @@ from multiarch.cost.model import CostLine, CostReport
 from multiarch.cost.pricing import LEFT_OUT, Capacity, Pricing, capacity_of, nat_gateways_of, zones_of
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.prices.amounts import total
-from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
+from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.simulate.settled import NodeState
 from multiarch.stack.model import Plan
 
@@ -43,7 +43,7 @@ class NodePrices:
         capacity = self.capacity(node)
         if capacity is None:
             what = "capacity type" if node.instance_type else "instance type"
-            return UnknownPrice(f"node {node.name} has no label with its {what}")
+            return UnknownPrice(f"the {what} of node {node.name} is not known")
         if capacity not in self._known:
             self._known[capacity] = self._pricing.month(capacity, 1)
         return self._known[capacity]
@@ -123,8 +123,8 @@ def _pools(plan: Plan) -> Iterator[tuple[str, Amount]]:
 
 
 def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, running: bool) -> Iterator[str]:
-    prices = pricing.prices
-    if isinstance(prices, RegionPrices):
+    prices = pricing.known
+    if prices is not None:
         yield f"Prices of {prices.region} of {prices.fetched:%Y-%m-%d %H:%M} UTC, 730 hours, {LEFT_OUT}."
         if pricing.stale:
             yield f"{pricing.stale}."

@@ -107,6 +107,6 @@ def _of_cost(report: CostReport | Unread) -> KeyFigure:
     label = "Cost per month"
     if isinstance(report, Unread):
         return _not_read(label, cost.IDENTIFIER)
-    known, complete = cost.total(report)
-    detail = report.currency if complete else f"{report.currency}, and what is unknown"
-    return KeyFigure(label, f"{known:,.0f}", detail, cost.IDENTIFIER, Status.PLAIN if complete else Status.UNKNOWN)
+    detail = report.currency if report.complete else f"{report.currency}, and what is unknown"
+    status = Status.PLAIN if report.complete else Status.UNKNOWN
+    return KeyFigure(label, f"{report.total:,.0f}", detail, cost.IDENTIFIER, status)

@@ -180,17 +180,20 @@ def cost() -> CostReport:
     spot = UnknownPrice("EC2 had no spot price for m7g.xlarge in eu-west-1")
     on_demand, bought = CapacityType.ON_DEMAND, CapacityType.SPOT
     lines = (
-        CostLine("payments", "base", AMD, on_demand, "m7i.xlarge", 2, Decimal("294.34"), Decimal("883.02")),
-        CostLine("payments", "default-arm64", ARM, on_demand, "m7g.xlarge", 3, Decimal("357.41"), Decimal("1191.36")),
-        CostLine("payments", "default-arm64-spot", ARM, bought, "m7g.xlarge", 1, spot, spot),
+        CostLine("base", AMD, on_demand, ("m7i.xlarge",), 2, Decimal("294.34")),
+        CostLine("default-arm64", ARM, on_demand, ("m7g.xlarge",), 3, Decimal("357.41")),
+        CostLine("default-arm64-spot", ARM, bought, ("m7g.xlarge",), 1, spot),
     )
     return CostReport(
+        "payments-prod",
+        "payments",
         "USD",
         datetime(2026, 11, 20, 6, 30, tzinfo=UTC),
         lines,
+        at_most=(("base", Decimal("883.02")), ("default-arm64", Decimal("1191.36")), ("default-arm64-spot", spot)),
         others=(("control plane", Decimal("73.00")), ("NAT gateways", Decimal("105.12"))),
         fallback=Decimal("58.41"),
-        savings=(Saving("shop Deployment/billing", ("image registry.example/old:1",), Decimal("41.20")),),
+        savings=(Saving("shop", "Deployment/billing", ("image registry.example/old:1",), 4, Decimal("41.20")),),
         notes=("730 hours, without volumes, traffic, discounts and taxes.",),
     )
 

@@ -31,13 +31,6 @@ def cost_section(report: CostReport | Unread) -> PageSection:
     )
 
 
-def total(report: CostReport) -> tuple[Decimal, bool]:
-    """The sum of what is known, and whether all is."""
-    amounts = [*(line.monthly for line in report.lines), *(amount for _, amount in report.others)]
-    known = [each for each in amounts if isinstance(each, Decimal)]
-    return sum(known, Decimal(0)), len(known) == len(amounts)
-
-
 def _fallback(report: CostReport) -> Iterator[str]:
     if isinstance(report.fallback, Decimal) and report.fallback:
         yield f"Pods on amd64 nodes that may run on arm64 cost {report.fallback:,.2f} more."
@@ -46,11 +39,12 @@ def _fallback(report: CostReport) -> Iterator[str]:
 
 
 def _tables(report: CostReport) -> Iterator[PageTable]:
-    names = ("group", "team", "architecture", "capacity", "type", "nodes", "now", "at most")
+    names = ("group", "architecture", "capacity", "type", "nodes", "now", "group at most")
+    at_most = dict(report.at_most)
     yield PageTable(
         f"Nodes ({report.currency} per month)",
-        tuple(PageColumn(name, numeric=name in ("nodes", "now", "at most")) for name in names),
-        tuple(tuple(_line(line)) for line in report.lines),
+        tuple(PageColumn(name, numeric=name in names[4:]) for name in names),
+        tuple(tuple(_line(line, at_most.get(line.group))) for line in report.lines),
     )
     if report.others:
         yield PageTable(
@@ -63,21 +57,24 @@ def _tables(report: CostReport) -> Iterator[PageTable]:
             f"What blocked workloads would save on arm64 ({report.currency} per month)",
             (PageColumn("workload"), PageColumn("saving", numeric=True), PageColumn("blocked by")),
             tuple(
-                (PageCell(each.workload), of_amount(each.monthly), PageCell("; ".join(each.blockers)))
+                (
+                    PageCell(f"{each.namespace} {each.workload}"),
+                    of_amount(each.monthly),
+                    PageCell("; ".join(each.blockers)),
+                )
                 for each in report.savings
             ),
         )
 
 
-def _line(line: CostLine) -> Iterator[PageCell]:
-    yield PageCell(line.group)
-    yield PageCell(line.team)
+def _line(line: CostLine, at_most: Amount | None) -> Iterator[PageCell]:
+    yield PageCell(line.group or "no group of the stack")
     yield of_architecture(line.architecture)
-    yield PageCell(line.capacity_type)
-    yield PageCell(line.instance_type)
+    yield PageCell(line.capacity_type or "unknown")
+    yield PageCell(" or ".join(line.instance_types) or "unknown")
     yield number(line.nodes)
     yield of_amount(line.monthly)
-    yield of_amount(line.at_most)
+    yield PageCell("") if at_most is None else of_amount(at_most)
 
 
 def _charts(report: CostReport) -> Iterator[BarChart]:
