@@ -19,16 +19,33 @@ def batches_of(pods: Iterable[Pod]) -> list[Batch]:
     found: dict[tuple[object, ...], list[Pod]] = {}
     for pod in pods:
         found.setdefault((pod.namespace, pod.owner, pod.labels, pod.spec), []).append(pod)
-    counted = _counted([alike[0] for alike in found.values()])
+    counted = Counted(alike[0] for alike in found.values())
     made = []
     for number, alike in enumerate(found.values()):
         sample = alike[0]
         name = str(sample.owner) if sample.owner else f"Pod/{sample.name}"
         if sample.owner is None and len(alike) > 1:
             name = f"{name} and {len(alike) - 1} like it"
-        matters = bool(sample.spec.pod_anti_affinity) or (sample.namespace, sample.labels) in counted
+        matters = bool(sample.spec.pod_anti_affinity) or counted(sample)
         made.append(Batch(number, name, tuple(alike), _depends_on_pods(sample.spec), matters))
     return made
+
+
+class Counted:
+    """Whether a rule of some of the given pods selects a pod. Counting others would only take time."""
+
+    def __init__(self, samples: Iterable[Pod]) -> None:
+        """Collect the rules of one pod of each batch."""
+        self._rules = tuple({rule: None for sample in samples for rule in _rules(sample)})
+        self._known: dict[tuple[str, Labels], bool] = {}
+
+    def __call__(self, pod: Pod) -> bool:
+        """Whether a rule selects ``pod``."""
+        peers = (pod.namespace, pod.labels)
+        if peers not in self._known:
+            labels = dict(pod.labels)
+            self._known[peers] = any(rule.selects(pod.namespace, labels) for rule in self._rules)
+        return self._known[peers]
 
 
 def mentioned(spec: PodSpec) -> Iterator[str]:
@@ -83,17 +100,6 @@ def _terms(spec: PodSpec) -> tuple[PodTerm, ...]:
     """Pod affinity and anti-affinity terms, required and preferred."""
     preferred = (*spec.preferred_pod_affinity, *spec.preferred_pod_anti_affinity)
     return (*spec.pod_affinity, *spec.pod_anti_affinity, *(each.term for each in preferred))
-
-
-def _counted(samples: list[Pod]) -> set[tuple[str, Labels]]:
-    """Namespaces and labels of the pods that some pod's rule selects. Counting others would only take time."""
-    rules = {rule: None for sample in samples for rule in _rules(sample)}
-    peers = {(sample.namespace, sample.labels) for sample in samples}
-    return {
-        (namespace, labels)
-        for namespace, labels in peers
-        if any(rule.selects(namespace, dict(labels)) for rule in rules)
-    }
 
 
 def _rules(sample: Pod) -> Iterator[BoundTerm]:

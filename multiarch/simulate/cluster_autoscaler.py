@@ -5,8 +5,9 @@ priority expander keeps those of the highest priority, and least-waste chooses a
 that its pods need, similar groups share them; then all starts again with the remaining pods. Preferred affinity and
 ``PreferNoSchedule`` are ignored.
 
-The template is in one zone: the group's first zone while it has no nodes, then that of one of its nodes, and the real
-autoscaler may take any of them. Here it is the newest node's; the others' zones are tried where no group would help.
+The template is in one zone: the group's first zone while it has no nodes (a lost zone too), then that of one of its
+nodes, and the real autoscaler may take any of them. Here it is the newest node's; the others' zones are tried where no
+group would help.
 Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md and
 ``cluster-autoscaler/core/scaleup/orchestrator/orchestrator.go``.
 """
@@ -38,7 +39,7 @@ class ScalableGroup:
     """A node group that may grow to ``max_size`` nodes.
 
     ``asg`` is a possible name of its Auto Scaling Group; ``capacity`` is what a node has before the kubelet's
-    reservations.
+    reservations. ``zones`` are those in which new nodes can be had; ``unavailable`` says why there are none, or None.
     """
 
     name: str
@@ -46,6 +47,9 @@ class ScalableGroup:
     shape: NodeShape
     capacity: Resources
     max_size: int
+    instance_type: str
+    zones: tuple[str | None, ...]
+    unavailable: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,9 @@ class _ClusterAutoscaler:
                 for batch in waiting:
                     if self._nodes.fit.why_never(batch.sample, group.shape) is not None:
                         continue
-                    why = f"at its maxSize {group.max_size}" if full else self._why(batch, group, zone)
+                    why = group.unavailable or (
+                        f"at its maxSize {group.max_size}" if full else self._why(batch, group, zone)
+                    )
                     if why is None:
                         able.append(batch)
                     elif newest:
@@ -225,7 +231,8 @@ class _ClusterAutoscaler:
         for _ in range(count):
             open_groups = [group for group in groups if self._nodes.count(group.name) < group.max_size]
             group = min(open_groups, key=lambda each: self._nodes.count(each.name))
-            made.append(self._nodes.make(group.name, group.shape, new=True))
+            zone = self._nodes.next_zone(group.name, group.zones)
+            made.append(self._nodes.make(group.name, group.shape, zone, instance_type=group.instance_type))
         return made
 
     def _takes(self, batch: Batch, pod: Pod, node: SimNode) -> bool:

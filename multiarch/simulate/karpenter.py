@@ -96,7 +96,10 @@ class Karpenter:
         self._pools = pools
         self._nodes = nodes
         self._reasons = reasons
-        self._capacity: dict[str, Resources] = {pool.plan.name: Resources() for pool in pools}
+        self._capacity = {pool.plan.name: Resources() for pool in pools}
+        for pool in pools:
+            for node in nodes.of_group(pool.plan.name):
+                self._capacity[pool.plan.name] += pool.capacity_of(node.instance_type, node.shape.allocatable)
         self._relaxations: dict[int, list[_Relaxation]] = {}
         self._by_type_set = False
         self._soft_taints = any(
@@ -231,7 +234,7 @@ class Karpenter:
                 continue
             name = pool.plan.name
             types = pool.within_limits(self._counted[name])
-            claim = _Claim(len(self._claims), place, pool, types, pool.zones or (None,), Resources(), 0)
+            claim = _Claim(len(self._claims), place, pool, types, pool.open_zones, Resources(), 0)
             fitting, _ = self._fitting(batch, relaxation, claim)
             if fitting is None:
                 self._explain(batch, relaxation, offer, claim)
@@ -336,6 +339,8 @@ class Karpenter:
         key = (batch.number, pool.plan.name)
         if not fitting_types:
             self._reasons.refused[key] = "too large for its instance types, DaemonSets included"
+        elif why := pool.why_unavailable(replace(offer, types=fitting_types)):
+            self._reasons.refused[key] = why
         elif not fitting_types & claim.types:
             planned = self._counted[pool.plan.name] != self._capacity[pool.plan.name]
             text = pool.why_limited(wanted)
@@ -353,7 +358,7 @@ class Karpenter:
             shape = claim.pool.shapes[index]
             name = claim.pool.plan.name
             zone = min(claim.zones, key=lambda each: self._nodes.in_zone(name, each))
-            made = self._nodes.make(name, shape, new=True, zone=zone, instance_type=claim.pool.types[index].name)
+            made = self._nodes.make(name, shape, zone, instance_type=claim.pool.types[index].name)
             made.architectures = claim.pool.architectures(claim.types)
             for batch, pod in claim.pods:
                 self._nodes.put(batch, pod, made)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.resources import Resources
-from multiarch.simulate.nodes import Nodes
+from multiarch.simulate.settled import NodeState
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,13 @@ class Live:
     others: int = 0
 
 
-def start_full(nodes: Nodes, live: Live, shapes: Mapping[str, NodeShape]) -> None:
-    """Add the existing nodes, with the labels and taints of their group and without allocatable resources.
+def full_nodes(live: Live, shapes: Mapping[str, NodeShape]) -> Iterator[NodeState]:
+    """Yield the existing nodes, with the labels and taints of their group and without allocatable resources.
 
     They have no room: kube-scheduler has tried them already, or the pods would not be pending.
     """
-    for name, count in live.nodes:
-        for _ in range(count):
-            nodes.make(name, replace(shapes[name], allocatable=Resources()), new=False).free = Resources()
+    for group, count in live.nodes:
+        shape = replace(shapes[group], allocatable=Resources())
+        zones = shape.zones or (None,)
+        for number in range(count):
+            yield NodeState(f"{group}-{number + 1}", group, shape, zones[number % len(zones)])

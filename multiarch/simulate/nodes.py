@@ -16,8 +16,9 @@ from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause, Reason
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology import Placements
-from multiarch.simulate.batches import has_host_rule
+from multiarch.simulate.batches import Counted, has_host_rule
 from multiarch.simulate.model import Batch
+from multiarch.simulate.settled import NodeState
 
 Key = tuple[float, ...]
 _PERMANENT = frozenset((Cause.POD_ANTI_AFFINITY,))
@@ -26,17 +27,31 @@ _PERMANENT = frozenset((Cause.POD_ANTI_AFFINITY,))
 
 @dataclass(slots=True, eq=False)
 class SimNode:
-    """A node and its free resources. ``architectures`` are those that it can have once it is bought."""
+    """A node and its free resources. ``architectures`` are those that it can have once it is bought.
+
+    ``given`` is the node as it was before, None for a new one; ``placed`` are pods that it got since.
+    """
 
     number: int
     group: str
     shape: NodeShape
     node: Node
+    zone: str | None
     free: Resources
-    new: bool
     architectures: tuple[Architecture, ...]
-    instance_type: str = ""
-    pods: int = 0
+    instance_type: str
+    given: NodeState | None = None
+    placed: list[Pod] = field(default_factory=list)
+
+    @property
+    def new(self) -> bool:
+        """Whether an autoscaler added it."""
+        return self.given is None
+
+    @property
+    def pods(self) -> int:
+        """The number of pods on it, those of DaemonSets aside."""
+        return len(self.placed) + (len(self.given.pods) if self.given else 0)
 
     @property
     def used(self) -> float:
@@ -59,22 +74,35 @@ class Nodes:
     An autoscaler plans new nodes by its own rules and adds them here once they are settled.
     """
 
-    def __init__(self, batches: Sequence[Batch], daemons: Sequence[Pod], fit: Fit) -> None:
-        """Start without nodes. ``daemons`` are reserved on every node that they may run on."""
+    def __init__(
+        self, batches: Sequence[Batch], daemons: Sequence[Pod], fit: Fit, given: Sequence[NodeState] = ()
+    ) -> None:
+        """Start with ``given`` nodes. ``daemons`` are reserved on every node that they may run on.
+
+        Raises ValueError for two nodes of one name.
+        """
         self.all: list[SimNode] = []
-        self.where: dict[int, list[tuple[str, SimNode]]] = {batch.number: [] for batch in batches}
+        self.where: dict[int, list[tuple[Pod, SimNode]]] = {batch.number: [] for batch in batches}
         self.placements = Placements()
         self.fit = fit
         self._daemons = tuple(daemons)
         self._overhead: dict[NodeShape, Resources] = {}
         self._batches = {batch.number: batch for batch in batches}
-        self.pod_rules = any(batch.depends_on_pods for batch in batches)
-        self.pod_anti_affinity = any(batch.sample.spec.pod_anti_affinity for batch in batches)
-        self.host_rules = any(has_host_rule(batch.sample.spec) for batch in batches)
+        apart = any(pod.spec.pod_anti_affinity for state in given for pod in state.pods)
+        self.pod_rules = apart or any(batch.depends_on_pods for batch in batches)
+        self.pod_anti_affinity = apart or any(batch.sample.spec.pod_anti_affinity for batch in batches)
+        self.host_rules = apart or any(has_host_rule(batch.sample.spec) for batch in batches)
         self._queues: dict[int, _Queue] = {batch.number: _Queue() for batch in batches}
-        self._by_group: Counter[str] = Counter()
+        self._names: set[str] = set()
+        self._by_group: defaultdict[str, list[SimNode]] = defaultdict(list)
         self._zones: Counter[tuple[str, str | None]] = Counter()
-        self._in_order: defaultdict[str, list[str | None]] = defaultdict(list)
+        self._counted_before: list[tuple[Pod, SimNode]] = []
+        counted = Counted(batch.sample for batch in batches)
+        for state in given:
+            if state.name in self._names:
+                raise ValueError(f"two nodes are called {state.name}")
+            self._names.add(state.name)
+            self._take(state, counted)
 
     def overhead(self, shape: NodeShape) -> Resources:
         """What DaemonSets request on a node."""
@@ -82,33 +110,60 @@ class Nodes:
             self._overhead[shape] = daemon_overhead(self._daemons, shape)
         return self._overhead[shape]
 
-    def next_zone(self, group: str, shape: NodeShape) -> str | None:
+    def next_zone(self, group: str, zones: Sequence[str | None]) -> str | None:
         """The zone of an Auto Scaling Group's next node: the group keeps its zones balanced."""
-        return min(shape.zones or (None,), key=lambda zone: self._zones[group, zone])
+        return min(zones, key=lambda zone: self._zones[group, zone])
 
-    def make(
-        self, group: str, shape: NodeShape, *, new: bool, zone: str | None = None, instance_type: str = ""
+    def make(self, group: str, shape: NodeShape, zone: str | None, *, instance_type: str) -> SimNode:
+        """Add a new node in ``zone`` that runs only DaemonSets."""
+        number = self.count(group) + 1
+        while (name := f"{group}-{number}") in self._names:
+            number += 1
+        self._names.add(name)
+        return self._add(group, shape, name, zone, shape.allocatable - self.overhead(shape), instance_type)
+
+    def _take(self, state: NodeState, counted: Counted) -> None:
+        free = Resources()
+        if state.shape.allocatable != free:
+            free = state.shape.allocatable - self.overhead(state.shape)
+            for pod in state.pods:
+                free -= pod.requests
+        made = self._add(state.group, state.shape, state.name, state.zone, free, state.instance_type, state)
+        for pod in state.pods if self.pod_rules else ():
+            if pod.spec.pod_anti_affinity or counted(pod):
+                self.placements.place(pod, made.node)
+                self._counted_before.append((pod, made))
+
+    def _add(
+        self,
+        group: str,
+        shape: NodeShape,
+        name: str,
+        zone: str | None,
+        free: Resources,
+        instance_type: str,
+        given: NodeState | None = None,
     ) -> SimNode:
-        """Add a node that runs only DaemonSets, in ``zone`` or else the next zone."""
-        zone = self.next_zone(group, shape) if zone is None else zone
-        self._by_group[group] += 1
-        self._zones[group, zone] += 1
-        self._in_order[group].append(zone)
-        node = shape.node(f"{group}-{self._by_group[group]}", zone)
-        free = shape.allocatable - self.overhead(shape)
-        made = SimNode(len(self.all), group, shape, node, free, new, (shape.architecture,), instance_type)
+        node = shape.node(name, zone)
+        made = SimNode(len(self.all), group, shape, node, zone, free, (shape.architecture,), instance_type, given)
         self.all.append(made)
+        self._by_group[group].append(made)
+        self._zones[group, zone] += 1
         if self.pod_rules:
             self.placements.add(node)
         return made
 
     def count(self, group: str) -> int:
         """The number of nodes of a group."""
+        return len(self._by_group[group])
+
+    def of_group(self, group: str) -> Sequence[SimNode]:
+        """The nodes of a group, the oldest first."""
         return self._by_group[group]
 
     def zones(self, group: str) -> list[str | None]:
         """The zones of a group's nodes, each once, that of the newest node first."""
-        return list(dict.fromkeys(reversed(self._in_order[group])))
+        return list(dict.fromkeys(node.zone for node in reversed(self._by_group[group])))
 
     def in_zone(self, group: str, zone: str | None) -> int:
         """The number of nodes of a group in a zone."""
@@ -118,6 +173,8 @@ class Nodes:
         """Add all nodes and pods to ``placements``."""
         for node in self.all:
             placements.add(node.node)
+        for pod, node in self._counted_before:
+            placements.place(pod, node.node)
         for number, places in self.where.items():
             batch = self._batches[number]
             for _, node in places if batch.counted else ():
@@ -126,8 +183,8 @@ class Nodes:
     def put(self, batch: Batch, pod: Pod, node: SimNode) -> None:
         """Place a pod without checking that it fits."""
         node.free -= pod.requests
-        node.pods += 1
-        self.where[batch.number].append((pod.name, node))
+        node.placed.append(pod)
+        self.where[batch.number].append((pod, node))
         if self.pod_rules and batch.counted:
             self.placements.place(pod, node.node)
 

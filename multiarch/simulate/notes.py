@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, KarpenterPlan
 from multiarch.autoscaling.node_labels import NodeLabels, node_labels
@@ -21,16 +21,13 @@ def notes_on(
     plan: AutoscalingPlan,
     groups: Sequence[NodeGroupPlan],
     batches: Sequence[Batch],
-    daemons: Sequence[Pod],
     *,
     zones_assumed: str,
-    live: Live | None = None,
     region: str | None = None,
 ) -> tuple[str, ...]:
     """Return a sentence for each reason that applies why the cluster may behave differently."""
     keys = {key for batch in batches for key in mentioned(batch.sample.spec)}
     return (
-        *(_about_nodes(groups, daemons) if live is None else _about_live_nodes(plan, live)),
         *_about_sizes(groups),
         *_about_zones(batches, keys, assumed=zones_assumed),
         *_about_labels(_labels(plan, groups, region), keys),
@@ -50,7 +47,16 @@ def limits_of(plan: AutoscalingPlan) -> tuple[str, ...]:
     )
 
 
-def _about_nodes(groups: Sequence[NodeGroupPlan], daemons: Sequence[Pod]) -> Iterator[str]:
+def notes_on_nodes(
+    plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], pods: Iterable[Pod], live: Live | None
+) -> tuple[str, ...]:
+    """Return what ``simulate`` assumes of the existing nodes: those of the plan, or ``live`` ones."""
+    if live is not None:
+        return tuple(_about_live_nodes(plan, live))
+    return tuple(_about_nodes(groups, daemons=any(pod.per_node for pod in pods)))
+
+
+def _about_nodes(groups: Sequence[NodeGroupPlan], *, daemons: bool) -> Iterator[str]:
     if any(group.sizes.desired for group in groups):
         yield (
             "Existing nodes: the desired size of each group, running only the pods in the files; --pending reads the "

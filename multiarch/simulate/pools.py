@@ -34,6 +34,7 @@ from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology_rules import PreferredPodTerm, SpreadConstraint
 from multiarch.simulate.batches import domains_of
+from multiarch.simulate.settled import Unavailable
 from multiarch.simulate.shapes import pool_shape
 
 _CONSTANT = (ARCHITECTURE, OPERATING_SYSTEM, REGION, KARPENTER_CAPACITY_TYPE)
@@ -77,13 +78,16 @@ class Pool:
         keys: frozenset[str],
         *,
         region: str | None = None,
+        unavailable: Unavailable | None = None,
     ) -> None:
         """Compute shapes and labels of all types."""
         self.plan = plan
+        self._unavailable = unavailable or Unavailable()
         order = [capacity.architecture for capacity in plan.capacities]
         self.types = tuple(sorted(plan.instance_types, key=lambda each: _size(each, order)))
         wanted = next((each.values for each in plan.requirements if each.key == ZONE), ())
         self.zones = tuple(wanted) or zones
+        self.open_zones = self._unavailable.open_zones(self.zones)
         self.shapes = tuple(pool_shape(plan, node_class, each, self.zones, region=region) for each in self.types)
         self._planned = tuple({k: v for k, v in each.labels if k not in REPLACED_BY} for each in self.shapes)
         type_sets: dict[tuple[object, ...], int] = {}
@@ -96,6 +100,12 @@ class Pool:
             each: sum(1 << index for index, shape in enumerate(self.shapes) if shape.architecture is each)
             for each in architectures
         }
+        by_architecture = {each.architecture: each for each in plan.capacities}
+        self._available = sum(
+            types
+            for architecture, types in self._by_architecture.items()
+            if self._unavailable.why_not(plan.name, by_architecture[architecture], self.zones or (None,)) is None
+        )
         self.type_sets = tuple(type_sets.values())
         """Sets of types that have the same labels for all pods; they differ in size."""
         listed = (each.key for each in plan.requirements if each.operator == "In")
@@ -147,8 +157,8 @@ class Pool:
         return (1 << len(self.types)) - 1
 
     def within_limits(self, used: Resources) -> int:
-        """The set of types that can be added within the pool's limits; ``used`` is its nodes' capacity."""
-        found = self.all
+        """The set of types that can be had and added within the limits; ``used`` is the nodes' capacity."""
+        found = self._available
         if self.plan.cpu_limit is not None:
             found &= self._capacity_cpu.at_most(self.plan.cpu_limit * 1000 - used.cpu)
         if self._memory_limit is not None:
@@ -163,6 +173,20 @@ class Pool:
     def architectures(self, types: int) -> tuple[Architecture, ...]:
         """Architectures of a set of types, sorted."""
         return tuple(each for each in self._by_architecture if self._by_architecture[each] & types)
+
+    def why_unavailable(self, offer: Offer) -> str | None:
+        """Why no node can be had for a pod that can use ``offer``, or None. Limits are not looked at."""
+        by_architecture = {each.architecture: each for each in self.plan.capacities}
+        whys = [
+            self._unavailable.why_not(self.plan.name, by_architecture[each], offer.zones)
+            for each in self.architectures(offer.types)
+        ]
+        return None if None in whys else "; ".join(dict.fromkeys(why for why in whys if why))
+
+    def capacity_of(self, instance_type: str, otherwise: Resources) -> Resources:
+        """CPU and memory of a node as its limits count them; of a type that the pool can't buy, ``otherwise``."""
+        index = next((index for index, each in enumerate(self.types) if each.name == instance_type), None)
+        return otherwise if index is None else self.largest(1 << index)
 
     @property
     def closed(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import takewhile
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.facts.architectures import Architecture
@@ -25,7 +24,6 @@ class GroupView:
     scaled_by: Autoscaler | None
     preference: int | None
     max_size: int | None
-    first_type: str
     pool: Pool | None = None
 
 
@@ -54,14 +52,13 @@ class FinalState:
                 scaled_by=Autoscaler.CLUSTER_AUTOSCALER if autoscaler else None,
                 preference=priorities.get(group.name),
                 max_size=group.sizes.maximum if autoscaler else None,
-                first_type=group.instance_types[0].name,
             )
 
     def _node_pools(self) -> Iterator[GroupView]:
         for pool in self.pools:
             capacities = " and ".join(f"{each.architecture} {each.capacity_type}" for each in pool.plan.capacities)
             yield GroupView(
-                pool.plan.name, f"NodePool, {capacities}", Autoscaler.KARPENTER, pool.plan.weight, None, "", pool
+                pool.plan.name, f"NodePool, {capacities}", Autoscaler.KARPENTER, pool.plan.weight, None, pool
             )
 
     def _rank(self, view: GroupView) -> tuple[int, int, str]:
@@ -72,7 +69,9 @@ class FinalState:
 def places(batch: Batch, state: FinalState) -> tuple[PodPlacement, ...]:
     """The node of each placed pod of a batch, in the order in which they were placed."""
     found = state.nodes.where[batch.number]
-    return tuple(PodPlacement(name, node.group, node.node.name, node.new, node.architectures) for name, node in found)
+    return tuple(
+        PodPlacement(pod.name, node.group, node.node.name, node.new, node.architectures) for pod, node in found
+    )
 
 
 def may_use(batch: Batch, architecture: Architecture, state: FinalState) -> bool:
@@ -156,8 +155,7 @@ def _why_unused(batch: Batch, view: GroupView, used: list[GroupView], state: Fin
 
 def _why_not_there(batch: Batch, view: GroupView, state: FinalState) -> str:
     """Why the nodes of a group without an autoscaler take no more pods."""
-    # All existing nodes come before the first new one, and such a group has no new ones.
-    there = [n for n in takewhile(lambda node: not node.new, state.nodes.all) if n.group == view.name]
+    there = state.nodes.of_group(view.name)
     if not there:
         return "it has no nodes"
     whole = "its node" if len(there) == 1 else f"its {len(there)} nodes"

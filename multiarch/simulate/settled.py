@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from multiarch.autoscaling.model import Capacity
 from multiarch.nodes.model import CapacityType
@@ -16,7 +18,7 @@ class NodeState:
     """A node and its pods, those of DaemonSets aside: what they request is taken from every node.
 
     ``group`` is a node group or NodePool of the plan, or empty for a node of neither. ``instance_type`` is empty where
-    it is unknown.
+    it is unknown. A node whose ``shape`` has nothing allocatable is full.
     """
 
     name: str
@@ -36,11 +38,31 @@ class Unavailable:
     groups: frozenset[str] = frozenset()
     capacities: frozenset[Capacity] = frozenset()
 
+    def open_zones(self, zones: tuple[str, ...]) -> tuple[str | None, ...]:
+        """Those of ``zones`` that are not lost; ``(None,)`` where no zones are known."""
+        return tuple(zone for zone in zones or (None,) if zone not in self.zones)
 
-@dataclass(frozen=True, slots=True)
+    def why_not(self, group: str, capacity: Capacity, zones: tuple[str | None, ...]) -> str | None:
+        """Why a group gets no new node of ``capacity`` in ``zones``, or None."""
+        what = ""
+        if group in self.groups:
+            what = group
+        elif capacity in self.capacities:
+            what = f"{capacity.architecture} {capacity.capacity_type} capacity"
+        elif self.zones.issuperset(zones):
+            what = ", ".join(f"zone {zone}" for zone in zones)
+        return f"no new nodes: {what} is unavailable" if what else None
+
+
+@dataclass(frozen=True)
 class Settled:
-    """The nodes after pods were placed, new nodes included, pods without a node, and the simulation that led there."""
+    """The nodes after pods were placed: the given ones, in their order, then new ones. ``unplaced`` have no node."""
 
     nodes: tuple[NodeState, ...]
     unplaced: tuple[Pod, ...]
-    simulation: Simulation = field(repr=False)
+    explain: Callable[[], Simulation] = field(repr=False, compare=False)
+
+    @cached_property
+    def simulation(self) -> Simulation:
+        """What led there, for every workload and group. Computed when it is first asked for."""
+        return self.explain()

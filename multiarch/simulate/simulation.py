@@ -6,35 +6,28 @@ remaining pods. During a migration the autoscaler that is being replaced comes l
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
-from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
+from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, Capacity
 from multiarch.autoscaling.node_labels import region_of
-from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.scheduling.fit import Fit, runs_on, unmodelled
+from multiarch.scheduling.fit import Fit
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import asked_values, batches_of, mentioned
 from multiarch.simulate.cluster_autoscaler import ScalableGroup, grow
 from multiarch.simulate.karpenter import Karpenter
-from multiarch.simulate.live import Live, start_full
-from multiarch.simulate.model import (
-    Batch,
-    DaemonSetOutcome,
-    GroupOutcome,
-    Reasons,
-    Simulation,
-    Waiting,
-    WorkloadOutcome,
-)
+from multiarch.simulate.live import Live, full_nodes
+from multiarch.simulate.model import Batch, Reasons, Simulation, Waiting
 from multiarch.simulate.nodes import Nodes
-from multiarch.simulate.notes import limits_of, notes_on
+from multiarch.simulate.notes import notes_on_nodes
+from multiarch.simulate.outcome import simulation_of
 from multiarch.simulate.pools import Pool
-from multiarch.simulate.reasons import FinalState, answers, may_use, places
+from multiarch.simulate.reasons import FinalState
+from multiarch.simulate.settled import NodeState, Settled, Unavailable
 from multiarch.simulate.shapes import asg_name, group_capacity, group_shape
 
 
@@ -55,61 +48,144 @@ class SimulationContext:
 def simulate(
     plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], context: SimulationContext, pods: Iterable[Pod]
 ) -> Simulation:
-    """Place ``pods``, and say for every group why it was used or not.
+    """Place ``pods`` on the nodes of the plan, or the live ones, and say for every group why it was used or not.
 
     Pods that already have a node, and pods of DaemonSets, are left out; what DaemonSets request is reserved on every
     node. Raises RegexError for a priority map with regular expressions that only the autoscaler can read.
     """
     everything = list(pods)
-    daemons = [pod for pod in everything if pod.per_node]
-    batches = batches_of(pod for pod in everything if pod.waiting and not pod.daemon)
-    fit, reasons = Fit(), Reasons()
-    nodes = Nodes(batches, daemons, fit)
-    asking = [*batches, *batches_of(daemons)]
-    names = {name for batch in asking for name in asked_values(batch.sample.spec, EKS_NODE_GROUP)}
-    shapes = {group.name: group_shape(group, context.zones, region=context.region, names=names) for group in groups}
-    pools = _pools(plan, context, asking)
     if context.live is None:
-        _start(nodes, groups, shapes)
+        nodes = planned_nodes(groups, context, everything)
     else:
-        start_full(nodes, context.live, {**{pool.plan.name: pool.shapes[0] for pool in pools}, **shapes})
-    for pool in pools:
-        pool.reserve(daemons)
-    waiting = _bind(nodes, batches)
-    for autoscaler in _installed(plan):
-        if autoscaler is Autoscaler.KARPENTER:
-            Karpenter(pools, nodes, reasons).run(waiting)
-        elif plan.cluster_autoscaler is not None:
-            growing = [
-                ScalableGroup(each.name, asg_name(each), shapes[each.name], group_capacity(each), each.sizes.maximum)
-                for each in groups
-            ]
-            grow(plan.cluster_autoscaler, growing, nodes, waiting, reasons)
-    state = FinalState(plan, tuple(groups), shapes, tuple(pools), nodes, reasons)
-    left = {batch.number: [pod.name for pod in waiting.get(batch, ())] for batch in batches}
-    return Simulation(
-        autoscaler=plan.use,
-        groups=_outcomes(state),
-        workloads=tuple(_workload(batch, left[batch.number], state) for batch in batches),
-        daemon_sets=_daemon_sets(daemons, nodes),
-        left_out=_left_out(everything),
-        notes=notes_on(
-            plan,
-            groups,
-            batches,
-            daemons,
-            zones_assumed=context.assumed,
-            live=context.live,
-            region=context.region or region_of(context.zones),
-        ),
-        limits=limits_of(plan),
+        shapes = _group_shapes(groups, context, everything)
+        shapes |= {pool.plan.name: pool.shapes[0] for pool in _pools(plan, context, (), Unavailable())}
+        nodes = tuple(full_nodes(context.live, shapes))
+    result = settle(plan, groups, context, nodes, everything).simulation
+    return replace(result, notes=(*notes_on_nodes(plan, groups, everything, context.live), *result.notes))
+
+
+def planned_nodes(
+    groups: Sequence[NodeGroupPlan], context: SimulationContext, pods: Iterable[Pod]
+) -> tuple[NodeState, ...]:
+    """The desired nodes of each group, without pods, over the group's zones in turn.
+
+    ``pods`` may ask for a node group by the name that EKS gives it; that name is then taken for the group's.
+    """
+    shapes = _group_shapes(groups, context, pods)
+    return tuple(
+        NodeState(
+            name=f"{group.name}-{number + 1}",
+            group=group.name,
+            shape=shapes[group.name],
+            zone=_in_turn(shapes[group.name].zones, number),
+            instance_type=group.instance_types[0].name,
+            capacity_type=group.capacity_type,
+        )
+        for group in groups
+        for number in range(group.sizes.desired)
     )
 
 
-def _start(nodes: Nodes, groups: Sequence[NodeGroupPlan], shapes: Mapping[str, NodeShape]) -> None:
-    for group in groups:
-        for _ in range(group.sizes.desired):
-            nodes.make(group.name, shapes[group.name], new=False, instance_type=group.instance_types[0].name)
+def _in_turn(zones: Sequence[str], number: int) -> str | None:
+    return zones[number % len(zones)] if zones else None
+
+
+def settle(
+    plan: AutoscalingPlan,
+    groups: Sequence[NodeGroupPlan],
+    context: SimulationContext,
+    nodes: Sequence[NodeState],
+    pods: Iterable[Pod],
+    *,
+    unavailable: Unavailable | None = None,
+    desired: Mapping[str, int] | None = None,
+) -> Settled:
+    """Place ``pods`` on ``nodes``, which keep the pods that they have; autoscalers add nodes for the others.
+
+    Pods of ``pods`` that have a node already, and those of DaemonSets, are left out; what DaemonSets (``per_node``)
+    request is reserved on every node. No node is added where it is ``unavailable``; a group that has lost a zone grows
+    in its other zones. ``desired`` is the number of nodes that node groups are to have: an Auto Scaling group replaces
+    lost nodes by itself, before an autoscaler sees pods without a node. Without it, no node is replaced. Nodes of
+    NodePools count against the pools' limits. ``context.live`` is not used.
+
+    Raises RegexError for a priority map with regular expressions that only the autoscaler can read, ValueError for two
+    nodes of one name.
+    """
+    lost = unavailable or Unavailable()
+    everything = list(pods)
+    daemons = [pod for pod in everything if pod.per_node]
+    batches = batches_of(pod for pod in everything if pod.waiting and not pod.daemon)
+    reasons = Reasons()
+    shapes = _group_shapes(groups, context, everything)
+    sim = Nodes(batches, daemons, Fit(), nodes)
+    pools = _pools(plan, context, [*batches, *batches_of(daemons)], lost)
+    for pool in pools:
+        pool.reserve(daemons)
+    growing = [_scalable(group, shapes[group.name], lost) for group in groups]
+    for group in growing:
+        _replace_lost(group, sim, (desired or {}).get(group.name, 0))
+    waiting = _bind(sim, batches)
+    for autoscaler in _installed(plan):
+        if autoscaler is Autoscaler.KARPENTER:
+            Karpenter(pools, sim, reasons).run(waiting)
+        elif plan.cluster_autoscaler is not None:
+            grow(plan.cluster_autoscaler, growing, sim, waiting, reasons)
+    state = FinalState(plan, tuple(groups), shapes, tuple(pools), sim, reasons)
+    region = context.region or region_of(context.zones)
+    return Settled(
+        nodes=_states(sim, plan, groups),
+        unplaced=tuple(pod for left in waiting.values() for pod in left),
+        explain=partial(
+            simulation_of, state, batches, everything, waiting, zones_assumed=context.assumed, region=region
+        ),
+    )
+
+
+def _group_shapes(
+    groups: Sequence[NodeGroupPlan], context: SimulationContext, pods: Iterable[Pod]
+) -> dict[str, NodeShape]:
+    specs = {pod.spec for pod in pods if pod.waiting}
+    names = {name for spec in specs for name in asked_values(spec, EKS_NODE_GROUP)}
+    return {group.name: group_shape(group, context.zones, region=context.region, names=names) for group in groups}
+
+
+def _scalable(group: NodeGroupPlan, shape: NodeShape, lost: Unavailable) -> ScalableGroup:
+    return ScalableGroup(
+        name=group.name,
+        asg=asg_name(group),
+        shape=shape,
+        capacity=group_capacity(group),
+        max_size=group.sizes.maximum,
+        instance_type=group.instance_types[0].name,
+        zones=lost.open_zones(shape.zones),
+        unavailable=lost.why_not(group.name, Capacity(group.architecture, group.capacity_type), shape.zones or (None,)),
+    )
+
+
+def _replace_lost(group: ScalableGroup, nodes: Nodes, desired: int) -> None:
+    """Start the nodes that the group's Auto Scaling group is missing, each in the zone with the fewest."""
+    while group.unavailable is None and nodes.count(group.name) < desired:
+        zone = nodes.next_zone(group.name, group.zones)
+        nodes.make(group.name, group.shape, zone, instance_type=group.instance_type)
+
+
+def _states(nodes: Nodes, plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan]) -> tuple[NodeState, ...]:
+    bought = {group.name: group.capacity_type for group in groups}
+    bought |= {pool.name: pool.capacities[0].capacity_type for pool in (plan.karpenter.pools if plan.karpenter else ())}
+    return tuple(
+        replace(node.given, pods=(*node.given.pods, *node.placed))
+        if node.given is not None
+        else NodeState(
+            name=node.node.name,
+            group=node.group,
+            shape=node.shape,
+            zone=node.zone,
+            instance_type=node.instance_type,
+            capacity_type=bought[node.group],
+            pods=tuple(node.placed),
+        )
+        for node in nodes.all
+    )
 
 
 def _installed(plan: AutoscalingPlan) -> list[Autoscaler]:
@@ -119,7 +195,9 @@ def _installed(plan: AutoscalingPlan) -> list[Autoscaler]:
     return sorted(installed, key=lambda each: each is not plan.use)
 
 
-def _pools(plan: AutoscalingPlan, context: SimulationContext, batches: Sequence[Batch]) -> list[Pool]:
+def _pools(
+    plan: AutoscalingPlan, context: SimulationContext, batches: Sequence[Batch], lost: Unavailable
+) -> list[Pool]:
     """Karpenter's pools, the highest weight first."""
     if plan.karpenter is None:
         return []
@@ -127,7 +205,9 @@ def _pools(plan: AutoscalingPlan, context: SimulationContext, batches: Sequence[
     ordered = sorted(plan.karpenter.pools, key=lambda pool: (-pool.weight, pool.name))
     node_class = plan.karpenter.node_class
     return [
-        Pool(each, node_class, context.zones, keys, region=context.region) for each in ordered if each.instance_types
+        Pool(each, node_class, context.zones, keys, region=context.region, unavailable=lost)
+        for each in ordered
+        if each.instance_types
     ]
 
 
@@ -138,70 +218,3 @@ def _bind(nodes: Nodes, batches: Sequence[Batch]) -> Waiting:
         if left := nodes.bind_all(batch, batch.pods):
             waiting[batch] = left
     return dict(sorted(waiting.items(), key=lambda pair: pair[0].number))
-
-
-def _left_out(pods: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
-    counts: Counter[str] = Counter()
-    for pod in pods:
-        if pod.per_node:
-            continue
-        if pod.daemon:
-            counts["of DaemonSets"] += 1
-        elif not pod.waiting:
-            counts["already on a node, or finished"] += 1
-    return tuple(sorted(counts.items()))
-
-
-def _workload(batch: Batch, left: Sequence[str], state: FinalState) -> WorkloadOutcome:
-    placed = places(batch, state)
-    return WorkloadOutcome(
-        name=batch.name,
-        namespace=batch.sample.namespace,
-        pods=len(batch.pods),
-        answers=answers(batch, bool(left), state),
-        places=placed,
-        unplaced=tuple(left),
-        notes=unmodelled(batch.sample),
-        on_amd64=sum(each.architectures == (Architecture.AMD64,) for each in placed)
-        if may_use(batch, Architecture.ARM64, state)
-        else 0,
-    )
-
-
-def _daemon_sets(daemons: Sequence[Pod], nodes: Nodes) -> tuple[DaemonSetOutcome, ...]:
-    counts = Counter(node.shape for node in nodes.all)
-    return tuple(
-        DaemonSetOutcome(
-            name=daemon.name,
-            namespace=daemon.namespace,
-            nodes=sum(count for shape, count in counts.items() if runs_on(daemon, shape)),
-            cpu=daemon.requests.cpu,
-            memory=daemon.requests.memory,
-        )
-        for daemon in daemons
-    )
-
-
-def _outcomes(state: FinalState) -> tuple[GroupOutcome, ...]:
-    rows = []
-    for group in state.all_groups():
-        nodes = [node for node in state.nodes.all if node.group == group.name]
-        new = [node for node in nodes if node.new]
-        rows.append(
-            GroupOutcome(
-                name=group.name,
-                kind=group.kind,
-                scaled_by=group.scaled_by,
-                preference=group.preference,
-                existing=len(nodes) - len(new),
-                new=len(new),
-                max_size=group.max_size,
-                instance_types=tuple(sorted(Counter(node.instance_type or group.first_type for node in new).items())),
-                pods=sum(node.pods for node in nodes),
-                cpu_allocatable=sum(node.shape.allocatable.cpu for node in nodes),
-                cpu_requested=sum(node.shape.allocatable.cpu - node.free.cpu for node in nodes),
-                memory_allocatable=sum(node.shape.allocatable.memory for node in nodes),
-                memory_requested=sum(node.shape.allocatable.memory - node.free.memory for node in nodes),
-            )
-        )
-    return tuple(rows)

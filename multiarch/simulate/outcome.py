@@ -1,0 +1,111 @@
+"""The result of a simulation, put together once all pods are placed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from multiarch.facts.architectures import Architecture
+from multiarch.scheduling.fit import runs_on, unmodelled
+from multiarch.scheduling.pods import Pod
+from multiarch.simulate.model import (
+    Batch,
+    DaemonSetOutcome,
+    GroupOutcome,
+    Simulation,
+    Waiting,
+    WorkloadOutcome,
+)
+from multiarch.simulate.nodes import Nodes
+from multiarch.simulate.notes import limits_of, notes_on
+from multiarch.simulate.reasons import FinalState, answers, may_use, places
+
+
+def simulation_of(
+    state: FinalState,
+    batches: Sequence[Batch],
+    pods: Sequence[Pod],
+    waiting: Waiting,
+    *,
+    zones_assumed: str,
+    region: str | None,
+) -> Simulation:
+    """The result for ``pods``, of which ``batches`` were placed, except those in ``waiting``."""
+    daemons = [pod for pod in pods if pod.per_node]
+    left = {batch.number: [pod.name for pod in waiting.get(batch, ())] for batch in batches}
+    return Simulation(
+        autoscaler=state.plan.use,
+        groups=_outcomes(state),
+        workloads=tuple(_workload(batch, left[batch.number], state) for batch in batches),
+        daemon_sets=_daemon_sets(daemons, state.nodes),
+        left_out=_left_out(pods),
+        notes=notes_on(state.plan, state.groups, batches, zones_assumed=zones_assumed, region=region),
+        limits=limits_of(state.plan),
+    )
+
+
+def _left_out(pods: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
+    counts: Counter[str] = Counter()
+    for pod in pods:
+        if pod.per_node:
+            continue
+        if pod.daemon:
+            counts["of DaemonSets"] += 1
+        elif not pod.waiting:
+            counts["already on a node, or finished"] += 1
+    return tuple(sorted(counts.items()))
+
+
+def _workload(batch: Batch, left: Sequence[str], state: FinalState) -> WorkloadOutcome:
+    placed = places(batch, state)
+    return WorkloadOutcome(
+        name=batch.name,
+        namespace=batch.sample.namespace,
+        pods=len(batch.pods),
+        answers=answers(batch, bool(left), state),
+        places=placed,
+        unplaced=tuple(left),
+        notes=unmodelled(batch.sample),
+        on_amd64=sum(each.architectures == (Architecture.AMD64,) for each in placed)
+        if may_use(batch, Architecture.ARM64, state)
+        else 0,
+    )
+
+
+def _daemon_sets(daemons: Sequence[Pod], nodes: Nodes) -> tuple[DaemonSetOutcome, ...]:
+    counts = Counter(node.shape for node in nodes.all)
+    return tuple(
+        DaemonSetOutcome(
+            name=daemon.name,
+            namespace=daemon.namespace,
+            nodes=sum(count for shape, count in counts.items() if runs_on(daemon, shape)),
+            cpu=daemon.requests.cpu,
+            memory=daemon.requests.memory,
+        )
+        for daemon in daemons
+    )
+
+
+def _outcomes(state: FinalState) -> tuple[GroupOutcome, ...]:
+    rows = []
+    for group in state.all_groups():
+        nodes = state.nodes.of_group(group.name)
+        new = [node for node in nodes if node.new]
+        rows.append(
+            GroupOutcome(
+                name=group.name,
+                kind=group.kind,
+                scaled_by=group.scaled_by,
+                preference=group.preference,
+                existing=len(nodes) - len(new),
+                new=len(new),
+                max_size=group.max_size,
+                instance_types=tuple(sorted(Counter(node.instance_type for node in new).items())),
+                pods=sum(node.pods for node in nodes),
+                cpu_allocatable=sum(node.shape.allocatable.cpu for node in nodes),
+                cpu_requested=sum(node.shape.allocatable.cpu - node.free.cpu for node in nodes),
+                memory_allocatable=sum(node.shape.allocatable.memory for node in nodes),
+                memory_requested=sum(node.shape.allocatable.memory - node.free.memory for node in nodes),
+            )
+        )
+    return tuple(rows)
