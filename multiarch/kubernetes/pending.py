@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from multiarch.errors import MultiarchError
-from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_NODE_POOL, ZONE
+from multiarch.facts.labels import ZONE
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.running import group_of
 from multiarch.kubernetes.source import LoadedObject
-from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
+from multiarch.nodes.model import NodeGroupPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +62,14 @@ def _gated(found: LoadedObject) -> bool:
 
 
 def count_nodes(nodes: Iterable[LoadedObject], groups: Sequence[NodeGroupPlan], pools: Iterable[str]) -> NodeCounts:
-    """Count nodes by what made them, as their labels say.
-
-    A managed group's nodes carry its name with the suffix that was added to it, a NodePool's carry the pool's.
-    Nodes of self-managed groups have no such label, and count as others.
-    """
-    managed = [each for each in groups if each.kind is NodeGroupKind.MANAGED]
+    """Count nodes by what made them, as :func:`group_of` tells by their labels."""
     known = frozenset(pools)
     counts: Counter[str] = Counter()
-    others = 0
     zones = set()
     for node in nodes:
         labels = node.value["metadata"].get("labels") or {}
-        group, pool = labels.get(EKS_NODE_GROUP, ""), labels.get(KARPENTER_NODE_POOL, "")
-        name = pool if pool in known else next((each.name for each in managed if each.made_name.fullmatch(group)), None)
-        if name is None:
-            others += 1
-        else:
-            counts[name] += 1
+        counts[group_of(labels, groups, known)] += 1
         if zone := labels.get(ZONE):
             zones.add(zone)
+    others = counts.pop("", 0)
     return NodeCounts(tuple(sorted(counts.items())), others, tuple(sorted(zones)))

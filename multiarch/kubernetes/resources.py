@@ -27,6 +27,7 @@ class Kind(StrEnum):
     SERVICE_ACCOUNT = "ServiceAccount"
     NODE = "Node"
     NAMESPACE = "Namespace"
+    POD_DISRUPTION_BUDGET = "PodDisruptionBudget"
 
 
 WORKLOADS = (
@@ -81,6 +82,7 @@ RESOURCES = MappingProxyType(
         Kind.SERVICE_ACCOUNT: Resource(Kind.SERVICE_ACCOUNT, "", "serviceaccounts"),
         Kind.NODE: Resource(Kind.NODE, "", "nodes", namespaced=False),
         Kind.NAMESPACE: Resource(Kind.NAMESPACE, "", "namespaces", namespaced=False),
+        Kind.POD_DISRUPTION_BUDGET: Resource(Kind.POD_DISRUPTION_BUDGET, "policy", "poddisruptionbudgets"),
     }
 )
 SECRETS = Resource("Secret", "", "secrets")

@@ -57,15 +57,9 @@ def changes(paths: Sequence[str], since: str | None, before: Path | None, manife
 
 def _pods(manifests: Sequence[str]) -> tuple[Pod, ...]:
     from multiarch.cli.reading import manifest_objects
-    from multiarch.kubernetes.source import placed
-    from multiarch.manifests.values import ManifestError
-    from multiarch.scheduling.pods import pods_from
+    from multiarch.kubernetes.pods import pods_in
 
-    found = list(manifest_objects(manifests)[0])
-    try:
-        pods = tuple(pods_from(each.value for each in found))
-    except ManifestError as error:
-        raise placed(error, found) from error
+    pods = pods_in(list(manifest_objects(manifests)[0]))
     if not pods:
         raise MultiarchError(f"--pods: no object in {', '.join(manifests)} creates pods.")
     return pods

@@ -13,7 +13,6 @@ _CREATE_PODS = "--pods takes objects that create pods: Deployments, StatefulSets
 
 if TYPE_CHECKING:
     from multiarch.cli.options.cluster import ClusterOptions
-    from multiarch.kubernetes.source import LoadedObject
     from multiarch.scheduling.pods import Pod
     from multiarch.simulate.simulation import SimulationContext
     from multiarch.stack.model import Plan
@@ -38,11 +37,12 @@ def from_manifests(plan: Plan, files: Sequence[str]) -> Input:
     Raises MultiarchError, naming file, document and line; also if there is no pod in any of the files.
     """
     from multiarch.kubernetes.manifests import read_manifests
+    from multiarch.kubernetes.pods import pods_in
     from multiarch.scheduling.pods import kinds_without_pods
     from multiarch.simulate.context import simulation_context
 
     found = list(read_manifests(files))
-    pods = _pods(found)
+    pods = pods_in(found)
     without_pods = kinds_without_pods(each.value for each in found)
     if all(pod.per_node for pod in pods):
         raise _no_pod(files, without_pods, daemon_sets=len(pods))
@@ -71,6 +71,7 @@ def from_cluster(plan: Plan, options: ClusterOptions) -> Input:
     """The pending pods of a cluster, on the nodes that it has. Raises MultiarchError and OutsideError."""
     from multiarch.kubernetes.cluster import open_cluster
     from multiarch.kubernetes.pending import count_nodes, read_pending
+    from multiarch.kubernetes.pods import pods_in
     from multiarch.simulate.context import simulation_context
     from multiarch.simulate.live import Live
 
@@ -81,21 +82,10 @@ def from_cluster(plan: Plan, options: ClusterOptions) -> Input:
     nodes = count_nodes(pending.nodes, plan.node_groups, pools)
     live = Live(nodes=nodes.by_group, others=nodes.others)
     return Input(
-        pods=_pods([*pending.pods, *pending.daemon_sets]),
+        pods=pods_in([*pending.pods, *pending.daemon_sets]),
         context=simulation_context(plan, seen=nodes.zones, live=live),
         gated=len(pending.gated),
     )
-
-
-def _pods(found: list[LoadedObject]) -> tuple[Pod, ...]:
-    from multiarch.kubernetes.source import placed
-    from multiarch.manifests.values import ManifestError
-    from multiarch.scheduling.pods import pods_from
-
-    try:
-        return tuple(pods_from(each.value for each in found))
-    except ManifestError as error:
-        raise placed(error, found) from error
 
 
 def check(pods: Sequence[str], cluster_options: str, *, pending: bool) -> None:

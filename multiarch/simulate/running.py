@@ -1,0 +1,194 @@
+"""The nodes of a live cluster with the pods on them, as what may become of them is computed from.
+
+Labels and taints are the Nodes' own, and allocatable resources are what their kubelets report. Pods of a Deployment
+carry its ReplicaSet's hash as a label, which tells the Deployment's name without the right to read ReplicaSets
+(https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#pod-template-hash-label).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from multiarch.facts import labels as keys
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Effect, Taint
+from multiarch.kubernetes.pods import pods_in
+from multiarch.kubernetes.running import Running, group_of
+from multiarch.kubernetes.source import LoadedObject, placed
+from multiarch.manifests.objects import Owner
+from multiarch.manifests.values import ManifestError, ObjectReference, Value
+from multiarch.nodes.model import CapacityType, NodeGroupPlan
+from multiarch.scheduling.nodes import NodeShape
+from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.resources import Resources
+from multiarch.scheduling.taints import taint_from
+from multiarch.simulate.settled import NodeState
+
+UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE)
+"""What the node controller adds to a cordoned node."""
+_TEMPLATE_HASH = "pod-template-hash"
+_CAPACITY_TYPES: Mapping[str, CapacityType] = {each.eks: each for each in CapacityType}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """Nodes with their pods, sorted by name, and ``pending`` pods, in the order of the API server.
+
+    Pods are as their controllers make them again: without a node's name. ``daemon_sets`` are the templates of
+    DaemonSets, one pod for each. ``zones`` are those of the groups' nodes, sorted; ``unknown`` are the names of nodes
+    of no group, which are among ``nodes``. ``notes`` say what is left out.
+    """
+
+    nodes: tuple[NodeState, ...]
+    pending: tuple[Pod, ...]
+    daemon_sets: tuple[Pod, ...]
+    zones: tuple[str, ...]
+    unknown: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def cluster_state(running: Running, groups: Sequence[NodeGroupPlan], pools: Collection[str]) -> ClusterState:
+    """The state of a cluster whose nodes are of ``groups``, of NodePools named ``pools``, or of neither.
+
+    Left out are pods that are being deleted, pods behind a scheduling gate, and nodes that run no Linux pods of an
+    architecture that is known; static pods are taken from what their node has for others.
+    Raises MultiarchError for an object that the API server would refuse.
+    """
+    reader = _Reader(groups, frozenset(pools))
+    for found in running.nodes:
+        reader.add_node(found)
+    pods = pods_in(running.pods)
+    gated = _gated(running.pods)
+    for pod in pods:
+        reader.add_pod(pod, gated=(pod.namespace, pod.name) in gated)
+    return reader.state(pods_in(running.daemon_sets))
+
+
+def _gated(found: Iterable[LoadedObject]) -> frozenset[tuple[str, str]]:
+    return frozenset(
+        (each.value["metadata"].get("namespace") or "default", each.value["metadata"]["name"])
+        for each in found
+        if (each.value.get("spec") or {}).get("schedulingGates")
+    )
+
+
+class _Reader:
+    """Collects nodes, then pods."""
+
+    def __init__(self, groups: Sequence[NodeGroupPlan], pools: frozenset[str]) -> None:
+        self._groups = groups
+        self._pools = pools
+        self._nodes: dict[str, NodeState] = {}
+        self._pods: defaultdict[str, list[Pod]] = defaultdict(list)
+        self._pending: list[Pod] = []
+        self._left_out: Counter[str] = Counter()
+        self._shapes: dict[NodeShape, NodeShape] = {}
+
+    def add_node(self, found: LoadedObject) -> None:
+        try:
+            node = self._node(Value(found.value, ObjectReference(1, "Node", found.value["metadata"]["name"])))
+        except ManifestError as error:
+            raise placed(error, [found]) from error
+        if isinstance(node, str):
+            self._left_out[node] += 1
+        else:
+            self._nodes[node.name] = node
+
+    def add_pod(self, pod: Pod, *, gated: bool) -> None:
+        if pod.daemon:
+            return
+        name = pod.node_name
+        if pod.terminating:
+            self._left_out["pod(s) being deleted"] += 1
+        elif name in self._nodes and pod.owner is not None and pod.owner.kind == "Node":
+            node = self._nodes[name]
+            shape = replace(node.shape, allocatable=node.shape.allocatable - pod.requests)
+            self._nodes[name] = replace(node, shape=self._shapes.setdefault(shape, shape))
+        elif name in self._nodes:
+            self._pods[name].append(_made_again(pod))
+        elif name:
+            self._left_out["pod(s) on such a node or on one that is gone"] += 1
+        elif gated:
+            self._left_out["pod(s) with a scheduling gate"] += 1
+        else:
+            self._pending.append(_made_again(pod))
+
+    def state(self, daemon_sets: tuple[Pod, ...]) -> ClusterState:
+        nodes = tuple(replace(self._nodes[name], pods=tuple(self._pods.get(name, ()))) for name in sorted(self._nodes))
+        of_groups = {node.zone for node in nodes if node.group and node.zone}
+        zones = of_groups or {node.zone for node in nodes if node.zone}
+        return ClusterState(
+            nodes=nodes,
+            pending=tuple(self._pending),
+            daemon_sets=daemon_sets,
+            zones=tuple(sorted(zones)),
+            unknown=tuple(node.name for node in nodes if not node.group),
+            notes=tuple(f"Left out: {count} {what}." for what, count in sorted(self._left_out.items())),
+        )
+
+    def _node(self, value: Value) -> NodeState | str:
+        """The node without its pods, or why it is left out."""
+        labels = dict(value["metadata"]["labels"].pairs())
+        name = value["metadata"]["name"].required_text()
+        architecture = labels.get(keys.ARCHITECTURE) or value["status"]["nodeInfo"]["architecture"].text()
+        system = labels.get(keys.OPERATING_SYSTEM, "linux")
+        if system != "linux":
+            return f"node(s) with {system}"
+        if labels.get(keys.EKS_COMPUTE_TYPE) == "fargate":
+            return "Fargate node(s)"
+        if architecture not in set(Architecture):
+            return f"node(s) of architecture {architecture or 'unknown'}"
+        group = group_of(labels, self._groups, self._pools)
+        zone = labels.get(keys.ZONE)
+        shape = _shape(group or "other", Architecture(architecture), value, labels, name)
+        return NodeState(
+            name=name,
+            group=group,
+            shape=self._shapes.setdefault(shape, shape),
+            zone=zone,
+            instance_type=labels.get(keys.INSTANCE_TYPE, ""),
+            capacity_type=_capacity_type(labels) or self._planned_capacity_type(group),
+        )
+
+    def _planned_capacity_type(self, group: str) -> CapacityType | None:
+        return next((each.capacity_type for each in self._groups if each.name == group), None)
+
+
+def _shape(group: str, architecture: Architecture, value: Value, labels: Mapping[str, str], name: str) -> NodeShape:
+    """What a Node says of itself. Zone and host name are left to the node, so that alike nodes have equal shapes."""
+    zone = labels.get(keys.ZONE)
+    own = {keys.ARCHITECTURE: str(architecture), **labels}
+    if own.get(keys.HOSTNAME) == name:
+        del own[keys.HOSTNAME]
+    for key in (keys.ZONE, *(old for old, new in keys.REPLACED_BY.items() if new == keys.ZONE)):
+        if own.get(key) == zone:
+            own.pop(key, None)
+    taints = [taint_from(each) for each in value["spec"]["taints"].items()]
+    if value["spec"]["unschedulable"].truth() and UNSCHEDULABLE not in taints:
+        taints.append(UNSCHEDULABLE)
+    return NodeShape(
+        name=group,
+        architecture=architecture,
+        allocatable=Resources.of(value["status"]["allocatable"].quantities()),
+        labels=tuple(sorted(own.items())),
+        taints=tuple(sorted(taints)),
+        zones=(zone,) if zone else (),
+    )
+
+
+def _capacity_type(labels: Mapping[str, str]) -> CapacityType | None:
+    written = labels.get(keys.KARPENTER_CAPACITY_TYPE, "")
+    if written in set(CapacityType):
+        return CapacityType(written)
+    return _CAPACITY_TYPES.get(labels.get(keys.EKS_CAPACITY_TYPE, ""))
+
+
+def _made_again(pod: Pod) -> Pod:
+    """The pod that its controller makes in its place, under its Deployment's name."""
+    owner = pod.owner
+    made = dict(pod.labels).get(_TEMPLATE_HASH, "")
+    if owner is not None and owner.kind == "ReplicaSet" and made and owner.name.endswith(f"-{made}"):
+        owner = Owner("Deployment", owner.name.removesuffix(f"-{made}"))
+    return replace(pod, owner=owner, node_name="", phase="")
