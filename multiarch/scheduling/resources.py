@@ -92,11 +92,12 @@ class Resources:
 
     def covers(self, wanted: Resources) -> bool:
         """Say whether nothing that ``wanted`` asks for is missing here; asking for none is never too much."""
+        # Asked for every pod and node: no calls here.
         if (
-            wanted.cpu > max(self.cpu, 0)
-            or wanted.memory > max(self.memory, 0)
-            or wanted.ephemeral_storage > max(self.ephemeral_storage, 0)
-            or wanted.pods > max(self.pods, 0)
+            (wanted.cpu > self.cpu and wanted.cpu > 0)
+            or (wanted.memory > self.memory and wanted.memory > 0)
+            or (wanted.ephemeral_storage > self.ephemeral_storage and wanted.ephemeral_storage > 0)
+            or (wanted.pods > self.pods and wanted.pods > 0)
         ):
             return False
         if not wanted.extended:

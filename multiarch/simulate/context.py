@@ -8,7 +8,10 @@ from multiarch.stack.model import ExistingNetwork, Plan
 
 
 def simulation_context(plan: Plan, *, seen: tuple[str, ...] = (), live: Live | None = None) -> SimulationContext:
-    """The zones of a stack's network, or assumed ones. ``seen`` are the zones of a cluster's nodes."""
+    """The zones of a stack's network, or assumed ones.
+
+    ``seen`` are the zones of a cluster's nodes; where the network has more, the others get placeholders as names.
+    """
     network = plan.network
     if isinstance(network, ExistingNetwork):
         count, why = len(network.private_subnet_ids), "One zone is assumed for each private subnet"
@@ -16,9 +19,13 @@ def simulation_context(plan: Plan, *, seen: tuple[str, ...] = (), live: Live | N
         return SimulationContext(network.zones, live=live, region=plan.region)
     else:
         count, why = network.zone_count, "The stack does not name its zones"
-    if len(seen) == count:
-        return SimulationContext(seen, live=live, region=plan.region)
-    names = tuple(f"zone-{number}" for number in range(1, count + 1))
+    if len(seen) >= count:
+        more = f"Nodes are in {len(seen)} zones and the network has {count}; the result uses {', '.join(seen)}."
+        return SimulationContext(seen, more if len(seen) > count else "", live=live, region=plan.region)
+    names = tuple(f"zone-{number}" for number in range(len(seen) + 1, count + 1))
     return SimulationContext(
-        names, f"{why}; the result uses {', '.join(names)} as placeholders.", live=live, region=plan.region
+        (*seen, *names),
+        f"{why}; the result uses {', '.join(names)} as placeholders.",
+        live=live,
+        region=plan.region,
     )

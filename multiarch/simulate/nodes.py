@@ -6,6 +6,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
@@ -231,10 +232,14 @@ class Nodes:
         return found
 
     def _consider_new(self, batch: Batch, queue: _Queue) -> None:
-        """Add the nodes that were made since the last call to the queue."""
-        for node in self.all[queue.seen :]:
-            sample = batch.sample
-            if self.fit.why_never(sample, node.shape) is None and sample.spec.affinity.allows(node.node.labels):
+        """Add the nodes with room that were made since the last call to the queue. No node gets more room later."""
+        sample = batch.sample
+        for node in islice(self.all, queue.seen, None):
+            if (
+                node.free.covers(sample.requests)
+                and self.fit.why_never(sample, node.shape) is None
+                and sample.spec.affinity.allows(node.node.labels)
+            ):
                 heapq.heappush(queue.heap, (self._key(batch, node), node.number))
         queue.seen = len(self.all)
 
