@@ -22,16 +22,18 @@ Object = dict[str, Any]
 HASH = "5d4f8c7b9c"
 
 
-def node(name: str, *, arch: str = "amd64", zone: str = ZONES[0], spec: Object | None = None, **labels: str) -> Object:
+def node(
+    name: str, labels: Object | None = None, *, arch: str = "amd64", zone: str = ZONES[0], spec: Object | None = None
+) -> Object:
     own = {"kubernetes.io/arch": arch, "kubernetes.io/os": "linux", "kubernetes.io/hostname": name, ZONE: zone}
-    own |= {"node.kubernetes.io/instance-type": "m7i.large", **labels}
+    own |= {"node.kubernetes.io/instance-type": "m7i.large", **(labels or {})}
     room = {"cpu": "1930m", "memory": "7000Mi", "pods": "29", "ephemeral-storage": "18Gi"}
     metadata = {"name": name, "uid": name, "labels": own}
     return {"kind": "Node", "metadata": metadata, "spec": spec or {}, "status": {"allocatable": room}}
 
 
 def web(name: str, **more: Any) -> Object:
-    return node(name, **{EKS_NODE_GROUP: "web-14f859c", "eks.amazonaws.com/capacityType": "SPOT"}, **more)
+    return node(name, {EKS_NODE_GROUP: "web-14f859c", "eks.amazonaws.com/capacityType": "SPOT"}, **more)
 
 
 def pod(name: str, on: str = "", owner: tuple[str, str] | None = ("ReplicaSet", f"api-{HASH}"), **spec: Any) -> Object:
@@ -52,7 +54,7 @@ def state(nodes: list[Object], *pods: Object, pools: tuple[str, ...] = ()) -> Cl
 
 
 def test_nodes_have_their_group_and_what_the_kubelet_reports() -> None:
-    pool = node("two", zone=ZONES[1], **{KARPENTER_NODE_POOL: "general", KARPENTER_CAPACITY_TYPE: "on-demand"})
+    pool = node("two", {KARPENTER_NODE_POOL: "general", KARPENTER_CAPACITY_TYPE: "on-demand"}, zone=ZONES[1])
     found = state([web("one"), pool, node("three", zone=ZONES[2])], pools=("general",))
     assert [(each.name, each.group, each.zone, each.capacity_type) for each in found.nodes] == [
         ("one", "web", ZONES[0], CapacityType.SPOT),
@@ -101,9 +103,9 @@ def test_static_pods_take_room_and_are_not_made_again() -> None:
 def test_what_is_left_out_is_counted() -> None:
     leaving = pod("leaving", "one")
     leaving["metadata"]["deletionTimestamp"] = "2026-11-22T00:00:00Z"
-    fargate = node("serverless", **{"eks.amazonaws.com/compute-type": "fargate"})
+    fargate = node("serverless", {"eks.amazonaws.com/compute-type": "fargate"})
     found = state(
-        [web("one"), fargate, node("win", **{"kubernetes.io/os": "windows"}), node("p", arch="ppc64le")],
+        [web("one"), fargate, node("win", {"kubernetes.io/os": "windows"}), node("p", arch="ppc64le")],
         leaving,
         pod("gated", schedulingGates=[{"name": "quota"}]),
         pod("elsewhere", "serverless"),

@@ -23,7 +23,7 @@ HOST = "kubernetes.io/hostname"
 AMD: dict[str, Any] = {"amd": {"instanceTypes": ["m7i.large"], "minSize": 3}}
 POOLS: dict[str, Any] = {"general": {"families": ["m7g", "m7i"], "sizes": ["large"]}}
 CONTEXT = SimulationContext(tuple(ZONES))
-BIG = {"cpu": "1500m", "memory": "1Gi"}
+BIG: dict[str, Any] = {"cpu": "1500m", "memory": "1Gi"}
 
 
 def rule(kind: str, key: str, app: str) -> dict[str, Any]:
