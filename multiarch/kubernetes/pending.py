@@ -10,7 +10,7 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.labels import ZONE
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.resources import Kind
-from multiarch.kubernetes.running import group_of
+from multiarch.kubernetes.running_objects import group_of
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.nodes.model import NodeGroupPlan
 

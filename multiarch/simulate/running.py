@@ -15,7 +15,7 @@ from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.kubernetes.pods import pods_in
-from multiarch.kubernetes.running import Running, group_of
+from multiarch.kubernetes.running_objects import Running, group_of
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.objects import Owner
 from multiarch.manifests.values import ManifestError, ObjectReference, Value

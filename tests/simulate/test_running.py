@@ -8,7 +8,7 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_CAPACITY_TYPE, KARPENTER_NODE_POOL, ZONE
-from multiarch.kubernetes.running import Running
+from multiarch.kubernetes.running_objects import Running
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.objects import Owner
 from multiarch.nodes.model import CapacityType
