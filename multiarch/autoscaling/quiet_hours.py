@@ -1,4 +1,4 @@
-"""Whether quiet hours ever end: they do not where the schedule starts again before the duration is over.
+"""When it is quiet hours, and whether they ever end: they do not where they start again before they are over.
 
 Karpenter treats a budget as active when its schedule last started within its duration, and also when the schedule
 never starts.
@@ -9,7 +9,8 @@ https://pkg.go.dev/github.com/robfig/cron/v3.
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 
@@ -23,8 +24,33 @@ _UNIT = re.compile(r"([0-9]+)([hm])", re.ASCII)
 
 def longest_pause(schedule: str) -> int | None:
     """Return the most minutes between two starts of a valid schedule; None if it never starts."""
+    times, starts_on = _starts(schedule)
+    on = [number for number, day in enumerate(_calendar()) if starts_on(*day)]
+    if not on:
+        return None
+    apart = max(later - earlier for earlier, later in pairwise([*on, on[0] + _DAYS]))
+    within = max((later - earlier for earlier, later in pairwise(times)), default=0)
+    return max(within, apart * _DAY - times[-1] + times[0])
+
+
+def are_quiet(schedule: str, duration: str, at: datetime) -> bool:
+    """Whether the last start of a valid schedule is less than a valid duration before ``at``, which is in UTC."""
+    times, starts_on = _starts(schedule)
+    minutes = minutes_of(duration)
+    now = at.hour * 60 + at.minute + at.second / 60
+    for days in range(min(minutes // _DAY + 1, _DAYS) + 1):
+        day = at.date() - timedelta(days=days)
+        if not starts_on(day.month, day.day, day.isoweekday() % 7):
+            continue
+        before = [time for time in times if days or time <= now]
+        if before:
+            return days * _DAY + now - before[-1] < minutes
+    return False
+
+
+def _starts(schedule: str) -> tuple[list[int], Callable[[int, int, int], bool]]:
+    """The minutes of the day at which a schedule starts, and whether it does on a month, a day and a weekday."""
     minutes, hours, days, months, weekdays = map(_values, MACROS.get(schedule, schedule).split(" "), range(len(FIELDS)))
-    times = sorted(hour * 60 + minute for hour in hours[0] for minute in minutes[0])
     # Where both days of the month and days of the week are restricted, either matches.
     either = not days[1] and not weekdays[1]
 
@@ -32,12 +58,7 @@ def longest_pause(schedule: str) -> int | None:
         of_month, of_week = day in days[0], weekday in weekdays[0]
         return month in months[0] and ((of_month or of_week) if either else (of_month and of_week))
 
-    on = [number for number, day in enumerate(_calendar()) if starts_on(*day)]
-    if not on:
-        return None
-    apart = max(later - earlier for earlier, later in pairwise([*on, on[0] + _DAYS]))
-    within = max((later - earlier for earlier, later in pairwise(times)), default=0)
-    return max(within, apart * _DAY - times[-1] + times[0])
+    return sorted(hour * 60 + minute for hour in hours[0] for minute in minutes[0]), starts_on
 
 
 @cache

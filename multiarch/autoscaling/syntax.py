@@ -95,7 +95,7 @@ def lifetime_fault(text: str) -> str | None:
     """Check a Go duration of an hour or more, or ``Never``: nodes of this age are replaced."""
     if (fault := period_fault(text)) or text == "Never":
         return fault
-    if _seconds(text) < _SHORTEST_LIFE:
+    if duration_seconds(text) < _SHORTEST_LIFE:
         return f"{text!r} is less than an hour: nodes would be replaced soon after they start"
     return None
 
@@ -105,12 +105,13 @@ def grace_fault(text: str) -> str | None:
     return None if _GRACE.fullmatch(text) and _fits(text) else f"{text!r} is not a positive duration"
 
 
-def _seconds(duration: str) -> int:
+def duration_seconds(duration: str) -> int:
+    """The seconds of a valid duration."""
     return sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(duration))
 
 
 def _fits(duration: str) -> bool:
-    return _seconds(duration) <= _LONGEST_SECONDS
+    return duration_seconds(duration) <= _LONGEST_SECONDS
 
 
 def budget_fault(text: str) -> str | None:

@@ -23,6 +23,7 @@ _NOUNS = {
     "workload": "multiarch.cli.workload.commands",
     "audit": "multiarch.cli.audit.commands",
     "verify": "multiarch.cli.verify.commands",
+    "rebalance": "multiarch.cli.rebalance.command",
     "webhook": "multiarch.cli.webhook.commands",
     "review": "multiarch.cli.review.command",
 }

@@ -16,7 +16,7 @@ from multiarch.errors import MultiarchError
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError
 from multiarch.kubernetes.kubeconfig import Connection, connection
-from multiarch.kubernetes.resources import RESOURCES, SECRETS, Kind, Resource, check_types, lean
+from multiarch.kubernetes.resources import EVICTIONS, RESOURCES, SECRETS, Kind, Resource, check_types, lean
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.kubernetes.transport import StatusError, TooLargeError, Transport
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
@@ -37,6 +37,10 @@ _RESTARTS = 3
 _BAD_REQUEST, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _CONFLICT, _GONE = 400, 401, 403, 404, 409, 410
 _UNPROCESSABLE = 422
 """Also for a JSON patch whose test fails."""
+_TOO_MANY, _INTERNAL = 429, 500
+_UNAVAILABLE = (502, 503, 504)
+_SEVERAL_BUDGETS = "more than one PodDisruptionBudget"
+"""In the API server's answer to the eviction of a pod that several budgets select."""
 _NOT_KUBERNETES = "Check that this is the address of an API server."
 _USER = re.compile(r'User "([^"]*)"')
 
@@ -145,7 +149,7 @@ class Cluster:
     def patch(
         self, resource: Resource, namespace: str | None, name: str, operations: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Change an object by a JSON patch that tests its ``resourceVersion``. The only way this client writes.
+        """Change an object by a JSON patch that tests its ``resourceVersion``.
 
         Raises ConflictError if the object was changed or deleted since it was read.
         """
@@ -158,6 +162,43 @@ class Cluster:
             if error.status == _NOT_FOUND:
                 raise ConflictError(f"{what} was deleted meanwhile.") from error
             raise self._refused(error, "patch", resource, namespace, name) from error
+
+    def create(self, resource: Resource, namespace: str | None, value: Mapping[str, Any]) -> None:
+        """Create an object. Raises ConflictError if there is one of its name."""
+        name = value["metadata"]["name"]
+        try:
+            self._transport.post(resource.path(namespace), value)
+        except StatusError as error:
+            if error.status == _CONFLICT:
+                raise ConflictError(f"{resource.kind} {name} was created meanwhile.") from error
+            raise self._refused(error, "create", resource, namespace, name) from error
+
+    def evict(self, namespace: str, name: str, uid: str) -> str:
+        """Evict the pod with this ``uid`` by the eviction API, which PodDisruptionBudgets guard.
+
+        Returns an empty text where the API server evicts it, or has no pod of this name; otherwise why not now, in the
+        API server's words: a budget does not allow it, several budgets select the pod, or the pod of this name is
+        another one. Nothing has happened then.
+        Source: https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
+        """
+        pods = RESOURCES[Kind.POD]
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            # A request that reaches the server twice must not evict the pod's replacement of the same name.
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        try:
+            self._transport.post(f"{pods.path(namespace, name)}/eviction", eviction, again=_UNAVAILABLE)
+        except StatusError as error:
+            if error.status == _NOT_FOUND:
+                return ""
+            several = error.status == _INTERNAL and _SEVERAL_BUDGETS in error.message
+            if error.status in (_TOO_MANY, _CONFLICT) or several:
+                return error.message or "the API server allows no eviction now"
+            raise self._refused(error, "create", EVICTIONS, namespace, name) from error
+        return ""
 
     def _listed(
         self, resource: Resource, namespace: str | None, selector: str, fields: str, limit: int

@@ -86,6 +86,9 @@ RESOURCES = MappingProxyType(
     }
 )
 SECRETS = Resource("Secret", "", "secrets")
+EVICTIONS = Resource("Eviction", "", "pods/eviction")
+"""For messages: rules of RBAC name it so."""
+LEASES = Resource("Lease", "coordination.k8s.io", "leases")
 MUTATING_WEBHOOKS = Resource(
     "MutatingWebhookConfiguration", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", namespaced=False
 )

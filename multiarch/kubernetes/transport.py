@@ -8,7 +8,7 @@ import re
 import ssl
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -48,7 +48,8 @@ _ERROR_LIMIT = 64 * 1024
 _CHUNK = 128 * 1024
 _AGAIN = frozenset((429, 500, 502, 503, 504))
 _UNAUTHORIZED = 401
-_OK = 200
+_SUCCESSES = (200, 201)
+_JSON, _JSON_PATCH = "application/json", "application/json-patch+json"
 # The first matching class counts: subclasses come first.
 _REASONS: tuple[tuple[type[HTTPError], str], ...] = (
     (LocationParseError, "its address is invalid"),
@@ -62,7 +63,7 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
 class StatusError(Exception):
-    """An answer other than 200: its status, and the API server's ``reason``, ``message`` and user, if it gave them."""
+    """An answer that is not a success: its status, and the API server's ``reason`` and ``message``, if it gave them."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
         """Keep the parts; the caller makes an error for users of it."""
@@ -125,18 +126,29 @@ class Transport:
 
         One of the operations must test what the others change: a request may reach the server twice.
         """
-        return self._answered("PATCH", path, json.dumps(operations).encode())
+        return self._answered("PATCH", path, json.dumps(operations).encode(), _JSON_PATCH)
 
-    def _answered(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
-        """Return what the server answers.
+    def post(self, path: str, value: Mapping[str, Any], *, again: Collection[int] = _AGAIN) -> dict[str, Any]:
+        """Create an object in the list at ``path``, and return what the server answers. Raises as :meth:`_answered`.
+
+        A request may reach the server twice: the second one must do no harm. ``again`` are the statuses after which it
+        is sent again.
+        """
+        return self._answered("POST", path, json.dumps(value).encode(), _JSON, again)
+
+    def _answered(
+        self, method: str, path: str, body: bytes | None = None, kind: str = "", again: Collection[int] = _AGAIN
+    ) -> dict[str, Any]:
+        """Return what the server answers. ``kind`` is the body's media type.
 
         Requests to a busy server, and over a connection that breaks, are made up to five times within
-        ``ANSWER_SECONDS``, waiting as long as the server asks for. Raises StatusError for any status but 200, and
-        ClusterError for a server that can't be reached or is not trusted, whose answer is too large or takes too long,
-        and for a credential plugin that fails.
+        ``ANSWER_SECONDS``, waiting as long as the server asks for. Raises StatusError for any status but 200 and 201,
+        and ClusterError for a server that can't be reached or is not trusted, whose answer is too large or takes too
+        long, and for a credential plugin that fails.
         """
         target = f"{self.connection.server}{path}"
-        headers, deadline = self._authorized(), Deadline(ANSWER_SECONDS)
+        own = {"Content-Type": kind} if kind else {}
+        headers, deadline = {**self._authorized(), **own}, Deadline(ANSWER_SECONDS)
         renewed = False
         for attempt in range(ATTEMPTS):
             try:
@@ -145,13 +157,13 @@ class Transport:
                 if _may_pass(error) and self._waited(attempt, None, deadline):
                     continue
                 raise self._unreachable(error) from error
-            if answer.status == _OK:
+            if answer.status in _SUCCESSES:
                 return self._decoded(answer.body)
             last = attempt == self._policy.retries
             if answer.status == _UNAUTHORIZED and self._credential is not None and not renewed and not last:
                 renewed, self._credential = True, None
-                headers, deadline = self._authorized(), Deadline(ANSWER_SECONDS)
-            elif answer.status not in _AGAIN or not self._waited(attempt, answer.headers.get("Retry-After"), deadline):
+                headers, deadline = {**self._authorized(), **own}, Deadline(ANSWER_SECONDS)
+            elif answer.status not in again or not self._waited(attempt, answer.headers.get("Retry-After"), deadline):
                 raise _status_error(answer, headers.get("Authorization", ""))
         raise AssertionError("the last attempt returns or raises")
 
@@ -160,8 +172,6 @@ class Transport:
     ) -> _Answer:
         if self._pool is None:
             raise AssertionError("credentials come first")
-        if body is not None:
-            headers = {**headers, "Content-Type": "application/json-patch+json"}
         try:
             with self._watch.limit(deadline.left), warnings.catch_warnings():
                 if self.connection.insecure:
@@ -191,7 +201,7 @@ class Transport:
         return answer
 
     def _read(self, response: urllib3.BaseHTTPResponse) -> _Answer:
-        limit = ANSWER_LIMIT if response.status == _OK else _ERROR_LIMIT
+        limit = ANSWER_LIMIT if response.status in _SUCCESSES else _ERROR_LIMIT
         encoding = response.headers.get("Content-Encoding", "identity").lower()
         if encoding not in ("", "identity", "gzip"):
             response.close()
@@ -202,7 +212,7 @@ class Transport:
             body += chunk
             if len(body) > limit:
                 response.close()
-                if response.status != _OK:
+                if response.status not in _SUCCESSES:
                     return _Answer(response.status, response.headers, b"")
                 raise TooLargeError(f"{self._server} sent an answer of more than {limit // MIB} MiB.")
         response.release_conn()

@@ -1,0 +1,1 @@
+"""``multiarch rebalance``: move pods back to arm64 nodes."""

@@ -1,0 +1,135 @@
+"""What is moved, what stays and why, and how a run ended: frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from multiarch.kubernetes.resources import Kind
+from multiarch.manifests.owners import WorkloadKey
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A pod to evict. ``target`` is the group of the arm64 node that it is expected on.
+
+    ``controller`` is the uid of the object that replaces it; ``controller_kind`` and ``controller_name`` are its name.
+    ``selector`` is a label selector in kubectl's notation that matches the pod and the one that replaces it.
+    ``grace_seconds`` is its termination grace period.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    workload: WorkloadKey
+    controller: str
+    controller_kind: Kind
+    controller_name: str
+    selector: str
+    target: str
+    new_node: bool
+    grace_seconds: int = 30
+
+    def __str__(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMoves:
+    """An amd64 node and the pods to evict from it, in order. ``stay`` counts its other pods, DaemonSets' aside."""
+
+    node: str
+    group: str
+    moves: tuple[Move, ...]
+    stay: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Staying:
+    """Pods of a workload that could run on arm64 and stay on amd64, for one ``reason``, a clause."""
+
+    workload: WorkloadKey
+    reason: str
+    pods: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Leftover:
+    """A node that an earlier run has cordoned and not uncordoned. ``at`` is when, as it was written."""
+
+    node: str
+    run: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlan:
+    """What a run would do.
+
+    ``on_amd64`` counts the pods on amd64 nodes that a controller replaces, ``possible`` those of them that tolerate
+    arm64 nodes and may run there by their own rules. ``skipped`` are nodes whose pods are left alone, each with the
+    reason.
+    """
+
+    nodes: tuple[NodeMoves, ...]
+    staying: tuple[Staying, ...]
+    leftovers: tuple[Leftover, ...]
+    skipped: tuple[tuple[str, str], ...]
+    on_amd64: int
+    possible: int
+
+    @property
+    def moves(self) -> int:
+        """How many pods would be moved."""
+        return sum(len(each.moves) for each in self.nodes)
+
+
+class Result(StrEnum):
+    """What became of a pod that was to be moved. A run goes on after the first three only."""
+
+    MOVED = "moved"
+    LEFT = "left"
+    NOT_REPLACED = "not replaced"
+    CAME_BACK = "came back to amd64"
+    NOT_READY = "not ready"
+    PENDING = "no node"
+    UNKNOWN = "unknown"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run stops because of it, and later runs leave the workload alone for a while."""
+        return self in (Result.CAME_BACK, Result.NOT_READY, Result.PENDING, Result.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one pod. ``detail`` is a clause.
+
+    ``node`` is the node of the pod that replaces it, and ``replacement`` that pod's uid, where there is one.
+    """
+
+    move: Move
+    result: Result
+    detail: str = ""
+    node: str = ""
+    replacement: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """A run that has ended, and why: ``ended`` is a sentence. ``exit_code`` is not 0 if it had to stop early.
+
+    ``uncordoned`` are nodes of earlier runs; ``still_cordoned`` could not be uncordoned.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    ended: str
+    exit_code: int = 0
+    uncordoned: tuple[str, ...] = ()
+    still_cordoned: tuple[str, ...] = ()
+
+    def count(self, result: Result) -> int:
+        """How many pods ended so."""
+        return sum(each.result is result for each in self.outcomes)

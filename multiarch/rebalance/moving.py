@@ -1,0 +1,186 @@
+"""Moving one pod: its eviction, and the wait for the pod that replaces it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import ARCHITECTURE
+from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.errors import ClusterError
+from multiarch.kubernetes.resources import RESOURCES, Kind
+from multiarch.rebalance.clock import Clock
+from multiarch.rebalance.lease import Lease
+from multiarch.rebalance.model import Move, Outcome, Result
+from multiarch.rebalance.snapshot import is_true
+
+Done = TypeVar("Done")
+BUDGET_SECONDS = 60.0
+"""How long a pod waits for its PodDisruptionBudget to allow the eviction."""
+OUTAGE_SECONDS = 120.0
+"""How long a run waits for an API server that does not answer."""
+_LOOK_SECONDS = 2.0
+_ASK_SECONDS = 5.0
+_SERVER_FAULT = 500
+_PODS, _NODES = RESOURCES[Kind.POD], RESOURCES[Kind.NODE]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Asks again while the API server is away. ``to_the_end``: also if the run is to stop."""
+
+    clock: Clock
+    seconds: float = OUTAGE_SECONDS
+    to_the_end: bool = False
+
+    def do(self, call: Callable[[], Done]) -> Done:
+        """The result of ``call``. Raises ClusterError if it can't be had in time, and for a refusal at once."""
+        end = self.clock.elapsed() + self.seconds
+        while True:
+            try:
+                return call()
+            except ClusterError as error:
+                refused = error.status is not None and error.status < _SERVER_FAULT
+                if refused or self.clock.elapsed() >= end:
+                    raise
+                if self.to_the_end:
+                    self.clock.sleep(_LOOK_SECONDS)
+                elif self.clock.wait(_LOOK_SECONDS):
+                    raise
+
+
+class Mover:
+    """Moves pods one at a time."""
+
+    def __init__(self, cluster: Cluster, clock: Clock, patience: Patience, lease: Lease, timeout: float) -> None:
+        """``timeout``: the seconds that a replacement may take to be ready."""
+        self._cluster, self._clock, self._patience, self._lease = cluster, clock, patience, lease
+        self._timeout = timeout
+        self._architectures: dict[str, Architecture | None] = {}
+
+    def move(self, move: Move, node: str) -> Outcome:
+        """Evict a pod of ``node`` and wait for its replacement. Raises ClusterError, and LeaseHeldError."""
+        before = {str(each["metadata"]["uid"]) for each in self._siblings(move)}
+        if why := self._why_left(move, node):
+            return Outcome(move, Result.LEFT, why)
+        if why := self._why_not_evicted(move):
+            return Outcome(move, Result.LEFT, why)
+        return self._replaced(move, before)
+
+    def why_moved_pod_failed(self, outcome: Outcome) -> str:
+        """Why a pod that replaces a moved one, and was ready, is not any more: a clause, or an empty text."""
+        uid = outcome.replacement
+        found = next((each for each in self._siblings(outcome.move) if each["metadata"]["uid"] == uid), None)
+        if found is None or found["metadata"].get("deletionTimestamp") or is_true(found, "Ready"):
+            return ""
+        return f"its replacement {found['metadata']['name']} was ready on {outcome.node} and is not any more"
+
+    def _why_left(self, move: Move, node: str) -> str:
+        """Why a pod that was planned to be moved is not evicted now."""
+        found = self._patience.do(lambda: self._cluster.get(_PODS, move.namespace, move.name))
+        if found is None or found["metadata"]["uid"] != move.uid:
+            return "it is gone"
+        if found["metadata"].get("deletionTimestamp"):
+            return "it is being deleted"
+        if (found.get("spec") or {}).get("nodeName") != node:
+            return "it is on another node"
+        return "" if is_true(found, "Ready") else "it is not ready"
+
+    def _why_not_evicted(self, move: Move) -> str:
+        """Evict, as soon as its budget allows it. Returns why that was not done, or an empty text."""
+        end = self._clock.elapsed() + BUDGET_SECONDS
+        while True:
+            refusal = self._patience.do(lambda: self._evict(move))
+            if not refusal:
+                return ""
+            found = self._patience.do(lambda: self._cluster.get(_PODS, move.namespace, move.name))
+            if found is None or found["metadata"]["uid"] != move.uid or found["metadata"].get("deletionTimestamp"):
+                # An answer that was lost may have been the eviction's: wait for the replacement.
+                return ""
+            if self._clock.elapsed() >= end or self._clock.wait(_ASK_SECONDS):
+                return refusal.rstrip(".")
+
+    def _evict(self, move: Move) -> str:
+        # Renewed before each request: it is valid for longer than a request takes.
+        self._lease.renew()
+        return self._cluster.evict(move.namespace, move.name, move.uid)
+
+    def _replaced(self, move: Move, before: set[str]) -> Outcome:
+        end = self._clock.elapsed() + self._timeout + move.grace_seconds
+        while True:
+            fresh = [each for each in self._siblings(move) if each["metadata"]["uid"] not in before]
+            living = [each for each in fresh if not each["metadata"].get("deletionTimestamp")]
+            if (outcome := self._judged(move, living)) is not None:
+                return outcome
+            stopping = self._clock.wait(_LOOK_SECONDS)
+            if not stopping and self._clock.elapsed() < end:
+                self._patience.do(self._lease.renew)
+                continue
+            return self._unfinished(move, living, stopping=stopping)
+
+    def _judged(self, move: Move, fresh: list[Mapping[str, Any]]) -> Outcome | None:
+        """What became of the pod, or None as long as it is not known. ``fresh`` are its controller's new pods."""
+        ready = None
+        for each in fresh:
+            node = (each.get("spec") or {}).get("nodeName")
+            architecture = self._architecture(node) if node else None
+            if architecture is Architecture.AMD64:
+                name, uid = each["metadata"]["name"], each["metadata"]["uid"]
+                detail = f"kube-scheduler put its replacement {name} on the amd64 node {node}"
+                return Outcome(move, Result.CAME_BACK, detail, node, uid)
+            if architecture is Architecture.ARM64 and is_true(each, "Ready"):
+                ready = each
+        if ready is not None:
+            return Outcome(move, Result.MOVED, "", ready["spec"]["nodeName"], ready["metadata"]["uid"])
+        if not fresh and self._not_wanted(move):
+            return Outcome(move, Result.NOT_REPLACED, "its controller wants no pod in its place")
+        return None
+
+    def _unfinished(self, move: Move, fresh: list[Mapping[str, Any]], *, stopping: bool) -> Outcome:
+        if stopping:
+            return Outcome(move, Result.INTERRUPTED, "a signal came before its replacement was ready")
+        after = f"after {self._timeout:.0f} s"
+        if not fresh:
+            return Outcome(move, Result.UNKNOWN, f"{after} its controller has created no pod in its place")
+        each = fresh[0]
+        name, node = each["metadata"]["name"], (each.get("spec") or {}).get("nodeName") or ""
+        uid = each["metadata"]["uid"]
+        if node:
+            return Outcome(move, Result.NOT_READY, f"{after} its replacement {name} on {node} is not ready", node, uid)
+        return Outcome(move, Result.PENDING, f"{after} its replacement {name} has no node", "", uid)
+
+    def _not_wanted(self, move: Move) -> bool:
+        """Whether the controller is gone, or has as many pods as it is to have."""
+        kind = move.controller_kind
+        name = move.controller_name
+        found = self._patience.do(lambda: self._cluster.get(RESOURCES[kind], move.namespace, name))
+        if found is None or found["metadata"]["uid"] != move.controller or found["metadata"].get("deletionTimestamp"):
+            return True
+        wanted = (found.get("spec") or {}).get("replicas", 1)
+        there = [each for each in self._siblings(move) if not each["metadata"].get("deletionTimestamp")]
+        gone = all(each["metadata"]["uid"] != move.uid for each in there)
+        return gone and len(there) >= wanted
+
+    def _siblings(self, move: Move) -> list[Mapping[str, Any]]:
+        """The pods of the same controller that have not ended."""
+
+        def listed() -> Iterator[Mapping[str, Any]]:
+            for found in self._cluster.objects([Kind.POD], namespaces=[move.namespace], selector=move.selector):
+                owners = found.value["metadata"].get("ownerReferences") or ()
+                ended = (found.value.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+                if not ended and any(each.get("uid") == move.controller for each in owners):
+                    yield found.value
+
+        return self._patience.do(lambda: list(listed()))
+
+    def _architecture(self, node: str) -> Architecture | None:
+        """A node's architecture; None for a node that is gone, or does not say."""
+        if node not in self._architectures:
+            value = self._patience.do(lambda: self._cluster.get(_NODES, None, node))
+            if value is None:
+                return None
+            label = (value["metadata"].get("labels") or {}).get(ARCHITECTURE)
+            self._architectures[node] = Architecture(label) if label in set(Architecture) else None
+        return self._architectures[node]

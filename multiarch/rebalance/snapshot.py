@@ -1,0 +1,243 @@
+"""What a plan is made of: a cluster's nodes, pods, and what replaces and guards pods, read once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from multiarch.facts.rebalance import CORDON_ANNOTATION
+from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.running import Running
+from multiarch.kubernetes.running import Running, read_running
+from multiarch.kubernetes.source import LoadedObject, placed
+from multiarch.manifests.owners import WorkloadKey, key_of, owner_of
+from multiarch.manifests.selectors import Expression, LabelSelector, Operator, label_selector_from
+from multiarch.manifests.values import ManifestError, ObjectReference, Value
+from multiarch.rebalance.model import Leftover
+from multiarch.scheduling.pods import Pod, pods_from
+
+REPLACE_PODS = (Kind.REPLICA_SET, Kind.STATEFUL_SET, Kind.REPLICATION_CONTROLLER)
+"""Kinds that create another pod for one that is evicted, and lose no work by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """An object that replaces pods. ``workload`` is the object at the end of its chain of owners.
+
+    ``selector`` is in kubectl's notation. ``changing`` says why a new pod would differ from the one that it replaces;
+    empty if it would not.
+    """
+
+    uid: str
+    kind: Kind
+    name: str
+    workload: WorkloadKey
+    selector: str
+    changing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A PodDisruptionBudget: the pods that it selects, and how many of them may be evicted now."""
+
+    namespace: str
+    name: str
+    selector: LabelSelector | None
+    allowed: int
+
+    def guards(self, pod: Pod) -> bool:
+        """Whether it selects the pod."""
+        return pod.namespace == self.namespace and self.selector is not None and self.selector.matches(dict(pod.labels))
+
+
+@dataclass(frozen=True, slots=True)
+class LivePod:
+    """A pod as the API server sends it, and what of it decides about nodes."""
+
+    found: LoadedObject
+    pod: Pod
+
+    @property
+    def value(self) -> Mapping[str, Any]:
+        """The object."""
+        return self.found.value
+
+    @property
+    def uid(self) -> str:
+        """The uid."""
+        return str(self.value["metadata"]["uid"])
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """The annotations."""
+        return self.value["metadata"].get("annotations") or {}
+
+    @property
+    def controller(self) -> str:
+        """The uid of its controller, or an empty text."""
+        owners = self.value["metadata"].get("ownerReferences") or ()
+        return next((str(each.get("uid") or "") for each in owners if each.get("controller") is True), "")
+
+    @property
+    def ready(self) -> bool:
+        """Whether it runs and is ready."""
+        return self.pod.phase == "Running" and is_true(self.value, "Ready")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A cluster at one time. ``controllers`` are by uid; ``daemons`` are DaemonSets' templates."""
+
+    running: Running
+    controllers: Mapping[str, Controller]
+    budgets: tuple[Budget, ...]
+    pods: tuple[LivePod, ...]
+    daemons: tuple[Pod, ...]
+
+    @cached_property
+    def ready_by_controller(self) -> Mapping[str, int]:
+        """How many pods of each controller are ready and stay."""
+        counts: dict[str, int] = {}
+        for each in self.pods:
+            if each.controller and each.ready and not each.pod.terminating:
+                counts[each.controller] = counts.get(each.controller, 0) + 1
+        return counts
+
+    @property
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """The nodes that a run has cordoned."""
+        return tuple(sorted(_leftovers(self.running.nodes)))
+
+
+def read_snapshot(cluster: Cluster) -> Snapshot:
+    """Read a cluster. It takes the right to list what is read, in the whole cluster. Raises ClusterError."""
+    # What replaces pods is read before them, so that a pod's controller is known unless it is new.
+    controllers = list(cluster.objects(REPLACE_PODS))
+    return snapshot_of(read_running(cluster, budgets=True), controllers)
+
+
+def snapshot_of(running: Running, controllers: Sequence[LoadedObject]) -> Snapshot:
+    """The snapshot of what was read. Raises MultiarchError, naming the object, for one that can't be read."""
+    return Snapshot(
+        running=running,
+        controllers={each.uid: each for each in _controllers(controllers)},
+        budgets=tuple(_budgets(running.budgets)),
+        pods=tuple(LivePod(each, pod) for each, pod in zip(running.pods, _pods(running.pods), strict=True)),
+        daemons=_pods(running.daemon_sets),
+    )
+
+
+def is_true(value: Mapping[str, Any], condition: str) -> bool:
+    """Whether a Pod's or a Node's condition of this type is True."""
+    conditions = (value.get("status") or {}).get("conditions") or ()
+    return any(each.get("type") == condition and each.get("status") == "True" for each in conditions)
+
+
+def why_unfit(node: Mapping[str, Any]) -> str:
+    """Why a node is not to be emptied, a clause, or an empty text."""
+    if node["metadata"].get("deletionTimestamp"):
+        return "it is being deleted"
+    return "" if is_true(node, "Ready") else "it is not Ready"
+
+
+def leftover_of(node: Mapping[str, Any]) -> Leftover | None:
+    """What a run has written on a node that it has cordoned, or None."""
+    metadata = node["metadata"]
+    written = (metadata.get("annotations") or {}).get(CORDON_ANNOTATION)
+    if written is None:
+        return None
+    run, _, at = written.partition(" ")
+    return Leftover(str(metadata["name"]), run, at)
+
+
+def _leftovers(nodes: Iterable[LoadedObject]) -> Iterator[Leftover]:
+    for each in nodes:
+        if (found := leftover_of(each.value)) is not None:
+            yield found
+
+
+def _pods(found: Sequence[LoadedObject]) -> tuple[Pod, ...]:
+    try:
+        return tuple(pods_from(each.value for each in found))
+    except ManifestError as error:
+        raise placed(error, found) from error
+
+
+def _budgets(found: Iterable[LoadedObject]) -> Iterator[Budget]:
+    for each in found:
+        value = _value(each)
+        try:
+            yield Budget(
+                namespace=value["metadata"]["namespace"].text(),
+                name=value["metadata"]["name"].text(),
+                selector=label_selector_from(value["spec"]["selector"]),
+                allowed=value["status"]["disruptionsAllowed"].whole(0, least=0),
+            )
+        except ManifestError as error:
+            raise placed(error, [each]) from error
+
+
+def _controllers(found: Sequence[LoadedObject]) -> Iterator[Controller]:
+    active = Counter(owner for each in found if _wanted(each.value) and (owner := owner_of(each.value)) is not None)
+    for each in found:
+        kind, owner = str(each.value["kind"]), owner_of(each.value)
+        try:
+            selector = _selector(kind, _value(each)["spec"]["selector"])
+        except ManifestError as error:
+            raise placed(error, [each]) from error
+        yield Controller(
+            uid=str(each.value["metadata"]["uid"]),
+            kind=Kind(kind),
+            name=str(each.value["metadata"]["name"]),
+            workload=owner or key_of(each.value),
+            selector=selector,
+            changing=_changing(each.value, rolling=owner is not None and active[owner] > 1),
+        )
+
+
+def _selector(kind: str, written: Value) -> str:
+    """A selector in the notation of the API's query, which is kubectl's."""
+    if kind == Kind.REPLICATION_CONTROLLER:
+        return ",".join(f"{key}={text}" for key, text in written.pairs())
+    selector = label_selector_from(written)
+    return ",".join(map(_expression, () if selector is None else selector.expressions))
+
+
+def _expression(each: Expression) -> str:
+    values = ",".join(each.values)
+    match each.operator:
+        case Operator.EXISTS:
+            return each.key
+        case Operator.DOES_NOT_EXIST:
+            return f"!{each.key}"
+        case Operator.NOT_IN:
+            return f"{each.key} notin ({values})"
+        case _:
+            return f"{each.key} in ({values})"
+
+
+def _changing(value: Mapping[str, Any], *, rolling: bool) -> str:
+    template = (value.get("spec") or {}).get("template") or {}
+    if node := (template.get("spec") or {}).get("nodeName"):
+        return f"its template requires the node {node}"
+    if rolling:
+        return "its workload is being rolled out"
+    status = value.get("status") or {}
+    if value["kind"] == Kind.STATEFUL_SET and status.get("currentRevision") != status.get("updateRevision"):
+        return "its StatefulSet has an update that is not complete, and a new pod may be of another revision"
+    return ""
+
+
+def _wanted(value: Mapping[str, Any]) -> bool:
+    """Whether a controller is to have pods: one without a number has one."""
+    return (value.get("spec") or {}).get("replicas", 1) != 0
+
+
+def _value(found: LoadedObject) -> Value:
+    metadata = found.value["metadata"]
+    name = f"{metadata.get('namespace', '')}/{metadata['name']}"
+    return Value(found.value, ObjectReference(1, str(found.value["kind"]), name))

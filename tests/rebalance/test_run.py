@@ -1,0 +1,390 @@
+"""A run, whatever fails: no budget is violated, no node stays cordoned, and a run stops when pods come back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+import pytest
+
+from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, SET_ASIDE_ANNOTATION
+from multiarch.kubernetes.cluster import Cluster
+from multiarch.kubernetes.errors import ClusterError, ForbiddenError
+from multiarch.manifests.owners import WorkloadKey
+from multiarch.rebalance.lease import LeaseHeldError
+from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Result, RunReport
+from multiarch.rebalance.run import Run, Settings
+from multiarch.rebalance.snapshot import Snapshot
+from tests.rebalance.world import KilledError, World, away, first_with_room, killed, only
+
+API = "api"
+
+
+def world(*, replicas: int = 3, budget: int | None = 2, kind: str = "ReplicaSet", arm64_room: int = 10) -> World:
+    made = World()
+    made.add_node("amd64-1", "amd64")
+    made.add_node("amd64-2", "amd64")
+    made.add_node("arm64-1", "arm64", room=arm64_room)
+    made.add_workload(API, ["amd64-1", "amd64-2", "amd64-1"][:replicas], kind=kind)
+    if budget is not None:
+        made.add_budget(API, budget)
+    return made
+
+
+def everything(snapshot: Snapshot, aside: Mapping[WorkloadKey, str], done: Sequence[str], most: int) -> MovePlan:
+    """Plan to move all pods of the first node that has some: what is planned is another test's subject."""
+    nodes = []
+    for name in sorted({each.pod.node_name for each in snapshot.pods if each.pod.node_name.startswith("amd64")}):
+        if name in done:
+            continue
+        moves = []
+        for each in snapshot.pods:
+            controller = snapshot.controllers[each.controller]
+            if each.pod.node_name != name or controller.workload in aside:
+                continue
+            moves.append(
+                Move(
+                    namespace=each.pod.namespace,
+                    name=each.pod.name,
+                    uid=each.uid,
+                    workload=controller.workload,
+                    controller=controller.uid,
+                    controller_kind=controller.kind,
+                    controller_name=controller.name,
+                    selector=controller.selector,
+                    target="arm64",
+                    new_node=False,
+                    grace_seconds=3,
+                )
+            )
+        if moves:
+            nodes.append(NodeMoves(name, "general", tuple(moves[:most]), 0))
+    return MovePlan(tuple(nodes[:1]), (), (), (), 0, 0)
+
+
+def run(made: World, *, name: str = "run-1", say: Callable[[str], None] = lambda _: None, **settings: Any) -> RunReport:
+    usual: dict[str, Any] = {"max_pods": 20, "pace": 10.0, "timeout": 60.0}
+    cluster = cast("Cluster", made)
+    return Run(cluster, made, Settings(name=name, **{**usual, **settings}), everything, say).execute()
+
+
+def results(report: RunReport) -> list[Result]:
+    return [each.result for each in report.outcomes]
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet"])
+def test_all_pods_move_one_at_a_time_and_nothing_stays_cordoned(kind: str) -> None:
+    made = world(kind=kind)
+    report = run(made)
+    assert results(report) == [Result.MOVED] * 3
+    assert made.places(API) == ["arm64-1"] * 3
+    assert (made.cordoned, made.holder, report.exit_code) == ([], "", 0)
+    assert made.fewest_ready[API] == 2
+
+
+def test_the_most_pods_of_a_run_are_not_exceeded() -> None:
+    made = world()
+    report = run(made, max_pods=2)
+    assert (len(made.evicted), report.exit_code, made.cordoned) == (2, 0, [])
+    assert report.ended == "The most pods of one run (2) are moved."
+
+
+def test_the_pace_is_kept_between_a_moved_pod_and_the_next_eviction() -> None:
+    made, times = world(), []
+    made.before = lambda _, name: times.append(made.seconds) if name == "evict" else None
+    run(made, pace=100.0)
+    assert all(later - earlier >= 100 for earlier, later in pairwise(times))
+    assert len(times) == 3
+
+
+def test_a_pod_that_comes_back_to_amd64_stops_the_run_and_its_workload_is_left_alone() -> None:
+    made = world()
+    made.pick = lambda here, pod: first_with_room(here, pod, prefer="amd64")
+    report = run(made)
+    assert (results(report), report.exit_code, len(made.evicted)) == ([Result.CAME_BACK], 1, 1)
+    assert made.cordoned == []
+    later = run(made, name="run-2")
+    assert (results(later), later.exit_code, len(made.evicted)) == ([], 0, 1)
+    made.seconds += 25 * 3600
+    assert results(run(made, name="run-3")) == [Result.CAME_BACK]
+
+
+def test_a_pod_that_finds_no_node_gets_its_room_back() -> None:
+    made = world(replicas=1, budget=None, arm64_room=0)
+    made.nodes["amd64-2"]["spec"]["unschedulable"] = True
+    report = run(made)
+    made.sleep(10)
+    assert results(report) == [Result.PENDING]
+    assert made.places(API) == ["amd64-1"]
+    assert report.exit_code == 1
+    assert made.cordoned == ["amd64-2"], "somebody else cordoned it"
+
+
+def test_a_replacement_that_does_not_become_ready_stops_the_run() -> None:
+    made = world()
+    made.ready_after = 1e9
+    report = run(made)
+    assert (results(report), report.exit_code, len(made.evicted), made.cordoned) == ([Result.NOT_READY], 1, 1, [])
+
+
+def test_a_moved_pod_that_fails_later_stops_the_run_before_the_next_eviction() -> None:
+    made = world()
+
+    def crash(here: World) -> None:
+        for pod in here.pods.values():
+            if pod["spec"].get("nodeName") == "arm64-1":
+                pod["status"]["conditions"] = []
+                pod["slow"] = 1e9
+
+    made.at[20] = crash
+    report = run(made, pace=60.0)
+    assert (results(report), len(made.evicted), made.cordoned) == ([Result.NOT_READY], 1, [])
+
+
+def test_a_budget_that_allows_nothing_leaves_the_pod() -> None:
+    made = world(budget=3)
+    report = run(made)
+    assert set(results(report)) == {Result.LEFT}
+    assert (made.evicted, report.exit_code, made.cordoned) == ([], 0, [])
+    assert "disruption budget" in report.outcomes[0].detail
+
+
+def test_two_budgets_for_one_pod_leave_it() -> None:
+    made = world(budget=1)
+    made.add_budget(API, 1)
+    report = run(made)
+    assert set(results(report)) == {Result.LEFT}
+    assert made.evicted == []
+
+
+def test_a_workload_that_is_scaled_down_meanwhile_needs_no_replacement() -> None:
+    made = world(budget=None)
+
+    def scale(here: World) -> None:
+        next(iter(here.controllers.values()))["spec"]["replicas"] = 2
+
+    made.after = lambda _, name: scale(made) if name == "evict" else None
+    made.pick = lambda _here, _pod: None
+    first = run(made, max_pods=1)
+    assert results(first) in ([Result.NOT_REPLACED], [Result.PENDING])
+
+
+def test_quiet_hours_end_a_run_and_leftovers_are_undone_all_the_same() -> None:
+    made = world()
+    left_by(made, "amd64-2", "run-0")
+    report = run(made, quiet=lambda _: True)
+    assert (report.uncordoned, made.cordoned, made.evicted, report.exit_code) == (("amd64-2",), [], [], 0)
+    begun = world()
+    report = run(begun, quiet=lambda at: at.minute >= 1, pace=30.0)
+    assert 0 < len(begun.evicted) < 3
+    assert report.ended == "Quiet hours have begun."
+
+
+def left_by(made: World, node: str, run_name: str) -> None:
+    made.nodes[node]["spec"]["unschedulable"] = True
+    made.nodes[node]["metadata"]["annotations"] = {CORDON_ANNOTATION: f"{run_name} 2026-11-22T11:00:00Z"}
+
+
+def test_two_runs_do_not_meet() -> None:
+    made = world()
+    run(made, max_pods=1)
+    lease = made.leases[LEASE]["spec"]
+    lease["holderIdentity"] = "somebody"
+
+    def renewed(here: World) -> None:
+        lease["renewTime"] = str(here.seconds)
+        here.at[here.seconds + 15] = renewed
+
+    made.at[made.seconds + 5] = renewed
+    before = list(made.evicted)
+    with pytest.raises(LeaseHeldError, match="somebody") as raised:
+        run(made, name="run-2")
+    assert (made.evicted, raised.value.exit_code) == (before, 1)
+
+
+def test_a_lease_that_nobody_renews_is_taken_over_after_its_duration() -> None:
+    made = world()
+    run(made, max_pods=1)
+    made.leases[LEASE]["spec"]["holderIdentity"] = "somebody"
+    began = made.seconds
+    assert run(made, name="run-2").count(Result.MOVED) == 2
+    assert made.seconds - began >= 90
+
+
+def test_a_run_that_loses_the_lease_evicts_nothing_more_and_uncordons() -> None:
+    made = world()
+
+    def stolen(here: World) -> None:
+        here.leases[LEASE]["spec"]["holderIdentity"] = "somebody"
+
+    made.at[12] = stolen
+    report = run(made, pace=60.0)
+    assert (len(made.evicted), made.cordoned, report.exit_code) == (1, [], 1)
+    assert made.holder == "somebody"
+
+
+def test_a_signal_ends_a_run_at_once_and_uncordons() -> None:
+    for second in range(1, 60, 3):
+        made = world()
+        made.stop_at = second
+        report = run(made)
+        assert (made.cordoned, made.holder) == ([], ""), second
+        assert len(made.evicted) <= 3
+        assert report.exit_code == 0
+        assert made.fewest_ready[API] >= 2
+
+
+@pytest.mark.parametrize("happens", ["deleted", "not ready", "uncordoned"])
+def test_a_node_that_is_lost_in_the_middle_is_left_alone(happens: str) -> None:
+    made = world(replicas=3)
+    made.add_workload("web", ["amd64-1", "amd64-1"])
+
+    def lose(here: World) -> None:
+        if happens == "deleted":
+            here.nodes.pop("amd64-1")
+        elif happens == "not ready":
+            here.nodes["amd64-1"]["status"]["conditions"][0]["status"] = "Unknown"
+        else:
+            del here.nodes["amd64-1"]["spec"]["unschedulable"]
+
+    made.at[3] = lose
+    said: list[str] = []
+    run(made, say=said.append)
+    assert sum("amd64-1" in each and "left alone" in each for each in said) == 1, said
+    assert made.cordoned == []
+
+
+def test_a_node_that_somebody_cordons_first_is_left_alone_and_stays_cordoned() -> None:
+    made = world()
+    made.after = lambda _, name: cordon_all(made) if name == "create" else None
+    report = run(made)
+    assert (made.evicted, report.exit_code, made.cordoned) == ([], 0, ["amd64-1", "amd64-2"])
+
+
+def cordon_all(made: World) -> None:
+    for name in ("amd64-1", "amd64-2"):
+        made.nodes[name]["spec"]["unschedulable"] = True
+
+
+def test_an_api_server_that_restarts_is_waited_for() -> None:
+    calls = number_of_calls()
+    for number in range(5, calls):
+        made = world()
+
+        def restart(found: int, name: str, number: int = number) -> None:
+            if number <= found < number + 10:
+                away(found, name)
+
+        made.before = restart
+        report = run(made)
+        assert report.exit_code == 0, (number, report.ended)
+        assert made.places(API) == ["arm64-1"] * 3
+        assert (made.cordoned, made.holder, made.fewest_ready[API]) == ([], "", 2)
+
+
+def number_of_calls() -> int:
+    made = world()
+    run(made)
+    return made.calls
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_run_killed_at_any_call_is_cleaned_up_by_the_next(moment: str) -> None:
+    for number in range(1, number_of_calls() + 1):
+        made = world()
+        setattr(made, moment, only(number, killed(made)))
+        with pytest.raises(KilledError):
+            run(made)
+        made.dead, made.before, made.after = False, lambda *_: None, lambda *_: None
+        assert len(made.cordoned) <= 1
+        made.seconds += 300
+        report = run(made, name="run-2")
+        assert (made.cordoned, made.holder, report.exit_code) == ([], "", 0), number
+        assert made.places(API) == ["arm64-1"] * 3
+        assert made.fewest_ready[API] == 2
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_api_server_that_fails_for_good_ends_the_run_and_the_next_one_cleans_up(moment: str) -> None:
+    for number in range(5, number_of_calls() + 1):
+        made = world()
+
+        def gone(found: int, name: str, number: int = number) -> None:
+            if found >= number:
+                away(found, name)
+
+        setattr(made, moment, gone)
+        report = run(made)
+        cordoned = made.cordoned
+        # Only the Lease's release is left to do after the last move: it ends by itself.
+        assert report.exit_code == 3 or report.ended == "There is nothing more to move.", number
+        assert set(cordoned) <= set(report.still_cordoned)
+        made.before, made.after = lambda *_: None, lambda *_: None
+        made.seconds += 300
+        run(made, name="run-2")
+        assert (made.cordoned, made.holder) == ([], ""), number
+        assert made.fewest_ready[API] == 2
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_one_failed_call_changes_nothing(moment: str) -> None:
+    for number in range(5, number_of_calls() + 1):
+        made = world()
+        setattr(made, moment, only(number, away))
+        report = run(made)
+        assert report.exit_code == 0, (number, report.ended)
+        assert made.places(API) == ["arm64-1"] * 3, number
+        assert (made.cordoned, made.holder, made.fewest_ready[API]) == ([], "", 2)
+
+
+def test_a_missing_right_stops_the_run_and_uncordons() -> None:
+    made = world()
+
+    def refuse(_number: int, name: str) -> None:
+        if name == "evict":
+            raise ForbiddenError(
+                verb="create", resource="pods/eviction", group="", namespace="shop", name=None, user="me"
+            )
+
+    made.before = refuse
+    report = run(made)
+    assert (report.exit_code, made.cordoned, made.holder) == (3, [], "")
+    assert "pods/eviction" in report.ended
+
+
+def test_an_output_that_is_closed_does_not_leave_a_node_cordoned() -> None:
+    def broken(_: str) -> None:
+        raise BrokenPipeError
+
+    made = world()
+    with pytest.raises(BrokenPipeError):
+        run(made, say=broken)
+    assert (made.cordoned, made.holder) == ([], "")
+
+
+def test_a_node_that_can_not_be_uncordoned_is_named() -> None:
+    made = world()
+
+    def refuse(_number: int, name: str) -> None:
+        if name == "patch Node" and made.evicted:
+            raise ClusterError("no", status=403)
+
+    made.before = refuse
+    said: list[str] = []
+    report = run(made, say=said.append)
+    assert (list(report.still_cordoned), report.exit_code) == (made.cordoned, 1)
+    assert len(made.cordoned) == 1, "no other node is cordoned after it"
+    assert any("Could not uncordon" in each for each in said)
+
+
+def test_what_is_set_aside_is_kept_with_its_reason_and_what_others_wrote_there_is_ignored() -> None:
+    made = world()
+    made.pick = lambda here, pod: first_with_room(here, pod, prefer="amd64")
+    run(made)
+    (row,) = json.loads(made.leases[LEASE]["metadata"]["annotations"][SET_ASIDE_ANNOTATION]).values()
+    assert row["why"].startswith("came back to amd64: kube-scheduler put its replacement")
+    for text in ("", "[]", "{", '{"a": 1}', '{"shop/ReplicaSet/api": {"at": "never", "why": "x"}}', "null"):
+        made.leases[LEASE]["metadata"]["annotations"][SET_ASIDE_ANNOTATION] = text
+        assert results(run(made, name="again")) == [Result.CAME_BACK], text
