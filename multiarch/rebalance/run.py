@@ -64,6 +64,7 @@ class Run:
         self._outcomes: list[Outcome] = []
         self._uncordoned: list[str] = []
         self._still_cordoned: list[str] = []
+        self._code = 0
 
     def execute(self) -> RunReport:
         """Run to the end. What goes wrong meanwhile is in the report; LeaseHeldError is raised before anything is done.
@@ -80,13 +81,15 @@ class Run:
             ended, error = f"It stopped: {fault}", fault
         finally:
             self._finally("release the Lease", self._lease.release)
-        stopped = any(each.result.failed for each in self._outcomes) or self._still_cordoned
+        if error is not None:
+            self._code = error.exit_code
+        failed = any(each.result.failed for each in self._outcomes)
         return RunReport(
             outcomes=tuple(self._outcomes),
             ended=ended,
             uncordoned=tuple(self._uncordoned),
             still_cordoned=tuple(self._still_cordoned),
-            exit_code=error.exit_code if error else int(bool(stopped)),
+            exit_code=self._code or int(failed),
         )
 
     def _under_lease(self) -> str:
@@ -215,5 +218,6 @@ class Run:
             self._say(f"Could not {what}: {error}")
             if node:
                 self._still_cordoned.append(node)
+                self._code = error.exit_code
             return False
         return True

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.autoscaling.quiet_hours import in_hours, longest_pause, minutes_of
+from multiarch.autoscaling.quiet_hours import are_quiet, in_hours, longest_pause, minutes_of
 
 DAY, HOUR = 24 * 60, 60
 
@@ -69,3 +69,37 @@ def test_it_is_what_a_walk_through_a_fortnight_finds(
 def test_a_duration_is_read_and_written_in_hours_and_minutes(text: str, minutes: int) -> None:
     assert minutes_of(text) == minutes
     assert in_hours(minutes) == text.removesuffix("0s")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "duration", "at", "quiet"),
+    [
+        ("0 8 * * *", "10h", "2026-11-22T07:59:59", False),
+        ("0 8 * * *", "10h", "2026-11-22T08:00:00", True),
+        ("0 8 * * *", "10h", "2026-11-22T17:59:59", True),
+        ("0 8 * * *", "10h", "2026-11-22T18:00:00", False),
+        ("0 22 * * *", "8h", "2026-11-22T05:59:00", True),
+        ("0 8 * * mon-fri", "10h", "2026-11-22T09:00:00", False),
+        ("0 20 * * fri", "60h", "2026-11-22T09:00:00", True),
+        ("0 20 * * fri", "60h", "2026-11-23T08:00:00", False),
+        ("*/30 * * * *", "10m", "2026-11-22T09:39:59", True),
+        ("*/30 * * * *", "10m", "2026-11-22T09:40:00", False),
+        ("@yearly", "24h", "2026-01-01T23:00:00", True),
+        ("0 0 31 2 *", "9000000h", "2026-01-01T23:00:00", False),
+    ],
+)
+def test_quiet_hours_last_from_a_start_for_their_duration(
+    schedule: str, duration: str, at: str, *, quiet: bool
+) -> None:
+    assert are_quiet(schedule, duration, datetime.fromisoformat(at).replace(tzinfo=UTC)) is quiet
+
+
+@given(st.integers(0, 59), st.frozensets(st.integers(0, 23), min_size=1), st.integers(1, 3000), st.integers(0, 20_000))
+def test_it_is_quiet_exactly_within_the_duration_of_some_start(
+    minute: int, hours: frozenset[int], duration: int, at: int
+) -> None:
+    schedule = f"{minute} {','.join(map(str, sorted(hours)))} * * *"
+    now = datetime(2026, 11, 1, tzinfo=UTC) + timedelta(minutes=at)
+    earlier = (now - timedelta(minutes=back) for back in range(duration))
+    started = any(each.minute == minute and each.hour in hours for each in earlier)
+    assert are_quiet(schedule, f"{duration}m", now) is started

@@ -55,6 +55,9 @@ def serving(
         def do_PATCH(self) -> None:
             self.do_GET()
 
+        def do_POST(self) -> None:
+            self.do_GET()
+
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
             peer = ""
