@@ -51,7 +51,7 @@ class Choice:
     selector: LabelSelector = field(default_factory=LabelSelector)
     empty_dirs: bool = False
     single: bool = False
-    set_aside: Mapping[WorkloadKey, str] = MappingProxyType({})
+    set_aside: Mapping[WorkloadKey, str] = field(default_factory=dict)
 
 
 def is_meant(each: LivePod, choice: Choice) -> bool:

@@ -124,7 +124,7 @@ class Mover:
         """What became of the pod, or None as long as it is not known. ``fresh`` are its controller's new pods."""
         ready = None
         for each in fresh:
-            node = (each.get("spec") or {}).get("nodeName")
+            node = (each.get("spec") or {}).get("nodeName") or ""
             architecture = self._architecture(node) if node else None
             if architecture is Architecture.AMD64:
                 name, uid = each["metadata"]["name"], each["metadata"]["uid"]

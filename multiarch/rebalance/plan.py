@@ -70,7 +70,7 @@ def make_plan(
             sources[name] = could
     movable = _movable(sources, snapshot, scope, staying)
     room = Room(states.values(), snapshot.daemons, scope.settle)
-    nodes = []
+    nodes: list[NodeMoves] = []
     left = max_pods
     for name in _order(movable, by_node):
         if not left or len(nodes) == max_nodes:
@@ -117,8 +117,8 @@ def _movable(
     found: dict[str, list[LivePod]] = {}
     for name, pods in open_to.items():
         for each in pods:
-            if why := faults.get(each.uid):
-                staying[workload_of(each, snapshot), why] += 1
+            if fault := faults.get(each.uid):
+                staying[workload_of(each, snapshot), fault] += 1
             else:
                 found.setdefault(name, []).append(each)
     return found

@@ -11,8 +11,8 @@ from typing import Any
 from multiarch.facts.rebalance import CORDON_ANNOTATION
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.resources import Kind
-from multiarch.kubernetes.running import Running
-from multiarch.kubernetes.running import Running, read_running
+from multiarch.kubernetes.running import read_running
+from multiarch.kubernetes.running_objects import Running
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.owners import WorkloadKey, key_of, owner_of
 from multiarch.manifests.selectors import Expression, LabelSelector, Operator, label_selector_from
@@ -234,7 +234,7 @@ def _changing(value: Mapping[str, Any], *, rolling: bool) -> str:
 
 def _wanted(value: Mapping[str, Any]) -> bool:
     """Whether a controller is to have pods: one without a number has one."""
-    return (value.get("spec") or {}).get("replicas", 1) != 0
+    return bool((value.get("spec") or {}).get("replicas", 1) != 0)
 
 
 def _value(found: LoadedObject) -> Value:

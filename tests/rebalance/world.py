@@ -35,6 +35,7 @@ class World:
     """The cluster, and the clock of the run. ``pick`` chooses a node for a new pod, or None.
 
     ``before`` and ``after`` are called with the number and the name of each call, before and after it takes effect.
+    ``still``: nothing happens between calls.
     """
 
     nodes: dict[str, Object] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class World:
     evicted: list[str] = field(default_factory=list)
     fewest_ready: dict[str, int] = field(default_factory=dict)
     dead: bool = False
+    still: bool = False
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     # The clock.
@@ -122,14 +124,15 @@ class World:
 
     # Building it.
 
-    def add_node(self, name: str, architecture: str, *, room: int = 10, **labels: str) -> None:
+    def add_node(self, name: str, architecture: str, *, room: int = 10, group: str = "") -> None:
+        labels = {"kubernetes.io/arch": architecture, "kubernetes.io/os": "linux", "eks.amazonaws.com/nodegroup": group}
         self.nodes[name] = {
             "kind": "Node",
             "metadata": {
                 "name": name,
                 "uid": f"uid-{name}",
                 "resourceVersion": "1",
-                "labels": {"kubernetes.io/arch": architecture, "kubernetes.io/os": "linux", **labels},
+                "labels": labels,
             },
             "spec": {},
             "status": {
@@ -222,7 +225,8 @@ class World:
         try:
             found = copy.deepcopy(do())
         finally:
-            self.step()
+            if not self.still:
+                self.step()
         self.after(number, name)
         return found
 

@@ -61,7 +61,7 @@ def rebalance(
     ),
     max_pods: Annotated[int, typer.Option(metavar="N", min=1, help="The most pods that one run evicts.")] = 20,
     pace: Annotated[str, typer.Option(metavar="TIME", help="From one moved pod to the next eviction.")] = "30s",
-    timeout: Annotated[
+    ready_timeout: Annotated[
         str, typer.Option(metavar="TIME", help="How long a replacement may take until it is ready.")
     ] = "10m",
     quiet_hours: Annotated[
@@ -92,7 +92,7 @@ def rebalance(
         name=_run_name(),
         max_pods=max_pods,
         pace=parse_pace("--pace", pace),
-        timeout=parse_pace("--timeout", timeout),
+        timeout=parse_pace("--ready-timeout", ready_timeout),
         quiet=lambda at: any(each.contains(at) for each in times),
     )
     choice = Choice(

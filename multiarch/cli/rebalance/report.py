@@ -43,14 +43,17 @@ def _plan(stack: Plan, plan: MovePlan, quiet: bool) -> Iterator[Block]:  # noqa:
         ]
         yield Table(("amd64 node", "pods to move", "to", "pods left"), rows)
     if plan.staying:
-        rows = [(f"{each.workload.namespace} {each.workload}", str(each.pods), each.reason) for each in plan.staying]
-        yield Table(("workload", "pods", "stays because"), rows, "Pods that stay")
+        yield Table(("workload", "pods", "stays because"), _staying_rows(plan), "Pods that stay")
     if plan.skipped:
         yield Items("Nodes left alone", [f"{node}: {why}" for node, why in plan.skipped])
     if plan.moves:
         yield "Nothing was changed. --apply moves the pods."
     elif plan.possible and plan.skipped and not plan.staying:
         yield "Nothing is needed."
+
+
+def _staying_rows(plan: MovePlan) -> list[tuple[str, str, str]]:
+    return [(f"{each.workload.namespace} {each.workload}", str(each.pods), each.reason) for each in plan.staying]
 
 
 def _by_workload(moves: tuple[Move, ...]) -> str:
