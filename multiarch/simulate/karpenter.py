@@ -2,8 +2,8 @@
 
 Its rules: pods in order of size; each goes on a planned node, the one with the fewest pods first, from any NodePool;
 else on a new node of the NodePool with the highest weight that the pod can use and whose limits allow one. A planned
-node keeps every instance type that still holds its pods; prices decide which of them is bought, so the smallest is
-named here.
+node keeps every instance type that still holds its pods; the cheapest of them is bought, without prices here the
+smallest.
 Source: karpenter, ``pkg/controllers/provisioning/scheduling/scheduler.go``.
 """
 
@@ -352,14 +352,15 @@ class Karpenter:
                 self._reasons.refused[key] = reason.text
 
     def _launch(self) -> None:
-        """Add the planned nodes, each of the smallest type that holds its pods."""
+        """Add the planned nodes, each of the type that is bought of those that hold its pods."""
         for claim in self._claims:
-            index = first(claim.types)
+            index, zones = claim.pool.bought(claim.types, claim.zones)
             shape = claim.pool.shapes[index]
             name = claim.pool.plan.name
-            zone = min(claim.zones, key=lambda each: self._nodes.in_zone(name, each))
+            zone = min(zones, key=lambda each: self._nodes.in_zone(name, each))
             made = self._nodes.make(name, shape, zone, instance_type=claim.pool.types[index].name)
-            made.architectures = claim.pool.architectures(claim.types)
+            if not claim.pool.priced:
+                made.architectures = claim.pool.architectures(claim.types)
             for batch, pod in claim.pods:
                 self._nodes.put(batch, pod, made)
             self._capacity[name] += claim.pool.largest(1 << index)

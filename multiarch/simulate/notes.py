@@ -13,6 +13,7 @@ from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import mentioned
 from multiarch.simulate.live import Live
 from multiarch.simulate.model import Batch
+from multiarch.simulate.pools import Pool
 
 _COUNTED = ("nvidia.com/gpu", "aws.amazon.com/neuron", "hugepages-")
 
@@ -23,6 +24,7 @@ def notes_on(
     batches: Sequence[Batch],
     *,
     zones_assumed: str,
+    pools: Sequence[Pool] = (),
     region: str | None = None,
 ) -> tuple[str, ...]:
     """Return a sentence for each reason that applies why the cluster may behave differently."""
@@ -33,16 +35,17 @@ def notes_on(
         *_about_labels(_labels(plan, groups, region), keys),
         *_about_resources(batches),
         *_about_balancing(plan),
-        *_about_pools(plan, batches),
+        *_about_pools(plan, batches, priced=any(pool.priced for pool in pools)),
+        *_about_prices(pools),
     )
 
 
-def limits_of(plan: AutoscalingPlan) -> tuple[str, ...]:
+def limits_of(plan: AutoscalingPlan, *, priced: bool = False) -> tuple[str, ...]:
     """Return what is never simulated, and where the autoscalers can decide otherwise, a sentence or more for each."""
     return (
         "Node memory is a low estimate: 7.5 % less than EC2 states, as Karpenter assumes.",
         *_limits_of_cluster_autoscaler(plan),
-        *_limits_of_karpenter(plan),
+        *_limits_of_karpenter(plan, priced=priced),
         *_limits_of_both(plan),
     )
 
@@ -136,7 +139,14 @@ def _about_balancing(plan: AutoscalingPlan) -> Iterator[str]:
         )
 
 
-def _about_pools(plan: AutoscalingPlan, batches: Sequence[Batch]) -> Iterator[str]:
+def _about_prices(pools: Sequence[Pool]) -> Iterator[str]:
+    if missing := [why for pool in pools if (why := pool.why_types_are_missing())]:
+        yield f"Instance types without a price are not bought: {', '.join(missing)}."
+    if without := [pool.plan.name for pool in pools if pool.without_prices]:
+        yield f"No instance type of {', '.join(without)} has a price: the smallest that holds a node's pods is named."
+
+
+def _about_pools(plan: AutoscalingPlan, batches: Sequence[Batch], *, priced: bool) -> Iterator[str]:
     if plan.karpenter is None:
         return
     losing = sorted(batch.name for batch in batches if _loses_count(plan.karpenter, batch.sample))
@@ -149,7 +159,7 @@ def _about_pools(plan: AutoscalingPlan, batches: Sequence[Batch]) -> Iterator[st
     both = sorted(
         pool.name for pool in plan.karpenter.pools if len({kind.architecture for kind in pool.capacities}) > 1
     )
-    if both:
+    if both and not priced:
         yield (
             f"{', '.join(both)}: NodePool of two architectures. Where neither the pods nor their size decide, prices "
             "do; here a type of the preferred architecture is named."
@@ -172,14 +182,20 @@ def _limits_of_cluster_autoscaler(plan: AutoscalingPlan) -> Iterator[str]:
     )
 
 
-def _limits_of_karpenter(plan: AutoscalingPlan) -> Iterator[str]:
+def _limits_of_karpenter(plan: AutoscalingPlan, *, priced: bool) -> Iterator[str]:
     if plan.karpenter is None:
         return
-    yield (
-        "Karpenter: NodePool, capacity type and architecture follow from its rules. The instance type depends on "
-        "prices, which are not known here: the smallest type that holds a node's pods is named, and counted against "
-        "limits."
-    )
+    rules = "Karpenter: NodePool, capacity type and architecture follow from its rules."
+    if priced:
+        yield (
+            f"{rules} Of the instance types that hold a node's pods the cheapest is named, and counted against limits; "
+            "for spot nodes EC2 also looks at free capacity, and may take another of the cheap ones."
+        )
+    else:
+        yield (
+            f"{rules} The instance type depends on prices, which are not known here (--prices): the smallest type that "
+            "holds a node's pods is named, and counted against limits."
+        )
     yield (
         "Karpenter takes pods of one size by age, here in the order of the files. Among equally empty zones, or both "
         "architectures of a NodePool, it takes any; so it does among more than 12 planned nodes with as many pods."

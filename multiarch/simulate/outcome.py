@@ -39,8 +39,10 @@ def simulation_of(
         workloads=tuple(_workload(batch, left[batch.number], state) for batch in batches),
         daemon_sets=_daemon_sets(daemons, state.nodes),
         left_out=_left_out(pods),
-        notes=notes_on(state.plan, state.groups, batches, zones_assumed=zones_assumed, region=region),
-        limits=limits_of(state.plan),
+        notes=notes_on(
+            state.plan, state.groups, batches, zones_assumed=zones_assumed, pools=state.pools, region=region
+        ),
+        limits=limits_of(state.plan, priced=any(pool.priced for pool in state.pools)),
     )
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TypeVar
 
 from multiarch.autoscaling.model import NodeClassPlan, NodePoolPlan
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import InstanceType
+from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.facts.labels import (
     ARCHITECTURE,
     HOSTNAME,
@@ -24,8 +25,10 @@ from multiarch.facts.labels import (
     ZONE,
 )
 from multiarch.facts.node_resources import usable_memory
+from multiarch.facts.partitions import region_of_zone
 from multiarch.facts.taints import Effect
 from multiarch.manifests.quantities import bytes_in_words, cpu_in_words, parse_quantity, round_up
+from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
 from multiarch.scheduling.affinity import NodeAffinity, PreferredTerm, Term
 from multiarch.scheduling.fit import allowed_zones, daemon_overhead
 from multiarch.scheduling.nodes import Node
@@ -79,14 +82,20 @@ class Pool:
         *,
         region: str | None = None,
         unavailable: Unavailable | None = None,
+        prices: RegionPrices | None = None,
     ) -> None:
-        """Compute shapes and labels of all types."""
+        """Compute shapes and labels of all types. With ``prices``, types without one can't be bought."""
         self.plan = plan
+        self._prices = prices
+        self._offers: dict[tuple[str | None, ...], list[tuple[int, Sequence[str | None]]]] = {}
         self._unavailable = unavailable or Unavailable()
         order = [capacity.architecture for capacity in plan.capacities]
-        self.types = tuple(sorted(plan.instance_types, key=lambda each: _size(each, order)))
         wanted = next((each.values for each in plan.requirements if each.key == ZONE), ())
         self.zones = tuple(wanted) or zones
+        priced = () if prices is None else priced_types(plan, prices)
+        self.without_prices = prices is not None and not priced
+        """Whether prices were given, and none of them is of the pool's types."""
+        self.types = tuple(sorted(priced or plan.instance_types, key=lambda each: _size(each, order)))
         self.open_zones = self._unavailable.open_zones(self.zones)
         self.shapes = tuple(pool_shape(plan, node_class, each, self.zones, region=region) for each in self.types)
         self._planned = tuple({k: v for k, v in each.labels if k not in REPLACED_BY} for each in self.shapes)
@@ -189,6 +198,46 @@ class Pool:
         return otherwise if index is None else self.largest(1 << index)
 
     @property
+    def priced(self) -> bool:
+        """Whether prices decide about the type that is bought."""
+        return self._prices is not None and not self.without_prices
+
+    def bought(self, types: int, zones: tuple[str | None, ...]) -> tuple[int, Sequence[str | None]]:
+        """The index of the type that is bought of a set, and those of ``zones`` in which it is the cheapest.
+
+        Without prices it is the smallest type, in any of the zones. Bare metal and accelerators come last, as Karpenter
+        has it.
+        """
+        if not self.priced:
+            return first(types), zones
+        if zones not in self._offers:
+            self._offers[zones] = self._offers_in(zones)
+        return next((index, there) for index, there in self._offers[zones] if types >> index & 1)
+
+    def _offers_in(self, zones: tuple[str | None, ...]) -> list[tuple[int, Sequence[str | None]]]:
+        """All types with the zones in which they are the cheapest, in the order in which they are bought."""
+        found = []
+        for index, each in enumerate(self.types):
+            hours = {zone: self._hour(each, zone) for zone in zones}
+            known = [hour for hour in hours.values() if isinstance(hour, Decimal)]
+            lowest = min(known) if known else Decimal("Infinity")
+            there = [zone for zone in zones if hours[zone] == lowest] or zones
+            found.append(((_is_exotic(each), lowest, index), there))
+        return [(key[2], there) for key, there in sorted(found, key=lambda each: each[0])]
+
+    def _hour(self, instance: InstanceType, zone: str | None) -> Amount:
+        """The price of a type in a zone; where the zone's name is a placeholder, the mean of all zones."""
+        if self._prices is None:
+            return UnknownPrice("no prices were given")
+        known = (zone,) if zone and region_of_zone(zone) == self._prices.region else ()
+        return self._prices.hour(instance.name, self.plan.capacities[0].capacity_type, known)
+
+    def why_types_are_missing(self) -> str:
+        """Which types are not bought for want of a price, as in ``general-arm64-spot 12 of 30``, or an empty text."""
+        missing = len(self.plan.instance_types) - len(self.types)
+        return f"{self.plan.name} {missing} of {len(self.plan.instance_types)}" if missing else ""
+
+    @property
     def closed(self) -> bool:
         """Whether a migration removes the pool: its CPU limit is 0."""
         return self.plan.cpu_limit == 0
@@ -229,6 +278,23 @@ class Pool:
         Source: karpenter, ``pkg/controllers/provisioning/scheduling/topology.go`` (``buildDomainGroups``).
         """
         return next((key for key in domains_of(spec, hard=True) if key not in self._topology_keys), None)
+
+
+def priced_types(plan: NodePoolPlan, prices: RegionPrices) -> tuple[InstanceType, ...]:
+    """The types that have a price as the pool buys them: Karpenter takes others for types that the region lacks.
+
+    Source: karpenter-provider-aws, ``pkg/providers/instancetype/offering/base_resolver.go``.
+    """
+    capacity_type = plan.capacities[0].capacity_type
+    return tuple(each for each in plan.instance_types if isinstance(prices.hour(each.name, capacity_type), Decimal))
+
+
+def _is_exotic(instance: InstanceType) -> bool:
+    """Whether Karpenter buys the type only if no other will do.
+
+    Source: karpenter-provider-aws, ``pkg/providers/instance/filter/filter.go`` (``ExoticInstanceTypeFilter``).
+    """
+    return instance.bare_metal or instance.accelerator is not Accelerator.NONE
 
 
 def _size(instance: InstanceType, order: Sequence[Architecture]) -> tuple[int, int, int, str]:

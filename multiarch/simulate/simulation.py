@@ -14,6 +14,7 @@ from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, Capacity
 from multiarch.autoscaling.node_labels import region_of
 from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.nodes.model import NodeGroupPlan
+from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.fit import Fit
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
@@ -36,13 +37,15 @@ class SimulationContext:
     """Where pods are placed: ``zones`` and ``region`` of the plan's network, and ``live`` nodes.
 
     ``assumed`` is a sentence that says where zone names are placeholders, or empty. Without ``live`` nodes each group
-    starts with its desired size, and without pods.
+    starts with its desired size, and without pods. With ``prices`` Karpenter buys the cheapest instance type, without
+    them the smallest.
     """
 
     zones: tuple[str, ...]
     assumed: str = ""
     live: Live | None = None
     region: str | None = None
+    prices: RegionPrices | None = None
 
 
 def simulate(
@@ -205,7 +208,7 @@ def _pools(
     ordered = sorted(plan.karpenter.pools, key=lambda pool: (-pool.weight, pool.name))
     node_class = plan.karpenter.node_class
     return [
-        Pool(each, node_class, context.zones, keys, region=context.region, unavailable=lost)
+        Pool(each, node_class, context.zones, keys, region=context.region, unavailable=lost, prices=context.prices)
         for each in ordered
         if each.instance_types
     ]
