@@ -115,6 +115,15 @@ class WorkloadAudit:
     rows: tuple[WorkloadRow, ...]
     left_out: int
 
+    def why_not_on_arm64(self) -> dict[WorkloadKey, tuple[str, ...]]:
+        """What keeps each workload off arm64 nodes, in clauses; nothing where it can run on them already."""
+        found = {}
+        for row in self.rows:
+            toleration = (f"does not tolerate {self.taint}",) if row.state is WorkloadState.READY else ()
+            doubts = tuple(f"unknown: {each}" for each in row.doubts) if row.state is WorkloadState.UNKNOWN else ()
+            found[row.workload] = (*row.blockers, *doubts, *toleration)
+        return found
+
     def count(self, state: WorkloadState) -> int:
         """How many workloads are in this state."""
         return sum(row.state is state for row in self.rows)

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from multiarch.prices.model import RegionPrices
 from multiarch.simulate.live import Live
 from multiarch.simulate.simulation import SimulationContext
 from multiarch.stack.model import ExistingNetwork, Plan
 
 
-def simulation_context(plan: Plan, *, seen: tuple[str, ...] = (), live: Live | None = None) -> SimulationContext:
+def simulation_context(
+    plan: Plan, *, seen: tuple[str, ...] = (), live: Live | None = None, prices: RegionPrices | None = None
+) -> SimulationContext:
     """The zones of a stack's network, or assumed ones.
 
     ``seen`` are the zones of a cluster's nodes; where the network has more, the others get placeholders as names.
     """
+    return replace(_zones(plan, seen), live=live, region=plan.region, prices=prices)
+
+
+def _zones(plan: Plan, seen: tuple[str, ...]) -> SimulationContext:
     network = plan.network
     if isinstance(network, ExistingNetwork):
         count, why = len(network.private_subnet_ids), "One zone is assumed for each private subnet"
     elif network.zones:
-        return SimulationContext(network.zones, live=live, region=plan.region)
+        return SimulationContext(network.zones)
     else:
         count, why = network.zone_count, "The stack does not name its zones"
     if len(seen) >= count:
         more = f"Nodes are in {len(seen)} zones and the network has {count}; the result uses {', '.join(seen)}."
-        return SimulationContext(seen, more if len(seen) > count else "", live=live, region=plan.region)
+        return SimulationContext(seen, more if len(seen) > count else "")
     names = tuple(f"zone-{number}" for number in range(len(seen) + 1, count + 1))
-    return SimulationContext(
-        (*seen, *names),
-        f"{why}; the result uses {', '.join(names)} as placeholders.",
-        live=live,
-        region=plan.region,
-    )
+    return SimulationContext((*seen, *names), f"{why}; the result uses {', '.join(names)} as placeholders.")

@@ -56,6 +56,13 @@ def simulate(
     Pods that already have a node, and pods of DaemonSets, are left out; what DaemonSets request is reserved on every
     node. Raises RegexError for a priority map with regular expressions that only the autoscaler can read.
     """
+    return simulate_nodes(plan, groups, context, pods).simulation
+
+
+def simulate_nodes(
+    plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan], context: SimulationContext, pods: Iterable[Pod]
+) -> Settled:
+    """Like :func:`simulate`, with the nodes: the existing ones, then the new ones."""
     everything = list(pods)
     if context.live is None:
         nodes = planned_nodes(groups, context, everything)
@@ -63,8 +70,13 @@ def simulate(
         shapes = _group_shapes(groups, context, everything)
         shapes |= {pool.plan.name: pool.shapes[0] for pool in _pools(plan, context, (), Unavailable())}
         nodes = tuple(full_nodes(context.live, shapes))
-    result = settle(plan, groups, context, nodes, everything).simulation
-    return replace(result, notes=(*notes_on_nodes(plan, groups, everything, context.live), *result.notes))
+    settled = settle(plan, groups, context, nodes, everything)
+
+    def explain() -> Simulation:
+        result = settled.simulation
+        return replace(result, notes=(*notes_on_nodes(plan, groups, everything, context.live), *result.notes))
+
+    return replace(settled, explain=explain)
 
 
 def planned_nodes(

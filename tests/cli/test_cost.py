@@ -90,3 +90,18 @@ def test_without_a_file_of_prices_the_command_says_how_to_get_one(run: type_of_r
 def test_old_prices_are_named(run: type_of_run) -> None:
     ran = run("cost", "checkout-dev", "--prices", PRICES, "--prices-max-age", "1")
     assert "- The prices of eu-west-1 are 1 days old; `multiarch prices fetch --region eu-west-1`" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("checkout-dev", "--live", "--workloads", "a.yaml"), "--live and --workloads exclude each other."),
+        (("checkout-dev", "--context", "here"), "--context needs --live."),
+        (("--live",), "--live needs one stack. Name it: checkout-dev, gke-parity, legacy-al2, payments-prod."),
+        (("checkout-dev", "--workloads", "none.yaml"), "none.yaml"),
+    ],
+)
+def test_wrong_usage_says_what_to_do(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:
+    ran = run("cost", *arguments, "--prices", PRICES)
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err

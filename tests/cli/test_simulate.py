@@ -295,3 +295,36 @@ def test_a_live_dump_says_what_it_leaves_out(run: type_of_run, clone: Path) -> N
     (clone / "dump.json").write_text(json.dumps({"kind": "List", "items": [FEW, bound]}), encoding="utf-8")
     ran = run("simulate", "payments-prod", "--pods", "dump.json")
     assert "left out: 1 pod already on a node, or finished" in ran.out
+
+
+PRICES = str(CLONE / "examples" / "prices.json")
+
+
+def test_with_prices_the_nodes_have_costs_and_the_cheapest_types(run: type_of_run) -> None:
+    ran = run("simulate", "payments-prod", "--pods", PODS, "--prices", PRICES)
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert "Cost per month (USD)" in lines
+    assert cells(ran.out, "all nodes")[1] == "1,823.39"
+    assert "New nodes cost 865.93 of it." in lines
+    assert "- Prices of 2026-11-20 06:00 UTC, 730 hours, without volumes, traffic, discounts and taxes" in lines
+    assert any(line.startswith("- Instance types without a price are not bought: ") for line in lines)
+
+
+def test_costs_of_a_simulation_in_json(run: type_of_run) -> None:
+    told = run("simulate", "payments-prod", "--pods", PODS, "--prices", PRICES, "-o", "json").json["cost"]
+    assert (told["currency"], told["monthly"], told["monthlyOfNewNodes"]) == ("USD", "1823.3940", "865.9260")
+    assert {"name": "base", "monthly": "529.1040"} in told["groups"]
+    assert told["unknown"] == []
+    assert run("simulate", "payments-prod", "--pods", PODS, "-o", "json").json["cost"] is None
+
+
+def test_a_region_without_prices_has_unknown_costs(run: type_of_run) -> None:
+    ran = run("simulate", "legacy-al2", "--pods", PODS, "--prices", PRICES)
+    assert cells(ran.out, "all nodes")[1] == "unknown"
+    assert f"- Unknown: {PRICES} has no prices of us-east-1; `multiarch prices fetch` adds them" in ran.out
+
+
+def test_a_missing_file_of_prices_is_named(run: type_of_run) -> None:
+    ran = run("simulate", "payments-prod", "--pods", PODS, "--prices", "none.json")
+    assert (ran.code, "none.json" in ran.err) == (2, True)

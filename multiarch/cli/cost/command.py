@@ -9,45 +9,77 @@ from typing import Annotated
 import typer
 
 from multiarch.cli.formats import Format, output_option, show
-from multiarch.cli.options import stacks
+from multiarch.cli.options import stacks, with_groups
+from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.prices import MaxAgeOption, PricesFile
+from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.usage import Command
+from multiarch.errors import MultiarchError
 
-HELP = """Show what stacks cost per month.
+HELP = """Show what stacks cost per month, and what arm64 would save.
 
 Costs are shown by node group, architecture, capacity type and team, with the prices that `multiarch prices fetch` wrote
 to a file. What has no price is "unknown", with the reason.
 
-Node groups count with their desired size.
+Node groups count with their desired size. --workloads FILE reads manifests of pods: the nodes that the autoscaler would
+add for them are counted too. --live counts the nodes of the cluster of --kubeconfig and --context instead. Both show
+what pods that may run on arm64 cost more because they are on amd64 nodes, and what each workload that can't run on
+arm64 yet would save there, the largest saving first. For that, images are looked up in their registries.
 
 \b
 Examples:
   multiarch prices fetch --region eu-west-1
   multiarch cost payments-prod
+  multiarch cost payments-prod --workloads examples/pods.yaml
+  multiarch cost payments-prod --live --context payments-prod
   multiarch cost --prices cache/prices.json --output csv      all stacks of the project
 
 Exit code: 0; 2 for invalid input; 3 if the cluster can't be reached."""
 
 
+@with_groups
 def cost(
     names: StacksArgument = None,
     *,
+    workloads: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Manifests of pods: a YAML or JSON file, a folder, or -. May be repeated."),
+    ] = None,
+    live: Annotated[bool, typer.Option("--live", help="Count the nodes of a live cluster.")] = False,
+    access: AccessOptions,
     prices: PricesFile = Path("prices.json"),
     prices_max_age: MaxAgeOption = 7,
     output: Annotated[Format, output_option("records")] = Format.TABLE,
+    registries: RegistryOptions,
 ) -> None:
     """Show costs, as :data:`HELP` says."""
+    from multiarch.cli.cost import source
     from multiarch.cli.cost.report import report
     from multiarch.cost.pricing import Pricing
     from multiarch.cost.stack import stack_costs
     from multiarch.prices.file import read
     from multiarch.today import today
 
-    known = read(prices)
+    if live and workloads:
+        raise MultiarchError("--live and --workloads exclude each other.", hint="Both say which nodes are counted.")
+    if access.given and not live:
+        raise MultiarchError(f"{access.given} needs --live.")
     plans = [stacks.planned(path)[1] for path in stacks.files(names or [])]
-    oldest = timedelta(days=prices_max_age)
-    reports = [stack_costs(plan, Pricing(known.of(plan.region), today(), oldest)) for plan in plans]
+    if (live or workloads) and len(plans) > 1:
+        option = "--live" if live else "--workloads"
+        raise MultiarchError(f"{option} needs one stack.", hint=f"Name it: {', '.join(each.stack for each in plans)}.")
+    known, oldest = read(prices), timedelta(days=prices_max_age)
+    reports = []
+    for plan in plans:
+        pricing = Pricing(known.of(plan.region), today(), oldest)
+        if live:
+            found = source.costs(plan, pricing, source.from_cluster(plan, access), registries)
+        elif workloads:
+            found = source.costs(plan, pricing, source.from_manifests(plan, pricing, workloads), registries)
+        else:
+            found = stack_costs(plan, pricing)
+        reports.append(found)
     show(report(reports), output)
 
 

@@ -98,6 +98,8 @@ def _drawn(bar: Bar) -> str:
 def _arm64(found: CostReport) -> Iterator[Block]:
     if isinstance(found.fallback, UnknownPrice):
         yield "Pods that may run on arm64 but are on amd64 nodes cost an unknown amount more."
+    elif found.fallback == 0:
+        yield "No pod that may run on arm64 is on an amd64 node."
     elif found.fallback is not None:
         yield (
             f"Pods that may run on arm64 but are on amd64 nodes cost {shown(found.fallback)} {found.currency} more per "

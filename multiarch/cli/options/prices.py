@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from multiarch.cost.pricing import Pricing
+    from multiarch.prices.model import PriceList
     from multiarch.review.model import Change
 
 PricesFile = Annotated[Path, typer.Option(metavar="FILE", help="The file of prices.")]
@@ -19,7 +21,7 @@ MaxAgeOption = Annotated[float, typer.Option(metavar="DAYS", min=0, help="Name p
 
 
 @dataclass(frozen=True, slots=True)
-class CostOptions:
+class PriceOptions:
     """The options as they were given."""
 
     prices: Annotated[
@@ -27,6 +29,31 @@ class CostOptions:
         typer.Option(metavar="FILE", help="Show costs, with the prices that `multiarch prices fetch` wrote to FILE."),
     ] = None
     prices_max_age: MaxAgeOption = 7
+
+    @property
+    def oldest(self) -> timedelta:
+        """The age from which prices are named as old."""
+        return timedelta(days=self.prices_max_age)
+
+    def read(self) -> PriceList | None:
+        """The prices, None if no file was named. Raises MultiarchError for a file that can't be read."""
+        from multiarch.prices.file import read
+
+        return None if self.prices is None else read(self.prices)
+
+    def pricing(self, region: str | None) -> Pricing | None:
+        """The prices of a region, None if no file was named. Raises MultiarchError as :meth:`read` does."""
+        from multiarch.cost.pricing import Pricing
+        from multiarch.today import today
+
+        prices = self.read()
+        return None if prices is None else Pricing(prices.of(region), today(), self.oldest)
+
+
+@dataclass(frozen=True, slots=True)
+class CostOptions(PriceOptions):
+    """Those, and the option that makes costs a finding."""
+
     cost_threshold: Annotated[
         float,
         typer.Option(metavar="AMOUNT", min=0, help="Costs that rise by more per month are a finding, cost-increase."),
@@ -34,8 +61,5 @@ class CostOptions:
 
     def priced(self, changes: Iterable[Change]) -> list[Change]:
         """The changes with prices. Raises MultiarchError for a file that can't be read."""
-        from multiarch.prices.file import read
-
-        prices = None if self.prices is None else read(self.prices)
-        age, threshold = timedelta(days=self.prices_max_age), Decimal(str(self.cost_threshold))
-        return [replace(each, prices=prices, price_age=age, cost_threshold=threshold) for each in changes]
+        prices, threshold = self.read(), Decimal(str(self.cost_threshold))
+        return [replace(each, prices=prices, price_age=self.oldest, cost_threshold=threshold) for each in changes]

@@ -6,13 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from multiarch.cli.amounts import shown as shown_amount
 from multiarch.cli.formats.report import Block, Details, Items, Table
 from multiarch.cli.simulate.source import describe_without_pods
 from multiarch.cli.terminal import counted
+from multiarch.cost.pricing import LEFT_OUT
 from multiarch.facts.architectures import Architecture
 from multiarch.simulate.model import EXPECTED_ZONE
 
 if TYPE_CHECKING:
+    from multiarch.cost.simulated import SimulatedCosts
     from multiarch.facts.taints import Taint
     from multiarch.simulate.model import Answer, DaemonSetOutcome, GroupOutcome, Simulation, WorkloadOutcome
 
@@ -22,13 +25,14 @@ class Shown:
     """A simulation of ``stack``, and what of it is shown.
 
     ``explain``: for every workload, why each group got its pods or not; ``only_unplaced``: only workloads with a pod
-    without a node. ``prefer`` is the architecture that pods were made to prefer.
+    without a node. ``prefer`` is the architecture that pods were made to prefer. ``costs`` are None without prices.
     """
 
     stack: str
     result: Simulation
     arm64_taint: Taint | None
     without_pods: Sequence[tuple[str, int]] = ()
+    costs: SimulatedCosts | None = None
     explain: bool = False
     only_unplaced: bool = False
     prefer: Architecture | None = None
@@ -56,6 +60,7 @@ def blocks(shown: Shown) -> Iterator[Block]:
     if result.daemon_sets:
         yield Items("DaemonSets take room on these nodes", [_daemon_set(each) for each in result.daemon_sets])
     yield _nodes(result.groups)
+    yield from _costs(shown.costs)
     if shown.explain:
         yield from _use(result.groups)
     notes = [*result.notes, *_unchecked(shown.workloads)]
@@ -156,6 +161,21 @@ def _nodes(groups: Sequence[GroupOutcome]) -> Table:
         types = ", ".join(f"{count} {name}" for name, count in group.instance_types)
         rows.append((group.name, group.kind, str(group.existing), str(group.new), str(group.pods), types))
     return Table(("group", "kind", "existing", "new", "pods", "new nodes"), rows, "Nodes")
+
+
+def _costs(costs: SimulatedCosts | None) -> Iterator[Block]:
+    if costs is None:
+        return
+    rows = [(group, shown_amount(amount)) for group, amount in costs.groups if amount]
+    rows.append(("all nodes", shown_amount(costs.monthly)))
+    yield Table(("group", "per month"), rows, f"Cost per month ({costs.currency})" if costs.currency else "Cost")
+    yield f"New nodes cost {shown_amount(costs.of_new_nodes)} of it."
+    notes = [f"Unknown: {reason}" for reason in costs.unknown]
+    if costs.prices is not None:
+        notes.append(f"Prices of {costs.prices:%Y-%m-%d %H:%M} UTC, 730 hours, {LEFT_OUT}")
+    if costs.stale:
+        notes.append(costs.stale)
+    yield Items("What the costs are of", notes)
 
 
 def _use(groups: Sequence[GroupOutcome]) -> Iterator[Table]:

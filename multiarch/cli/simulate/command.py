@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from multiarch.cli.amounts import as_json
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report
 from multiarch.cli.options import stacks, with_groups
 from multiarch.cli.options.cluster import ClusterOptions
+from multiarch.cli.options.prices import PriceOptions
 from multiarch.cli.options.stacks import StackArgument
 from multiarch.cli.terminal import counted, say
 from multiarch.cli.usage import Command
@@ -18,6 +20,7 @@ from multiarch.facts.architectures import Architecture
 
 if TYPE_CHECKING:
     from multiarch.cli.simulate.blocks import Shown
+    from multiarch.cost.simulated import SimulatedCosts
     from multiarch.simulate.model import GroupOutcome, WorkloadOutcome
 
 _GATED = "with a scheduling gate"
@@ -31,12 +34,16 @@ creates pods. DaemonSets among them take their share of every node.
 --pending reads the pods without a node, the DaemonSets and the nodes of the cluster of --kubeconfig and --context.
 Nothing is written to the cluster.
 
+With --prices the result has costs, and Karpenter buys the cheapest instance type that holds a node's pods; without, the
+smallest is named.
+
 \b
 Examples:
   multiarch simulate payments-prod --pods examples/pods.yaml
   multiarch simulate payments-prod --pods examples/pods.yaml --prefer arm64 --explain
   helm template shop ./chart | multiarch simulate checkout-dev --pods - --output json
   multiarch simulate checkout-dev --pending --context production
+  multiarch simulate payments-prod --pods examples/pods.yaml --prices prices.json
 
 Exit code: 0; 1 if a pod gets no node; 2 for invalid input; 3 if the cluster can't be reached."""
 
@@ -51,6 +58,7 @@ def simulate(
     ] = None,
     pending: Annotated[bool, typer.Option("--pending", help="The pods without a node in a live cluster.")] = False,
     cluster: ClusterOptions,
+    cost: PriceOptions,
     prefer: Annotated[
         Architecture | None,
         typer.Option(
@@ -70,14 +78,18 @@ def simulate(
 
     from multiarch.cli.simulate import source
     from multiarch.cli.simulate.blocks import Shown, blocks
+    from multiarch.cost.simulated import simulated_costs
     from multiarch.simulate.preference import with_preference
-    from multiarch.simulate.simulation import simulate as run
+    from multiarch.simulate.simulation import simulate_nodes
 
     source.check(pods or [], cluster.given, pending=pending)
     plan = stacks.plan_of(stack)
+    pricing = cost.pricing(plan.region)
     asked = source.from_manifests(plan, pods) if pods else source.from_cluster(plan, cluster)
     wanted = with_preference(asked.pods, prefer) if prefer else asked.pods
-    result = run(plan.autoscaling, plan.node_groups, asked.context, wanted)
+    context = asked.context if pricing is None else replace(asked.context, prices=pricing.known)
+    settled = simulate_nodes(plan.autoscaling, plan.node_groups, context, wanted)
+    result = settled.simulation
     if asked.gated:
         result = replace(result, left_out=(*result.left_out, (_GATED, asked.gated)))
     shown = Shown(
@@ -85,6 +97,7 @@ def simulate(
         result,
         plan.arm64_taint,
         asked.without_pods,
+        None if pricing is None else simulated_costs(plan, pricing, settled),
         explain=explain,
         only_unplaced=only_unplaced,
         prefer=prefer,
@@ -110,6 +123,7 @@ def _data(shown: Shown) -> dict[str, object]:
             {"name": each.name, "namespace": each.namespace, "nodes": each.nodes} for each in result.daemon_sets
         ],
         "groups": [_group_data(group) for group in result.groups],
+        "cost": None if shown.costs is None else _cost_data(shown.costs),
         "notes": [*result.notes, *result.limits],
     }
 
@@ -159,6 +173,17 @@ def _group_data(group: GroupOutcome) -> dict[str, object]:
             "allocatable": group.memory_allocatable,
             "waste": group.memory_waste,
         },
+    }
+
+
+def _cost_data(costs: SimulatedCosts) -> dict[str, object]:
+    return {
+        "currency": costs.currency or None,
+        "pricesFetchedAt": None if costs.prices is None else f"{costs.prices:%Y-%m-%dT%H:%M:%SZ}",
+        "monthly": as_json(costs.monthly),
+        "monthlyOfNewNodes": as_json(costs.of_new_nodes),
+        "groups": [{"name": group, "monthly": as_json(amount)} for group, amount in costs.groups],
+        "unknown": list(costs.unknown),
     }
 
 

@@ -1,0 +1,116 @@
+"""The nodes whose costs are shown, and what keeps workloads off arm64: from manifests, or from a live cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from multiarch.cli import reading
+from multiarch.cli.options.registry import RegistryOptions, ask
+from multiarch.cli.terminal import counted, progress
+
+if TYPE_CHECKING:
+    from multiarch.audit.subjects import Subject
+    from multiarch.audit.workloads import WorkloadAudit
+    from multiarch.cli.options.cluster import AccessOptions
+    from multiarch.cost.model import CostReport
+    from multiarch.cost.pricing import Pricing
+    from multiarch.facts.taints import Taint
+    from multiarch.kubernetes.source import LoadedObject
+    from multiarch.manifests.owners import WorkloadKey
+    from multiarch.registry.credentials.model import Credentials
+    from multiarch.registry.model import Registry
+    from multiarch.simulate.settled import NodeState
+    from multiarch.stack.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Nodes with their pods, and their workloads. ``running``: they are those of a cluster, not of a simulation.
+
+    ``owners`` are owners by what they own; ``credentials`` those of the cluster's pods for their images.
+    """
+
+    nodes: Sequence[NodeState]
+    subjects: Sequence[Subject]
+    owners: Mapping[WorkloadKey, WorkloadKey]
+    notes: tuple[str, ...]
+    running: bool = False
+    credentials: Credentials | None = None
+
+
+def costs(plan: Plan, pricing: Pricing, found: Found, registries: RegistryOptions) -> CostReport:
+    """The costs of the nodes, and of their pods compared with arm64; images are looked up in their registries."""
+    from dataclasses import replace
+
+    from multiarch.cost.arm64 import arm64_costs, with_arm64_costs
+    from multiarch.cost.stack import stack_costs
+
+    audited = partial(_audited, found.subjects, plan.arm64_taint)
+    blockers = ask(registries, audited, credentials=found.credentials).why_not_on_arm64()
+    report = stack_costs(plan, pricing, found.nodes, running=found.running)
+    compared = arm64_costs(plan, pricing, found.nodes, blockers, owners=found.owners, running=found.running)
+    report = with_arm64_costs(report, compared)
+    return replace(report, notes=(*report.notes, *found.notes))
+
+
+def from_manifests(plan: Plan, pricing: Pricing, files: Sequence[str]) -> Found:
+    """The desired nodes of the stack, and those that its autoscaler would add for the pods of manifests.
+
+    Raises MultiarchError, naming file, document and line.
+    """
+    from multiarch.audit.subjects import gather
+    from multiarch.kubernetes.source import placed
+    from multiarch.manifests.values import ManifestError
+    from multiarch.scheduling.pods import pods_from
+    from multiarch.simulate.context import simulation_context
+    from multiarch.simulate.simulation import simulate_nodes
+
+    objects, lines = reading.manifest_objects(files)
+    found = list(objects)
+    try:
+        pods = list(pods_from(each.value for each in found))
+    except ManifestError as error:
+        raise placed(error, found) from error
+    context = simulation_context(plan, prices=pricing.known)
+    settled = simulate_nodes(plan.autoscaling, plan.node_groups, context, pods)
+    notes = (f"{counted(len(settled.unplaced), 'pod')} got no node and cost nothing.",) if settled.unplaced else ()
+    return Found(settled.nodes, gather(found, plan.arm64_taint, lines), _owners(found), notes)
+
+
+def from_cluster(plan: Plan, options: AccessOptions) -> Found:
+    """The nodes and pods of a cluster. Raises MultiarchError and OutsideError."""
+    from multiarch.audit.subjects import gather
+    from multiarch.kubernetes.cluster import open_cluster
+    from multiarch.kubernetes.resources import WORKLOADS
+    from multiarch.kubernetes.running import read_running
+    from multiarch.simulate.running import cluster_state
+
+    karpenter = plan.autoscaling.karpenter
+    with open_cluster(options.access) as cluster:
+        running = read_running(cluster)
+        objects = [*cluster.objects(WORKLOADS), *running.pods]
+        subjects = gather(objects, plan.arm64_taint)
+        credentials = reading.pull_secrets(cluster, [use for each in subjects for use in each.uses])
+    state = cluster_state(running, plan.node_groups, [pool.name for pool in karpenter.pools] if karpenter else [])
+    notes = state.notes
+    if state.unknown:
+        names = ", ".join(state.unknown)
+        notes = (*notes, f"Nodes of no node group or NodePool of the stack are counted too: {names}.")
+    return Found(state.nodes, subjects, _owners(objects), notes, running=True, credentials=credentials)
+
+
+def _owners(found: Sequence[LoadedObject]) -> Mapping[WorkloadKey, WorkloadKey]:
+    from multiarch.manifests.owners import key_of, owner_of
+
+    return {key_of(each.value): owner for each in found if (owner := owner_of(each.value)) is not None}
+
+
+async def _audited(subjects: Sequence[Subject], taint: Taint | None, registry: Registry) -> WorkloadAudit:
+    from multiarch.audit.workloads import audit_workloads
+
+    with progress("reading images") as step:
+        # Which other tags have arm64 does not change what a workload would save.
+        return await audit_workloads(registry, subjects, taint, look_ups=0, looked_up=step)
