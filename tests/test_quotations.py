@@ -104,7 +104,7 @@ def test_the_commands_that_ask_a_registry_print_what_is_quoted(
                 assert command.removeprefix(".venv/bin/").removesuffix(" --fail-on unsupported") in printed
     finally:
         ran(f"{sandbox} down", ROOT)
-    assert {document.name for document, _ in ASKED} == {"README.md", "audit-images.md", "image-verdicts.md"}
+    assert {document.name for document, _ in ASKED} == {"README.md", "audit-images.md", "cost.md", "image-verdicts.md"}
 
 
 @pytest.mark.e2e
