@@ -99,7 +99,8 @@ class CapacityReport:
     """All failures of one stack, in the order in which they were given.
 
     ``without_failure`` is the result when nothing fails: pods that are pending there fit nowhere. ``assumptions`` say
-    what was assumed for these workloads, ``limits`` what is never modelled.
+    what was assumed for these workloads, ``warnings`` what is wrong with them (contradictory budgets, images that could
+    not be read, pods that fit nowhere), ``limits`` what is never modelled.
     """
 
     stack: str
@@ -108,3 +109,4 @@ class CapacityReport:
     failures: tuple[FailureResult, ...]
     assumptions: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ _NOUNS = {
     "post": "multiarch.cli.post",
     "image": "multiarch.cli.image.commands",
     "simulate": "multiarch.cli.simulate.command",
+    "capacity": "multiarch.cli.capacity.command",
     "cost": "multiarch.cli.cost.command",
     "workload": "multiarch.cli.workload.commands",
     "audit": "multiarch.cli.audit.commands",

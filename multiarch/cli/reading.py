@@ -7,7 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from multiarch.cli.terminal import say
+from multiarch.cli.terminal import counted, say
 from multiarch.errors import MultiarchError
 from multiarch.files import MANIFESTS, read_text
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, standard_input
@@ -60,6 +60,13 @@ def manifest_objects(paths: Sequence[str]) -> tuple[Iterator[LoadedObject], Call
         return tuple(text.splitlines())
 
     return _some(read_manifests(paths, stdin=stdin), paths), lines
+
+
+def describe_without_pods(kinds: Sequence[tuple[str, int]]) -> str:
+    """``3 objects create no pods: ConfigMap 2, Service 1``."""
+    total = sum(count for _, count in kinds)
+    create = "creates" if total == 1 else "create"
+    return f"{counted(total, 'object')} {create} no pods: {', '.join(f'{kind} {count}' for kind, count in kinds)}"
 
 
 def _some(objects: Iterator[LoadedObject], paths: Sequence[str]) -> Iterator[LoadedObject]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from multiarch.cli.amounts import shown as shown_amount
 from multiarch.cli.formats.report import Block, Details, Items, Table
-from multiarch.cli.simulate.source import describe_without_pods
+from multiarch.cli.reading import describe_without_pods
 from multiarch.cli.terminal import counted
 from multiarch.cost.pricing import LEFT_OUT
 from multiarch.facts.architectures import Architecture

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from multiarch.cli.reading import describe_without_pods
 from multiarch.cli.terminal import counted
 from multiarch.errors import MultiarchError
 
@@ -58,13 +59,6 @@ def _no_pod(files: Sequence[str], without_pods: Sequence[tuple[str, int]], *, da
         hint = f"Did the command before the pipe fail? {_CREATE_PODS}" if "-" in files else _CREATE_PODS
         return MultiarchError(f"{names}: no objects found, so no pods to simulate.", hint=hint)
     return MultiarchError(f"{names}: no pods to simulate: {'; '.join(there)}.", hint=_CREATE_PODS)
-
-
-def describe_without_pods(kinds: Sequence[tuple[str, int]]) -> str:
-    """``3 objects create no pods: ConfigMap 2, Service 1``."""
-    total = sum(count for _, count in kinds)
-    create = "creates" if total == 1 else "create"
-    return f"{counted(total, 'object')} {create} no pods: {', '.join(f'{kind} {count}' for kind, count in kinds)}"
 
 
 def from_cluster(plan: Plan, options: ClusterOptions) -> Input:

@@ -1,0 +1,152 @@
+"""What every workload keeps in every failure: each is simulated from the same nodes with the same pods."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+
+from multiarch.capacity.architectures import AllowedArchitectures
+from multiarch.capacity.failing import After, Before, fail, settled_before
+from multiarch.capacity.limits import Explainer
+from multiarch.capacity.minimums import Minimums
+from multiarch.capacity.model import CapacityReport, Failure, FailureResult, WorkloadResult
+from multiarch.capacity.notes import assumptions_on, limits_of, warnings_on
+from multiarch.capacity.waiting import USUAL_WAITS, Waits
+from multiarch.capacity.workloads import (
+    ImageSupport,
+    Replicas,
+    WorkloadName,
+    alike,
+    can_move,
+    replicas_of,
+    unreachable_seconds,
+)
+from multiarch.manifests.disruption_budgets import DisruptionBudget, PodCount
+from multiarch.scheduling.pods import Pod
+from multiarch.simulate.settled import NodeState
+from multiarch.simulate.simulation import SimulationContext
+from multiarch.stack.model import Plan
+
+ALL = PodCount(100, percent=True)
+"""All pods: the minimum of workloads without a PodDisruptionBudget, unless another one is given."""
+
+
+def evaluate(
+    plan: Plan,
+    pods: Iterable[Pod],
+    budgets: Sequence[DisruptionBudget],
+    failures: Iterable[Failure],
+    context: SimulationContext,
+    *,
+    nodes: Sequence[NodeState] | None = None,
+    images: Mapping[WorkloadName, ImageSupport] | None = None,
+    waits: Waits = USUAL_WAITS,
+    without_budget: PodCount = ALL,
+) -> CapacityReport:
+    """Say of every workload what it keeps in each of ``failures``.
+
+    ``pods`` are those of workloads and the templates of DaemonSets. Without ``nodes`` each group starts with its
+    desired size, and all ``pods`` get a node first; ``nodes`` are those of a live cluster, with their pods, and
+    ``pods`` those that are pending. ``images`` say by workload (namespace, ``Kind/name``) which architectures its
+    images support; pods are kept off the others. ``without_budget`` is the minimum of workloads without a
+    PodDisruptionBudget.
+
+    Raises RegexError for a priority map with regular expressions that only the autoscaler can read.
+    """
+    before = settled_before(plan, pods, context, nodes=nodes, images=images)
+    workloads = replicas_of(before.pods)
+    minimums = Minimums(workloads, budgets, without_budget=without_budget)
+    samples = [*(each.pods[0] for each in workloads), *before.written.values()]
+    allowed = AllowedArchitectures(plan, context, samples)
+    judge = _Judge(before, workloads, minimums, waits, allowed)
+    without = judge.result(After(Failure(), before.settled, before.settled.nodes))
+    results = tuple(judge.result(fail(before, failure)) for failure in failures)
+    return CapacityReport(
+        stack=plan.stack,
+        autoscaler=plan.autoscaling.use,
+        without_failure=without,
+        failures=results,
+        assumptions=(*minimums.assumptions(), *assumptions_on(before, workloads, waits)),
+        limits=limits_of(plan),
+        warnings=(*warnings_on(before, workloads, without, allowed), *minimums.warnings()),
+    )
+
+
+class _Judge:
+    """Puts the results together."""
+
+    def __init__(
+        self,
+        before: Before,
+        workloads: Sequence[Replicas],
+        minimums: Minimums,
+        waits: Waits,
+        allowed: AllowedArchitectures,
+    ) -> None:
+        self._before = before
+        self._workloads = {alike(each.pods[0]): each for each in workloads}
+        self._minimums = minimums
+        self._waits = waits
+        self._allowed = allowed
+        self._explainer = Explainer(before, allowed)
+        self._on: dict[str, Counter[Hashable]] = {
+            node.name: Counter(alike(pod) for pod in node.pods if can_move(pod)) for node in before.settled.nodes
+        }
+
+    def result(self, after: After) -> FailureResult:
+        """The result of one failure."""
+        surviving: Counter[Hashable] = Counter()
+        for node in after.kept:
+            surviving.update(self._on[node.name])
+        pending = Counter(alike(pod) for pod in after.pending)
+        available = {each.key: len(each.pods) - pending[key] for key, each in self._workloads.items()}
+        waits = self._waiting(after)
+        explained = self._explainer.of(after, self._workloads) if pending else {}
+        results = []
+        for key, workload in self._workloads.items():
+            explanation = explained.get(workload.key)
+            moved = len(workload.pods) - surviving[key] - pending[key]
+            results.append(
+                WorkloadResult(
+                    namespace=workload.namespace,
+                    name=workload.name,
+                    architectures=self._allowed.of(workload.pods[0]),
+                    replicas=len(workload.pods),
+                    minimum=self._minimums.of(workload, available),
+                    surviving=surviving[key],
+                    moved=moved,
+                    pending=pending[key],
+                    wait_seconds=waits.get(key) if moved else None,
+                    limit=explanation.limit if explanation else "",
+                    change=explanation.change if explanation else "",
+                )
+            )
+        return FailureResult(after.failure, tuple(results), _by_group(after.lost), _by_group(after.added))
+
+    def _waiting(self, after: After) -> dict[Hashable, int]:
+        """How long the last pod of each workload waits for its new node, in seconds."""
+        evicted: dict[Hashable, int] = {}
+        in_zone = Counter(node.zone for node in after.lost)
+        for node in after.lost:
+            for pod in node.pods:
+                stays = unreachable_seconds(pod.spec, self._waits.toleration)
+                if stays is not None:
+                    key, until = alike(pod), self._waits.eviction(stays, in_zone[node.zone])
+                    evicted[key] = max(evicted.get(key, 0), until)
+        found: dict[Hashable, int] = dict(evicted)
+        # The first new nodes of a node group replace lost ones.
+        replaced = Counter(node.group for node in after.lost)
+        managed = {group.name for group in self._before.plan.node_groups}
+        for node in after.added:
+            replaces = node.group in managed and replaced[node.group] > 0
+            replaced[node.group] -= 1
+            for key in {alike(pod) for pod in node.pods}:
+                until = evicted.get(key, 0)
+                plan = self._before.plan.autoscaling
+                ready = self._waits.replaced(until) if replaces else self._waits.added(until, plan)
+                found[key] = max(found.get(key, 0), ready)
+        return found
+
+
+def _by_group(nodes: Iterable[NodeState]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(Counter(node.group for node in nodes).items()))

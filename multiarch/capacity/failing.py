@@ -1,0 +1,130 @@
+"""A cluster before and during a failure: which nodes go, and where their pods get another one.
+
+Controllers create the lost pods again, Auto Scaling groups replace lost nodes where they can, kube-scheduler fills the
+nodes, and then the autoscaler in use adds nodes where they can be had.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from multiarch.capacity.failures import lost_nodes, unavailable
+from multiarch.capacity.model import Failure
+from multiarch.capacity.workloads import (
+    ImageSupport,
+    Restriction,
+    WorkloadName,
+    can_move,
+    unreachable_seconds,
+    waiting_again,
+)
+from multiarch.scheduling.pods import Pod
+from multiarch.simulate.settled import NodeState, Settled
+from multiarch.simulate.simulation import SimulationContext, planned_nodes, settle
+from multiarch.stack.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """A cluster before anything fails: its nodes with their pods, and pods that fit nowhere.
+
+    ``written`` are pods whose images exclude an architecture, one of each workload, as they were without that.
+    """
+
+    plan: Plan
+    context: SimulationContext
+    daemons: tuple[Pod, ...]
+    settled: Settled
+    images: Mapping[WorkloadName, ImageSupport]
+    written: Mapping[WorkloadName, Pod]
+
+    @property
+    def pods(self) -> list[Pod]:
+        """All pods of workloads, those without a node included."""
+        placed = (pod for node in self.settled.nodes for pod in node.pods)
+        return [pod for pod in (*placed, *self.settled.unplaced) if can_move(pod)]
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """A cluster during a failure.
+
+    ``lost`` are the nodes that failed, with the pods that were on them, ``kept`` the others, which are the first nodes
+    of ``settled``. ``displaced`` are the pods that controllers create in place of lost ones; ``bare`` and ``staying``
+    are pods of lost nodes that get no other node, because no controller replaces them, or because they tolerate
+    unreachable nodes without a limit.
+    """
+
+    failure: Failure
+    settled: Settled
+    kept: tuple[NodeState, ...]
+    lost: tuple[NodeState, ...] = ()
+    displaced: tuple[Pod, ...] = ()
+    bare: tuple[Pod, ...] = ()
+    staying: tuple[Pod, ...] = ()
+
+    @property
+    def added(self) -> tuple[NodeState, ...]:
+        """The nodes that came instead, with their pods."""
+        return self.settled.nodes[len(self.kept) :]
+
+    @property
+    def pending(self) -> tuple[Pod, ...]:
+        """The pods without a node."""
+        return (*self.settled.unplaced, *self.bare, *self.staying)
+
+
+def settled_before(
+    plan: Plan,
+    pods: Iterable[Pod],
+    context: SimulationContext,
+    *,
+    nodes: Sequence[NodeState] | None = None,
+    images: Mapping[WorkloadName, ImageSupport] | None = None,
+) -> Before:
+    """Place all pods while nothing fails; parameters as in :func:`multiarch.capacity.evaluation.evaluate`."""
+    restriction = Restriction(images or {})
+    everything = list(restriction.applied(pods))
+    if nodes is None:
+        # A dump of a cluster's pods says where they were: that was another cluster.
+        everything = [waiting_again(pod) if can_move(pod) else pod for pod in everything]
+        given: Sequence[NodeState] = planned_nodes(plan.node_groups, context, everything)
+    else:
+        given = [replace(node, pods=tuple(restriction.applied(node.pods))) for node in nodes]
+    daemons = tuple(pod for pod in everything if pod.per_node)
+    settled = settle(plan.autoscaling, plan.node_groups, context, given, everything)
+    return Before(plan, context, daemons, settled, images or {}, restriction.written)
+
+
+def fail(before: Before, failure: Failure) -> After:
+    """Take the nodes that ``failure`` takes, and place their pods again."""
+    nodes = before.settled.nodes
+    names = lost_nodes(failure, nodes)
+    lost = tuple(node for node in nodes if node.name in names)
+    kept = tuple(node for node in nodes if node.name not in names)
+    bare, staying, displaced = [], [], []
+    for pod in (pod for node in lost for pod in node.pods if can_move(pod)):
+        if pod.owner is None:
+            bare.append(pod)
+        elif unreachable_seconds(pod.spec, 0) is None:
+            staying.append(pod)
+        else:
+            displaced.append(waiting_again(pod))
+    after = After(failure, before.settled, kept, lost, tuple(displaced), tuple(bare), tuple(staying))
+    return replace(after, settled=placed_again(before, after))
+
+
+def placed_again(before: Before, after: After) -> Settled:
+    """Place the pods that a failure moves, and those that had no node before."""
+    plan = before.plan
+    return settle(
+        plan.autoscaling,
+        plan.node_groups,
+        before.context,
+        after.kept,
+        (*before.daemons, *after.displaced, *before.settled.unplaced),
+        unavailable=unavailable(after.failure, plan),
+        desired=Counter(node.group for node in before.settled.nodes),
+    )

@@ -1,0 +1,148 @@
+"""Which failures a stack is checked against, and which nodes each of them takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from multiarch.autoscaling.model import Capacity
+from multiarch.capacity.model import Failure
+from multiarch.errors import MultiarchError
+from multiarch.facts.architectures import Architecture
+from multiarch.nodes.model import CapacityType
+from multiarch.simulate.settled import NodeState, Unavailable
+from multiarch.stack.model import Plan
+
+_KEYS = ("zone", "group", "spot", "architecture", "largest")
+_FORM = f"Write KEY=VALUE, several with commas; the keys are {', '.join(_KEYS)}."
+
+
+def failures_of(plan: Plan, zones: Sequence[str], *, largest_nodes: int = 1) -> tuple[Failure, ...]:
+    """Every single failure of a stack in ``zones``, in this order.
+
+    Each zone; each node group and NodePool; all spot nodes of each architecture that has some; the ``largest_nodes``
+    largest nodes, unless that is 0; each architecture.
+    """
+    capacities = _capacities(plan)
+    found = [Failure(zones=(zone,)) for zone in zones]
+    found += [Failure(groups=(name,)) for name in group_names(plan)]
+    spot = sorted({each.architecture for each in capacities if each.capacity_type is CapacityType.SPOT})
+    found += [Failure(spot=(architecture,)) for architecture in spot]
+    if largest_nodes:
+        found.append(Failure(largest_nodes=largest_nodes))
+    found += [Failure(architectures=(each,)) for each in sorted({each.architecture for each in capacities})]
+    return tuple(found)
+
+
+def group_names(plan: Plan) -> tuple[str, ...]:
+    """The names of the node groups and NodePools, each sorted."""
+    pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
+    return (*sorted(each.name for each in plan.node_groups), *sorted(each.name for each in pools))
+
+
+def _capacities(plan: Plan) -> set[Capacity]:
+    found = {Capacity(each.architecture, each.capacity_type) for each in plan.node_groups}
+    pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
+    return found | {capacity for pool in pools for capacity in pool.capacities}
+
+
+def parse_failure(text: str, plan: Plan, zones: Sequence[str]) -> Failure:
+    """Read ``zone=eu-west-1b,group=general-arm64``: what fails at the same time.
+
+    A zone may be written as what follows the region (``b``). ``group`` also takes the name in the stack file of a group
+    that there is one of per zone. Raises MultiarchError for an unknown key, zone, group or architecture.
+    """
+    values: dict[str, list[str]] = {key: [] for key in _KEYS}
+    for part in text.split(","):
+        key, sign, value = (each.strip() for each in part.partition("="))
+        if not sign or not value or key not in values:
+            raise MultiarchError(f"{part.strip()!r} is not a failure.", hint=_FORM)
+        values[key].append(value)
+    largest = [_number(value) for value in values["largest"]]
+    return Failure(
+        zones=tuple(dict.fromkeys(_zone(value, zones) for value in values["zone"])),
+        groups=tuple(dict.fromkeys(name for value in values["group"] for name in _groups(value, plan))),
+        spot=tuple(dict.fromkeys(_architecture(value) for value in values["spot"])),
+        architectures=tuple(dict.fromkeys(_architecture(value) for value in values["architecture"])),
+        largest_nodes=sum(largest),
+    )
+
+
+def _zone(value: str, zones: Sequence[str]) -> str:
+    found = [zone for zone in zones if value == zone] or [zone for zone in zones if _behind_region(zone) == value]
+    if len(found) != 1:
+        raise MultiarchError(f"There is no zone {value!r}.", hint=f"The zones are {', '.join(zones)}.")
+    return found[0]
+
+
+def _behind_region(zone: str) -> str:
+    """``b`` of ``eu-west-1b``, ``2`` of ``zone-2``."""
+    last = zone.rpartition("-")[2]
+    return last.lstrip("0123456789") or last
+
+
+def _groups(value: str, plan: Plan) -> Iterator[str]:
+    names = group_names(plan)
+    found = [value] if value in names else [each.name for each in plan.node_groups if each.path[-1:] == (value,)]
+    if not found:
+        raise MultiarchError(f"There is no node group or NodePool {value!r}.", hint=f"There are {', '.join(names)}.")
+    yield from found
+
+
+def _architecture(value: str) -> Architecture:
+    if value not in set(Architecture):
+        raise MultiarchError(f"{value!r} is not an architecture.", hint=f"Use {' or '.join(Architecture)}.")
+    return Architecture(value)
+
+
+def _number(value: str) -> int:
+    if not value.isdecimal() or not int(value):
+        raise MultiarchError(f"largest={value}: must be a number of nodes, 1 or more.")
+    return int(value)
+
+
+def unavailable(failure: Failure, plan: Plan) -> Unavailable:
+    """Where no new node can be had while ``failure`` lasts.
+
+    Without the node group that its controller runs on, Karpenter adds no nodes at all.
+    """
+    capacities = {Capacity(each, CapacityType.SPOT) for each in failure.spot}
+    capacities |= {Capacity(each, kind) for each in failure.architectures for kind in CapacityType}
+    groups = set(failure.groups)
+    karpenter = plan.autoscaling.karpenter
+    if karpenter is not None and karpenter_lost(failure, plan):
+        groups |= {pool.name for pool in karpenter.pools}
+    return Unavailable(frozenset(failure.zones), frozenset(groups), frozenset(capacities))
+
+
+def karpenter_lost(failure: Failure, plan: Plan) -> bool:
+    """Whether no node of the group that Karpenter's controller runs on can be had."""
+    karpenter = plan.autoscaling.karpenter
+    home = next((each for each in plan.node_groups if karpenter and each.name == karpenter.controller_group), None)
+    if home is None:
+        return False
+    of_spot = home.capacity_type is CapacityType.SPOT and home.architecture in failure.spot
+    no_zone = bool(home.zones) and set(home.zones) <= set(failure.zones)
+    return home.name in failure.groups or home.architecture in failure.architectures or of_spot or no_zone
+
+
+def lost_nodes(failure: Failure, nodes: Iterable[NodeState]) -> frozenset[str]:
+    """The names of the nodes that a failure takes.
+
+    Of nodes with the same allocatable CPU those with the most memory, then those with the most pods are the largest.
+    """
+    lost, left = set(), []
+    for node in nodes:
+        architecture = node.shape.architecture
+        hit = node.zone in failure.zones or node.group in failure.groups or architecture in failure.architectures
+        if hit or (architecture in failure.spot and node.capacity_type is CapacityType.SPOT):
+            lost.add(node.name)
+        else:
+            left.append(node)
+    left.sort(key=_size)
+    return frozenset((*lost, *(node.name for node in left[: failure.largest_nodes])))
+
+
+def _size(node: NodeState) -> tuple[int, int, int, str]:
+    """Sort key: the largest first."""
+    whole = node.shape.allocatable
+    return -whole.cpu, -whole.memory, -len(node.pods), node.name

@@ -1,0 +1,218 @@
+"""Which limit keeps pods without a node, and what would help, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from multiarch.autoscaling.model import Autoscaler, Capacity
+from multiarch.capacity.architectures import AllowedArchitectures
+from multiarch.capacity.failing import After, Before
+from multiarch.capacity.failures import karpenter_lost, unavailable
+from multiarch.capacity.growth import sizes_needed
+from multiarch.capacity.model import Failure
+from multiarch.capacity.workloads import ImageSupport, Replicas, WorkloadName, alike
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import ZONE
+from multiarch.simulate.batches import mentioned
+from multiarch.simulate.model import EXPECTED_ZONE, Answer, WorkloadOutcome
+
+_MAX_SIZE, _TAINT, _OTHER_PODS = "at its maxSize", "does not tolerate", ("topology spread", "pod anti-affinity")
+_UNAVAILABLE = "no new nodes"
+"""How reasons of a simulation begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Which limit keeps pods pending, and what would help; clauses without a full stop."""
+
+    limit: str
+    change: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A workload with pending pods after a failure. ``needed`` are sizes of groups with which the pods would fit."""
+
+    workload: Replicas
+    after: After
+    outcome: WorkloadOutcome
+    needed: Mapping[str, int]
+    architectures: tuple[Architecture, ...]
+
+    @property
+    def usable(self) -> list[Answer]:
+        """The groups that its pods fit."""
+        return [each for each in self.outcome.answers if each.usable]
+
+
+class Explainer:
+    """Explains pending pods of one stack."""
+
+    def __init__(self, before: Before, allowed: AllowedArchitectures) -> None:
+        """``allowed`` says which architectures a pod may use in this stack."""
+        self._before = before
+        self._allowed = allowed
+        plan = before.plan
+        self._architectures = {group.name: (group.architecture,) for group in plan.node_groups}
+        self._keys = {group.name: f"{group.key}.maxSize" for group in plan.node_groups}
+        self._sizes = {group.name: group.sizes.maximum for group in plan.node_groups}
+        karpenter = plan.autoscaling.karpenter
+        self._controller = karpenter.controller_group if karpenter else ""
+        self._pools = {pool.name for pool in karpenter.pools} if karpenter else set()
+        for pool in karpenter.pools if karpenter else ():
+            self._architectures[pool.name] = tuple(each.architecture for each in pool.capacities)
+            self._keys[pool.name] = f"{pool.key}.cpuLimit"
+            if pool.cpu_limit is not None:
+                self._sizes[pool.name] = pool.cpu_limit
+
+    def of(self, after: After, workloads: Mapping[Hashable, Replicas]) -> dict[WorkloadName, Explanation]:
+        """Explain every workload with pending pods; ``workloads`` by :func:`alike`."""
+        outcomes = self._outcomes(after)
+        limited = any(
+            _MAX_SIZE in answer.reason or "limit" in answer.reason
+            for outcome in outcomes.values()
+            for answer in outcome.answers
+            if answer.usable
+        )
+        needed = sizes_needed(self._before, after) if limited else {}
+        pending = Counter(map(alike, after.pending))
+        bare, staying = Counter(map(alike, after.bare)), Counter(map(alike, after.staying))
+        found = {}
+        for key, count in pending.items():
+            workload, parts = workloads[key], []
+            if bare[key]:
+                parts.append(Explanation("no controller replaces its pods", "let a Deployment or Job create them"))
+            if staying[key]:
+                limit = f"{staying[key]} pods stay on unreachable nodes: their toleration has no tolerationSeconds"
+                parts.append(Explanation(limit, "set tolerationSeconds"))
+            if key in outcomes:
+                case = _Case(workload, after, outcomes[key], needed, self._allowed.of(workload.pods[0]))
+                parts.append(Explanation("; ".join(self._limits(case)), "; or ".join(self._changes(case))))
+            total = len(workload.pods)
+            limits = [each.limit for each in parts]
+            changes = [each.change for each in parts if each.change]
+            text = "; ".join((*limits, f"{total - count} of {total} pods run"))
+            found[workload.key] = Explanation(text, "; ".join(changes))
+        return found
+
+    @staticmethod
+    def _outcomes(after: After) -> dict[Hashable, WorkloadOutcome]:
+        """The first outcome with pods without a node, of each workload."""
+        if not after.settled.unplaced:
+            return {}
+        keys = {(pod.namespace, pod.name): alike(pod) for pod in after.settled.unplaced}
+        found: dict[Hashable, WorkloadOutcome] = {}
+        for outcome in after.settled.simulation.workloads:
+            for name in outcome.unplaced[:1]:
+                found.setdefault(keys[outcome.namespace, name], outcome)
+        return found
+
+    def _limits(self, case: _Case) -> Iterator[str]:
+        """What keeps pods without a node: the architecture, the groups that are full or lost, the zone."""
+        if len(case.architectures) == 1 and len(self._allowed.all) > 1:
+            yield self._only(case)
+        if zones := self._lost_zones(case):
+            yield f"requires zone {' or '.join(zones)}"
+            return
+        answers = (
+            case.usable
+            or [each for each in case.outcome.answers if not each.reason.startswith(_TAINT)]
+            or list(case.outcome.answers)
+        )
+        if count := self._most_nodes(case):
+            yield count
+            return
+        without_karpenter = karpenter_lost(case.after.failure, self._before.plan)
+        if without_karpenter and any(each.group in self._pools for each in answers):
+            yield f"Karpenter adds no nodes: its controller runs on {self._controller}, which is lost"
+            answers = [each for each in answers if each.group not in self._pools]
+        for reason, groups in _by_reason(answers).items():
+            yield f"{', '.join(groups)}: {reason}" if reason else f"{', '.join(groups)}: full"
+
+    def _only(self, case: _Case) -> str:
+        """``amd64 only (image shop/api:1 has no arm64 build)``, ``amd64 only (does not tolerate …)``."""
+        (only,) = case.architectures
+        (other,) = (each for each in self._allowed.all if each is not only)
+        images = self._images(case.workload).missing(other)
+        if images:
+            return f"{only} only ({', '.join(images)} has no {other} build)"
+        reasons = {answer.reason for answer in case.outcome.answers if self._architectures[answer.group] == (other,)}
+        return f"{only} only ({reasons.pop()})" if len(reasons) == 1 else f"{only} only"
+
+    def _most_nodes(self, case: _Case) -> str:
+        """How many nodes can take the pods at most; empty where that is not what keeps them pending."""
+        full = [each for each in case.usable if each.reason.startswith(_MAX_SIZE)]
+        lost = [each for each in case.usable if each.reason.startswith(_UNAVAILABLE)]
+        if not full or not case.after.lost or len(full) + len(lost) < len(case.usable):
+            return ""
+        sizes = sum(self._sizes[each.group] for each in full)
+        architecture = f"{case.architectures[0]} " if len(case.architectures) == 1 else ""
+        groups = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in _by_reason(full).items())
+        return f"without {_lost(case.after.failure)} at most {sizes} {architecture}nodes can take it ({groups})"
+
+    def _changes(self, case: _Case) -> Iterator[str]:
+        """What would help, the change of the stack file first."""
+        if zones := self._lost_zones(case):
+            yield f"let it run in other zones than {' or '.join(zones)}"
+            return
+        grown: dict[str, tuple[int, int]] = {}
+        for answer in case.usable:
+            if answer.group in case.needed:
+                key = self._keys[answer.group]
+                size = max(case.needed[answer.group], grown.get(key, (0, 0))[1])
+                grown[key] = (self._sizes[answer.group], size)
+        if grown:
+            yield " and ".join(f"raise {key} from {size} to {needed}" for key, (size, needed) in grown.items())
+        reasons = [answer.reason for answer in case.outcome.answers]
+        if any(reason.startswith(EXPECTED_ZONE) for reason in reasons):
+            yield "set onePerZone: true, so that the autoscaler chooses the zone"
+        if any(answer.reason.startswith(_OTHER_PODS) for answer in case.usable):
+            yield "prefer the topology rule instead of requiring it"
+        if self._before.plan.autoscaling.use is Autoscaler.NONE:
+            keys = sorted({self._keys[each.group].replace("maxSize", "desiredSize") for each in self._open(case)})
+            if keys:
+                yield f"raise {' or '.join(keys)}; or use an autoscaler"
+        yield from self._for_other_architecture(case)
+
+    def _open(self, case: _Case) -> Iterator[Answer]:
+        """The groups that its pods fit and that could have more nodes in this failure."""
+        lost = unavailable(case.after.failure, self._before.plan)
+        groups = {group.name: group for group in self._before.plan.node_groups}
+        for answer in case.usable:
+            group = groups.get(answer.group)
+            zones = (group.zones if group else ()) or self._before.context.zones or (None,)
+            if group and not lost.why_not(group.name, Capacity(group.architecture, group.capacity_type), zones):
+                yield answer
+
+    def _for_other_architecture(self, case: _Case) -> Iterator[str]:
+        taint = self._before.plan.arm64_taint
+        if Architecture.ARM64 in case.architectures or Architecture.ARM64 not in self._allowed.all:
+            return
+        images = self._images(case.workload).missing(Architecture.ARM64)
+        if images:
+            yield f"build {', '.join(images)} for arm64"
+        elif taint and any(answer.reason.startswith(f"{_TAINT} {taint}") for answer in case.outcome.answers):
+            yield "if its images run on arm64: `multiarch workload patch FILE --tolerate arm64`"
+
+    def _lost_zones(self, case: _Case) -> tuple[str, ...]:
+        """The zones that a workload requires by its own rules, where all of them are lost."""
+        pod = case.workload.pods[0]
+        asked = self._allowed.zones(pod) if ZONE in set(mentioned(pod.spec)) else ()
+        return asked if set(asked) <= set(case.after.failure.zones) else ()
+
+    def _images(self, workload: Replicas) -> ImageSupport:
+        return self._before.images.get(workload.key, ImageSupport())
+
+
+def _lost(failure: Failure) -> str:
+    """``zone eu-west-1b``, ``the largest node``, ``all amd64 nodes``."""
+    return str(failure).replace("largest node", "the largest node") if failure.largest_nodes == 1 else str(failure)
+
+
+def _by_reason(answers: Iterable[Answer]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for answer in answers:
+        found.setdefault(answer.reason, []).append(answer.group)
+    return found

@@ -1,0 +1,94 @@
+"""What was assumed for a capacity report, what is wrong with its input, and what is never modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from multiarch.capacity.architectures import AllowedArchitectures
+from multiarch.capacity.failing import Before
+from multiarch.capacity.model import FailureResult
+from multiarch.capacity.waiting import Waits
+from multiarch.capacity.workloads import Replicas
+from multiarch.facts.architectures import Architecture
+from multiarch.scheduling.fit import unmodelled
+from multiarch.stack.model import Plan
+
+_SHOWN = 5
+"""Workloads that a sentence names."""
+
+
+def named(workloads: Iterable[Replicas]) -> str:
+    """``shop Deployment/api, shop Deployment/web and 3 more``."""
+    names = [str(each) for each in workloads]
+    if len(names) <= _SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
+
+
+def assumptions_on(before: Before, workloads: Sequence[Replicas], waits: Waits) -> Iterator[str]:
+    """Yield what is assumed for these workloads, a sentence or more each."""
+    if before.context.assumed:
+        yield before.context.assumed
+    without = [each for each in workloads if not all((each.pods[0].requests.cpu, each.pods[0].requests.memory))]
+    if without:
+        yield (
+            f"{named(without)}: without a request for CPU or memory, which counts as 0. Defaults of a LimitRange are "
+            "not read."
+        )
+    if not before.daemons:
+        yield "There are no DaemonSets among the workloads; theirs take CPU, memory and a pod slot on every node."
+    yield from waits.described()
+
+
+def warnings_on(
+    before: Before, workloads: Sequence[Replicas], without_failure: FailureResult, allowed: AllowedArchitectures
+) -> Iterator[str]:
+    """Yield what makes the report uncertain or worse than it has to be."""
+    for result in without_failure.workloads:
+        if result.pending:
+            yield (
+                f"{result.namespace} {result.name}: {result.pending} of {result.replicas} pods get no node even when "
+                f"nothing fails: {result.limit}."
+            )
+    yield from _about_images(before, workloads, allowed)
+    by_note: dict[str, list[Replicas]] = {}
+    for workload in workloads:
+        for note in unmodelled(workload.pods[0]):
+            by_note.setdefault(note, []).append(workload)
+    for note, found in by_note.items():
+        yield f"{named(found)}: not checked: {note}."
+
+
+def _about_images(before: Before, workloads: Sequence[Replicas], allowed: AllowedArchitectures) -> Iterator[str]:
+    for workload in workloads:
+        support = before.images.get(workload.key)
+        if support is None:
+            continue
+        for image, reason in support.unknown:
+            yield f"{workload}: it is unknown which architectures {image} supports: {reason.rstrip('.')}."
+        for architecture in Architecture:
+            missing = support.missing(architecture)
+            written = before.written.get(workload.key)
+            if written is not None and missing and architecture in allowed.of(written):
+                yield (
+                    f"{workload}: its pods may be scheduled to {architecture} nodes, where {', '.join(missing)} does "
+                    f"not run. `multiarch workload patch FILE --require {_other(architecture)}` prevents it; here they "
+                    "are kept off."
+                )
+
+
+def _other(architecture: Architecture) -> Architecture:
+    return next(each for each in Architecture if each is not architecture)
+
+
+def limits_of(plan: Plan) -> tuple[str, ...]:
+    """Return what is never modelled, for the autoscalers of ``plan``."""
+    general = (
+        "A failure begins at once and lasts: what comes back, and capacity that AWS lacks elsewhere, is not modelled.",
+        "Pods count as running once they have a node: their start, readiness and load are not looked at.",
+        "Volumes of a lost zone can't be attached in another one.",
+        "Preemption is not modelled: a pod of low priority keeps its node.",
+    )
+    if plan.autoscaling.karpenter is None:
+        return general
+    return (*general, "Karpenter's consolidation before and after a failure is not modelled.")

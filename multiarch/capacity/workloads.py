@@ -1,0 +1,155 @@
+"""The pods of each workload, what its images support, and what was assumed about both."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import ARCHITECTURE
+from multiarch.facts.taints import Effect, Taint
+from multiarch.manifests.selectors import Expression, Operator
+from multiarch.scheduling.affinity import Term
+from multiarch.scheduling.pod_spec import PodSpec
+from multiarch.scheduling.pods import Pod
+
+UNREACHABLE = Taint("node.kubernetes.io/unreachable", "", Effect.NO_EXECUTE)
+"""The taint of a node that no longer reports to the API server."""
+_BATCH = ("Job", "CronJob")
+_NODE = "Node"
+WorkloadName = tuple[str, str]
+"""Namespace and ``Kind/name``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSupport:
+    """What a workload's images say about architectures.
+
+    ``unsupported`` are pairs of an image and an architecture that it has no build for, ``unknown`` images that could
+    not be read, each with the reason.
+    """
+
+    unsupported: tuple[tuple[str, Architecture], ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def architectures(self) -> tuple[Architecture, ...]:
+        """The architectures that every image that could be read supports, sorted."""
+        missing = {architecture for _, architecture in self.unsupported}
+        return tuple(sorted(each for each in Architecture if each not in missing))
+
+    def missing(self, architecture: Architecture) -> tuple[str, ...]:
+        """The images without a build for ``architecture``."""
+        return tuple(sorted(image for image, each in self.unsupported if each is architecture))
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """The pods of one workload, those on nodes included."""
+
+    namespace: str
+    name: str
+    pods: tuple[Pod, ...]
+
+    @property
+    def key(self) -> WorkloadName:
+        """Namespace and name."""
+        return self.namespace, self.name
+
+    @property
+    def bare(self) -> bool:
+        """Whether no controller makes its pods again."""
+        return self.pods[0].owner is None
+
+    @property
+    def batch(self) -> bool:
+        """Whether it runs to its end, so that its pods may wait."""
+        owner = self.pods[0].owner
+        return owner is not None and owner.kind in _BATCH
+
+    def __str__(self) -> str:
+        """``shop Deployment/api``."""
+        return f"{self.namespace} {self.name}"
+
+
+def name_of(pod: Pod) -> WorkloadName:
+    """What a pod's workload is called; a pod without a controller is one by itself."""
+    return pod.namespace, str(pod.owner) if pod.owner else f"Pod/{pod.name}"
+
+
+def alike(pod: Pod) -> Hashable:
+    """Equal for the pods of one controller, and for pods without one that differ in nothing but their names."""
+    return (pod.namespace, pod.owner) if pod.owner else (pod.namespace, None, pod.labels, pod.spec)
+
+
+def replicas_of(pods: Iterable[Pod]) -> list[Replicas]:
+    """The workloads of ``pods``, sorted by namespace and name. Pods without a controller are one if they are alike."""
+    found: dict[Hashable, list[Pod]] = {}
+    for pod in pods:
+        found.setdefault(alike(pod), []).append(pod)
+    made = []
+    for of_workload in found.values():
+        namespace, name = name_of(of_workload[0])
+        if of_workload[0].owner is None and len(of_workload) > 1:
+            name = f"{name} and {len(of_workload) - 1} like it"
+        made.append(Replicas(namespace, name, tuple(of_workload)))
+    return sorted(made, key=lambda each: each.key)
+
+
+def can_move(pod: Pod) -> bool:
+    """Whether a pod is looked at: not one of a DaemonSet, not a node's own, not ended or on its way out."""
+    static = pod.owner is not None and pod.owner.kind == _NODE
+    return not (pod.daemon or pod.per_node or pod.terminating or static or pod.phase in ("Succeeded", "Failed"))
+
+
+def unreachable_seconds(spec: PodSpec, default: int) -> int | None:
+    """How long a pod stays on a node that can't be reached; None without a bound.
+
+    The admission plugin DefaultTolerationSeconds gives ``default`` to pods without a toleration of their own.
+    """
+    matching = [each for each in spec.tolerations if each.tolerates(UNREACHABLE)]
+    if not matching:
+        return default
+    bounds = [each.seconds for each in matching if each.seconds is not None]
+    return max(0, min(bounds)) if bounds else None
+
+
+def waiting_again(pod: Pod) -> Pod:
+    """The pod that its controller makes in place of one that was on a node."""
+    return replace(pod, node_name="", phase="") if pod.node_name or pod.phase else pod
+
+
+class Restriction:
+    """Keeps pods off the nodes of architectures that their images do not support, by required node affinity."""
+
+    def __init__(self, images: Mapping[WorkloadName, ImageSupport]) -> None:
+        """``images`` by workload; workloads that are not in it may be on both architectures."""
+        self._images = images
+        self.written: dict[WorkloadName, Pod] = {}
+        """The first pod of each workload that was changed, as it was before."""
+        self._changed: dict[tuple[PodSpec, tuple[Architecture, ...]], PodSpec] = {}
+
+    def applied(self, pods: Iterable[Pod]) -> Iterator[Pod]:
+        """Yield the pods in their order."""
+        for pod in pods:
+            support = self._images.get(name_of(pod))
+            if support is None or not support.unsupported:
+                yield pod
+                continue
+            self.written.setdefault(name_of(pod), pod)
+            key = pod.spec, support.architectures
+            if key not in self._changed:
+                self._changed[key] = _restricted(*key)
+            yield replace(pod, spec=self._changed[key])
+
+
+def _restricted(spec: PodSpec, architectures: Sequence[Architecture]) -> PodSpec:
+    allowed = Expression(ARCHITECTURE, Operator.IN, tuple(architectures))
+    required = spec.affinity.required
+    terms = (Term((allowed,)),) if required is None else tuple(_narrowed(term, allowed) for term in required)
+    return replace(spec, affinity=replace(spec.affinity, required=terms))
+
+
+def _narrowed(term: Term, allowed: Expression) -> Term:
+    # An empty term matches no node, and still does not with one more requirement.
+    return term if term.empty else replace(term, expressions=(*term.expressions, allowed))

@@ -1,0 +1,1 @@
+"""``multiarch capacity``: what keeps running when something fails."""

@@ -1,0 +1,175 @@
+"""What a person reads of a capacity report: the failures, then who is short where, then why and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from multiarch.cli.formats.report import Block, Details, Items, Table
+from multiarch.cli.reading import describe_without_pods
+from multiarch.cli.terminal import counted
+
+if TYPE_CHECKING:
+    from multiarch.capacity.model import CapacityReport, FailureResult, WorkloadResult
+
+_MINUTE = 60
+_EXPLAINED = 20
+"""Workloads whose limits are shown without ``--explain``."""
+_COLUMNS = (
+    "lost, new: nodes; moved, pending: pods; wait: until the last moved pod has a node; dip: workloads that are below "
+    "their minimum until then; short: workloads that stay below it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A report, and what of it is shown. ``explain``: also workloads that only move, and what is not modelled."""
+
+    report: CapacityReport
+    without_pods: Sequence[tuple[str, int]] = ()
+    images_read: bool = False
+    explain: bool = False
+
+    @property
+    def results(self) -> list[FailureResult]:
+        """The result without a failure, then those of the failures: their numbers in the tables."""
+        return [self.report.without_failure, *self.report.failures]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One workload in all results."""
+
+    results: tuple[WorkloadResult, ...]
+
+    @property
+    def title(self) -> str:
+        return f"{self.results[0].namespace} {self.results[0].name}"
+
+    @property
+    def urgency(self) -> tuple[int, int, str]:
+        """Sort key: short in most failures first, then most pending pods."""
+        short = sum(not each.keeps_minimum for each in self.results)
+        return -short, -sum(each.pending for each in self.results), self.title
+
+    @property
+    def lacks(self) -> bool:
+        """Whether it has pending pods, or is short, in any result."""
+        return any(each.pending or not each.keeps_minimum for each in self.results)
+
+    @property
+    def moves(self) -> bool:
+        return any(each.moved for each in self.results)
+
+
+def blocks(shown: Shown) -> Iterator[Block]:
+    """Yield all blocks, the most important ones first."""
+    rows = sorted(
+        (_Row(each) for each in zip(*(result.workloads for result in shown.results), strict=True)),
+        key=lambda row: row.urgency,
+    )
+    yield from _head(shown)
+    yield _failures(shown)
+    yield _COLUMNS
+    listed = [row for row in rows if row.lacks or (shown.explain and row.moves)]
+    if listed:
+        yield _matrix(listed)
+        yield "Columns are failures. -3: 3 pods pending; !: short of its minimum; ~: all lost pods get another node."
+    lacking = [row for row in rows if row.lacks]
+    explained = lacking if shown.explain else lacking[:_EXPLAINED]
+    yield from (_why(row, shown) for row in explained)
+    if len(lacking) > len(explained):
+        yield f"{counted(len(lacking) - len(explained), 'more workload')} with pending pods: --explain shows them all."
+    if shown.report.warnings:
+        yield Items("Check", shown.report.warnings)
+    yield Items("Assumed", [*shown.report.assumptions, *_about_images(shown)])
+    if shown.explain:
+        yield Items("Not modelled", shown.report.limits)
+    else:
+        yield "--explain adds the workloads whose pods all get another node, and what is not modelled."
+
+
+def _head(shown: Shown) -> Iterator[str]:
+    report = shown.report
+    workloads = report.without_failure.workloads
+    pods = sum(each.replicas for each in workloads)
+    autoscaler = "no autoscaler" if report.autoscaler == "none" else report.autoscaler
+    bad = sum(bool(each.short) for each in report.failures)
+    yield (
+        f"{report.stack}, {autoscaler}: {counted(len(workloads), 'workload')}, {counted(pods, 'pod')}; "
+        f"{counted(len(report.failures), 'failure')}, {bad} with a workload short of its minimum"
+    )
+    if shown.without_pods:
+        yield describe_without_pods(shown.without_pods)
+    if not bad and not any(each.pending for each in workloads):
+        yield "Every workload keeps its minimum once its lost pods have another node."
+
+
+def _failures(shown: Shown) -> Table:
+    rows = []
+    for number, result in enumerate(shown.results):
+        waits = [each.wait_seconds for each in result.workloads if each.wait_seconds is not None]
+        dips = sum(each.keeps_minimum and not each.keeps_minimum_throughout for each in result.workloads)
+        rows.append(
+            (
+                str(number),
+                str(result.failure),
+                _number(sum(count for _, count in result.lost)),
+                _number(sum(count for _, count in result.added)),
+                _number(sum(each.moved for each in result.workloads)),
+                duration(max(waits)) if waits else "",
+                _number(dips),
+                _number(sum(each.pending for each in result.workloads)),
+                _number(len(result.short)),
+            )
+        )
+    return Table(("#", "failure", "lost", "new", "moved", "wait", "dip", "pending", "short"), rows, "Failures")
+
+
+def _matrix(rows: Sequence[_Row]) -> Table:
+    cells = [[_cell(each) for each in row.results] for row in rows]
+    used = [at for at in range(len(cells[0])) if any(row[at] for row in cells)]
+    table = [
+        (row.title, str(row.results[0].replicas), *(row_cells[at] for at in used))
+        for row, row_cells in zip(rows, cells, strict=True)
+    ]
+    return Table(("workload", "pods", *map(str, used)), table, "Workloads, what is short first", matrix=True)
+
+
+def _cell(result: WorkloadResult) -> str:
+    pending = f"-{result.pending}" if result.pending else ""
+    if not result.keeps_minimum:
+        return f"{pending}!"
+    return pending or ("~" if result.moved else "")
+
+
+def _why(row: _Row, shown: Shown) -> Details:
+    """The limits of one workload: the first failure of those with the same way out, unless all are asked for."""
+    found: dict[tuple[object, ...], list[tuple[str, WorkloadResult]]] = {}
+    for number, (each, result) in enumerate(zip(row.results, shown.results, strict=True)):
+        if each.limit:
+            key = (number,) if shown.explain else (each.change, each.pending)
+            found.setdefault(key, []).append((str(result.failure) if number else "nothing fails", each))
+    first = row.results[0]
+    title = f"{row.title}: {counted(first.replicas, 'pod')}, minimum {first.minimum.pods} ({first.minimum.source})"
+    statements = []
+    for (name, example), *others in found.values():
+        likewise = [f"likewise: {', '.join(other for other, _ in others)}"] if others else []
+        statements.append((f"{name}: {example.limit}", [*([example.change] if example.change else []), *likewise]))
+    return Details(title, statements)
+
+
+def _about_images(shown: Shown) -> Iterator[str]:
+    if not shown.images_read:
+        yield "Images are not read: architectures follow from scheduling rules alone. --check-images reads them."
+
+
+def _number(count: int) -> str:
+    return str(count) if count else ""
+
+
+def duration(seconds: int) -> str:
+    """``45s``, ``6m30s``, ``2m``."""
+    minutes, rest = divmod(seconds, _MINUTE)
+    return f"{minutes}m{rest}s" if minutes and rest else f"{minutes}m" if minutes else f"{rest}s"

@@ -1,0 +1,118 @@
+"""``multiarch capacity``: what keeps running when zones, node groups, spot capacity or nodes fail."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from multiarch.cli.formats import Format, OutputOption, show
+from multiarch.cli.formats.report import Report
+from multiarch.cli.options import stacks, with_groups
+from multiarch.cli.options.registry import RegistryOptions
+from multiarch.cli.options.stacks import StackArgument
+from multiarch.cli.terminal import counted, say
+from multiarch.cli.usage import Command
+
+if TYPE_CHECKING:
+    from multiarch.capacity.model import CapacityReport
+
+HELP = """Show what keeps running when zones, node groups, spot capacity or nodes fail.
+
+Each failure is simulated: pods of lost nodes are created again, the remaining nodes are filled, and the autoscaler adds
+nodes where they can be had. A workload is short if fewer of its pods get a node than its PodDisruptionBudget asks for.
+
+--workloads FILE reads manifests with workloads, DaemonSets and PodDisruptionBudgets. Each node group starts with its
+desired size.
+
+\b
+Failures, unless --failure is given:
+  each zone; each node group and NodePool; all spot capacity of an architecture;
+  the largest nodes; each architecture
+
+\b
+Examples:
+  multiarch capacity payments-prod --workloads examples/pods.yaml
+  multiarch capacity payments-prod --workloads deploy/ --failure zone=b --failure zone=a,spot=arm64
+  helm template shop ./chart | multiarch capacity checkout-dev --workloads - --minimum 50% --output json
+
+Exit code: 0; 1 if a workload is short or a pod fits nowhere; 2 for invalid input; 3 if the cluster can't be reached."""
+
+
+@with_groups
+def capacity(
+    stack: StackArgument,
+    *,
+    workloads: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Manifests: a YAML or JSON file, a folder, or -. May be repeated."),
+    ] = None,
+    failure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE,…",
+            help="What fails at the same time: zone=b, group=NAME, spot=arm64, architecture=amd64, largest=2. May be "
+            "repeated.",
+        ),
+    ] = None,
+    largest: Annotated[int, typer.Option(metavar="N", min=0, help="Fail the N largest nodes together; 0: none.")] = 1,
+    minimum: Annotated[
+        str, typer.Option(metavar="N|N%", help="Pods to keep of a workload without a PodDisruptionBudget.")
+    ] = "100%",
+    node_start: Annotated[int, typer.Option(metavar="SECONDS", min=0, help="Seconds until a new node is ready.")] = 90,
+    check_images: Annotated[
+        bool, typer.Option("--check-images", help="Read which architectures the images support.")
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show every workload whose pods move, and what is not modelled.")
+    ] = False,
+    output: OutputOption = Format.TABLE,
+    registries: RegistryOptions,
+) -> None:
+    """Evaluate failures, as :data:`HELP` says."""
+    from multiarch.capacity.evaluation import evaluate
+    from multiarch.capacity.failures import failures_of, parse_failure
+    from multiarch.capacity.waiting import Waits
+    from multiarch.cli.capacity import source
+    from multiarch.cli.capacity.blocks import Shown, blocks
+    from multiarch.cli.capacity.data import report_data
+
+    source.check(workloads or [])
+    plan = stacks.plan_of(stack)
+    given = source.from_manifests(plan, workloads or [])
+    zones = given.context.zones
+    failures = [parse_failure(each, plan, zones) for each in failure or ()] or failures_of(
+        plan, zones, largest_nodes=largest
+    )
+    report = evaluate(
+        plan,
+        given.workloads.pods,
+        given.workloads.budgets,
+        failures,
+        given.context,
+        nodes=given.nodes,
+        images=given.images(registries) if check_images else None,
+        waits=Waits(node_start=node_start),
+        without_budget=source.pod_count(minimum),
+    )
+    shown = Shown(report, given.workloads.without_pods, images_read=check_images, explain=explain)
+    show(Report("capacity", data=partial(report_data, report), blocks=partial(blocks, shown)), output)
+    _finish(report)
+
+
+def _finish(report: CapacityReport) -> None:
+    """Say on stderr what is short, and end with 1 if something is."""
+    short = {(each.namespace, each.name) for result in report.failures for each in result.short}
+    nowhere = sum(each.pending for each in report.without_failure.workloads)
+    if nowhere:
+        say(f"{counted(nowhere, 'pod')} get no node even when nothing fails.")
+    if short:
+        say(f"{counted(len(short), 'workload')} short of the minimum in a failure.")
+    if short or nowhere or report.without_failure.short:
+        raise typer.Exit(1)
+
+
+commands = typer.Typer()
+"""The command itself: there is nothing below it."""
+commands.command("capacity", cls=Command, help=HELP)(capacity)

@@ -1,0 +1,65 @@
+"""Capacity reports as short as a test wants them. A pod of one CPU takes a node of m7i.large or m7g.large."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from multiarch.capacity.evaluation import ALL, evaluate
+from multiarch.capacity.failures import failures_of
+from multiarch.capacity.model import CapacityReport, Failure, FailureResult, WorkloadResult
+from multiarch.capacity.waiting import USUAL_WAITS, Waits
+from multiarch.capacity.workloads import ImageSupport
+from multiarch.manifests.disruption_budgets import PodCount, disruption_budgets_from
+from multiarch.scheduling.pods import pods_from
+from multiarch.simulate.simulation import SimulationContext
+from tests.scheduling.manifests import ZONES
+from tests.stack.words import plan
+
+A, B, C = ZONES
+
+
+def budget(name: str = "api", *, namespace: str = "shop", app: str | None = None, **limits: object) -> dict[str, Any]:
+    """A PodDisruptionBudget for the pods of the workload ``app``, by default the one with its name."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selector": {"matchLabels": {"app": app or name}}, **limits},
+    }
+
+
+def report(
+    words: Mapping[str, Any],
+    *documents: object,
+    failures: Sequence[Failure] | None = None,
+    images: Mapping[tuple[str, str], ImageSupport] | None = None,
+    waits: Waits = USUAL_WAITS,
+    without_budget: PodCount = ALL,
+) -> CapacityReport:
+    """Evaluate manifests against a stack, in three zones; by default in all failures."""
+    made = plan({**words, "network": {"zones": list(ZONES)}})
+    return evaluate(
+        made,
+        pods_from(documents),
+        list(disruption_budgets_from(documents)),
+        failures_of(made, ZONES) if failures is None else failures,
+        SimulationContext(tuple(ZONES)),
+        images=images,
+        waits=waits,
+        without_budget=without_budget,
+    )
+
+
+def in_failure(found: CapacityReport, name: str) -> FailureResult:
+    """The result of the failure that is called ``name``."""
+    return next(each for each in found.failures if str(each.failure) == name)
+
+
+def of(found: FailureResult, name: str = "api") -> WorkloadResult:
+    return next(each for each in found.workloads if each.name.endswith(f"/{name}"))
+
+
+def counts(found: WorkloadResult) -> tuple[int, int, int]:
+    """Pods that survive, that move, and that are pending."""
+    return found.surviving, found.moved, found.pending

@@ -1,0 +1,62 @@
+"""PodDisruptionBudgets that contradict each other or the workloads they are for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.capacity.evaluated import budget, of, report
+from tests.scheduling.manifests import pod_manifest
+from tests.simulate.simulated import grown, pods
+
+WORDS = grown({"amd": {"instanceTypes": ["m7i.large"]}})
+
+
+def warnings(*documents: object) -> tuple[str, ...]:
+    return report(WORDS, *documents, failures=[]).warnings
+
+
+def test_budgets_that_can_be_kept_need_no_warning() -> None:
+    assert warnings(pods(count=3), budget(minAvailable=2)) == ()
+
+
+def test_pods_of_several_budgets_can_not_be_evicted() -> None:
+    found = report(WORDS, pods(count=3), budget(minAvailable=1), budget("other", app="api", minAvailable=2))
+    assert found.warnings == (
+        (
+            "shop Deployment/api: its pods have 2 PodDisruptionBudgets (shop/api, shop/other). The eviction API refuses to "
+            "evict such pods; the largest minimum counts here."
+        ),
+    )
+    assert of(found.without_failure).minimum.pods == 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "warning"),
+    [
+        ({"minAvailable": 4}, "(minAvailable 4) can't be met: it selects 3 pods. It also blocks every eviction."),
+        ({"minAvailable": 3}, "(minAvailable 3) allows no eviction: nodes with its 3 pods can't be drained."),
+        ({"maxUnavailable": 0}, "(maxUnavailable 0) allows no eviction: nodes with its 3 pods can't be drained."),
+        ({"minAvailable": "67%"}, "(minAvailable 67%) allows no eviction: nodes with its 3 pods can't be drained."),
+        ({}, "sets neither minAvailable nor maxUnavailable: it asks for no pods."),
+    ],
+)
+def test_a_budget_that_blocks_or_asks_for_nothing_is_named(limits: dict[str, Any], warning: str) -> None:
+    assert warnings(pods(count=3), budget(**limits)) == (f"PodDisruptionBudget shop/api {warning}",)
+
+
+def test_a_minimum_of_more_pods_than_there_are_is_never_kept() -> None:
+    found = report(WORDS, pods(count=3), budget(minAvailable=4))
+    assert found.without_failure.short == (of(found.without_failure),)
+
+
+def test_a_budget_selects_pods_of_its_namespace_only() -> None:
+    (warning,) = warnings(pods(count=3), budget(namespace="other", minAvailable=1))
+    assert warning == "PodDisruptionBudget other/api (minAvailable 1) selects none of these pods."
+
+
+def test_pods_without_a_controller_need_a_number() -> None:
+    bare = pod_manifest(labels={"app": "api"})
+    (warning,) = warnings(bare, budget(maxUnavailable=1))
+    assert warning.endswith("selects pods without a controller, for which only a number as minAvailable has an effect.")

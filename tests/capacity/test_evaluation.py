@@ -1,0 +1,244 @@
+"""What workloads keep in each failure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.capacity.model import Failure
+from multiarch.capacity.waiting import Waits
+from multiarch.facts.architectures import Architecture
+from multiarch.manifests.disruption_budgets import PodCount
+from tests.capacity.evaluated import B, C, budget, counts, in_failure, of, report
+from tests.scheduling.manifests import ARM64_TOLERATION, pod_manifest
+from tests.simulate.simulated import NONE, TOLERANT, grown, pods, pooled
+from tests.stack.words import merged
+
+AMD64, ARM64 = Architecture.AMD64, Architecture.ARM64
+ONE_PER_ZONE = {"instanceTypes": ["m7i.large"], "onePerZone": True}
+
+
+def test_a_zone_that_fails_is_made_up_for_where_groups_may_grow() -> None:
+    result = in_failure(report(grown({"amd": {**ONE_PER_ZONE, "maxSize": 2}}), pods(count=3)), f"zone {B}")
+    assert counts(of(result)) == (2, 1, 0)
+    assert result.lost == (("amd-b", 1),)
+    assert sum(count for _, count in result.added) == 1
+    assert not result.short
+
+
+def test_pods_that_find_no_node_are_pending_until_the_failure_is_over() -> None:
+    result = in_failure(report(grown({"amd": {**ONE_PER_ZONE, "maxSize": 1}}), pods(count=3)), f"zone {B}")
+    assert counts(of(result)) == (2, 0, 1)
+    assert result.short == (of(result),)
+    assert not of(result).keeps_minimum
+
+
+def test_an_auto_scaling_group_replaces_lost_nodes_in_its_other_zones_without_any_autoscaler() -> None:
+    words = merged(NONE, {"nodeGroups": {"amd": {"instanceTypes": ["m7i.large"], "minSize": 3, "maxSize": 3}}})
+    found = report(words, pods(count=3), failures=[Failure(zones=(B,)), Failure(groups=("amd",))])
+    in_zone, of_group = found.failures
+    assert counts(of(in_zone)) == (2, 1, 0)
+    assert in_zone.added == (("amd", 1),)
+    assert counts(of(of_group)) == (0, 0, 3)
+    assert not of_group.added
+
+
+def test_pods_for_one_architecture_are_stranded_where_its_nodes_are_lost() -> None:
+    words = grown({"amd": {"instanceTypes": ["m7i.large"]}, "arm": {"instanceTypes": ["m7g.large"]}})
+    found = report(words, pods("legacy", count=2), pods("modern", count=2, **TOLERANT))
+    assert of(found.without_failure, "legacy").architectures == (AMD64,)
+    assert of(found.without_failure, "modern").architectures == (AMD64, ARM64)
+    lost = in_failure(found, "all amd64")
+    assert counts(of(lost, "legacy")) == (0, 0, 2)
+    assert of(lost, "modern").pending == 0
+
+
+def test_spot_of_one_architecture_fails_without_that_of_the_other() -> None:
+    spot = {"capacityType": "spot", "maxSize": 4}
+    words = grown(
+        {
+            "amd-spot": {"instanceTypes": ["m7i.large"], **spot},
+            "arm-spot": {"instanceTypes": ["m7g.large"], **spot},
+            "amd": {"instanceTypes": ["m7i.large"], "maxSize": 1},
+        },
+    )
+    found = report(words, pods(count=2))
+    assert in_failure(found, "amd64 spot").lost == (("amd-spot", 2),)
+    assert counts(of(in_failure(found, "amd64 spot"))) == (0, 1, 1)
+    assert not in_failure(found, "arm64 spot").lost
+
+
+def test_the_largest_nodes_come_back_where_their_group_is_whole() -> None:
+    words = grown({"small": {"instanceTypes": ["m7i.large"]}, "large": {"instanceTypes": ["m7i.4xlarge"]}})
+    found = report(words, pods(count=1), pods("big", cpu="12"), failures=[Failure(largest_nodes=1)])
+    (result,) = found.failures
+    assert result.lost == (("large", 1),)
+    assert counts(of(result, "big")) == (0, 1, 0)
+    assert str(result.failure) == "largest node"
+
+
+def test_what_fails_together_is_lost_together() -> None:
+    words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 2}})
+    (result,) = report(words, pods(count=3), failures=[Failure(zones=(B, C))]).failures
+    assert counts(of(result)) == (1, 1, 1)
+
+
+def test_karpenter_makes_up_for_a_zone_within_the_limits_of_its_pools() -> None:
+    pool = {"capacityTypes": ["on-demand"], "architectures": ["amd64"], "sizes": ["large"]}
+    wide, limited = (
+        in_failure(report(pooled({"general": {**pool, **more}}), pods(count=6, cpu="1500m")), f"zone {B}")
+        for more in ({}, {"cpuLimit": 8})
+    )
+    # Six pods on two nodes of the controller's group and four of two vCPUs. Lost nodes do not count against the limit.
+    assert counts(of(wide)) == counts(of(limited)) == (4, 2, 0)
+
+
+def test_without_the_group_of_its_controller_karpenter_adds_no_nodes() -> None:
+    pool = {"capacityTypes": ["on-demand"], "architectures": ["amd64", "arm64"], "sizes": ["large"]}
+    words = pooled({"general": pool})
+    both = [Failure(groups=("web",), largest_nodes=1), Failure(largest_nodes=1)]
+    without, with_controller = report(words, pods(cpu="1500m", count=4), failures=both).failures
+    assert of(with_controller).pending == 0
+    assert of(without).pending == 3
+    assert "Karpenter adds no nodes: its controller runs on web, which is lost" in of(without).limit
+
+
+def test_pods_without_a_controller_are_gone_with_their_node() -> None:
+    found = report(grown({"amd": {"instanceTypes": ["m7i.large"]}}), pod_manifest(containers=[_container("1")]))
+    result = in_failure(found, "all amd64")
+    assert counts(of(result)) == (0, 0, 1)
+    assert not result.short
+    assert "no controller replaces its pods" in of(result).limit
+    assert [each for each in found.assumptions if "shop Pod/api" in each]
+
+
+def test_pods_that_tolerate_unreachable_nodes_without_a_limit_stay_there() -> None:
+    tolerant = {"tolerations": [{"operator": "Exists"}]}
+    found = report(grown({"amd": {"instanceTypes": ["m7i.large"]}}), pods(count=2, **tolerant))
+    result = of(in_failure(found, "all amd64"))
+    assert result.pending == 2
+    assert "2 pods stay on unreachable nodes" in result.limit
+    assert result.change == "set tolerationSeconds"
+
+
+def test_pods_of_other_workloads_and_daemon_sets_take_their_room() -> None:
+    words = merged(NONE, {"nodeGroups": {"amd": {"instanceTypes": ["m7i.large"], "minSize": 2, "maxSize": 2}}})
+    agent = {**pods("agent", cpu="600m"), "kind": "DaemonSet"}
+    alone, crowded = (
+        report(words, pods(count=2), *more, failures=[Failure(groups=("amd",))]).without_failure
+        for more in ((), (agent, pods("other", cpu="600m")))
+    )
+    assert of(alone).pending == 0
+    assert sum(each.pending for each in crowded.workloads) == 1
+
+
+def test_pods_that_fit_nowhere_are_named_apart_from_failures() -> None:
+    found = report(grown({"amd": {"instanceTypes": ["m7i.large"]}}), pods(cpu="3"))
+    assert counts(of(found.without_failure)) == (0, 0, 1)
+    (warning,) = (each for each in found.warnings if "even when nothing fails" in each)
+    assert warning.startswith("shop Deployment/api: 1 of 1 pods get no node even when nothing fails: amd: too large")
+
+
+@pytest.mark.parametrize(
+    ("limits", "least"),
+    [
+        ({"minAvailable": 2}, 2),
+        ({"minAvailable": "50%"}, 2),
+        ({"maxUnavailable": 1}, 2),
+        ({"maxUnavailable": "30%"}, 2),
+        ({"maxUnavailable": "34%"}, 1),
+    ],
+)
+def test_the_minimum_is_that_of_the_budget(limits: dict[str, Any], least: int) -> None:
+    words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 1}})
+    result = in_failure(report(words, pods(count=3), budget(**limits)), f"zone {B}")
+    assert of(result).minimum.pods == least
+    assert of(result).minimum.source.startswith("PodDisruptionBudget shop/api: m")
+    assert of(result).pending == 1
+    assert not result.short
+
+
+def test_without_a_budget_the_minimum_is_assumed() -> None:
+    words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 1}})
+    strict, lax = (
+        in_failure(report(words, pods(count=3), without_budget=least), f"zone {B}")
+        for least in (PodCount(100, percent=True), PodCount(2))
+    )
+    assert [len(each.short) for each in (strict, lax)] == [1, 0]
+    assert of(strict).minimum.source == "no PodDisruptionBudget: 100%"
+
+
+def test_jobs_may_wait() -> None:
+    job = {**pods(), "kind": "Job"}
+    found = report(grown({"amd": {"instanceTypes": ["m7i.large"]}}), job)
+    assert of(in_failure(found, "all amd64")).minimum.pods == 0
+    assert not in_failure(found, "all amd64").short
+    assert [each for each in found.assumptions if each.startswith("Pods of Jobs")]
+
+
+def test_workloads_of_one_budget_keep_its_minimum_together() -> None:
+    shared = budget("both", minAvailable=4)
+    shared["spec"]["selector"] = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["api", "web"]}]}
+    words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 2}})
+    (result,) = report(words, pods(count=3), pods("web", count=3), shared, failures=[Failure(zones=(B,))]).failures
+    assert sum(each.pending for each in result.workloads) == 2
+    assert not result.short
+    (worse,) = report(words, pods(count=3), pods("web", count=3), shared, failures=[Failure(zones=(B, C))]).failures
+    assert len(worse.short) == 2
+    assert of(worse).minimum.source.endswith("together with 1 other workload")
+
+
+def test_waiting_adds_up_detection_toleration_and_the_start_of_a_node() -> None:
+    waits = Waits(detection=50, toleration=300, per_node=10, scale_up=10, replacement=30, node_start=90)
+    words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 3}})
+    hasty = {"tolerations": [{"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}]}
+    hasty["tolerations"][0]["tolerationSeconds"] = 20  # type: ignore[assignment]
+    found = report(words, pods(count=3), pods("hasty", count=3, **hasty), failures=[Failure(zones=(B,))], waits=waits)
+    (result,) = found.failures
+    # Two nodes of the zone fail: the second gets its taint ten seconds later.
+    assert of(result).wait_seconds == 50 + 10 + 300 + 10 + 90
+    assert of(result, "hasty").wait_seconds == 50 + 10 + 20 + 10 + 90
+
+
+def test_a_pod_that_finds_room_waits_for_no_node() -> None:
+    words = grown({"amd": {**ONE_PER_ZONE, "minSize": 2, "maxSize": 2}})
+    result = in_failure(report(words, pods(count=3)), f"zone {B}")
+    assert of(result).wait_seconds == 50 + 10 + 300
+    assert of(result).keeps_minimum
+    assert not of(result).keeps_minimum_throughout
+
+
+def test_nothing_waits_where_nothing_fails() -> None:
+    found = report(grown({"amd": {"instanceTypes": ["m7i.large"]}}), pods(count=3))
+    assert counts(of(found.without_failure)) == (3, 0, 0)
+    assert of(found.without_failure).wait_seconds is None
+    assert not found.without_failure.lost
+
+
+def test_each_pod_is_counted_once_in_every_failure() -> None:
+    words = grown(
+        {
+            "amd": {**ONE_PER_ZONE, "maxSize": 2},
+            "arm": {"instanceTypes": ["m7g.large"], "capacityType": "spot", "maxSize": 2},
+        }
+    )
+    either = {"tolerations": [ARM64_TOLERATION]}
+    found = report(words, pods(count=5), pods("web", count=4, **either), pods("tall", cpu="3"))
+    for result in (found.without_failure, *found.failures):
+        assert [sum(counts(each)) for each in result.workloads] == [5, 1, 4]
+        assert all(min(counts(each)) >= 0 for each in result.workloads)
+
+
+def test_a_dump_of_live_pods_is_placed_on_the_nodes_of_the_plan() -> None:
+    live = pod_manifest(containers=[_container("1")])
+    live["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "api-1", "controller": True}]
+    live["spec"]["nodeName"] = "ip-10-0-0-1"
+    live["status"] = {"phase": "Running"}
+    ended = {**live, "metadata": {**live["metadata"], "name": "old"}, "status": {"phase": "Succeeded"}}
+    found = report(grown({"amd": {"instanceTypes": ["m7i.large"]}}), live, ended)
+    assert counts(of(found.without_failure, "api-1")) == (1, 0, 0)
+
+
+def _container(cpu: str) -> dict[str, Any]:
+    return {"name": "main", "image": "app", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}

@@ -1,0 +1,120 @@
+"""Which failures a stack is checked against, and how one is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.capacity.failures import failures_of, lost_nodes, parse_failure
+from multiarch.capacity.model import Failure
+from multiarch.errors import MultiarchError
+from multiarch.facts.architectures import Architecture
+from multiarch.nodes.model import CapacityType
+from multiarch.scheduling.resources import Resources
+from multiarch.simulate.settled import NodeState
+from tests.scheduling.manifests import ZONES, shape
+from tests.simulate.simulated import grown, pooled
+from tests.stack.words import plan
+
+AMD64, ARM64 = Architecture.AMD64, Architecture.ARM64
+A, B, C = ZONES
+NETWORK = {"network": {"zones": list(ZONES)}}
+GROUPS = grown(
+    {
+        "web": {"instanceTypes": ["m7i.large"], "onePerZone": True},
+        "batch": {"instanceTypes": ["m7g.large"], "capacityType": "spot"},
+    }
+)
+
+
+def made(words: dict[str, Any]) -> Any:  # noqa: ANN401
+    return plan({**words, **NETWORK})
+
+
+def test_every_single_failure_of_a_stack_is_listed() -> None:
+    assert [str(each) for each in failures_of(made(GROUPS), ZONES, largest_nodes=2)] == [
+        f"zone {A}",
+        f"zone {B}",
+        f"zone {C}",
+        "group batch",
+        "group web-a",
+        "group web-b",
+        "group web-c",
+        "arm64 spot",
+        "2 largest nodes",
+        "all amd64",
+        "all arm64",
+    ]
+
+
+def test_node_pools_fail_as_groups_do_and_with_their_capacities() -> None:
+    words = pooled({"general": {"architectures": ["amd64", "arm64"], "capacityTypes": ["spot"]}})
+    names = [str(each) for each in failures_of(made(words), ZONES, largest_nodes=0)]
+    assert names[3:] == [
+        "group web",
+        "group general-amd64-spot",
+        "group general-arm64-spot",
+        "amd64 spot",
+        "arm64 spot",
+        "all amd64",
+        "all arm64",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "failure"),
+    [
+        ("zone=b", Failure(zones=(B,))),
+        (f"zone={C}", Failure(zones=(C,))),
+        ("zone=a, zone=b", Failure(zones=(A, B))),
+        ("group=batch,zone=b", Failure(zones=(B,), groups=("batch",))),
+        ("group=web", Failure(groups=("web-a", "web-b", "web-c"))),
+        ("spot=arm64,largest=2", Failure(spot=(ARM64,), largest_nodes=2)),
+        ("architecture=amd64", Failure(architectures=(AMD64,))),
+    ],
+)
+def test_a_combination_can_be_written(text: str, failure: Failure) -> None:
+    assert parse_failure(text, made(GROUPS), ZONES) == failure
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("zone", "'zone' is not a failure. Write KEY=VALUE, several with commas; the keys are zone, group, spot,"),
+        ("rack=1", "'rack=1' is not a failure."),
+        ("", "'' is not a failure."),
+        ("zone=d", f"There is no zone 'd'. The zones are {', '.join(ZONES)}."),
+        ("group=api", "There is no node group or NodePool 'api'. There are batch, web-a, web-b, web-c."),
+        ("spot=x86", "'x86' is not an architecture. Use amd64 or arm64."),
+        ("largest=0", "largest=0: must be a number of nodes, 1 or more."),
+        ("largest=-1", "largest=-1: must be a number of nodes, 1 or more."),
+    ],
+)
+def test_what_is_not_a_failure_is_named(text: str, words: str) -> None:
+    with pytest.raises(MultiarchError) as raised:
+        parse_failure(text, made(GROUPS), ZONES)
+    assert str(raised.value).startswith(words)
+
+
+def test_placeholder_zones_have_numbers() -> None:
+    zones = ("zone-1", "zone-2")
+    assert parse_failure("zone=2", made(GROUPS), zones).zones == ("zone-2",)
+
+
+def node(name: str, *, cpu: int = 2000, zone: str = A, capacity: CapacityType = CapacityType.SPOT) -> NodeState:
+    of_size = shape(allocatable=Resources(cpu=cpu, memory=2**33, pods=20))
+    return NodeState(name, "arm-spot", of_size, zone, capacity_type=capacity)
+
+
+def test_the_largest_nodes_are_those_with_the_most_cpu_among_what_is_left() -> None:
+    nodes = [node("a", cpu=9000, zone=B), node("b", cpu=4000), node("c", cpu=8000), node("d", cpu=2000)]
+    assert lost_nodes(Failure(zones=(B,), largest_nodes=2), nodes) == {"a", "b", "c"}
+    assert lost_nodes(Failure(largest_nodes=9), nodes) == {"a", "b", "c", "d"}
+
+
+def test_spot_failures_leave_on_demand_nodes() -> None:
+    nodes = [node("a"), node("b", capacity=CapacityType.ON_DEMAND)]
+    assert lost_nodes(Failure(spot=(ARM64,)), nodes) == {"a"}
+    assert lost_nodes(Failure(spot=(AMD64,)), nodes) == frozenset()
+    assert lost_nodes(Failure(), nodes) == frozenset()

@@ -1,0 +1,129 @@
+"""Which limit keeps pods pending, in words, and what would help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.capacity.model import Failure, WorkloadResult
+from multiarch.capacity.workloads import ImageSupport
+from multiarch.facts.architectures import Architecture
+from tests.capacity.evaluated import B, in_failure, of, report
+from tests.scheduling.manifests import ZONES
+from tests.simulate.simulated import NONE, TOLERANT, grown, pods, pooled
+from tests.stack.words import merged
+
+ZONE = "topology.kubernetes.io/zone"
+BOTH = {
+    "general": {"instanceTypes": ["m7i.large"], "onePerZone": True, "maxSize": 2},
+    "graviton": {"instanceTypes": ["m7g.large"], "onePerZone": True, "maxSize": 2},
+}
+
+
+def pending(words: dict[str, Any], *documents: object, failure: Failure, **more: Any) -> WorkloadResult:
+    (result,) = report(words, *documents, failures=[failure], **more).failures
+    found = of(result)
+    assert found.pending
+    return found
+
+
+def test_the_limit_names_architecture_failure_nodes_and_pods_as_a_person_would() -> None:
+    found = pending(grown(BOTH), pods(count=6), failure=Failure(zones=(B,)))
+    assert found.limit == (
+        "amd64 only (does not tolerate arch=arm64:NoSchedule); without zone eu-west-1b at most 4 amd64 nodes can take "
+        "it (general-a, general-c: at its maxSize 2); 4 of 6 pods run"
+    )
+    assert found.change == (
+        "raise nodeGroups.general.maxSize from 2 to 3; or if its images run on arm64: "
+        "`multiarch workload patch FILE --tolerate arm64`"
+    )
+
+
+def test_the_size_that_is_named_is_enough() -> None:
+    groups = merged(BOTH, {"general": {"maxSize": 3}})
+    assert of(in_failure(report(grown(groups), pods(count=6)), f"zone {B}")).pending == 0
+
+
+def test_a_pod_that_requires_a_lost_zone_is_led_to_other_zones() -> None:
+    found = pending(grown(BOTH), pods(nodeSelector={ZONE: B}), failure=Failure(zones=(B,)))
+    assert "requires zone eu-west-1b" in found.limit
+    assert found.change == "let it run in other zones than eu-west-1b"
+
+
+def test_images_without_a_build_are_named() -> None:
+    images = {("shop", "Deployment/api"): ImageSupport(unsupported=(("shop/api:1", Architecture.ARM64),))}
+    found = pending(grown(BOTH), pods(**TOLERANT), failure=Failure(architectures=(Architecture.AMD64,)), images=images)
+    assert found.architectures == (Architecture.AMD64,)
+    assert found.limit.startswith("amd64 only (shop/api:1 has no arm64 build)")
+    assert found.change == "build shop/api:1 for arm64"
+
+
+def test_pods_that_tolerate_arm64_without_such_an_image_are_warned_about() -> None:
+    images = {
+        ("shop", "Deployment/api"): ImageSupport(
+            unsupported=(("shop/api:1", Architecture.ARM64),), unknown=(("shop/side:1", "it could not be read"),)
+        ),
+        ("shop", "Deployment/web"): ImageSupport(unsupported=(("shop/web:1", Architecture.ARM64),)),
+    }
+    found = report(grown(BOTH), pods(**TOLERANT), pods("web"), images=images, failures=[])
+    assert found.warnings == (
+        "shop Deployment/api: it is unknown which architectures shop/side:1 supports: it could not be read.",
+        (
+            "shop Deployment/api: its pods may be scheduled to arm64 nodes, where shop/api:1 does not run. `multiarch "
+            "workload patch FILE --require amd64` prevents it; here they are kept off."
+        ),
+    )
+
+
+def test_an_image_for_neither_architecture_fits_nowhere() -> None:
+    unsupported = tuple(("shop/api:1", each) for each in Architecture)
+    found = report(grown(BOTH), pods(), images={("shop", "Deployment/api"): ImageSupport(unsupported)}, failures=[])
+    assert of(found.without_failure).pending == 1
+    assert of(found.without_failure).architectures == ()
+
+
+def test_the_limit_of_a_node_pool_is_raised_by_its_key() -> None:
+    pool = {"capacityTypes": ["on-demand"], "architectures": ["amd64"], "sizes": ["large"], "cpuLimit": 4}
+    result = of(report(pooled({"general": pool}), pods(count=6, cpu="1500m"), failures=[]).without_failure)
+    assert result.pending == 2
+    assert "general-amd64-on-demand: limit cpu 4 reached" in result.limit
+    assert result.change.startswith("raise autoscaling.karpenter.nodePools.general.cpuLimit from 4 to 8")
+
+
+def test_without_an_autoscaler_the_desired_size_helps() -> None:
+    words = merged(NONE, {"nodeGroups": {"amd": {"instanceTypes": ["m7i.large"], "minSize": 2, "maxSize": 3}}})
+    result = of(report(words, pods(count=3), failures=[]).without_failure)
+    assert result.limit == "amd: no room left on its 2 nodes, and no autoscaler adds nodes; 2 of 3 pods run"
+    assert result.change == "raise nodeGroups.amd.desiredSize; or use an autoscaler"
+
+
+def test_topology_rules_that_a_failure_makes_unsatisfiable_are_named() -> None:
+    apart = {
+        "affinity": {
+            "podAntiAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": [
+                    {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "api"}}}
+                ]
+            }
+        }
+    }
+    found = pending(grown(BOTH), pods(count=len(ZONES), **apart), failure=Failure(zones=(B,)))
+    assert "pod anti-affinity term 1" in found.limit
+    assert found.change.startswith("prefer the topology rule instead of requiring it")
+
+
+@pytest.mark.parametrize("requests", [{}, {"cpu": "1"}])
+def test_missing_requests_are_named(requests: dict[str, str]) -> None:
+    manifest = pods()
+    manifest["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": requests}
+    found = report(grown(BOTH), manifest, failures=[])
+    assert (
+        "shop Deployment/api: without a request for CPU or memory, which counts as 0. Defaults of a LimitRange are not "
+        "read."
+    ) in found.assumptions
+
+
+def test_other_schedulers_are_named() -> None:
+    found = report(grown(BOTH), pods(schedulerName="batch"), failures=[])
+    assert found.warnings == ("shop Deployment/api: not checked: scheduler batch: its own rules.",)

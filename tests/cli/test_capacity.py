@@ -1,0 +1,186 @@
+"""``multiarch capacity``: tables, JSON, exit codes, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import CLONE
+from tests.cli.running import type_of_run
+
+PODS = str(CLONE / "examples" / "pods.yaml")
+STACK = """\
+config:
+  aws:region: eu-west-1
+  multiarch-eks:team: shop
+  multiarch-eks:environment: dev
+  multiarch-eks:owner: shop@example.com
+  multiarch-eks:costCenter: "1"
+  multiarch-eks:network: {zones: [eu-west-1a, eu-west-1b, eu-west-1c]}
+  multiarch-eks:nodeGroups:
+    general: {instanceTypes: [m7i.large], minSize: 0, maxSize: 2, onePerZone: true}
+    graviton: {instanceTypes: [m7g.large], minSize: 0, maxSize: 2, onePerZone: true}
+  multiarch-eks:autoscaling: {use: cluster-autoscaler}
+"""
+ARM64 = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
+
+
+def deployment(name: str, replicas: int, **spec: Any) -> dict[str, Any]:
+    requests = {"cpu": "1", "memory": "1Gi"}
+    containers = [{"name": "main", "image": f"localhost:1/{name}:1", "resources": {"requests": requests}}]
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": containers, **spec}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"replicas": replicas, "template": template},
+    }
+
+
+def budget(name: str, **limits: object) -> dict[str, Any]:
+    spec = {"selector": {"matchLabels": {"app": name}}, **limits}
+    metadata = {"name": name, "namespace": "shop"}
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
+
+
+@pytest.fixture(autouse=True)
+def _stack(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (clone / "config" / "stacks" / "Pulumi.shop-dev.yaml").write_text(STACK, encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+
+
+def written(*objects: dict[str, Any]) -> str:
+    Path("apps.json").write_text(json.dumps({"kind": "List", "items": list(objects)}), encoding="utf-8")
+    return "apps.json"
+
+
+def test_what_is_short_comes_first_with_its_limit_and_what_helps(run: type_of_run) -> None:
+    file = written(deployment("legacy", 6), deployment("api", 2, tolerations=[ARM64]), budget("legacy", minAvailable=5))
+    ran = run("capacity", "shop-dev", "--workloads", file)
+    assert ran.code == 1
+    assert ran.err.splitlines()[-1] == "2 workloads short of the minimum in a failure."
+    lines = ran.out.splitlines()
+    assert (
+        lines[0]
+        == "shop-dev, cluster-autoscaler: 2 workloads, 8 pods; 12 failures, 8 with a workload short of its minimum"
+    )
+    start = lines.index("Workloads, what is short first")
+    assert lines[start + 1].split() == ["workload", "pods", *"12345678", "10", "11", "12"]
+    assert lines[start + 3].split()[:4] == ["shop", "Deployment/legacy", "6", "-2!"]
+    assert "shop Deployment/legacy: 6 pods, minimum 5 (PodDisruptionBudget shop/legacy: minAvailable 5)" in lines
+    limit = "at most 4 amd64 nodes can take it (general-b, general-c: at its maxSize 2); 4 of 6 pods run"
+    assert [line for line in lines if line.startswith("  zone eu-west-1a: amd64 only") and line.endswith(limit)]
+    likewise = "    likewise: zone eu-west-1b, zone eu-west-1c, group general-a, group general-b, group general-c"
+    assert likewise in lines
+    assert [line for line in lines if line.strip().startswith("raise nodeGroups.general.maxSize from 2 to 3; or if")]
+
+
+def test_a_stack_that_keeps_every_minimum_says_so(run: type_of_run) -> None:
+    file = written(deployment("api", 2, tolerations=[ARM64]))
+    ran = run("capacity", "shop-dev", "--workloads", file)
+    assert (ran.code, ran.err) == (0, "")
+    assert "Every workload keeps its minimum once its lost pods have another node." in ran.out.splitlines()
+    assert "Workloads, what is short first" not in ran.out
+    explained = run("capacity", "shop-dev", "--workloads", file, "--explain").out
+    assert "Not modelled" in explained
+    assert [line for line in explained.splitlines() if line.startswith(" shop Deployment/api") and "~" in line]
+
+
+def test_failures_can_be_chosen_and_combined(run: type_of_run) -> None:
+    file = written(deployment("legacy", 3))
+    asked = ("capacity", "shop-dev", "--workloads", file, "-o", "json")
+    ran = run(*asked, "--failure", "zone=b", "--failure", "zone=a,zone=b,spot=arm64")
+    assert [each["name"] for each in ran.json["failures"]] == [
+        "zone eu-west-1b",
+        "zone eu-west-1a + zone eu-west-1b + arm64 spot",
+    ]
+    assert ran.json["failures"][1]["zones"] == ["eu-west-1a", "eu-west-1b"]
+    names = [each["name"] for each in run(*asked, "--largest", "3").json["failures"]]
+    assert "3 largest nodes" in names
+    assert not [each for each in run(*asked, "--largest", "0").json["failures"] if each["largestNodes"]]
+
+
+def test_json_has_every_workload_in_every_failure(run: type_of_run) -> None:
+    file = written(deployment("legacy", 6), deployment("api", 2, tolerations=[ARM64]))
+    found = run("capacity", "shop-dev", "--workloads", file, "-o", "json").json
+    assert (found["kind"], found["stack"], found["workloads"], found["pods"]) == ("capacity", "shop-dev", 2, 8)
+    for failure in (found["withoutFailure"], *found["failures"]):
+        assert [each["name"] for each in failure["workloads"]] == ["Deployment/api", "Deployment/legacy"]
+    (zone,) = (each for each in found["failures"] if each["name"] == "zone eu-west-1b")
+    assert zone["nodesLost"]["general-b"] == 2
+    legacy = zone["workloads"][1]
+    assert (legacy["surviving"], legacy["moved"], legacy["pending"]) == (4, 0, 2)
+    assert (legacy["keepsMinimum"], legacy["minimum"], legacy["waitSeconds"]) == (False, 6, None)
+
+
+def test_a_lower_minimum_and_a_slower_node_can_be_assumed(run: type_of_run) -> None:
+    file = written(deployment("legacy", 6))
+    asked = ("capacity", "shop-dev", "--workloads", file, "--failure", "zone=b", "-o", "json")
+    assert [run(*asked, "--minimum", text).code for text in ("100%", "60%", "4")] == [1, 0, 0]
+    few = written(deployment("legacy", 3))
+    slow = run("capacity", "shop-dev", "--workloads", few, "--failure", "zone=b", "--node-start", "600", "-o", "json")
+    assert slow.json["failures"][0]["workloads"][0]["waitSeconds"] == 50 + 300 + 10 + 600
+
+
+def test_images_are_read_on_request_and_unknown_ones_are_named(run: type_of_run) -> None:
+    file = written(deployment("api", 2))
+    without = run("capacity", "shop-dev", "--workloads", file)
+    assert "Images are not read" in without.out
+    ran = run("capacity", "shop-dev", "--workloads", file, "--check-images")
+    assert "Images are not read" not in ran.out
+    assert "shop Deployment/api: it is unknown which architectures localhost:1/api:1 supports: " in ran.out
+
+
+def test_pods_that_fit_nowhere_fail_the_run(run: type_of_run) -> None:
+    file = written(deployment("legacy", 7))
+    ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "spot=arm64", "--minimum", "1")
+    assert ran.code == 1
+    assert ran.err.splitlines() == ["1 pod get no node even when nothing fails."]
+    assert "- shop Deployment/legacy: 1 of 7 pods get no node even when nothing fails: " in ran.out
+
+
+def test_a_hundred_workloads_read_at_80_columns(run: type_of_run) -> None:
+    names = [f"payments-settlement-reconciliation-{number}" for number in range(100)]
+    ran = run("capacity", "shop-dev", "--workloads", written(*(deployment(name, 1) for name in names)))
+    assert ran.code == 1
+    assert "80 more workloads with pending pods: --explain shows them all." in ran.out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--workloads", "apps.json", "--failure", "zone=z"], "There is no zone 'z'. The zones are eu-west-1a,"),
+        (["--workloads", "apps.json", "--failure", "rack=1"], "'rack=1' is not a failure."),
+        (
+            ["--workloads", "apps.json", "--minimum", "101%"],
+            "--minimum 101%: must be a number of pods, or a percentage",
+        ),
+        (["--workloads", "apps.json", "--minimum", "most"], "--minimum most: must be a number of pods,"),
+        (["--workloads", "none.json"], "none.json can't be read: No such file or directory."),
+        ([], "No workloads are given."),
+    ],
+)
+def test_bad_input_is_named(run: type_of_run, arguments: list[str], words: str) -> None:
+    written(deployment("api", 1))
+    ran = run("capacity", "shop-dev", *arguments)
+    assert ran.code == 2
+    assert ran.err.startswith(f"error: {words}")
+
+
+def test_files_without_workloads_and_budgets_that_are_refused_are_named(run: type_of_run) -> None:
+    ran = run("capacity", "shop-dev", "--workloads", written(budget("api", minAvailable=1)))
+    assert ran.code == 2
+    assert ran.err.startswith("error: apps.json: no workloads found.")
+    both = budget("api", minAvailable=1, maxUnavailable=1)
+    ran = run("capacity", "shop-dev", "--workloads", written(deployment("api", 1), both))
+    assert ran.code == 2
+    assert "PodDisruptionBudget shop/api: spec: minAvailable and maxUnavailable are both set." in ran.err
+
+
+def test_the_example_of_the_project_can_be_evaluated(run: type_of_run) -> None:
+    ran = run("capacity", "payments-prod", "--workloads", PODS)
+    assert ran.out.startswith("payments-prod, karpenter: 3 workloads, 39 pods; 15 failures, ")

@@ -1,0 +1,76 @@
+"""Reading PodDisruptionBudgets, and how many pods they ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_budgets_from
+from multiarch.manifests.values import ManifestError
+
+
+def read(**spec: Any) -> DisruptionBudget:
+    (found,) = disruption_budgets_from([{"kind": "PodDisruptionBudget", "metadata": {"name": "api"}, "spec": spec}])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("spec", "pods", "least"),
+    [
+        ({"minAvailable": 2}, 3, 2),
+        ({"minAvailable": 5}, 3, 5),
+        ({"minAvailable": "50%"}, 7, 4),
+        ({"minAvailable": "0%"}, 7, 0),
+        ({"maxUnavailable": 1}, 3, 2),
+        ({"maxUnavailable": 9}, 3, 0),
+        ({"maxUnavailable": "30%"}, 7, 4),
+        ({"maxUnavailable": "100%"}, 7, 0),
+        ({}, 7, 0),
+    ],
+)
+def test_percentages_are_rounded_up_for_both_limits(spec: dict[str, Any], pods: int, least: int) -> None:
+    assert read(**spec).least(pods) == least
+
+
+def test_lists_are_unpacked_and_other_kinds_skipped() -> None:
+    item = {"metadata": {"name": "api", "namespace": "shop"}, "spec": {"minAvailable": 1}}
+    documents = [{"kind": "Service", "metadata": {"name": "x"}}, {"kind": "PodDisruptionBudgetList", "items": [item]}]
+    (found,) = disruption_budgets_from(documents)
+    assert str(found) == "shop/api"
+    assert found.limit == "minAvailable 1"
+
+
+@pytest.mark.parametrize(
+    ("selector", "labels", "selects"),
+    [
+        ({"matchLabels": {"app": "api"}}, {"app": "api", "tier": "web"}, True),
+        ({"matchLabels": {"app": "api"}}, {"app": "web"}, False),
+        ({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["web"]}]}, {}, True),
+        ({}, {"app": "api"}, True),
+        (None, {"app": "api"}, False),
+    ],
+)
+def test_an_empty_selector_selects_every_pod_and_no_selector_none(
+    selector: object, labels: dict[str, str], *, selects: bool
+) -> None:
+    found = read(selector=selector, minAvailable=1)
+    assert found.selects("default", tuple(labels.items())) is selects
+    assert not found.selects("other", tuple(labels.items()))
+
+
+@pytest.mark.parametrize(
+    ("spec", "fault"),
+    [
+        ({"minAvailable": 1, "maxUnavailable": 1}, "spec: minAvailable and maxUnavailable are both set."),
+        ({"minAvailable": "2"}, "spec.minAvailable: must be a number or a percentage up to 100%, not '2'."),
+        ({"minAvailable": "101%"}, "spec.minAvailable: must be a number or a percentage up to 100%, not '101%'."),
+        ({"maxUnavailable": -1}, "spec.maxUnavailable: must be 0 or more, not -1."),
+        ({"maxUnavailable": 1.5}, "spec.maxUnavailable: must be an integer, not 1.5."),
+        ({"selector": {"matchLabels": {"app": 1}}}, "spec.selector.matchLabels.app: must be a string, not 1."),
+    ],
+)
+def test_what_the_api_server_refuses_is_refused(spec: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ManifestError) as raised:
+        read(**spec)
+    assert fault in raised.value.message
