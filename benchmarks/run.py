@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import (
     audit_images,
+    capacity,
     many_stacks,
     preview_stacks,
     review,
@@ -32,6 +33,7 @@ from benchmarks import (
 BENCHMARKS = (
     stack_check,
     simulate,
+    capacity,
     stack_render,
     many_stacks,
     review,

@@ -55,7 +55,9 @@ class Explainer:
         self._before = before
         self._allowed = allowed
         plan = before.plan
-        self._architectures = {group.name: (group.architecture,) for group in plan.node_groups}
+        self._architectures: dict[str, tuple[Architecture, ...]] = {
+            group.name: (group.architecture,) for group in plan.node_groups
+        }
         self._keys = {group.name: f"{group.key}.maxSize" for group in plan.node_groups}
         self._sizes = {group.name: group.sizes.maximum for group in plan.node_groups}
         karpenter = plan.autoscaling.karpenter

@@ -9,10 +9,11 @@ from multiarch.capacity.workloads import ImageSupport, WorkloadName
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
+from multiarch.kubernetes.pods import pods_in
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.disruption_budgets import DISRUPTION_BUDGET, DisruptionBudget, disruption_budgets_from
 from multiarch.manifests.values import ManifestError
-from multiarch.scheduling.pods import Pod, kinds_without_pods, pods_from
+from multiarch.scheduling.pods import Pod, kinds_without_pods
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +30,23 @@ def workloads_in(objects: Sequence[LoadedObject], names: Sequence[str]) -> Workl
 
     Raises MultiarchError, naming file, document and line; also if there is no pod but those of DaemonSets.
     """
-    documents = [each.value for each in objects]
-    try:
-        pods, budgets = tuple(pods_from(documents)), tuple(disruption_budgets_from(documents))
-    except ManifestError as error:
-        raise placed(error, objects) from error
+    pods, budgets = pods_in(objects), budgets_in(objects)
     if all(pod.per_node for pod in pods):
         files = ", ".join("standard input" if name == "-" else name for name in names)
         raise MultiarchError(
             f"{files}: no workloads found.",
             hint="Give Deployments, StatefulSets, Jobs, CronJobs, bare pods and others that create pods.",
         )
-    without = tuple(each for each in kinds_without_pods(documents) if each[0] != DISRUPTION_BUDGET)
+    without = tuple(each for each in kinds_without_pods(each.value for each in objects) if each[0] != DISRUPTION_BUDGET)
     return Workloads(pods, budgets, without)
+
+
+def budgets_in(objects: Sequence[LoadedObject]) -> tuple[DisruptionBudget, ...]:
+    """The PodDisruptionBudgets among ``objects``. Raises MultiarchError, naming the object's source."""
+    try:
+        return tuple(disruption_budgets_from(each.value for each in objects))
+    except ManifestError as error:
+        raise placed(error, objects) from error
 
 
 def image_support(judged: Iterable[tuple[WorkloadName, str, Judgement]]) -> dict[WorkloadName, ImageSupport]:

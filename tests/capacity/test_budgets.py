@@ -25,8 +25,8 @@ def test_pods_of_several_budgets_can_not_be_evicted() -> None:
     found = report(WORDS, pods(count=3), budget(minAvailable=1), budget("other", app="api", minAvailable=2))
     assert found.warnings == (
         (
-            "shop Deployment/api: its pods have 2 PodDisruptionBudgets (shop/api, shop/other). The eviction API refuses to "
-            "evict such pods; the largest minimum counts here."
+            "shop Deployment/api: its pods have 2 PodDisruptionBudgets (shop/api, shop/other). The eviction API "
+            "refuses to evict such pods; the largest minimum counts here."
         ),
     )
     assert of(found.without_failure).minimum.pods == 2

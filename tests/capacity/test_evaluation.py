@@ -114,7 +114,7 @@ def test_pods_without_a_controller_are_gone_with_their_node() -> None:
 
 
 def test_pods_that_tolerate_unreachable_nodes_without_a_limit_stay_there() -> None:
-    tolerant = {"tolerations": [{"operator": "Exists"}]}
+    tolerant: dict[str, Any] = {"tolerations": [{"operator": "Exists"}]}
     found = report(grown({"amd": {"instanceTypes": ["m7i.large"]}}), pods(count=2, **tolerant))
     result = of(in_failure(found, "all amd64"))
     assert result.pending == 2
@@ -192,8 +192,8 @@ def test_workloads_of_one_budget_keep_its_minimum_together() -> None:
 def test_waiting_adds_up_detection_toleration_and_the_start_of_a_node() -> None:
     waits = Waits(detection=50, toleration=300, per_node=10, scale_up=10, replacement=30, node_start=90)
     words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 3}})
-    hasty = {"tolerations": [{"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}]}
-    hasty["tolerations"][0]["tolerationSeconds"] = 20  # type: ignore[assignment]
+    toleration = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
+    hasty: dict[str, Any] = {"tolerations": [{**toleration, "tolerationSeconds": 20}]}
     found = report(words, pods(count=3), pods("hasty", count=3, **hasty), failures=[Failure(zones=(B,))], waits=waits)
     (result,) = found.failures
     # Two nodes of the zone fail: the second gets its taint ten seconds later.
@@ -223,7 +223,7 @@ def test_each_pod_is_counted_once_in_every_failure() -> None:
             "arm": {"instanceTypes": ["m7g.large"], "capacityType": "spot", "maxSize": 2},
         }
     )
-    either = {"tolerations": [ARM64_TOLERATION]}
+    either: dict[str, Any] = {"tolerations": [ARM64_TOLERATION]}
     found = report(words, pods(count=5), pods("web", count=4, **either), pods("tall", cpu="3"))
     for result in (found.without_failure, *found.failures):
         assert [sum(counts(each)) for each in result.workloads] == [5, 1, 4]

@@ -99,7 +99,7 @@ def test_without_an_autoscaler_the_desired_size_helps() -> None:
 
 
 def test_topology_rules_that_a_failure_makes_unsatisfiable_are_named() -> None:
-    apart = {
+    apart: dict[str, Any] = {
         "affinity": {
             "podAntiAffinity": {
                 "requiredDuringSchedulingIgnoredDuringExecution": [

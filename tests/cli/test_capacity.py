@@ -139,7 +139,7 @@ def test_pods_that_fit_nowhere_fail_the_run(run: type_of_run) -> None:
     file = written(deployment("legacy", 7))
     ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "spot=arm64", "--minimum", "1")
     assert ran.code == 1
-    assert ran.err.splitlines() == ["1 pod get no node even when nothing fails."]
+    assert ran.err.splitlines() == ["1 pod without a node even when nothing fails."]
     assert "- shop Deployment/legacy: 1 of 7 pods get no node even when nothing fails: " in ran.out
 
 

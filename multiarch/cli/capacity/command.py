@@ -10,6 +10,7 @@ import typer
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report
 from multiarch.cli.options import stacks, with_groups
+from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument
 from multiarch.cli.terminal import counted, say
@@ -26,6 +27,9 @@ nodes where they can be had. A workload is short if fewer of its pods get a node
 --workloads FILE reads manifests with workloads, DaemonSets and PodDisruptionBudgets. Each node group starts with its
 desired size.
 
+--live reads the pods, nodes and PodDisruptionBudgets of the cluster of --kubeconfig and --context. Nothing is written
+to it.
+
 \b
 Failures, unless --failure is given:
   each zone; each node group and NodePool; all spot capacity of an architecture;
@@ -35,6 +39,7 @@ Failures, unless --failure is given:
 Examples:
   multiarch capacity payments-prod --workloads examples/pods.yaml
   multiarch capacity payments-prod --workloads deploy/ --failure zone=b --failure zone=a,spot=arm64
+  multiarch capacity payments-prod --live --context production --check-images
   helm template shop ./chart | multiarch capacity checkout-dev --workloads - --minimum 50% --output json
 
 Exit code: 0; 1 if a workload is short or a pod fits nowhere; 2 for invalid input; 3 if the cluster can't be reached."""
@@ -48,6 +53,8 @@ def capacity(
         list[str] | None,
         typer.Option(metavar="FILE", help="Manifests: a YAML or JSON file, a folder, or -. May be repeated."),
     ] = None,
+    live: Annotated[bool, typer.Option("--live", help="The workloads and nodes of a cluster.")] = False,
+    cluster: AccessOptions,
     failure: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,6 +78,8 @@ def capacity(
     registries: RegistryOptions,
 ) -> None:
     """Evaluate failures, as :data:`HELP` says."""
+    from dataclasses import replace
+
     from multiarch.capacity.evaluation import evaluate
     from multiarch.capacity.failures import failures_of, parse_failure
     from multiarch.capacity.waiting import Waits
@@ -78,9 +87,13 @@ def capacity(
     from multiarch.cli.capacity.blocks import Shown, blocks
     from multiarch.cli.capacity.data import report_data
 
-    source.check(workloads or [])
+    source.check(workloads or [], cluster.given, live=live)
     plan = stacks.plan_of(stack)
-    given = source.from_manifests(plan, workloads or [])
+    given = (
+        source.from_cluster(plan, cluster, images=check_images)
+        if live
+        else source.from_manifests(plan, workloads or [])
+    )
     zones = given.context.zones
     failures = [parse_failure(each, plan, zones) for each in failure or ()] or failures_of(
         plan, zones, largest_nodes=largest
@@ -96,6 +109,7 @@ def capacity(
         waits=Waits(node_start=node_start),
         without_budget=source.pod_count(minimum),
     )
+    report = replace(report, assumptions=(*given.notes, *report.assumptions))
     shown = Shown(report, given.workloads.without_pods, images_read=check_images, explain=explain)
     show(Report("capacity", data=partial(report_data, report), blocks=partial(blocks, shown)), output)
     _finish(report)
@@ -106,7 +120,7 @@ def _finish(report: CapacityReport) -> None:
     short = {(each.namespace, each.name) for result in report.failures for each in result.short}
     nowhere = sum(each.pending for each in report.without_failure.workloads)
     if nowhere:
-        say(f"{counted(nowhere, 'pod')} get no node even when nothing fails.")
+        say(f"{counted(nowhere, 'pod')} without a node even when nothing fails.")
     if short:
         say(f"{counted(len(short), 'workload')} short of the minimum in a failure.")
     if short or nowhere or report.without_failure.short:

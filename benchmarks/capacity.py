@@ -1,0 +1,118 @@
+"""``multiarch capacity`` of 100 workloads in 20 failures, with 1,250, 2,500 and 5,000 pods; a new process each.
+
+Limits for 5,000 pods: 10 s of processor time on one core, 500 MB; linear growth: four times as many pods take at most
+4 x 1.25 times as long.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import BIN, median, run, show
+
+COUNTS = (1_250, 2_500, 5_000)
+WORKLOADS = 100
+FAILURES = 20
+LIMIT_S = 10.0
+MEMORY_LIMIT_MB = 500
+GROWTH_LIMIT = 5.0
+RUNS = 3
+ARM64 = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
+STACK = """\
+config:
+  aws:region: eu-west-1
+  multiarch-eks:team: bench
+  multiarch-eks:environment: AUTOSCALER
+  multiarch-eks:owner: bench@example.com
+  multiarch-eks:costCenter: "1"
+  multiarch-eks:network:
+    vpcId: vpc-0123456789abcdef0
+    privateSubnetIds: [subnet-0123456789abcdef0, subnet-0123456789abcdef1, subnet-0123456789abcdef2]
+  multiarch-eks:nodeGroups:
+"""
+KARPENTER = """\
+    base: {instanceTypes: [m7i.large], minSize: 3, maxSize: 3}
+  multiarch-eks:autoscaling:
+    use: karpenter
+    karpenter: {nodePools: {a: {}, b: {minGeneration: 6}, c: {minGeneration: 7, capacityTypes: [on-demand]}}}
+"""
+GROUPS = """\
+    amd: {instanceTypes: [m7i.2xlarge], minSize: 6, maxSize: MOST, onePerZone: false}
+    arm: {instanceTypes: [m7g.2xlarge], minSize: 6, maxSize: MOST, onePerZone: false}
+    spot: {instanceTypes: [m7g.4xlarge, m6g.4xlarge], capacityType: spot, minSize: 0, maxSize: MOST, onePerZone: false}
+  multiarch-eks:autoscaling: {use: cluster-autoscaler}
+"""
+
+
+def _stack(folder: Path, autoscaler: str, pods: int) -> Path:
+    """A stack whose groups are too small for some failures."""
+    groups = KARPENTER if autoscaler == "karpenter" else GROUPS.replace("MOST", str(max(pods // 30, 8)))
+    file = folder / f"{pods}" / f"Pulumi.bench-{autoscaler}.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(STACK.replace("AUTOSCALER", autoscaler) + groups, encoding="utf-8")
+    return file
+
+
+def _workload(number: int, replicas: int) -> list[dict[str, Any]]:
+    """Two of three workloads tolerate the arm64 taint, one in five is spread over zones; all have a budget."""
+    name = f"w{number}"
+    requests = {"cpu": f"{100 + 50 * (number % 10)}m", "memory": f"{128 * (1 + number % 16)}Mi"}
+    spec: dict[str, Any] = {"containers": [{"name": "a", "image": "a", "resources": {"requests": requests}}]}
+    if number % 3:
+        spec["tolerations"] = [ARM64]
+    selector = {"matchLabels": {"app": name}}
+    if number % 5 == 0:
+        zone = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+        spec["topologySpreadConstraints"] = [{**zone, "labelSelector": selector}]
+    metadata = {"name": name, "namespace": "bench"}
+    template = {"metadata": {"labels": {"app": name}}, "spec": spec}
+    budget = {"minAvailable": "80%", "selector": selector}
+    return [
+        {"kind": "Deployment", "metadata": metadata, "spec": {"replicas": replicas, "template": template}},
+        {"kind": "PodDisruptionBudget", "metadata": metadata, "spec": budget},
+    ]
+
+
+def _workloads(folder: Path, pods: int) -> Path:
+    items = [each for number in range(WORKLOADS) for each in _workload(number, pods // WORKLOADS)]
+    file = folder / f"workloads-{pods}.json"
+    file.write_text(json.dumps({"kind": "List", "items": items}), encoding="utf-8")
+    return file
+
+
+def _failures() -> list[str]:
+    """Twenty failures: zones, architectures and nodes, alone and together."""
+    single = ["zone=1", "zone=2", "zone=3", "architecture=amd64", "architecture=arm64", "spot=arm64"]
+    sizes = [f"largest={count}" for count in (1, 2, 3, 5, 8)]
+    both = [f"zone={zone},{other}" for zone in "123" for other in ("spot=arm64", "largest=2", "architecture=arm64")]
+    chosen = [*single, *sizes, *both][:FAILURES]
+    return [argument for each in chosen for argument in ("--failure", each)]
+
+
+def _command(folder: Path, autoscaler: str, pods: int) -> list[str]:
+    stack, workloads = _stack(folder, autoscaler, pods), _workloads(folder, pods)
+    command = [str(BIN / "multiarch"), "capacity", str(stack), "--workloads", str(workloads), "--output", "json"]
+    # It ends with 1, because some workloads are short.
+    return ["sh", "-c", '"$@" >/dev/null 2>&1; test $? -lt 2', "sh", *command, *_failures()]
+
+
+def main() -> None:
+    """Print each time and the peak memory against the limits, and the growth."""
+    with tempfile.TemporaryDirectory() as text:
+        for autoscaler in ("cluster-autoscaler", "karpenter"):
+            commands = {pods: _command(Path(text), autoscaler, pods) for pods in COUNTS}
+            runs = {pods: [run(command) for _ in range(RUNS)] for pods, command in commands.items()}
+            times = {pods: median(each, lambda r: r.cpu) for pods, each in runs.items()}
+            for pods, seconds in times.items():
+                print(f"capacity of {pods} pods in {FAILURES} failures, {autoscaler}: {seconds:.2f} s", flush=True)
+            few, many = COUNTS[0], COUNTS[-1]
+            show(f"capacity of {many} pods, {autoscaler}", times[many], LIMIT_S, "s of processor time")
+            show(f"capacity of {many} pods, peak memory", max(r.peak_mb for r in runs[many]), MEMORY_LIMIT_MB, "MB")
+            show(f"growth from {few} to {many} pods", times[many] / times[few], GROWTH_LIMIT, "times the time")
+
+
+if __name__ == "__main__":
+    main()

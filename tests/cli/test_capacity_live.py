@@ -1,0 +1,149 @@
+"""``multiarch capacity --live``: what a stand-in for an API server says of nodes, pods and budgets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import type_of_run
+from tests.kubernetes.api_server import Answer, Request, refused, serving
+
+STACK = """\
+config:
+  aws:region: eu-west-1
+  multiarch-eks:team: shop
+  multiarch-eks:environment: dev
+  multiarch-eks:owner: shop@example.com
+  multiarch-eks:costCenter: "1"
+  multiarch-eks:network: {zones: [eu-west-1a, eu-west-1b]}
+  multiarch-eks:nodeGroups:
+    general: {instanceTypes: [m7i.large], minSize: 2, maxSize: 2, onePerZone: false}
+"""
+
+
+def node(name: str, zone: str, group: str) -> dict[str, Any]:
+    labels = {
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/os": "linux",
+        "topology.kubernetes.io/zone": zone,
+        "node.kubernetes.io/instance-type": "m7i.large",
+        **({"eks.amazonaws.com/nodegroup": f"{group}-20260101000000000000000001"} if group else {}),
+    }
+    allocatable = {"cpu": "1930m", "memory": "7Gi", "pods": "29"}
+    return {
+        "metadata": {"name": name, "uid": name, "labels": labels},
+        "spec": {},
+        "status": {"allocatable": allocatable},
+    }
+
+
+def pod(name: str, on: str = "") -> dict[str, Any]:
+    owner = {"kind": "ReplicaSet", "name": "api-5d8c", "controller": True}
+    labels = {"app": "api", "pod-template-hash": "5d8c"}
+    container = {"name": "main", "image": "localhost:1/api:1", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+    return {
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": labels, "ownerReferences": [owner]},
+        "spec": {"containers": [container], **({"nodeName": on} if on else {})},
+        "status": {"phase": "Running" if on else "Pending"},
+    }
+
+
+def budget() -> dict[str, Any]:
+    spec = {"minAvailable": 2, "selector": {"matchLabels": {"app": "api"}}}
+    return {"metadata": {"name": "api", "namespace": "shop", "uid": "b"}, "spec": spec}
+
+
+OBJECTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    "nodes": (
+        "NodeList",
+        [
+            node("one", "eu-west-1a", "general"),
+            node("two", "eu-west-1b", "general"),
+            node("alien", "eu-west-1b", ""),
+        ],
+    ),
+    "pods": ("PodList", [pod("api-1", "one"), pod("api-2", "two"), pod("api-3", "alien"), pod("api-4")]),
+    "daemonsets": ("DaemonSetList", []),
+    "poddisruptionbudgets": ("PodDisruptionBudgetList", [budget()]),
+}
+
+
+def answer(request: Request) -> Answer:
+    found = OBJECTS.get(request.path.rpartition("/")[2])
+    if found is None:
+        return refused(403, "Forbidden", "no")
+    return 200, {"kind": found[0], "metadata": {}, "items": found[1]}, {}
+
+
+@pytest.fixture
+def kubeconfig(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (clone / "config" / "stacks" / "Pulumi.shop-dev.yaml").write_text(STACK, encoding="utf-8")
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(clone / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(clone / "docker"))
+    return clone / "kubeconfig"
+
+
+def write(file: Path, url: str) -> None:
+    file.write_text(
+        json.dumps(
+            {
+                "current-context": "here",
+                "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
+                "clusters": [{"name": "here", "cluster": {"server": url}}],
+                "users": [{"name": "me", "user": {}}],
+            }
+        ),
+        encoding="utf-8",
+    )
+
+
+def test_the_pods_of_a_cluster_move_between_its_own_nodes(run: type_of_run, kubeconfig: Path) -> None:
+    with serving(answer) as server:
+        write(kubeconfig, server.url)
+        asked = ("capacity", "shop-dev", "--live", "--kubeconfig", str(kubeconfig))
+        found = run(*asked, "-o", "json").json
+        text = run(*asked, "--check-images").out
+    (nothing,) = found["withoutFailure"]["workloads"]
+    assert (nothing["name"], nothing["replicas"], nothing["surviving"], nothing["pending"]) == (
+        "Deployment/api",
+        4,
+        3,
+        1,
+    )
+    (zone,) = (each for each in found["failures"] if each["name"] == "zone eu-west-1b")
+    (api,) = zone["workloads"]
+    # The group's second node comes back in its other zone; the node of no group does not.
+    assert zone["nodesLost"] == {"": 1, "general": 1}
+    assert (api["surviving"], api["moved"], api["pending"]) == (1, 1, 2)
+    assert api["minimumSource"] == "PodDisruptionBudget shop/api: minAvailable 2"
+    assert api["keepsMinimum"]
+    assert "Nodes outside the stack's managed node groups and NodePools: alien." in found["assumptions"]
+    assert "shop Deployment/api: it is unknown which architectures localhost:1/api:1 supports" in text
+    assert {request.method for request in server.requests} == {"GET"}
+
+
+def test_a_cluster_that_refuses_is_named(run: type_of_run, kubeconfig: Path) -> None:
+    with serving(lambda _: refused(403, "Forbidden", "pods is forbidden")) as server:
+        write(kubeconfig, server.url)
+        ran = run("capacity", "shop-dev", "--live", "--kubeconfig", str(kubeconfig))
+    assert ran.code == 3
+    assert "The user may not list pods in the whole cluster." in ran.err
+
+
+@pytest.mark.usefixtures("kubeconfig")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--workloads", "a.yaml", "--live"], "--workloads and --live exclude each other."),
+        (["--workloads", "a.yaml", "--context", "here"], "--context can't be combined with --workloads."),
+    ],
+)
+def test_one_source_is_given(run: type_of_run, arguments: list[str], words: str) -> None:
+    ran = run("capacity", "shop-dev", *arguments)
+    assert ran.code == 2
+    assert ran.err.startswith(f"error: {words}")
