@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from multiarch.facts.tolerations import Toleration
 from multiarch.manifests.values import Value
 from multiarch.scheduling.affinity import NodeAffinity, node_affinity_from
+from multiarch.scheduling.priorities import PriorityClasses
 from multiarch.scheduling.requests import requests_of
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.tolerations import tolerations_from
@@ -22,11 +21,6 @@ from multiarch.scheduling.topology_rules import (
 )
 from multiarch.scheduling.unmodelled import unmodelled_in
 
-_SYSTEM_PRIORITIES: Mapping[str, int] = MappingProxyType(
-    {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-)
-"""The classes that every cluster has. https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/"""
-
 _NOT_READ = frozenset(("nodeName", "hostname", "ephemeralContainers", "serviceAccountName", "securityContext"))
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
 _NOT_READ_OF_CONTAINERS = frozenset(
@@ -39,7 +33,8 @@ class PodSpec:
     """What a pod asks of a node, name, labels and images left out, so that all pods of a workload are equal here.
 
     Preferred terms about other pods exclude no node; Karpenter honors them as long as it can.
-    ``priority`` is ``None`` where only the class's name is known. ``unmodelled`` are clauses about what is asked for
+    ``priority`` is ``None`` where only the class's name is known; ``preempts``: the pod may take the place of pods of
+    lower priority. ``unmodelled`` are clauses about what is asked for
     and not checked. Its hash is computed once: specs are keys of caches.
     """
 
@@ -53,6 +48,7 @@ class PodSpec:
     preferred_pod_anti_affinity: tuple[PreferredPodTerm, ...] = ()
     priority: int | None = 0
     priority_class: str = ""
+    preempts: bool = True
     operating_system: str = "linux"
     unmodelled: tuple[str, ...] = ()
     _hash: int = field(init=False, repr=False, compare=False)
@@ -75,8 +71,9 @@ class PodSpec:
 class PodSpecs:
     """Reads pods' specs so that equal ones are one object, and the pods of one workload are read once."""
 
-    def __init__(self) -> None:
-        """Start with nothing read."""
+    def __init__(self, classes: PriorityClasses) -> None:
+        """Start with nothing read; pods are of ``classes``."""
+        self._classes = classes
         self._read: dict[str, PodSpec] = {}
         self._shared: dict[PodSpec, PodSpec] = {}
 
@@ -87,19 +84,24 @@ class PodSpecs:
         added = (more_tolerations, more_unmodelled)
         written = repr((_what_matters(value.raw), added))
         if written not in self._read:
-            spec = pod_spec_from(value, more_tolerations=added[0], more_unmodelled=added[1])
+            spec = pod_spec_from(value, more_tolerations=added[0], more_unmodelled=added[1], classes=self._classes)
             self._read[written] = self._shared.setdefault(spec, spec)
         return self._read[written]
 
 
 def pod_spec_from(
-    value: Value, *, more_tolerations: tuple[Toleration, ...] = (), more_unmodelled: tuple[str, ...] = ()
+    value: Value,
+    *,
+    more_tolerations: tuple[Toleration, ...] = (),
+    more_unmodelled: tuple[str, ...] = (),
+    classes: PriorityClasses | None = None,
 ) -> PodSpec:
     """Read a pod's ``spec``. Raises ManifestError, naming document, object and path, for what the API server refuses.
 
     ``more_tolerations`` are those that a controller adds and the pod does not have yet; ``more_unmodelled`` is what
-    the object around the pod asks for.
+    the object around the pod asks for; ``classes`` are the cluster's PriorityClasses.
     """
+    priority = (classes or PriorityClasses()).of(value)
     written = tolerations_from(value["tolerations"])
     tolerations = (*written, *(added for added in more_tolerations if added not in written))
     spread = spread_from(value["topologySpreadConstraints"])
@@ -114,8 +116,9 @@ def pod_spec_from(
         pod_anti_affinity=anti_affinity,
         preferred_pod_affinity=preferred_pod_terms_from(value["affinity"]["podAffinity"]),
         preferred_pod_anti_affinity=preferred_pod_terms_from(value["affinity"]["podAntiAffinity"]),
-        priority=_priority(value),
+        priority=priority.value,
         priority_class=value["priorityClassName"].text(),
+        preempts=priority.preempts,
         operating_system=value["os"]["name"].text() or "linux",
         unmodelled=(*unmodelled_in(value, written, spread, (*affinity, *anti_affinity)), *more_unmodelled),
     )
@@ -141,10 +144,3 @@ def _resources_and_ports(container: object) -> object:
     if not isinstance(container, dict):
         return container
     return {key: part for key, part in container.items() if key not in _NOT_READ_OF_CONTAINERS}
-
-
-def _priority(value: Value) -> int | None:
-    if not value["priority"].missing:
-        return value["priority"].whole(0, least=-(2**31))
-    name = value["priorityClassName"].text()
-    return _SYSTEM_PRIORITIES.get(name) if name else 0

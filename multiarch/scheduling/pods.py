@@ -10,6 +10,7 @@ from multiarch.manifests.kinds import DAEMON_SET, PodTemplate, pod_template_of
 from multiarch.manifests.objects import Object, Owner, objects_in
 from multiarch.manifests.values import Labels
 from multiarch.scheduling.pod_spec import PodSpec, PodSpecs
+from multiarch.scheduling.priorities import PriorityClasses
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.tolerations import daemon_tolerations
 
@@ -80,8 +81,9 @@ def pods_from(documents: Iterable[object]) -> Iterator[Pod]:
     """Yield the pods of loaded YAML or JSON documents, in their order; empty documents are passed over.
 
     Every workload that embeds a pod's spec becomes its pods, ``List`` objects are unpacked, objects of other kinds
-    yield nothing. A workload (a DaemonSet aside) whose pods, ReplicaSets or Jobs are in the stream too is left to
-    them, so that a dump of a cluster counts nothing twice. All documents are read before the first pod comes.
+    yield nothing; PriorityClasses give pods their priority. A workload (a DaemonSet aside) whose pods, ReplicaSets or
+    Jobs are in the stream too is left to them, so that a dump of a cluster counts nothing twice. All documents are read
+    before the first pod comes.
     Raises ManifestError, naming document, kind, name and path, for a document that Kubernetes would refuse.
     """
     for found in workloads_from(documents):
@@ -95,7 +97,7 @@ def workloads_from(documents: Iterable[object]) -> Iterator[Workload | Pod]:
     """Like :func:`pods_from`, with each workload as one template, of which there may be no pods at present."""
     objects = [each for number, document in enumerate(documents, start=1) for each in objects_in(document, number)]
     made_by = {(each.owner.kind, each.namespace, each.owner.name) for each in objects if each.owner}
-    specs = PodSpecs()
+    specs = PodSpecs(PriorityClasses(objects))
     for each in objects:
         found = _pod(each, specs) if each.kind == "Pod" else _workload(each, made_by, specs)
         if found is not None:

@@ -37,7 +37,7 @@ class _Rules:
 
 
 class Placements:
-    """Nodes and the pods on them, counted as pods' rules need it. Pods are added and never removed.
+    """Nodes and the pods on them, counted as pods' rules need it.
 
     A query takes about the same time with any number of pods.
     """
@@ -94,16 +94,23 @@ class Placements:
         Pods on their way out are not counted.
         """
         self.add(node)
+        self._count(pod, node, 1)
+
+    def remove(self, pod: Pod, node: Node) -> None:
+        """Take ``pod`` off ``node``, on which it was placed."""
+        self._count(pod, node, -1)
+
+    def _count(self, pod: Pod, node: Node, count: int) -> None:
         if pod.terminating:
             return
         peers = Peers(pod.namespace, pod.labels)
-        self._peers.setdefault(peers, Counter())[node.name] += 1
+        self._peers.setdefault(peers, Counter())[node.name] += count
         for spread in self._spreads.values():
-            spread.place(peers, node)
+            spread.place(peers, node, count)
         for matches in self._matches.values():
-            matches.place(peers, node)
+            matches.place(peers, node, count)
         for term in self._rules_of(pod).bound_anti_affinity:
-            self._repel(term, node)
+            self._repel(term, node, count)
 
     def why_not(self, pod: Pod, node: Node) -> Reason | None:
         """Why other pods keep ``pod`` off ``node``, or ``None``. The node need not be added yet."""
@@ -155,13 +162,13 @@ class Placements:
                 return Reason(Cause.POD_ANTI_AFFINITY, text)
         return None
 
-    def _repel(self, term: BoundTerm, node: Node) -> None:
+    def _repel(self, term: BoundTerm, node: Node, count: int) -> None:
         if term not in self._repelled:
             self._repelled[term] = Counter()
             self._repelling.clear()
         value = node.labels.get(term.topology_key)
         if value is not None:
-            self._repelled[term][value] += 1
+            self._repelled[term][value] += count
 
     def _rules_of(self, pod: Pod) -> _Rules:
         asker = (pod.spec, pod.namespace, pod.labels)

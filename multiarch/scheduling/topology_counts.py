@@ -118,7 +118,7 @@ class Spread:
                 self._open(node.labels[self.rule.topology_key])
 
     def place(self, peers: Peers, node: Node, count: int = 1) -> None:
-        """Pods are placed on a node that was added."""
+        """Pods are placed on a node that was added, or removed from it where ``count`` is negative."""
         if self._selects(peers) and self._counted[node.name]:
             domain = node.labels[self.rule.topology_key]
             before = self._domains[domain]
@@ -191,7 +191,7 @@ class Matches:
         return 0 if value is None else self._counts[term.topology_key, value]
 
     def place(self, peers: Peers, node: Node, count: int = 1) -> None:
-        """Pods are placed on a node."""
+        """Pods are placed on a node, or removed from it where ``count`` is negative."""
         known = self._selected.get(peers)
         if known is None:
             known = self._selected[peers] = all(peers.selected_by(term) for term in self.terms)
@@ -200,3 +200,5 @@ class Matches:
                 value = node.labels.get(key)
                 if value is not None:
                     self._counts[key, value] += count
+                    if not self._counts[key, value]:
+                        del self._counts[key, value]

@@ -50,6 +50,11 @@ class SimNode:
         return self.given is None
 
     @property
+    def all_pods(self) -> tuple[Pod, ...]:
+        """The pods on it, those of DaemonSets aside."""
+        return (*(self.given.pods if self.given else ()), *self.placed)
+
+    @property
     def pods(self) -> int:
         """The number of pods on it, those of DaemonSets aside."""
         return len(self.placed) + (len(self.given.pods) if self.given else 0)
@@ -98,12 +103,16 @@ class Nodes:
         self._by_group: defaultdict[str, list[SimNode]] = defaultdict(list)
         self._zones: Counter[tuple[str, str | None]] = Counter()
         self._counted_before: list[tuple[Pod, SimNode]] = []
-        counted = Counted(batch.sample for batch in batches)
+        self._counted = Counted(batch.sample for batch in batches)
         for state in given:
             if state.name in self._names:
                 raise ValueError(f"two nodes are called {state.name}")
             self._names.add(state.name)
-            self._take(state, counted)
+            self._take(state)
+
+    def counts(self, pod: Pod) -> bool:
+        """Whether ``placements`` counts a pod: it keeps others away, or a rule selects it."""
+        return self.pod_rules and (bool(pod.spec.pod_anti_affinity) or self._counted(pod))
 
     def overhead(self, shape: NodeShape) -> Resources:
         """What DaemonSets request on a node."""
@@ -123,15 +132,15 @@ class Nodes:
         self._names.add(name)
         return self._add(group, shape, name, zone, shape.allocatable - self.overhead(shape), instance_type)
 
-    def _take(self, state: NodeState, counted: Counted) -> None:
+    def _take(self, state: NodeState) -> None:
         free = Resources()
         if state.shape.allocatable != free:
             free = state.shape.allocatable - self.overhead(state.shape)
             for pod in state.pods:
                 free -= pod.requests
         made = self._add(state.group, state.shape, state.name, state.zone, free, state.instance_type, state)
-        for pod in state.pods if self.pod_rules else ():
-            if pod.spec.pod_anti_affinity or counted(pod):
+        for pod in state.pods:
+            if self.counts(pod):
                 self.placements.place(pod, made.node)
                 self._counted_before.append((pod, made))
 

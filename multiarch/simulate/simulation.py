@@ -27,6 +27,7 @@ from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.notes import notes_on_nodes
 from multiarch.simulate.outcome import simulation_of
 from multiarch.simulate.pools import Pool
+from multiarch.simulate.preemption import preempt
 from multiarch.simulate.reasons import FinalState
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
 from multiarch.simulate.shapes import asg_name, group_capacity, group_shape
@@ -70,7 +71,7 @@ def simulate_nodes(
         shapes = _group_shapes(groups, context, everything)
         shapes |= {pool.plan.name: pool.shapes[0] for pool in _pools(plan, context, (), Unavailable())}
         nodes = tuple(full_nodes(context.live, shapes))
-    settled = settle(plan, groups, context, nodes, everything)
+    settled = settle(plan, groups, context, nodes, everything, preempting=False)
 
     def explain() -> Simulation:
         result = settled.simulation
@@ -114,6 +115,7 @@ def settle(
     *,
     unavailable: Unavailable | None = None,
     desired: Mapping[str, int] | None = None,
+    preempting: bool = True,
 ) -> Settled:
     """Place ``pods`` on ``nodes``, which keep the pods that they have; autoscalers add nodes for the others.
 
@@ -121,7 +123,8 @@ def settle(
     request is reserved on every node. No node is added where it is ``unavailable``; a group that has lost a zone grows
     in its other zones. ``desired`` is the number of nodes that node groups are to have: an Auto Scaling group replaces
     lost nodes by itself, before an autoscaler sees pods without a node. Without it, no node is replaced. Nodes of
-    NodePools count against the pools' limits. ``context.live`` is not used.
+    NodePools count against the pools' limits. ``preempting``: pods take the place of others of lower priority on nodes
+    that exist, before an autoscaler adds nodes for those. ``context.live`` is not used.
 
     Raises RegexError for a priority map with regular expressions that only the autoscaler can read, ValueError for two
     nodes of one name.
@@ -140,11 +143,19 @@ def settle(
     for group in growing:
         _replace_lost(group, sim, (desired or {}).get(group.name, 0))
     waiting = _bind(sim, batches)
-    for autoscaler in _installed(plan):
-        if autoscaler is Autoscaler.KARPENTER:
-            Karpenter(pools, sim, reasons).run(waiting)
-        elif plan.cluster_autoscaler is not None:
-            grow(plan.cluster_autoscaler, growing, sim, waiting, reasons)
+    preempted = preempt(sim, waiting) if preempting else None
+    if preempted is None:
+        for autoscaler in _installed(plan):
+            if autoscaler is Autoscaler.KARPENTER:
+                Karpenter(pools, sim, reasons).run(waiting)
+            elif plan.cluster_autoscaler is not None:
+                grow(plan.cluster_autoscaler, growing, sim, waiting, reasons)
+        preempted = preempt(sim, waiting) if preempting else None
+    if preempted is not None:
+        pairs = zip(_states(sim, plan, groups), preempted.pods, strict=True)
+        states = [replace(state, pods=pods) for state, pods in pairs]
+        again = (*daemons, *preempted.waiting)
+        return settle(plan, groups, context, states, again, unavailable=unavailable, desired=desired)
     state = FinalState(plan, tuple(groups), shapes, tuple(pools), sim, reasons)
     region = context.region or region_of(context.zones)
     return Settled(
@@ -188,7 +199,7 @@ def _states(nodes: Nodes, plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan]
     bought = {group.name: group.capacity_type for group in groups}
     bought |= {pool.name: pool.capacities[0].capacity_type for pool in (plan.karpenter.pools if plan.karpenter else ())}
     return tuple(
-        replace(node.given, pods=(*node.given.pods, *node.placed))
+        replace(node.given, pods=node.all_pods)
         if node.given is not None
         else NodeState(
             name=node.node.name,
@@ -232,4 +243,18 @@ def _bind(nodes: Nodes, batches: Sequence[Batch]) -> Waiting:
     for batch in sorted(batches, key=lambda each: -(each.sample.spec.priority or 0)):
         if left := nodes.bind_all(batch, batch.pods):
             waiting[batch] = left
+    while _bind_again(nodes, waiting):
+        pass
     return dict(sorted(waiting.items(), key=lambda pair: pair[0].number))
+
+
+def _bind_again(nodes: Nodes, waiting: Waiting) -> bool:
+    """Try pods once more whose rules are about other pods, which may have got a node meanwhile; say if that helped."""
+    helped = False
+    for batch in [each for each in waiting if each.depends_on_pods]:
+        left = nodes.bind_all(batch, waiting[batch])
+        helped = helped or len(left) < len(waiting[batch])
+        waiting[batch] = left
+        if not left:
+            del waiting[batch]
+    return helped

@@ -1,0 +1,104 @@
+"""Important pods take the place of others on nodes that exist, before an autoscaler adds nodes for those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from multiarch.scheduling.pods import Pod, pods_from
+from multiarch.simulate.settled import NodeState, Settled
+from multiarch.simulate.simulation import SimulationContext, planned_nodes, settle
+from tests.scheduling.manifests import ZONES
+from tests.simulate.simulated import NONE, grown, pods
+from tests.stack.words import merged, plan
+
+CONTEXT = SimulationContext(tuple(ZONES))
+STATIC = merged(NONE, {"nodeGroups": {"amd": {"instanceTypes": ["m7i.large"], "minSize": 2, "maxSize": 2}}})
+LOW: dict[str, Any] = {"priority": -5}
+HIGH: dict[str, Any] = {"priority": 1000}
+HOST = "kubernetes.io/hostname"
+
+
+def started(words: dict[str, Any], *documents: object) -> tuple[NodeState, ...]:
+    made = plan(words)
+    wanted = list(pods_from(documents))
+    given = planned_nodes(made.node_groups, CONTEXT, wanted)
+    return settle(made.autoscaling, made.node_groups, CONTEXT, given, wanted).nodes
+
+
+def then(words: dict[str, Any], nodes: Iterable[NodeState], *documents: object) -> Settled:
+    made = plan(words)
+    return settle(made.autoscaling, made.node_groups, CONTEXT, tuple(nodes), pods_from(documents))
+
+
+def on_nodes(settled: Settled) -> list[list[str]]:
+    return [sorted(pod.name for pod in node.pods) for node in settled.nodes]
+
+
+def unplaced(settled: Settled) -> list[str]:
+    return sorted(pod.name for pod in settled.unplaced)
+
+
+def test_an_important_pod_takes_the_place_of_the_least_important() -> None:
+    nodes = started(STATIC, pods("low", cpu="1800m", **LOW), pods("usual", cpu="1800m"))
+    result = then(STATIC, nodes, pods("high", cpu="1800m", **HIGH))
+    assert (on_nodes(result), unplaced(result)) == ([["usual-0"], ["high-0"]], ["low-0"])
+
+
+def test_pods_that_may_stay_are_spared() -> None:
+    nodes = started(STATIC, pods("low", 4, cpu="900m", **LOW))
+    result = then(STATIC, nodes, pods("high", cpu="900m", **HIGH))
+    assert unplaced(result) == ["low-0"]
+    assert [len(each) for each in on_nodes(result)] == [2, 2]
+
+
+def test_equal_priority_and_preemption_policy_never_take_no_place() -> None:
+    nodes = started(STATIC, pods("low", 2, cpu="1800m", **LOW))
+    assert unplaced(then(STATIC, nodes, pods("same", cpu="1800m", **LOW))) == ["same-0"]
+    waits = pods("high", cpu="1800m", preemptionPolicy="Never", **HIGH)
+    assert unplaced(then(STATIC, nodes, waits)) == ["high-0"]
+
+
+def test_the_autoscaler_adds_nodes_for_the_pods_that_had_to_go() -> None:
+    words = grown({"amd": {"instanceTypes": ["m7i.large"], "minSize": 1, "maxSize": 2}})
+    nodes = started(words, pods("placeholder", cpu="1800m", **LOW))
+    result = then(words, nodes, pods(cpu="1800m"))
+    assert (on_nodes(result), unplaced(result)) == ([["api-0"], ["placeholder-0"]], [])
+
+
+def test_pods_that_had_to_go_may_take_the_place_of_still_less_important_ones() -> None:
+    nodes = started(STATIC, pods("least", cpu="1800m", priority=-10), pods("low", cpu="1800m", **LOW))
+    result = then(STATIC, nodes, pods("high", 2, cpu="1800m", **HIGH))
+    assert unplaced(result) == ["least-0", "low-0"]
+    result = then(STATIC, nodes, pods("high", cpu="1800m", **HIGH))
+    assert unplaced(result) == ["least-0"]
+
+
+def test_a_pod_that_is_kept_away_by_another_takes_its_place() -> None:
+    term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "low"}}}
+    apart: dict[str, Any] = {
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    }
+    nodes = started(STATIC, pods("low", 2, cpu="100m", **LOW))
+    result = then(STATIC, nodes, pods("high", cpu="100m", **HIGH, **apart))
+    assert (on_nodes(result), unplaced(result)) == ([["high-0"], ["low-0", "low-1"]], [])
+
+
+def test_a_priority_class_says_which_pods_are_important() -> None:
+    def priority_class(name: str, value: int, **more: Any) -> dict[str, Any]:
+        return {"kind": "PriorityClass", "metadata": {"name": name}, "value": value, **more}
+
+    def read(*documents: object) -> list[Pod]:
+        return list(pods_from(documents))
+
+    classes = [priority_class("low", -5), priority_class("waits", 7, preemptionPolicy="Never")]
+    low, waits, usual = read(
+        *classes, pods("a", priorityClassName="low"), pods("b", priorityClassName="waits"), pods("c")
+    )
+    assert [(each.spec.priority, each.spec.preempts) for each in (low, waits, usual)] == [
+        (-5, True),
+        (7, False),
+        (0, True),
+    ]
+    (default,) = read(priority_class("usual", 9, globalDefault=True), pods())
+    assert default.spec.priority == 9
