@@ -1,4 +1,4 @@
-"""The search for the cheapest values under which nothing fails, with a test that says whether given values fail.
+"""The search for the cheapest values under which nothing fails, with a test that says in which failures values fail.
 
 The test is the evaluation of capacity itself. It is monotone but for rare cases: larger values do not fail where
 smaller ones do not. So each test that fails excludes all values that are smaller in everything: the failing values are
@@ -17,11 +17,12 @@ from multiarch.capacity.recommendation.cheapest import Condition, cheapest
 from multiarch.capacity.recommendation.needs import Need
 from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
 
-Fails = Callable[[Values, Failure], bool]
-"""Whether some workload does not keep its minimum with these values in this failure."""
+Failing = Callable[[Values, Sequence[Failure]], Sequence[Failure]]
+"""Those of the failures in which some workload does not keep its minimum with these values."""
 
-MOST_TESTS = 600
+MOST_TESTS = 1000
 """After so many tests the cheapest values that were found are taken, and the bound says how far they can be off."""
+_DOUBLINGS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def search(
     tunables: Sequence[Tunable],
     solution: Values,
     failures: Sequence[Failure],
-    fails: Fails,
+    failing: Failing,
     *,
     needs: Sequence[Need] = (),
     tests: int = MOST_TESTS,
@@ -51,7 +52,7 @@ def search(
 
     ``needs`` are satisfied by all values that do not fail; the more there are, the fewer tests are run.
     """
-    return _Search(tunables, failures, fails, needs).run(solution, tests)
+    return _Search(tunables, failures, failing, needs, tests).run(solution)
 
 
 class _Search:
@@ -59,49 +60,74 @@ class _Search:
         self,
         tunables: Sequence[Tunable],
         failures: Sequence[Failure],
-        fails: Fails,
+        failing: Failing,
         needs: Sequence[Need],
+        tests: int,
     ) -> None:
         self._tunables = tunables
-        self._most: Values = {}
         self._failures = list(failures)
-        self._ask = fails
+        self._ask = failing
         self._needs = needs
+        self._tests = tests
+        self._most: Values = {}
         self._answers: dict[tuple[Failure, tuple[int, ...]], bool] = {}
 
-    def run(self, solution: Values, tests: int) -> Found:
-        best = self._lowered(solution)
+    def run(self, solution: Values) -> Found:
+        best = self._grown(solution)
         most = cost_of(self._tunables, best)
         self._most = {each.key: _affordable(each, most, best[each.key], solution[each.key]) for each in self._tunables}
         conditions: list[Condition] = []
         bound = Cost()
-        while True:
+        # Half of the tests are for what the optimiser names, the rest for lowering what was found without it.
+        while len(self._answers) < self._tests // 2:
             values = cheapest(self._tunables, self._most, conditions, self._needs)
             if values is None:
-                # The test is not monotone here.
-                return Found(best, most, min(bound, most))
+                break  # the test is not monotone here
             bound = cost_of(self._tunables, values)
             failure = self._failing(values)
             if failure is None:
                 return Found(values, bound, bound)
-            if len(self._answers) >= tests:
-                return Found(best, most, min(bound, most))
             conditions.append(self._condition(values, failure))
+        best = self._lowered(best)
+        cost = cost_of(self._tunables, best)
+        return Found(best, cost, min(bound, cost))
 
     def _fails(self, values: Values, failure: Failure) -> bool:
-        key = failure, tuple(values[each.key] for each in self._tunables)
-        if key not in self._answers:
-            self._answers[key] = self._ask(values, failure)
-        return self._answers[key]
+        return self._failing(values, [failure]) is not None
 
-    def _failing(self, values: Values) -> Failure | None:
-        """The first failure in which values fail. It comes first the next time: it is likely to fail again."""
-        for failure in self._failures:
-            if self._fails(values, failure):
-                self._failures.remove(failure)
-                self._failures.insert(0, failure)
-                return failure
+    def _failing(self, values: Values, failures: Sequence[Failure] | None = None) -> Failure | None:
+        """The first of the failures, or of all, in which values fail.
+
+        It comes first the next time: it is likely to fail again. The others are tested together.
+        """
+        numbers = tuple(values[each.key] for each in self._tunables)
+        asked = list(self._failures if failures is None else failures)
+        for part in (asked[:1], asked[1:]):
+            unknown = [each for each in part if (each, numbers) not in self._answers]
+            found = set(self._ask(values, unknown)) if unknown else set()
+            self._answers.update({(each, numbers): each in found for each in unknown})
+            for failure in part:
+                if self._answers[failure, numbers]:
+                    self._failures.remove(failure)
+                    self._failures.insert(0, failure)
+                    return failure
         return None
+
+    def _grown(self, solution: Values) -> Values:
+        """What the needs alone name, with more of everything that they raise until it does not fail."""
+        values = cheapest(self._tunables, solution, [], self._needs)
+        cost = cost_of(self._tunables, solution)
+        for doubling in range(_DOUBLINGS) if values else ():
+            more = 2**doubling - 1
+            grown = {
+                each.key: each.capped(values[each.key] + -(-(values[each.key] - each.present) * more // 16))
+                for each in self._tunables
+            }
+            if cost_of(self._tunables, grown) >= cost:
+                break
+            if self._failing(grown) is None:
+                return grown
+        return self._lowered(solution)
 
     def _lowered(self, values: Values) -> dict[Key, int]:
         """Values that do not fail, each lowered as far as possible, the most expensive first."""
@@ -109,7 +135,7 @@ class _Search:
         by_cost = sorted(self._tunables, key=lambda each: (each.cost * each.step, each.key), reverse=True)
         for each in by_cost:
             low, high = each.present, lowered[each.key]
-            while low < high:
+            while low < high and len(self._answers) < self._tests:
                 middle = (low + high) // 2
                 if self._failing({**lowered, each.key: middle}) is None:
                     high = middle
@@ -138,7 +164,11 @@ class _Search:
             self._raise(keys[half:], values, failure)
 
     def _largest_failing(self, key: Key, values: Values, failure: Failure) -> int:
-        low, high = values[key], self._most[key]
+        low, high, step = values[key], self._most[key], 1
+        # It is rarely far away.
+        while low + step < high and self._fails({**values, key: low + step}, failure):
+            low, step = low + step, step * 2
+        high = min(high, low + step)
         while high - low > 1:
             middle = (low + high) // 2
             if self._fails({**values, key: middle}, failure):

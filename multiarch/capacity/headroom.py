@@ -1,0 +1,187 @@
+"""Headroom: pods of low priority that hold room, which pods of workloads take over at once when nodes are lost.
+
+kube-scheduler evicts placeholder pods for pods of a higher priority; the placeholders wait then, and the autoscaler
+adds nodes for them. The cluster autoscaler adds none for pods with a priority below -10; Karpenter does not look at
+priorities.
+Sources: cluster autoscaler, FAQ, "How can I configure overprovisioning with Cluster Autoscaler?";
+https://kubernetes.io/docs/tasks/administer-cluster/node-overprovisioning/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from multiarch.capacity.model import CapacityReport, FailureResult
+from multiarch.capacity.workloads import WorkloadName, name_of
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import ARCHITECTURE, ZONE
+from multiarch.facts.node_resources import MIB
+from multiarch.facts.taints import Effect, Taint
+from multiarch.scheduling.pods import Pod
+from multiarch.scheduling.resources import Resources
+from multiarch.stack.model import Plan
+
+NAME = "headroom"
+PRIORITY = -5
+"""Below the 0 of pods without a PriorityClass, and not below -10."""
+IMAGE = "registry.k8s.io/pause:3.10.1"
+"""It sleeps; for amd64 and arm64."""
+_USER = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """Placeholder pods on nodes of one architecture: each requests ``cpu`` millicores and ``memory`` bytes.
+
+    One has room for any single pod that moves, all together for all that move in ``failure``, in which they move the
+    most. ``spread`` more are there because those in a lost zone are lost too.
+    """
+
+    architecture: Architecture
+    replicas: int
+    spread: int
+    cpu: int
+    memory: int
+    failure: str
+
+
+def headroom_of(plan: Plan, report: CapacityReport, pods: Iterable[Pod]) -> tuple[Headroom, ...]:
+    """The headroom for the pods that lost zones and nodes displace, by architecture; empty where none move.
+
+    Failures of a whole group, architecture or spot market are left out: room for all their pods would double the
+    cluster. Pods that may use both architectures count for the one that the stack prefers.
+    """
+    requests = {name_of(pod): pod.requests for pod in pods if not pod.daemon}
+    preferred = [each.architecture for each in plan.autoscaling.order] or [Architecture.ARM64]
+    worst: dict[Architecture, tuple[int, int, FailureResult, list[tuple[int, Resources]]]] = {}
+    for result in report.failures:
+        failure = result.failure
+        if failure.groups or failure.spot or failure.architectures:
+            continue
+        for architecture, moved in _moved(result, requests, preferred).items():
+            cpu = sum(count * each.cpu for count, each in moved)
+            memory = sum(count * each.memory for count, each in moved)
+            if architecture not in worst or (cpu, memory) > worst[architecture][:2]:
+                worst[architecture] = cpu, memory, result, moved
+    zones = _zones(plan)
+    return tuple(_sized(architecture, *worst[architecture], zones) for architecture in sorted(worst))
+
+
+def _moved(
+    result: FailureResult, requests: Mapping[WorkloadName, Resources], preferred: Iterable[Architecture]
+) -> dict[Architecture, list[tuple[int, Resources]]]:
+    """The pods that move to nodes of each architecture: their number and what each requests."""
+    found: dict[Architecture, list[tuple[int, Resources]]] = {}
+    for each in result.workloads:
+        architecture = next((one for one in preferred if one in each.architectures), None)
+        asked = requests.get((each.namespace, each.name))
+        if each.moved and architecture and asked:
+            found.setdefault(architecture, []).append((each.moved, asked))
+    return found
+
+
+def _sized(
+    architecture: Architecture,
+    cpu: int,
+    memory: int,
+    result: FailureResult,
+    moved: list[tuple[int, Resources]],
+    zones: int,
+) -> Headroom:
+    one = max(each.cpu for _, each in moved), max(each.memory for _, each in moved)
+    replicas = max(-(-cpu // max(one[0], 1)), -(-memory // max(one[1], 1)), 1)
+    spread = -(-replicas // (zones - 1)) if zones > 1 else 0
+    return Headroom(architecture, replicas, spread, max(one[0], 1), max(one[1], MIB), str(result.failure))
+
+
+def _zones(plan: Plan) -> int:
+    network = plan.network
+    return network.zone_count if hasattr(network, "zone_count") else len(network.private_subnet_ids)
+
+
+def manifests(plan: Plan, headrooms: Iterable[Headroom]) -> Iterator[dict[str, Any]]:
+    """The Kubernetes objects: a Namespace, a PriorityClass, and a Deployment for each architecture."""
+    yield {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": NAME, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}},
+    }
+    yield {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": NAME},
+        "value": PRIORITY,
+        "globalDefault": False,
+        "preemptionPolicy": "Never",
+        "description": "Placeholder pods: evicted for any other pod.",
+    }
+    for each in headrooms:
+        yield _deployment(plan, each)
+
+
+def _deployment(plan: Plan, each: Headroom) -> dict[str, Any]:
+    name = f"{NAME}-{each.architecture}"
+    labels = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/instance": name}
+    amounts = {"cpu": f"{each.cpu}m", "memory": f"{-(-each.memory // MIB)}Mi"}
+    pod = {
+        "priorityClassName": NAME,
+        "terminationGracePeriodSeconds": 0,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "nodeSelector": {ARCHITECTURE: str(each.architecture)},
+        "tolerations": [_toleration(taint) for taint in _taints(plan, each.architecture)],
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": ZONE,
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": labels},
+            }
+        ],
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [
+            {
+                "name": "placeholder",
+                "image": IMAGE,
+                "resources": {"requests": amounts, "limits": amounts},
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "readOnlyRootFilesystem": True,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+            }
+        ],
+    }
+    if not pod["tolerations"]:
+        del pod["tolerations"]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": NAME, "labels": labels},
+        "spec": {
+            "replicas": each.replicas + each.spread,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def _taints(plan: Plan, architecture: Architecture) -> tuple[Taint, ...]:
+    """The stack's arm64 taint, where nodes of the architecture have it; taints of single groups are not tolerated."""
+    taint = plan.arm64_taint
+    pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
+    tainted = [group.taints for group in plan.node_groups if group.architecture is architecture]
+    tainted += [each.taints for each in pools if any(one.architecture is architecture for one in each.capacities)]
+    return (taint,) if taint is not None and any(taint in each for each in tainted) else ()
+
+
+def _toleration(taint: Taint) -> dict[str, str]:
+    operator = {"operator": "Equal", "value": taint.value} if taint.value else {"operator": "Exists"}
+    return {"key": taint.key, **operator, "effect": str(Effect(taint.effect))}

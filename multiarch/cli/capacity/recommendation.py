@@ -1,0 +1,213 @@
+"""``multiarch capacity --recommend``: the cheapest change of the stack file, as a table, as a patch, and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from multiarch.cli.formats.report import Block, Items, Table
+from multiarch.cli.options import stacks
+from multiarch.cli.terminal import counted, say
+from multiarch.capacity.model import NO_FAILURE
+from multiarch.errors import MultiarchError
+
+if TYPE_CHECKING:
+    from multiarch.capacity.model import CapacityReport, Failure
+    from multiarch.capacity.recommendation.rates import Rates
+    from multiarch.capacity.recommendation.recommend import Evaluate, Recommendation, Surroundings, Unsolved
+    from multiarch.stack.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendOptions:
+    """Whether to look for a change of the stack file, and what to do with it."""
+
+    recommend: Annotated[
+        bool,
+        typer.Option("--recommend", help="Find the cheapest change of the stack file that keeps every minimum."),
+    ] = False
+    write: Annotated[
+        bool, typer.Option("--write", help="Write the recommended change to the stack file; comments stay.")
+    ] = False
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Compare costs by the prices that `multiarch prices fetch` wrote to FILE. Default: by vCPUs.",
+        ),
+    ] = None
+
+    def validate(self) -> None:
+        """Raise MultiarchError for options that need --recommend."""
+        for name, given in (("--write", self.write), ("--prices", self.prices is not None)):
+            if given and not self.recommend:
+                raise MultiarchError(f"{name} needs --recommend.")
+
+
+@dataclass(frozen=True, slots=True)
+class Recommended:
+    """A recommendation for the stack file ``path``, whose text is ``old`` before and ``new`` after the change.
+
+    ``report`` is that of the changed stack.
+    """
+
+    path: Path
+    old: str
+    new: str
+    result: Recommendation
+    report: CapacityReport
+
+    @property
+    def name(self) -> str:
+        """The file, as a user would type it."""
+        from multiarch.stack.yaml_source import shown
+
+        return shown(self.path)
+
+    @property
+    def patch(self) -> str:
+        """The change as ``diff -u`` writes it."""
+        from multiarch.capacity.recommendation.patch import difference
+
+        return difference(self.name, self.old, self.new)
+
+    def write(self) -> None:
+        """Write the file, if anything changes."""
+        from multiarch.files import write_atomically
+
+        if self.new != self.old:
+            write_atomically(self.path, self.new)
+            say(f"{counted(len(self.result.changes), 'value')} written to {self.name}.")
+
+
+def recommended(
+    stack: str,
+    plan: Plan,
+    failures: Sequence[Failure],
+    evaluate: Evaluate,
+    options: RecommendOptions,
+    surroundings: Surroundings | None,
+) -> Recommended:
+    """Search, and check the changed file: it has to be valid, and to give the plan that was evaluated.
+
+    Raises MultiarchError without the optimiser, for a file that can't be edited, and StackError if the stack does not
+    allow the sizes.
+    """
+    from multiarch.capacity.recommendation.patch import patched
+    from multiarch.capacity.recommendation.rates import rates_of
+    from multiarch.capacity.recommendation.recommend import recommend
+    from multiarch.stack.load import load_text
+    from multiarch.stack.plan import make_plan
+    from multiarch.today import today
+
+    prices = None
+    if options.prices is not None:
+        from multiarch.prices.file import read
+
+        prices = read(options.prices).of(plan.region)
+    path = stacks.file(stack)
+    text = path.read_bytes().decode("utf-8")
+    result = recommend(plan, failures, evaluate, rates_of(plan, prices), surroundings=surroundings)
+    if not result.changes:
+        return Recommended(path, text, text, result, result.report)
+    new = patched(text, result.changes)
+    # What the file says now counts: another group can share a value with a changed one.
+    changed = make_plan(load_text(new, path), today=today())
+    return Recommended(path, text, new, result, evaluate(changed, failures))
+
+
+def blocks(found: Recommended, *, written: bool) -> Iterator[Block]:
+    """Yield the change with its cost, then what it does not solve."""
+    result = found.result
+    if result.changes:
+        title = f"{'Written to' if written else 'Recommended for'} {found.name}: {_cost(result)}"
+        rows = [(".".join(each.key), _shown(each.old), _shown(each.new)) for each in result.changes]
+        yield Table(("key", "now", "recommended"), rows, title)
+        yield from _notes(result)
+    elif result.unsolved:
+        yield f"No size, limit or zone in {found.name} keeps more minimums."
+    else:
+        yield f"{found.name} needs no change: every workload keeps its minimum."
+    if result.unsolved:
+        yield Items("Not solved by sizes, limits and zones", list(dict.fromkeys(map(_unsolved, result.unsolved))))
+
+
+def _shown(value: object) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else "" if value is None else str(value)
+
+
+def _cost(result: Recommendation) -> str:
+    """``8 vCPU more at most``, ``2 vCPU more all the time``, ``USD 120.50 more a month at most``."""
+    parts = []
+    for amount, when in ((result.cost.always, "all the time"), (result.cost.at_most, "at most")):
+        if amount > 0:
+            parts.append(f"{_amount(amount, result.rates)} {when}")
+    return " and ".join(parts) or "no more nodes"
+
+
+def _amount(amount: Decimal, rates: Rates) -> str:
+    if rates.unit == "vCPU":
+        return f"{amount.normalize():f} vCPU more"
+    return f"{rates.unit} {amount:,.2f} more a month"
+
+
+def _notes(result: Recommendation) -> Iterator[str]:
+    if result.cost > result.bound:
+        yield (
+            f"A cheaper change may exist, but none below {_cost(replace(result, cost=result.bound))}: the search ended "
+            "at its limit."
+        )
+    if any(each.key[-1] == "desiredSize" for each in result.changes):
+        yield (
+            "No autoscaler grows these node groups. desiredSize counts when a group is created; for one that exists: "
+            "aws eks update-nodegroup-config --scaling-config."
+        )
+    if any(each.key[-1] == "zones" and each.key[0] != "autoscaling" for each in result.changes):
+        yield "A node group whose zones change is replaced."
+
+
+def _unsolved(each: Unsolved) -> str:
+    workload = each.workload
+    name = f"{workload.namespace} {workload.name}"
+    failure = "nothing fails" if each.failure == NO_FAILURE else str(each.failure)
+    reason = f": {workload.limit}" if workload.limit else ""
+    change = f" ({workload.change})" if workload.change else ""
+    return f"{failure}: {name}{reason}{change}"
+
+
+def data(found: Recommended, *, written: bool) -> dict[str, object]:
+    """The recommendation in JSON."""
+    result = found.result
+    return {
+        "file": found.name,
+        "written": written,
+        "changes": [{"key": ".".join(each.key), "old": each.old, "new": each.new} for each in result.changes],
+        "patch": found.patch,
+        "cost": {
+            "unit": result.rates.unit,
+            "always": _number(result.cost.always),
+            "atMost": _number(result.cost.at_most),
+            "noPrices": result.rates.unknown,
+        },
+        "bound": {"always": _number(result.bound.always), "atMost": _number(result.bound.at_most)},
+        "unsolved": [
+            {
+                "failure": str(each.failure),
+                "namespace": each.workload.namespace,
+                "workload": each.workload.name,
+                "limit": each.workload.limit,
+                "change": each.workload.change,
+            }
+            for each in result.unsolved
+        ],
+    }
+
+
+def _number(amount: Decimal) -> str:
+    """Text, so that nothing is rounded."""
+    return f"{amount.normalize():f}"

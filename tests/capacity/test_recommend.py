@@ -1,0 +1,166 @@
+"""Recommendations by the real evaluation: the cheapest ones by brute force on generated stacks, and single cases."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import pytest
+
+from multiarch.capacity.evaluation import evaluate
+from multiarch.capacity.failures import failures_of
+from multiarch.capacity.model import CapacityReport, Failure
+from multiarch.capacity.recommendation.rates import rates_of
+from multiarch.capacity.recommendation.recommend import Recommendation, Surroundings, recommend
+from multiarch.capacity.recommendation.search import cost_of
+from multiarch.capacity.recommendation.tunables import Cost, tunables_of, with_values
+from multiarch.scheduling.pods import pods_from
+from multiarch.simulate.context import simulation_context
+from multiarch.stack.model import Plan
+from tests.simulate.simulated import TOLERANT, grown, pods, pooled
+from tests.stack.words import merged, plan
+
+ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
+NETWORK = {"network": {"zones": ZONES}}
+ZONE_A = Failure(zones=("eu-west-1a",))
+CASES = 30
+BESIDE_OPTIMUM = Decimal("1.05")
+
+
+class Evaluation:
+    """Evaluates plans with the same pods."""
+
+    def __init__(self, made: Plan, documents: Sequence[Mapping[str, Any]]) -> None:
+        self.pods = tuple(pods_from(documents))
+        self.context = simulation_context(made)
+
+    def __call__(self, made: Plan, failures: Sequence[Failure]) -> CapacityReport:
+        return evaluate(made, self.pods, (), failures, self.context)
+
+    def short(self, made: Plan, failures: Sequence[Failure]) -> set[tuple[Failure, str]]:
+        report = self(made, failures)
+        results = (report.without_failure, *report.failures)
+        return {(result.failure, each.name) for result in results for each in result.short}
+
+
+def recommended(
+    made: Plan, documents: Sequence[Mapping[str, Any]], failures: Sequence[Failure]
+) -> tuple[Recommendation, Evaluation]:
+    oracle = Evaluation(made, documents)
+    surroundings = Surroundings(oracle.pods, oracle.context)
+    return recommend(made, failures, oracle, rates_of(made, None), surroundings=surroundings), oracle
+
+
+def changes(result: Recommendation) -> dict[str, object]:
+    return {".".join(each.key): each.new for each in result.changes}
+
+
+def generated(generator: random.Random) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A stack of two or three node groups, and two or three workloads that need more of it than it has."""
+    types = {"amd64": ["m7i.large", "m7i.xlarge", "c7i.xlarge"], "arm64": ["m7g.large", "m7g.xlarge"]}
+    groups = {}
+    for index in range(generator.randint(2, 3)):
+        kind = generator.choice(["amd64", "amd64", "arm64"]) if index else "amd64"
+        groups[f"group-{index}"] = {
+            "instanceTypes": [generator.choice(types[kind])],
+            "maxSize": generator.randint(1, 3),
+            **generator.choice([{}, {}, {"onePerZone": True}, {"zones": ZONES[: generator.randint(1, 2)]}]),
+        }
+    documents = [
+        pods(
+            f"app-{index}",
+            generator.randint(2, 7),
+            cpu=generator.choice(["500m", "900m", "1500m"]),
+            memory=generator.choice(["1Gi", "2Gi", "5Gi"]),
+            **generator.choice([{}, TOLERANT]),
+        )
+        for index in range(generator.randint(2, 3))
+    ]
+    return merged(grown(groups), NETWORK), documents
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_no_cheaper_change_solves_as_much(seed: int) -> None:
+    generator = random.Random(seed)  # noqa: S311  (cases, not secrets)
+    words, documents = generated(generator)
+    made = plan(words)
+    zones = tuple(ZONES)
+    failures = [each for each in failures_of(made, zones) if not each.architectures][:4]
+    result, oracle = recommended(made, documents, failures)
+    unsolved = {(each.failure, each.workload.name) for each in result.unsolved}
+    assert oracle.short(result.plan, failures) <= unsolved
+    tunables = tunables_of(made, rates_of(made, None))
+    spans = [range(each.present, (each.most or each.present + 12) + 1) for each in tunables]
+    for values in product(*spans):
+        candidate = dict(zip((each.key for each in tunables), values, strict=True))
+        cost = cost_of(tunables, candidate)
+        if cost.at_most * BESIDE_OPTIMUM < result.cost.at_most:
+            assert oracle.short(with_values(made, candidate), failures) - unsolved, candidate
+
+
+def test_a_zone_failure_needs_room_in_the_other_zones() -> None:
+    words = grown({"api": {"instanceTypes": ["m7i.large"], "maxSize": 1, "onePerZone": True}})
+    result, _ = recommended(plan(merged(words, NETWORK)), [pods("api", 3, cpu="1500m")], [ZONE_A])
+    assert changes(result) == {"nodeGroups.api.maxSize": 2}
+    assert result.cost == result.bound == Cost(at_most=Decimal(6))
+    assert not result.unsolved
+    assert not result.report.failures[0].short
+
+
+def test_other_zones_come_before_more_nodes() -> None:
+    words = grown({"api": {"instanceTypes": ["m7i.large"], "maxSize": 3, "zones": ZONES[:1]}})
+    result, _ = recommended(plan(merged(words, NETWORK)), [pods("api", 3, cpu="1500m")], [ZONE_A])
+    assert changes(result) == {"nodeGroups.api.zones": tuple(ZONES)}
+    assert result.cost == Cost()
+
+
+def test_a_stack_that_needs_nothing_keeps_its_file() -> None:
+    words = grown({"api": {"instanceTypes": ["m7i.large"], "maxSize": 9}})
+    result, _ = recommended(plan(merged(words, NETWORK)), [pods("api", 3)], [ZONE_A])
+    assert (result.changes, result.unsolved, result.cost) == ((), (), Cost())
+
+
+def test_what_no_size_solves_is_named_and_the_rest_is_solved() -> None:
+    words = grown({"api": {"instanceTypes": ["m7i.large"], "maxSize": 1, "onePerZone": True}})
+    pinned = pods("pinned", 1, cpu="100m", nodeSelector={"topology.kubernetes.io/zone": ZONES[0]})
+    made = plan(merged(words, NETWORK))
+    result, _ = recommended(made, [pods("api", 3, cpu="1500m"), pinned], [ZONE_A])
+    assert [(str(each.failure), each.workload.name) for each in result.unsolved] == [
+        ("zone eu-west-1a", "Deployment/pinned")
+    ]
+    assert changes(result) == {"nodeGroups.api.maxSize": 2}
+
+
+def test_groups_that_nothing_grows_get_a_larger_desired_size() -> None:
+    words = {"nodeGroups": {"web": {"instanceTypes": ["m7i.large"], "minSize": 3, "maxSize": 3}, "web-arm": None}}
+    made = plan(merged(words, NETWORK))
+    result, _ = recommended(made, [pods("api", 6, cpu="1")], [Failure()])
+    assert set(changes(result)) == {"nodeGroups.web.desiredSize", "nodeGroups.web.maxSize"}
+    assert result.cost.always > 0
+    assert not result.report.without_failure.short
+
+
+def test_limits_of_node_pools_are_raised() -> None:
+    pool = {"sizes": ["xlarge"], "architectures": ["amd64"], "capacityTypes": ["on-demand"], "cpuLimit": 4}
+    result, oracle = recommended(plan(merged(pooled({"general": pool}), NETWORK)), [pods("api", 6, cpu="2")], [ZONE_A])
+    (change,) = result.changes
+    assert change.key[-1] == "cpuLimit"
+    assert not oracle.short(result.plan, [ZONE_A])
+    assert result.cost == result.bound
+
+
+def test_a_failure_that_was_harmless_before_counts_too() -> None:
+    """Larger sizes lead pods to other nodes: all failures are looked at again with the new sizes."""
+    words = grown(
+        {
+            "small": {"instanceTypes": ["m7i.large"], "maxSize": 1, "zones": ZONES[:1]},
+            "large": {"instanceTypes": ["m7i.2xlarge"], "maxSize": 1},
+        }
+    )
+    made = plan(merged(words, NETWORK))
+    failures = failures_of(made, tuple(ZONES))
+    result, oracle = recommended(made, [pods("api", 8, cpu="900m")], failures)
+    assert oracle.short(result.plan, failures) == {(each.failure, each.workload.name) for each in result.unsolved}
