@@ -13,6 +13,8 @@ STAMP := $(VENV)/.installed
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate \
   --custom-compile-command "make lock"
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+CAPACITY = $(BIN)/multiarch capacity build/capacity-demo/Pulumi.billing-prod.yaml \
+  --workloads build/capacity-demo/workloads.yaml --failure zone=a --failure zone=b --failure zone=c
 # Tests that share a cluster or a sandbox run in one worker (tests/lanes.py); the longest of these begin first.
 SIDE_BY_SIDE = -n $(WORKERS) --no-loadscope-reorder
 
@@ -21,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status registry-demo verify-demo review-demo webhook-demo cluster cluster-down render check test test-fast lint format bench schema lock webhook-image docs docs-serve
+.PHONY: help venv tools up preview down status registry-demo verify-demo review-demo webhook-demo capacity-demo cluster cluster-down render check test test-fast lint format bench schema lock webhook-image docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -65,6 +67,14 @@ review-demo: $(STAMP) ## show what `multiarch review` says about a change that r
 
 webhook-demo: $(STAMP) ## show where three pods run because of the webhook, on real nodes (Linux, root)
 	@$(BIN)/python -m sandbox webhook-demo
+
+# A workload that is short makes the first report end with 1.
+capacity-demo: $(STAMP) ## show a zone failure that leaves amd64-only pods without a node, and the change that helps
+	@rm -rf build/capacity-demo && mkdir -p build/capacity-demo && cp examples/11-capacity/*.yaml build/capacity-demo
+	@$(CAPACITY) --recommend || [ $$? = 1 ]
+	@printf '\n== The change is written, and all zones fail again ==\n\n'
+	@$(CAPACITY) --recommend --write >/dev/null
+	@$(CAPACITY)
 
 cluster: $(STAMP) ## start a real amd64 and a real arm64 node with the user data of STACK (Linux, root)
 	@$(BIN)/python -m sandbox cluster up $(STACK)

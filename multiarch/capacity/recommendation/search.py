@@ -73,13 +73,16 @@ class _Search:
         self._answers: dict[tuple[Failure, tuple[int, ...]], bool] = {}
 
     def run(self, solution: Values) -> Found:
-        best = self._grown(solution)
+        needed = cheapest(self._tunables, solution, [], self._needs)
+        bound = Cost() if needed is None else cost_of(self._tunables, needed)
+        best = self._lowered(solution) if needed is None else self._grown(needed, solution)
         most = cost_of(self._tunables, best)
         self._most = {each.key: _affordable(each, most, best[each.key], solution[each.key]) for each in self._tunables}
         conditions: list[Condition] = []
-        bound = Cost()
         # Half of the tests are for what the optimiser names, the rest for lowering what was found without it.
-        while len(self._answers) < self._tests // 2:
+        half = len(self._answers) + self._tests // 2
+        self._tests += len(self._answers)
+        while len(self._answers) < half:
             values = cheapest(self._tunables, self._most, conditions, self._needs)
             if values is None:
                 break  # the test is not monotone here
@@ -113,14 +116,13 @@ class _Search:
                     return failure
         return None
 
-    def _grown(self, solution: Values) -> Values:
+    def _grown(self, needed: Values, solution: Values) -> Values:
         """What the needs alone name, with more of everything that they raise until it does not fail."""
-        values = cheapest(self._tunables, solution, [], self._needs)
         cost = cost_of(self._tunables, solution)
-        for doubling in range(_DOUBLINGS) if values else ():
+        for doubling in range(_DOUBLINGS):
             more = 2**doubling - 1
             grown = {
-                each.key: each.capped(values[each.key] + -(-(values[each.key] - each.present) * more // 16))
+                each.key: each.capped(needed[each.key] + -(-(needed[each.key] - each.present) * more // 16))
                 for each in self._tunables
             }
             if cost_of(self._tunables, grown) >= cost:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from multiarch.cli.capacity.recommendation import RecommendOptions
 from multiarch.cli.formats import Format, OutputOption, show
 from multiarch.cli.formats.report import Report
 from multiarch.cli.options import stacks, with_groups
@@ -17,7 +18,8 @@ from multiarch.cli.terminal import counted, say
 from multiarch.cli.usage import Command
 
 if TYPE_CHECKING:
-    from multiarch.capacity.model import CapacityReport
+    from multiarch.capacity.model import CapacityReport, Failure
+    from multiarch.stack.model import Plan
 
 HELP = """Show what keeps running when zones, node groups, spot capacity or nodes fail.
 
@@ -74,6 +76,7 @@ def capacity(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show every workload whose pods move, and what is not modelled.")
     ] = False,
+    recommending: RecommendOptions,
     output: OutputOption = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
@@ -86,8 +89,10 @@ def capacity(
     from multiarch.cli.capacity import source
     from multiarch.cli.capacity.blocks import Shown, blocks
     from multiarch.cli.capacity.data import report_data
+    from multiarch.cli.capacity.recommendation import recommended, write_headroom
 
     source.check(workloads or [], cluster.given, live=live)
+    recommending.validate()
     plan = stacks.plan_of(stack)
     given = (
         source.from_cluster(plan, cluster, images=check_images)
@@ -98,21 +103,39 @@ def capacity(
     failures = [parse_failure(each, plan, zones) for each in failure or ()] or failures_of(
         plan, zones, largest_nodes=largest
     )
-    report = evaluate(
-        plan,
-        given.workloads.pods,
-        given.workloads.budgets,
-        failures,
-        given.context,
-        nodes=given.nodes,
-        images=given.images(registries) if check_images else None,
-        waits=Waits(node_start=node_start),
-        without_budget=source.pod_count(minimum),
-    )
+    images = given.images(registries) if check_images else None
+    without_budget, waits = source.pod_count(minimum), Waits(node_start=node_start)
+
+    def evaluated(of: Plan, under: Sequence[Failure]) -> CapacityReport:
+        return evaluate(
+            of,
+            given.workloads.pods,
+            given.workloads.budgets,
+            under,
+            given.context,
+            nodes=given.nodes,
+            images=images,
+            waits=waits,
+            without_budget=without_budget,
+        )
+
+    report = evaluated(plan, failures)
+    found = recommended(stack, plan, failures, evaluated, given, recommending) if recommending.recommend else None
+    if recommending.headroom is not None:
+        write_headroom(recommending.headroom, plan if found is None else found.result.plan, report, given)
     report = replace(report, assumptions=(*given.notes, *report.assumptions))
     shown = Shown(report, given.workloads.without_pods, images_read=check_images, explain=explain)
-    show(Report("capacity", data=partial(report_data, report), blocks=partial(blocks, shown)), output)
-    _finish(report)
+    show(
+        Report(
+            "capacity",
+            data=lambda: report_data(report) | ({} if found is None else {"recommendation": found.data()}),
+            blocks=lambda: [*blocks(shown), *([] if found is None else found.blocks())],
+        ),
+        output,
+    )
+    if found is not None:
+        found.finish(output)
+    _finish(found.report if found is not None and found.written else report)
 
 
 def _finish(report: CapacityReport) -> None:

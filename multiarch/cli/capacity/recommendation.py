@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from multiarch.capacity.model import NO_FAILURE
+from multiarch.cli.formats import Format
 from multiarch.cli.formats.report import Block, Items, Table
 from multiarch.cli.options import stacks
 from multiarch.cli.terminal import counted, say
-from multiarch.capacity.model import NO_FAILURE
-from multiarch.errors import MultiarchError
+from multiarch.errors import MultiarchError, StackError
 
 if TYPE_CHECKING:
     from multiarch.capacity.model import CapacityReport, Failure
     from multiarch.capacity.recommendation.rates import Rates
-    from multiarch.capacity.recommendation.recommend import Evaluate, Recommendation, Surroundings, Unsolved
+    from multiarch.capacity.recommendation.recommend import Evaluate, Recommendation, Unsolved
+    from multiarch.capacity.recommendation.tunables import Cost
+    from multiarch.cli.capacity.source import Input
     from multiarch.stack.model import Plan
 
 
@@ -42,6 +45,11 @@ class RecommendOptions:
         ),
     ] = None
 
+    headroom: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write manifests of placeholder pods, whose room moving pods get at once."),
+    ] = None
+
     def validate(self) -> None:
         """Raise MultiarchError for options that need --recommend."""
         for name, given in (("--write", self.write), ("--prices", self.prices is not None)):
@@ -53,7 +61,7 @@ class RecommendOptions:
 class Recommended:
     """A recommendation for the stack file ``path``, whose text is ``old`` before and ``new`` after the change.
 
-    ``report`` is that of the changed stack.
+    ``report`` is that of the changed stack; ``written`` says whether the file has the change.
     """
 
     path: Path
@@ -61,6 +69,7 @@ class Recommended:
     new: str
     result: Recommendation
     report: CapacityReport
+    written: bool = False
 
     @property
     def name(self) -> str:
@@ -76,13 +85,54 @@ class Recommended:
 
         return difference(self.name, self.old, self.new)
 
-    def write(self) -> None:
-        """Write the file, if anything changes."""
-        from multiarch.files import write_atomically
+    def blocks(self) -> Iterator[Block]:
+        """Yield the change with its cost, then what it does not solve."""
+        result = self.result
+        if result.changes:
+            title = f"{'Written to' if self.written else 'Recommended for'} {self.name}: {_cost(result)}"
+            rows = [(".".join(each.key), _shown(each.old), _shown(each.new)) for each in result.changes]
+            yield Table(("key", "now", "recommended"), rows, title)
+            yield from _notes(result)
+        elif result.unsolved:
+            yield f"No size, limit or zone in {self.name} helps another workload to keep its minimum."
+        else:
+            yield f"{self.name} needs no change: every workload keeps its minimum."
+        if result.unsolved:
+            yield Items("Not solved by sizes, limits and zones", list(dict.fromkeys(map(_unsolved, result.unsolved))))
 
-        if self.new != self.old:
-            write_atomically(self.path, self.new)
+    def data(self) -> dict[str, object]:
+        """The recommendation in JSON."""
+        result = self.result
+        return {
+            "file": self.name,
+            "written": self.written,
+            "changes": [{"key": ".".join(each.key), "old": each.old, "new": each.new} for each in result.changes],
+            "patch": self.patch,
+            "unit": result.rates.unit,
+            "noPrices": result.rates.unknown,
+            "cost": _cost_data(result.cost),
+            "bound": _cost_data(result.bound),
+            "unsolved": [
+                {
+                    "failure": str(each.failure),
+                    "namespace": each.workload.namespace,
+                    "workload": each.workload.name,
+                    "limit": each.workload.limit,
+                    "change": each.workload.change,
+                }
+                for each in result.unsolved
+            ],
+        }
+
+    def finish(self, output: Format) -> None:
+        """Print the patch below a table, unless it was written."""
+        if not self.result.changes:
+            return
+        if self.written:
             say(f"{counted(len(self.result.changes), 'value')} written to {self.name}.")
+        elif output is Format.TABLE:
+            typer.echo(f"\n{self.patch}", nl=False)
+            say("--write writes this change.")
 
 
 def recommended(
@@ -90,17 +140,19 @@ def recommended(
     plan: Plan,
     failures: Sequence[Failure],
     evaluate: Evaluate,
+    given: Input,
     options: RecommendOptions,
-    surroundings: Surroundings | None,
 ) -> Recommended:
-    """Search, and check the changed file: it has to be valid, and to give the plan that was evaluated.
+    """Search, check that the changed file is valid, and write it if that is asked for.
 
-    Raises MultiarchError without the optimiser, for a file that can't be edited, and StackError if the stack does not
-    allow the sizes.
+    Raises MultiarchError without the optimiser, for a file that can't be edited, and if the stack does not allow the
+    sizes, as when its subnets are too small.
     """
     from multiarch.capacity.recommendation.patch import patched
     from multiarch.capacity.recommendation.rates import rates_of
-    from multiarch.capacity.recommendation.recommend import recommend
+    from multiarch.capacity.recommendation.recommend import Surroundings, recommend
+    from multiarch.files import write_atomically
+    from multiarch.rules import Severity
     from multiarch.stack.load import load_text
     from multiarch.stack.plan import make_plan
     from multiarch.today import today
@@ -112,29 +164,44 @@ def recommended(
         prices = read(options.prices).of(plan.region)
     path = stacks.file(stack)
     text = path.read_bytes().decode("utf-8")
+    # The nodes of a live cluster are not all the plan's.
+    surroundings = Surroundings(given.workloads.pods, given.context) if given.nodes is None else None
     result = recommend(plan, failures, evaluate, rates_of(plan, prices), surroundings=surroundings)
     if not result.changes:
         return Recommended(path, text, text, result, result.report)
     new = patched(text, result.changes)
+    try:
+        changed = make_plan(load_text(new, path), today=today())
+    except StackError as error:
+        refused = next(each for each in error.problems if each.severity is Severity.ERROR)
+        needed = ", ".join(f"{'.'.join(each.key)} {_shown(each.new)}" for each in result.changes)
+        raise MultiarchError(
+            f"The stack does not allow what would help ({needed}): {refused.message}", hint=refused.hint
+        ) from error
+    if options.write:
+        write_atomically(path, new)
     # What the file says now counts: another group can share a value with a changed one.
-    changed = make_plan(load_text(new, path), today=today())
-    return Recommended(path, text, new, result, evaluate(changed, failures))
+    return Recommended(path, text, new, result, evaluate(changed, failures), written=options.write)
 
 
-def blocks(found: Recommended, *, written: bool) -> Iterator[Block]:
-    """Yield the change with its cost, then what it does not solve."""
-    result = found.result
-    if result.changes:
-        title = f"{'Written to' if written else 'Recommended for'} {found.name}: {_cost(result)}"
-        rows = [(".".join(each.key), _shown(each.old), _shown(each.new)) for each in result.changes]
-        yield Table(("key", "now", "recommended"), rows, title)
-        yield from _notes(result)
-    elif result.unsolved:
-        yield f"No size, limit or zone in {found.name} keeps more minimums."
-    else:
-        yield f"{found.name} needs no change: every workload keeps its minimum."
-    if result.unsolved:
-        yield Items("Not solved by sizes, limits and zones", list(dict.fromkeys(map(_unsolved, result.unsolved))))
+def write_headroom(file: Path, plan: Plan, report: CapacityReport, given: Input) -> None:
+    """Write the manifests of placeholder pods, and say what they hold."""
+    from multiarch.capacity.headroom import headroom_of, manifests
+    from multiarch.files import write_atomically
+    from multiarch.manifests.quantities import bytes_in_words, cpu_in_words
+    from multiarch.yaml_text.dump import dump
+
+    found = headroom_of(plan, report, given.workloads.pods)
+    if not found:
+        say(f"{file} was not written: no pods move when a zone or the largest nodes fail.")
+        return
+    write_atomically(file, "---\n".join(dump(each) for each in manifests(plan, found)))
+    for each in found:
+        amounts = f"{cpu_in_words(each.cpu)} CPU and {bytes_in_words(each.memory)}"
+        say(
+            f"{file}: {each.architecture}: {counted(each.replicas, 'placeholder pod')} of {amounts} for the pods that "
+            f"move ({each.failure}), and {each.spread} more for those in the zone that fails."
+        )
 
 
 def _shown(value: object) -> str:
@@ -180,32 +247,8 @@ def _unsolved(each: Unsolved) -> str:
     return f"{failure}: {name}{reason}{change}"
 
 
-def data(found: Recommended, *, written: bool) -> dict[str, object]:
-    """The recommendation in JSON."""
-    result = found.result
-    return {
-        "file": found.name,
-        "written": written,
-        "changes": [{"key": ".".join(each.key), "old": each.old, "new": each.new} for each in result.changes],
-        "patch": found.patch,
-        "cost": {
-            "unit": result.rates.unit,
-            "always": _number(result.cost.always),
-            "atMost": _number(result.cost.at_most),
-            "noPrices": result.rates.unknown,
-        },
-        "bound": {"always": _number(result.bound.always), "atMost": _number(result.bound.at_most)},
-        "unsolved": [
-            {
-                "failure": str(each.failure),
-                "namespace": each.workload.namespace,
-                "workload": each.workload.name,
-                "limit": each.workload.limit,
-                "change": each.workload.change,
-            }
-            for each in result.unsolved
-        ],
-    }
+def _cost_data(cost: Cost) -> dict[str, str]:
+    return {"always": _number(cost.always), "atMost": _number(cost.at_most)}
 
 
 def _number(amount: Decimal) -> str:
