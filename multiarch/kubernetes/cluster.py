@@ -164,14 +164,24 @@ class Cluster:
             raise self._refused(error, "patch", resource, namespace, name) from error
 
     def create(self, resource: Resource, namespace: str | None, value: Mapping[str, Any]) -> None:
-        """Create an object. Raises ConflictError if there is one of its name."""
+        """Create an object. Raises ConflictError if there is one of its name, ClusterError without its namespace."""
         name = value["metadata"]["name"]
         try:
             self._transport.post(resource.path(namespace), value)
         except StatusError as error:
             if error.status == _CONFLICT:
                 raise ConflictError(f"{resource.kind} {name} was created meanwhile.") from error
+            if error.status == _NOT_FOUND:
+                raise ClusterError(f"There is no namespace {namespace}.", status=_NOT_FOUND) from error
             raise self._refused(error, "create", resource, namespace, name) from error
+
+    def delete(self, resource: Resource, namespace: str | None, name: str) -> None:
+        """Delete an object, as kubectl does; nothing happens if there is none of this name."""
+        try:
+            self._transport.delete(resource.path(namespace, name))
+        except StatusError as error:
+            if error.status != _NOT_FOUND:
+                raise self._refused(error, "delete", resource, namespace, name) from error
 
     def evict(self, namespace: str, name: str, uid: str) -> str:
         """Evict the pod with this ``uid`` by the eviction API, which PodDisruptionBudgets guard.

@@ -48,7 +48,7 @@ _ERROR_LIMIT = 64 * 1024
 _CHUNK = 128 * 1024
 _AGAIN = frozenset((429, 500, 502, 503, 504))
 _UNAUTHORIZED = 401
-_SUCCESSES = (200, 201)
+_SUCCESSES = (200, 201, 202)
 _JSON, _JSON_PATCH = "application/json", "application/json-patch+json"
 # The first matching class counts: subclasses come first.
 _REASONS: tuple[tuple[type[HTTPError], str], ...] = (
@@ -136,13 +136,17 @@ class Transport:
         """
         return self._answered("POST", path, json.dumps(value).encode(), _JSON, again)
 
+    def delete(self, path: str) -> dict[str, Any]:
+        """Delete the object at ``path``, and return what the server answers. Raises as :meth:`_answered` does."""
+        return self._answered("DELETE", path)
+
     def _answered(
         self, method: str, path: str, body: bytes | None = None, kind: str = "", again: Collection[int] = _AGAIN
     ) -> dict[str, Any]:
         """Return what the server answers. ``kind`` is the body's media type.
 
         Requests to a busy server, and over a connection that breaks, are made up to five times within
-        ``ANSWER_SECONDS``, waiting as long as the server asks for. Raises StatusError for any status but 200 and 201,
+        ``ANSWER_SECONDS``, waiting as long as the server asks for. Raises StatusError for any status but 200 to 202,
         and ClusterError for a server that can't be reached or is not trusted, whose answer is too large or takes too
         long, and for a credential plugin that fails.
         """

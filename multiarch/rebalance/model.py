@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from multiarch.kubernetes.resources import Kind
 from multiarch.manifests.owners import WorkloadKey
@@ -15,7 +17,7 @@ class Move:
 
     ``controller`` is the uid of the object that replaces it; ``controller_kind`` and ``controller_name`` are its name.
     ``selector`` is a label selector in kubectl's notation that matches the pod and the one that replaces it.
-    ``grace_seconds`` is its termination grace period.
+    ``grace_seconds`` is its termination grace period; ``placeholder`` the spec of a pod that needs the same room.
     """
 
     namespace: str
@@ -29,6 +31,7 @@ class Move:
     target: str
     new_node: bool
     grace_seconds: int = 30
+    placeholder: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
         """``namespace/name``."""

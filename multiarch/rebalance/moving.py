@@ -3,52 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.kubernetes.cluster import Cluster
-from multiarch.kubernetes.errors import ClusterError
 from multiarch.kubernetes.resources import RESOURCES, Kind
 from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.lease import Lease
 from multiarch.rebalance.model import Move, Outcome, Result
+from multiarch.rebalance.patience import Patience
 from multiarch.rebalance.snapshot import is_true
 
-Done = TypeVar("Done")
 BUDGET_SECONDS = 60.0
 """How long a pod waits for its PodDisruptionBudget to allow the eviction."""
-OUTAGE_SECONDS = 120.0
-"""How long a run waits for an API server that does not answer."""
 _LOOK_SECONDS = 2.0
 _ASK_SECONDS = 5.0
-_SERVER_FAULT = 500
 _PODS, _NODES = RESOURCES[Kind.POD], RESOURCES[Kind.NODE]
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """Asks again while the API server is away. ``to_the_end``: also if the run is to stop."""
-
-    clock: Clock
-    seconds: float = OUTAGE_SECONDS
-    to_the_end: bool = False
-
-    def do(self, call: Callable[[], Done]) -> Done:
-        """The result of ``call``. Raises ClusterError if it can't be had in time, and for a refusal at once."""
-        end = self.clock.elapsed() + self.seconds
-        while True:
-            try:
-                return call()
-            except ClusterError as error:
-                refused = error.status is not None and error.status < _SERVER_FAULT
-                if refused or self.clock.elapsed() >= end:
-                    raise
-                if self.to_the_end:
-                    self.clock.sleep(_LOOK_SECONDS)
-                elif self.clock.wait(_LOOK_SECONDS):
-                    raise
 
 
 class Mover:
@@ -60,12 +31,15 @@ class Mover:
         self._timeout = timeout
         self._architectures: dict[str, Architecture | None] = {}
 
-    def move(self, move: Move, node: str) -> Outcome:
-        """Evict a pod of ``node`` and wait for its replacement. Raises ClusterError, and LeaseHeldError."""
+    def move(self, move: Move, node: str, make_way: Callable[[Move], str]) -> Outcome:
+        """Evict a pod of ``node`` and wait for its replacement. Raises ClusterError, and LeaseHeldError.
+
+        ``make_way`` is called right before the eviction, and says why it can't be, a clause.
+        """
         before = {str(each["metadata"]["uid"]) for each in self._siblings(move)}
         if why := self._why_left(move, node):
             return Outcome(move, Result.LEFT, why)
-        if why := self._why_not_evicted(move):
+        if why := make_way(move) or self._why_not_evicted(move):
             return Outcome(move, Result.LEFT, why)
         return self._replaced(move, before)
 

@@ -15,6 +15,7 @@ from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.candidates import Choice, could_run, grace_seconds, is_meant, why_stays
 from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Staying
 from multiarch.rebalance.nodes import why_skipped
+from multiarch.rebalance.placeholders import placeholder_spec
 from multiarch.rebalance.room import Room, Settle
 from multiarch.rebalance.snapshot import LivePod, Snapshot
 from multiarch.simulate.settled import NodeState
@@ -156,6 +157,7 @@ def _moves(
             target=expected.node.group or expected.node.name,
             new_node=expected.new,
             grace_seconds=grace_seconds(each.value),
+            placeholder=placeholder_spec(each.value, each.pod.requests) if expected.new else {},
         )
         moves.append((each, move, expected.node))
     return moves

@@ -1,4 +1,8 @@
-"""Where the pods of a node would go while it is cordoned: to arm64 nodes for certain, or perhaps to amd64 nodes."""
+"""Where the pods of a node would go while it is cordoned: to arm64 nodes for certain, or perhaps to amd64 nodes.
+
+Pods are evicted only once an arm64 node has room for them. Then kube-scheduler puts one there unless an amd64 node has
+room too, and the pod does not prefer arm64.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import ARCHITECTURE
 from multiarch.facts.taints import Effect, Taint
 from multiarch.scheduling.fit import Fit, daemon_overhead
 from multiarch.scheduling.pods import Pod
@@ -39,7 +44,18 @@ class Room:
 
     def without(self, source: str, pods: Sequence[Pod]) -> list[Expected]:
         """Where each of ``pods``, evicted from ``source``, goes while that is cordoned. Nothing is changed by it."""
-        waiting = [replace(pod, node_name="", phase="") for pod in pods]
+        found = self._placed(source, pods)
+        staying = {number for number, each in enumerate(found) if each.node is not None and each.why_not}
+        if not staying or all(each.node is not None for each in found):
+            return found
+        # What stays leaves its room to the others.
+        rest = [number for number in range(len(pods)) if number not in staying]
+        for number, each in zip(rest, self._placed(source, [pods[number] for number in rest]), strict=True):
+            found[number] = each
+        return found
+
+    def _placed(self, source: str, pods: Sequence[Pod]) -> list[Expected]:
+        waiting = [_for_arm64(pod) for pod in pods]
         here = _less(self._nodes[source], pods)
         taints = tuple(sorted({*here.shape.taints, _CORDONED}))
         around = {**self._nodes, source: replace(here, shape=replace(here.shape, taints=taints))}
@@ -48,7 +64,7 @@ class Room:
         amd64 = {
             name: self._free(each) for name, each in around.items() if each.shape.architecture is Architecture.AMD64
         }
-        return [self._expected(pod, there.get((pod.namespace, pod.name)), around, amd64) for pod in waiting]
+        return [self._expected(pod, there.get((pod.namespace, pod.name)), around, amd64) for pod in map(_again, pods)]
 
     def move(self, source: str, moved: Sequence[tuple[Pod, NodeState]]) -> None:
         """Take pods off ``source``, and put each on the node that :meth:`without` expected."""
@@ -62,17 +78,12 @@ class Room:
     ) -> Expected:
         if node is None:
             return Expected(None, why_not="no arm64 node has room for it, and none can be added")
-        if node.shape.architecture is not Architecture.ARM64:
-            return Expected(node, why_not="kube-scheduler would put it on an amd64 node")
         new = node.name not in around
         wanted = pod.spec.affinity.score(_labels(node))
         for name, free in amd64.items():
             other = around[name]
-            if self._fit.why_not(pod, other.shape, free) is not None:
-                continue
-            if new:
-                return Expected(node, new, "an amd64 node has room for it, and no arm64 node has")
-            if pod.spec.affinity.score(_labels(other)) >= wanted:
+            fits = self._fit.why_not(pod, other.shape, free) is None
+            if fits and pod.spec.affinity.score(_labels(other)) >= wanted:
                 return Expected(node, new, "it does not prefer arm64, and an amd64 node has room for it")
         return Expected(node, new)
 
@@ -81,6 +92,18 @@ class Room:
         for pod in node.pods:
             taken += pod.requests
         return node.shape.allocatable - taken
+
+
+def _again(pod: Pod) -> Pod:
+    """The pod that a controller creates in place of this one."""
+    return replace(pod, node_name="", phase="")
+
+
+def _for_arm64(pod: Pod) -> Pod:
+    """The same, where it finds arm64 nodes only."""
+    affinity = pod.spec.affinity
+    selector = tuple(sorted({*affinity.selector, (ARCHITECTURE, str(Architecture.ARM64))}))
+    return replace(_again(pod), spec=replace(pod.spec, affinity=replace(affinity, selector=selector)))
 
 
 def _less(node: NodeState, pods: Collection[Pod]) -> NodeState:

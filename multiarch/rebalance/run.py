@@ -19,8 +19,10 @@ from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.cordon import cordon, uncordon
 from multiarch.rebalance.lease import Lease, LeaseHeldError, read_set_aside
-from multiarch.rebalance.model import Leftover, MovePlan, NodeMoves, Outcome, Result, RunReport
-from multiarch.rebalance.moving import Mover, Patience
+from multiarch.rebalance.model import Leftover, Move, MovePlan, NodeMoves, Outcome, Result, RunReport
+from multiarch.rebalance.moving import Mover
+from multiarch.rebalance.patience import Patience
+from multiarch.rebalance.placeholders import Placeholders
 from multiarch.rebalance.snapshot import Snapshot, leftover_of, read_snapshot, why_unfit
 
 _NODES = RESOURCES[Kind.NODE]
@@ -59,6 +61,8 @@ class Run:
         self._lease = Lease(cluster, clock, settings.name)
         self._patience = Patience(clock)
         self._mover = Mover(cluster, clock, self._patience, self._lease, settings.timeout)
+        self._placeholders = Placeholders(cluster, clock, self._patience, self._lease, settings.name)
+        self._no_room = ""
         self._last: Outcome | None = None
         self._last_at = -math.inf
         self._outcomes: list[Outcome] = []
@@ -94,6 +98,7 @@ class Run:
 
     def _under_lease(self) -> str:
         self._undo_leftovers()
+        self._clear()
         done: list[str] = []
         while True:
             if why := self._why_end():
@@ -106,8 +111,14 @@ class Run:
                 return "There is nothing more to move." if done else "There is nothing to move."
             nodes = plan.nodes[0]
             done.append(nodes.node)
-            if why := self._empty(nodes):
-                return why
+            try:
+                ended = self._empty(nodes)
+            finally:
+                if any(each.new_node for each in nodes.moves):
+                    self._clear()
+            self._remember_failures()
+            if ended:
+                return ended
 
     @property
     def _left(self) -> int:
@@ -143,32 +154,58 @@ class Run:
         """Move a node's pods. Returns why the run ends, a sentence, or an empty text."""
         name, run = nodes.node, self._settings.name
         self._patience.do(self._lease.renew)
+        moves = self._with_room(nodes)
+        if not moves:
+            return ""
         try:
             # In the try: a request whose answer is lost may have cordoned it.
             why = self._patience.do(lambda: cordon(self._cluster, self._clock, name, run))
             if why:
                 self._say(f"{name}: left alone: {why}.")
                 return ""
-            self._say(f"{name}: cordoned; {len(nodes.moves)} of its pods are to be moved.")
-            ended = self._move_all(nodes)
+            self._say(f"{name}: cordoned; {len(moves)} of its pods are to be moved.")
+            ended = self._move_all(name, moves)
         finally:
             self._finally(f"uncordon {name}", lambda: uncordon(self._cluster, self._clock, name, run), node=name)
-        self._remember_failures()
         return ended
 
-    def _move_all(self, nodes: NodeMoves) -> str:
-        for move in nodes.moves:
+    def _clear(self) -> None:
+        self._finally("delete placeholders", self._placeholders.clear)
+
+    def _with_room(self, nodes: NodeMoves) -> tuple[Move, ...]:
+        """The moves for which an arm64 node has room; one is added for those that need one."""
+        wanted = [each for each in nodes.moves if each.new_node]
+        if not wanted:
+            return nodes.moves
+        placed: set[str] = set()
+        if not self._no_room:
+            self._say(f"{nodes.node}: waiting for room on new arm64 nodes for {len(wanted)} of its pods.")
+            placed, why = self._placeholders.make(wanted, self._settings.timeout)
+            self._no_room = "" if len(placed) == len(wanted) else why
+        for each in wanted:
+            if each.uid not in placed:
+                self._told(nodes.node, Outcome(each, Result.LEFT, self._no_room))
+        return tuple(each for each in nodes.moves if not each.new_node or each.uid in placed)
+
+    def _make_way(self, move: Move) -> str:
+        return self._placeholders.free(move) if move.new_node else ""
+
+    def _told(self, node: str, outcome: Outcome) -> Outcome:
+        self._outcomes.append(outcome)
+        detail = f": {outcome.detail}" if outcome.detail else ""
+        at = f" to {outcome.node}" if outcome.result is Result.MOVED else ""
+        self._say(f"{node}: {outcome.move}: {outcome.result}{at}{detail}.")
+        return outcome
+
+    def _move_all(self, node: str, moves: Sequence[Move]) -> str:
+        for move in moves:
             self._pause()
             if why := self._why_end() or self._why_moved_pod_failed():
                 return why
-            if why := self._why_node_is_lost(nodes.node):
-                self._say(f"{nodes.node}: left alone: {why}.")
+            if why := self._why_node_is_lost(node):
+                self._say(f"{node}: left alone: {why}.")
                 return ""
-            outcome = self._mover.move(move, nodes.node)
-            self._outcomes.append(outcome)
-            detail = f": {outcome.detail}" if outcome.detail else ""
-            at = f" to {outcome.node}" if outcome.result is Result.MOVED else ""
-            self._say(f"{nodes.node}: {move}: {outcome.result}{at}{detail}.")
+            outcome = self._told(node, self._mover.move(move, node, self._make_way))
             if outcome.result.failed:
                 return self._stopped_by(outcome)
             if outcome.result is Result.MOVED:

@@ -40,6 +40,22 @@ class ApiServer:
     requests: list[Request] = field(default_factory=list)
 
 
+class _EveryMethod(BaseHTTPRequestHandler):
+    """Answers what writes as what reads."""
+
+    def do_GET(self) -> None:
+        raise NotImplementedError
+
+    def do_PATCH(self) -> None:
+        self.do_GET()
+
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def do_DELETE(self) -> None:
+        self.do_GET()
+
+
 @contextlib.contextmanager
 def serving(
     answer: Callable[[Request], Answer], *, pair: tuple[Path, Path] | None = None, clients: Path | None = None
@@ -47,16 +63,10 @@ def serving(
     """Serve until the end of the ``with``; ``pair`` for TLS, ``clients`` the authority of clients' certificates."""
     made = ApiServer("")
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(_EveryMethod):
         protocol_version = "HTTP/1.1"
         # One write per answer: with two, the second waits 40 ms for the acknowledgement of the first.
         wbufsize = -1
-
-        def do_PATCH(self) -> None:
-            self.do_GET()
-
-        def do_POST(self) -> None:
-            self.do_GET()
 
         def do_GET(self) -> None:
             parts = urlsplit(self.path)

@@ -12,7 +12,7 @@ from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.candidates import Choice
 from multiarch.rebalance.model import MovePlan
 from tests.rebalance.cluster import PREFERS_ARM64, moves, stack, world
-from tests.rebalance.world import World
+from tests.rebalance.world import TOLERATION, World
 
 
 def reasons(plan: MovePlan) -> list[str]:
@@ -71,10 +71,28 @@ def test_without_room_pods_move_where_the_autoscaler_adds_an_arm64_node() -> Non
     assert {move.new_node for node in plan.nodes for move in node.moves} == {True}
 
 
-def test_without_room_pods_stay_where_an_amd64_node_has_room_even_if_they_prefer_arm64() -> None:
+def test_room_on_a_new_node_counts_also_where_an_amd64_node_has_room_if_pods_prefer_arm64() -> None:
     made = world(arm64_room=0)
     made.add_workload("api", ["amd64-1", "amd64-1"], affinity=PREFERS_ARM64)
-    assert moved(moves(made, of=stack(autoscaler=True))) == []
+    made.add_workload("web", ["amd64-1", "amd64-1"])
+    plan = moves(made, of=stack(autoscaler=True))
+    assert {name for _, name in moved(plan)} == {"shop/api-0", "shop/api-1"}
+    assert reasons(plan) == ["it does not prefer arm64, and an amd64 node has room for it"]
+
+
+def test_a_placeholder_asks_for_the_same_on_arm64_and_meets_the_restricted_standard() -> None:
+    made = world(arm64_room=0)
+    rules: dict[str, Any] = {"nodeSelector": {"kubernetes.io/os": "linux"}, "affinity": PREFERS_ARM64}
+    made.add_workload("api", ["amd64-1", "amd64-1"], **rules, serviceAccountName="api", volumes=[])
+    (node,) = moves(made, of=stack(autoscaler=True)).nodes
+    found = node.moves[0].placeholder
+    (container,) = found["containers"]
+    assert found["nodeSelector"] == {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64"}
+    assert container["resources"] == {"requests": {"cpu": "1000m"}}
+    assert (found["affinity"], found["tolerations"]) == (PREFERS_ARM64, [TOLERATION])
+    assert found["automountServiceAccountToken"] is False
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert "serviceAccountName" not in found
 
 
 def test_room_is_given_once() -> None:

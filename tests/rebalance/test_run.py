@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.lease import LeaseHeldError
 from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Result, RunReport
-from multiarch.rebalance.run import Run, Settings
+from multiarch.rebalance.run import Plan, Run, Settings
 from multiarch.rebalance.snapshot import Snapshot
 from tests.rebalance.world import KilledError, World, away, first_with_room, killed, only
 
@@ -33,6 +34,17 @@ def world(*, replicas: int = 3, budget: int | None = 2, kind: str = "ReplicaSet"
     return made
 
 
+def needing_nodes(snapshot: Snapshot, aside: Mapping[WorkloadKey, str], done: Sequence[str], most: int) -> MovePlan:
+    """The same, where each pod needs a new node."""
+    plan = everything(snapshot, aside, done, most)
+    spec = {"nodeSelector": {"kubernetes.io/arch": "arm64"}, "containers": [{"name": "placeholder"}]}
+    nodes = [
+        replace(node, moves=tuple(replace(each, new_node=True, placeholder=spec) for each in node.moves))
+        for node in plan.nodes
+    ]
+    return replace(plan, nodes=tuple(nodes))
+
+
 def everything(snapshot: Snapshot, aside: Mapping[WorkloadKey, str], done: Sequence[str], most: int) -> MovePlan:
     """Plan to move all pods of the first node that has some: what is planned is another test's subject."""
     nodes = []
@@ -41,8 +53,8 @@ def everything(snapshot: Snapshot, aside: Mapping[WorkloadKey, str], done: Seque
             continue
         moves = []
         for each in snapshot.pods:
-            controller = snapshot.controllers[each.controller]
-            if each.pod.node_name != name or controller.workload in aside:
+            controller = snapshot.controllers.get(each.controller)
+            if controller is None or each.pod.node_name != name or controller.workload in aside:
                 continue
             moves.append(
                 Move(
@@ -64,10 +76,17 @@ def everything(snapshot: Snapshot, aside: Mapping[WorkloadKey, str], done: Seque
     return MovePlan(tuple(nodes[:1]), (), (), (), 0, 0)
 
 
-def run(made: World, *, name: str = "run-1", say: Callable[[str], None] = lambda _: None, **settings: Any) -> RunReport:
+def run(
+    made: World,
+    *,
+    name: str = "run-1",
+    say: Callable[[str], None] = lambda _: None,
+    plan: Plan = everything,
+    **settings: Any,
+) -> RunReport:
     usual: dict[str, Any] = {"max_pods": 20, "pace": 10.0, "timeout": 60.0}
     cluster = cast("Cluster", made)
-    return Run(cluster, made, Settings(name=name, **{**usual, **settings}), everything, say).execute()
+    return Run(cluster, made, Settings(name=name, **{**usual, **settings}), plan, say).execute()
 
 
 def results(report: RunReport) -> list[Result]:
@@ -389,3 +408,61 @@ def test_what_is_set_aside_is_kept_with_its_reason_and_what_others_wrote_there_i
         made.leases[LEASE]["metadata"]["annotations"][SET_ASIDE_ANNOTATION] = text
         made.sleep(30)
         assert results(run(made, name="again")) == [Result.CAME_BACK], text
+
+
+def full(node_after: float) -> World:
+    made = world(arm64_room=0)
+    made.node_after = node_after
+    return made
+
+
+def test_room_on_new_nodes_is_made_before_pods_are_evicted() -> None:
+    made = full(40.0)
+    first = []
+    made.before = lambda _, name: first.append(len(made.nodes)) if name == "evict" else None
+    report = run(made, plan=needing_nodes)
+    assert results(report) == [Result.MOVED] * 3
+    assert first[0] > 3, "a node came before the first eviction"
+    assert all(each.startswith("arm64-new") for each in made.places(API))
+    assert (made.cordoned, made.placeholders, made.fewest_ready[API]) == ([], [], 2)
+
+
+def test_without_a_new_node_nothing_is_evicted_and_no_placeholder_stays() -> None:
+    made = full(float("inf"))
+    report = run(made, plan=needing_nodes)
+    assert (made.evicted, made.cordoned, made.placeholders, report.exit_code) == ([], [], [], 0)
+    assert {each.detail for each in report.outcomes} == {"no arm64 node was added for it within 60 s"}
+    assert made.seconds < 2 * 60 + 30, "it waits once"
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_without_the_right_to_create_placeholders_their_pods_stay(status: int) -> None:
+    made = full(40.0)
+
+    def refuse(_number: int, name: str) -> None:
+        if name == "create" and made.leases:
+            raise ClusterError("There is no namespace multiarch-rebalance.", status=status)
+
+    made.before = refuse
+    report = run(made, plan=needing_nodes)
+    assert (made.evicted, made.placeholders, report.exit_code) == ([], [], 0)
+    assert "no placeholder can be created in namespace multiarch-rebalance" in report.outcomes[0].detail
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("fault", ["killed", "away"])
+def test_placeholders_do_not_outlive_the_next_run_whatever_fails(moment: str, fault: str) -> None:
+    made = full(10.0)
+    run(made, plan=needing_nodes)
+    for number in range(5, made.calls + 1):
+        made = full(10.0)
+        setattr(made, moment, only(number, killed(made) if fault == "killed" else away))
+        if fault == "killed":
+            with pytest.raises(KilledError):
+                run(made, plan=needing_nodes)
+            made.dead, made.before, made.after = False, lambda *_: None, lambda *_: None
+            made.seconds += 300
+        assert run(made, name="run-2", plan=needing_nodes).exit_code == 0, number
+        assert (made.cordoned, made.placeholders, made.holder) == ([], [], ""), number
+        assert made.fewest_ready[API] == 2
+        assert all(each.startswith("arm64") for each in made.places(API)), number

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE
+from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE, PLACEHOLDER_NAMESPACE
 from multiarch.kubernetes.errors import ClusterError, ConflictError
 from multiarch.kubernetes.resources import LEASES, RESOURCES, Kind, Resource
 from multiarch.kubernetes.source import LoadedObject, Source
@@ -35,6 +35,7 @@ class World:
     """The cluster, and the clock of the run. ``pick`` chooses a node for a new pod, or None.
 
     ``before`` and ``after`` are called with the number and the name of each call, before and after it takes effect.
+    An autoscaler adds an arm64 node for a pod that needs one and has waited for ``node_after`` seconds.
     ``still``: nothing happens between calls.
     """
 
@@ -49,6 +50,7 @@ class World:
     before: Callable[[int, str], None] = lambda _number, _name: None
     after: Callable[[int, str], None] = lambda _number, _name: None
     at: dict[float, Callable[[World], None]] = field(default_factory=dict)
+    node_after: float = float("inf")
     stop_at: float = float("inf")
     name: str = "here"
     calls: int = 0
@@ -93,7 +95,7 @@ class World:
             self._replace(controller)
         for pod in self.pods.values():
             if not pod["spec"].get("nodeName"):
-                node = self.pick(self, pod)
+                node = self.pick(self, pod) or self._added(pod)
                 if node is not None:
                     pod["spec"]["nodeName"] = node
                     pod["bound"] = self.seconds
@@ -104,6 +106,15 @@ class World:
             budget["status"]["disruptionsAllowed"] = max(0, ready - budget["spec"]["minAvailable"])
             name = budget["metadata"]["name"]
             self.fewest_ready[name] = min(ready, self.fewest_ready.get(name, ready))
+
+    def _added(self, pod: Object) -> str | None:
+        since = pod.setdefault("since", self.seconds)
+        wanted = pod["spec"].get("nodeSelector", {}).get("kubernetes.io/arch")
+        if wanted != "arm64" or self.seconds - since < self.node_after:
+            return None
+        name = f"arm64-new-{next(self.numbers)}"
+        self.add_node(name, "arm64", room=2, group="web-arm-00")
+        return name
 
     def _replace(self, controller: Object) -> None:
         kind, metadata = controller["kind"], controller["metadata"]
@@ -207,11 +218,19 @@ class World:
     def holder(self) -> str:
         return str(self.leases.get(LEASE, {}).get("spec", {}).get("holderIdentity", ""))
 
+    @property
+    def placeholders(self) -> list[str]:
+        return [
+            name
+            for name, pod in self.pods.items()
+            if pod["metadata"]["namespace"] == PLACEHOLDER_NAMESPACE and "deletionTimestamp" not in pod["metadata"]
+        ]
+
     def places(self, app: str) -> list[str]:
         return sorted(
             str(each["spec"].get("nodeName"))
             for each in self.pods.values()
-            if each["metadata"]["labels"]["app"] == app and "deletionTimestamp" not in each["metadata"]
+            if each["metadata"]["labels"].get("app") == app and "deletionTimestamp" not in each["metadata"]
         )
 
     # The API, as multiarch.kubernetes.cluster.Cluster offers it.
@@ -238,7 +257,7 @@ class World:
         selector: str = "",
         fields: str = "",
     ) -> Iterator[LoadedObject]:
-        assert namespaces in (None, [NAMESPACE])
+        assert namespaces in (None, [NAMESPACE], [PLACEHOLDER_NAMESPACE])
         assert not fields or fields == "status.phase!=Succeeded,status.phase!=Failed"
         wanted = parse_label_query(selector)
 
@@ -246,10 +265,10 @@ class World:
             found: list[Object] = []
             for kind in kinds:
                 found += [each for each in self._all(kind) if wanted.matches(each["metadata"].get("labels") or {})]
-            return found
+            return [each for each in found if namespaces is None or each["metadata"]["namespace"] in namespaces]
 
         for each in self._call("list", listed):
-            value = {key: part for key, part in each.items() if key not in ("gone", "bound", "slow")}
+            value = {key: part for key, part in each.items() if key not in ("gone", "bound", "slow", "since")}
             yield LoadedObject(value, Source("cluster here"))
 
     def _all(self, kind: Kind) -> list[Object]:
@@ -268,18 +287,22 @@ class World:
         if resource is LEASES:
             assert namespace == LEASE_NAMESPACE
             return self.leases.get(name)
-        assert namespace == (NAMESPACE if resource.namespaced else None)
+        assert (namespace is not None) == resource.namespaced
         return next((each for each in self._all(Kind(resource.kind)) if each["metadata"]["name"] == name), None)
 
     def create(self, resource: Resource, namespace: str | None, value: Mapping[str, Any]) -> None:
-        assert (resource, namespace) == (LEASES, LEASE_NAMESPACE)
+        name, made = value["metadata"]["name"], copy.deepcopy(dict(value))
+        made["metadata"]["resourceVersion"] = "1"
 
         def do() -> None:
-            if value["metadata"]["name"] in self.leases:
+            assert namespace == (LEASE_NAMESPACE if resource is LEASES else PLACEHOLDER_NAMESPACE)
+            there = self.leases if resource is LEASES else self.pods
+            if name in there:
                 raise ConflictError("there is one")
-            made = copy.deepcopy(dict(value))
-            made["metadata"]["resourceVersion"] = "1"
-            self.leases[value["metadata"]["name"]] = made
+            if resource is not LEASES:
+                made["metadata"]["uid"] = f"uid-{name}"
+                made.update(slow=1.0, status={"phase": "Pending", "conditions": []})
+            there[name] = made
 
         self._call("create", do)
 
@@ -305,6 +328,16 @@ class World:
             value["metadata"]["resourceVersion"] = str(int(value["metadata"]["resourceVersion"]) + 1)
 
         self._call(f"patch {resource.kind}", do)
+
+    def delete(self, resource: Resource, namespace: str | None, name: str) -> None:
+        def do() -> None:
+            assert (resource.kind, namespace) == ("Pod", PLACEHOLDER_NAMESPACE)
+            pod = self.pods.get(name)
+            if pod is not None and "deletionTimestamp" not in pod["metadata"]:
+                pod["metadata"]["deletionTimestamp"] = "now"
+                pod["gone"] = self.seconds + 1
+
+        self._call("delete", do)
 
     def evict(self, namespace: str, name: str, uid: str) -> str:
         def do() -> str:
@@ -345,7 +378,7 @@ def apply(value: Object, operation: Mapping[str, Any]) -> None:
 
 
 def owner(pod: Object) -> str:
-    return str(pod["metadata"]["ownerReferences"][0]["uid"])
+    return "".join(str(each["uid"]) for each in pod["metadata"].get("ownerReferences", ()))
 
 
 def become_ready(pod: Object) -> None:
@@ -360,11 +393,13 @@ def is_ready(pod: Object) -> bool:
 def first_with_room(world: World, pod: Object, *, prefer: str = "arm64") -> str | None:
     """The first node of the preferred architecture that is schedulable and has room for one more pod."""
     taken = [each["spec"].get("nodeName") for each in world.pods.values() if each is not pod]
+    selector = pod["spec"].get("nodeSelector", {})
     open_to = [
         name
         for name, node in world.nodes.items()
         if not node["spec"].get("unschedulable")
         and node["status"]["conditions"][0]["status"] == "True"
+        and selector.items() <= node["metadata"]["labels"].items()
         and taken.count(name) < int(node["status"]["allocatable"]["pods"])
     ]
     order = sorted(open_to, key=lambda name: world.nodes[name]["metadata"]["labels"]["kubernetes.io/arch"] != prefer)

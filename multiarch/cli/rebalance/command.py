@@ -34,9 +34,9 @@ HELP = """Move pods back to arm64 nodes.
 Finds pods on amd64 nodes that could run on arm64 nodes: by their tolerations, their affinity and their images. Without
 --apply it shows which of them would be moved, where, and why the others stay.
 
-With --apply it goes node by node: it cordons the node, evicts one pod at a time by the eviction API, which
-PodDisruptionBudgets guard, waits until the pod's replacement is ready on an arm64 node, and uncordons the node. It
-stops when a replacement comes back to amd64 or does not become ready. A run that is killed leaves a cordoned node to
+With --apply it goes node by node: it lets the autoscaler add arm64 nodes where they are needed, cordons the amd64 node,
+evicts one pod at a time by the eviction API, which PodDisruptionBudgets guard, waits until the pod's replacement is
+ready on an arm64 node, and uncordons the node. It stops when a replacement comes back to amd64 or does not become ready. A run that is killed leaves a cordoned node to
 the next run, which uncordons it first.
 
 Never moved: pods without a controller, pods of DaemonSets and Jobs, pods with local or persistent storage, and
@@ -62,7 +62,8 @@ def rebalance(
     max_pods: Annotated[int, typer.Option(metavar="N", min=1, help="The most pods that one run evicts.")] = 20,
     pace: Annotated[str, typer.Option(metavar="TIME", help="From one moved pod to the next eviction.")] = "30s",
     ready_timeout: Annotated[
-        str, typer.Option(metavar="TIME", help="How long a replacement may take until it is ready.")
+        str,
+        typer.Option(metavar="TIME", help="How long a new arm64 node may take, and how long a replacement."),
     ] = "10m",
     quiet_hours: Annotated[
         list[str] | None,
