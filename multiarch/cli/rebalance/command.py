@@ -34,10 +34,10 @@ HELP = """Move pods back to arm64 nodes.
 Finds pods on amd64 nodes that could run on arm64 nodes: by their tolerations, their affinity and their images. Without
 --apply it shows which of them would be moved, where, and why the others stay.
 
-With --apply it goes node by node: it lets the autoscaler add arm64 nodes where they are needed, cordons the amd64 node,
-evicts one pod at a time by the eviction API, which PodDisruptionBudgets guard, waits until the pod's replacement is
-ready on an arm64 node, and uncordons the node. It stops when a replacement comes back to amd64 or does not become ready. A run that is killed leaves a cordoned node to
-the next run, which uncordons it first.
+With --apply it goes node by node: it lets the autoscaler add arm64 nodes where they are needed, cordons the amd64
+node, evicts one pod at a time by the eviction API, which PodDisruptionBudgets guard, waits until the pod's replacement
+is ready on an arm64 node, and uncordons the node. It stops when a replacement comes back to amd64 or does not become
+ready. A run that is killed leaves a cordoned node to the next run, which uncordons it first.
 
 Never moved: pods without a controller, pods of DaemonSets and Jobs, pods with local or persistent storage, and
 pods with an annotation against it. docs/how-to/rebalance.md says more.

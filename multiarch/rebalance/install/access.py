@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from multiarch.facts.rebalance import LEASE, LEASE_NAMESPACE
+from multiarch.facts.rebalance import LEASE, LEASE_NAMESPACE, PLACEHOLDER_NAMESPACE
 from multiarch.manifests import restricted
 from multiarch.rebalance.install.names import NAME, NAMESPACE, Object, metadata
 from multiarch.stack.model import RebalancePlan
@@ -26,6 +26,7 @@ _LEASE: list[Object] = [
     },
 ]
 """RBAC can't limit ``create`` to a name: :mod:`multiarch.rebalance.install.policy` does."""
+_PLACEHOLDERS: list[Object] = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["create", "delete"]}]
 _EVICTIONS: list[Object] = [{"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]}]
 
 
@@ -37,6 +38,7 @@ def roles(plan: RebalancePlan) -> Iterator[Object]:
     yield from _granted(NAME, None, everywhere)
     if not plan.dry_run:
         yield from _granted(NAME, LEASE_NAMESPACE, _LEASE)
+        yield from _granted(f"{NAME}-placeholders", PLACEHOLDER_NAMESPACE, _PLACEHOLDERS)
     for each in () if plan.dry_run else plan.namespaces:
         yield from _granted(f"{NAME}-evictions", each, _EVICTIONS)
     by_namespace: dict[str, list[str]] = {}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from multiarch.facts.rebalance import PLACEHOLDER_NAMESPACE
+
 Object = dict[str, Any]
 """A Kubernetes object, or a part of one."""
 
 NAME = "multiarch-rebalance"
-NAMESPACE = "multiarch-rebalance"
+NAMESPACE = PLACEHOLDER_NAMESPACE
 USER = f"system:serviceaccount:{NAMESPACE}:{NAME}"
 """The service account's user name."""
 LABELS = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/instance": NAME}
