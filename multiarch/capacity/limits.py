@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from multiarch.autoscaling.model import Autoscaler, Capacity
@@ -55,6 +55,7 @@ class Explainer:
         self._before = before
         self._allowed = allowed
         plan = before.plan
+        self._groups = {group.name: group for group in plan.node_groups}
         self._architectures: dict[str, tuple[Architecture, ...]] = {
             group.name: (group.architecture,) for group in plan.node_groups
         }
@@ -130,8 +131,10 @@ class Explainer:
         if without_karpenter and any(each.group in self._pools for each in answers):
             yield f"Karpenter adds no nodes: its controller runs on {self._controller}, which is lost"
             answers = [each for each in answers if each.group not in self._pools]
-        for reason, groups in _by_reason(answers).items():
-            yield f"{', '.join(groups)}: {reason}" if reason else f"{', '.join(groups)}: full"
+        if lost := [each.group for each in answers if self._is_lost(case, each)]:
+            yield f"lost: {', '.join(lost)}"
+        for reason, groups in _by_reason(each for each in answers if each.group not in lost).items():
+            yield f"{', '.join(groups)}: {reason or 'no room'}"
 
     def _only(self, case: _Case) -> str:
         """``amd64 only (image shop/api:1 has no arm64 build)``, ``amd64 only (does not tolerate …)``."""
@@ -146,7 +149,7 @@ class Explainer:
     def _most_nodes(self, case: _Case) -> str:
         """How many nodes can take the pods at most; empty where that is not what keeps them pending."""
         full = [each for each in case.usable if each.reason.startswith(_MAX_SIZE)]
-        lost = [each for each in case.usable if each.reason.startswith(_UNAVAILABLE)]
+        lost = [each for each in case.usable if self._is_lost(case, each)]
         if not full or not case.after.lost or len(full) + len(lost) < len(case.usable):
             return ""
         sizes = sum(self._sizes[each.group] for each in full)
@@ -172,21 +175,32 @@ class Explainer:
             yield "set onePerZone: true, so that the autoscaler chooses the zone"
         if any(answer.reason.startswith(_OTHER_PODS) for answer in case.usable):
             yield "prefer the topology rule instead of requiring it"
+        usable = [each for each in case.usable if each.group in self._groups]
         if self._before.plan.autoscaling.use is Autoscaler.NONE:
-            keys = sorted({self._keys[each.group].replace("maxSize", "desiredSize") for each in self._open(case)})
+            keys = sorted(
+                {f"{self._groups[each.group].key}.desiredSize" for each in usable if not self._is_lost(case, each)}
+            )
             if keys:
                 yield f"raise {' or '.join(keys)}; or use an autoscaler"
+        yield from self._in_other_zones(case, usable)
         yield from self._for_other_architecture(case)
 
-    def _open(self, case: _Case) -> Iterator[Answer]:
-        """The groups that its pods fit and that could have more nodes in this failure."""
+    def _in_other_zones(self, case: _Case, usable: Sequence[Answer]) -> Iterator[str]:
+        """Other zones for a group whose zones are all lost; with ``onePerZone`` there are such groups already."""
+        sharing = Counter(group.key for group in self._groups.values())
+        for answer in usable:
+            group = self._groups[answer.group]
+            if group.zones and set(group.zones) <= set(case.after.failure.zones) and sharing[group.key] == 1:
+                yield f"let {group.key}.zones have another zone"
+
+    def _is_lost(self, case: _Case, answer: Answer) -> bool:
+        """Whether a group gets no nodes in this failure."""
+        group = self._groups.get(answer.group)
+        if group is None:
+            return answer.reason.startswith(_UNAVAILABLE)
+        zones = group.zones or self._before.context.zones or (None,)
         lost = unavailable(case.after.failure, self._before.plan)
-        groups = {group.name: group for group in self._before.plan.node_groups}
-        for answer in case.usable:
-            group = groups.get(answer.group)
-            zones = (group.zones if group else ()) or self._before.context.zones or (None,)
-            if group and not lost.why_not(group.name, Capacity(group.architecture, group.capacity_type), zones):
-                yield answer
+        return lost.why_not(group.name, Capacity(group.architecture, group.capacity_type), zones) is not None
 
     def _for_other_architecture(self, case: _Case) -> Iterator[str]:
         taint = self._before.plan.arm64_taint

@@ -346,7 +346,8 @@ class Karpenter:
             text = pool.why_limited(wanted)
             self._reasons.refused[key] = f"{text}{_COUNTED}" if planned and text.endswith(" reached") else text
         elif self._placements is not None:
-            zone = next(iter(offer.zones))
+            # Where a zone is lost, another one says what keeps the pod off.
+            zone = next(each for each in offer.zones if each in claim.zones)
             reason = self._placements.why_not(relaxation.pod, claim.node(fitting_types & claim.types, zone))
             if reason is not None:
                 self._reasons.refused[key] = reason.text

@@ -98,19 +98,31 @@ def test_without_an_autoscaler_the_desired_size_helps() -> None:
     assert result.change == "raise nodeGroups.amd.desiredSize; or use an autoscaler"
 
 
-def test_topology_rules_that_a_failure_makes_unsatisfiable_are_named() -> None:
-    apart: dict[str, Any] = {
-        "affinity": {
-            "podAntiAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": [
-                    {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "api"}}}
-                ]
-            }
+APART: dict[str, Any] = {
+    "affinity": {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "api"}}}
+            ]
         }
     }
-    found = pending(grown(BOTH), pods(count=len(ZONES), **apart), failure=Failure(zones=(B,)))
+}
+POOL = {"capacityTypes": ["on-demand"], "architectures": ["amd64"], "sizes": ["large"]}
+
+
+@pytest.mark.parametrize("words", [grown(BOTH), pooled({"general": POOL})])
+@pytest.mark.parametrize("zone", ZONES)
+def test_topology_rules_that_a_failure_makes_unsatisfiable_are_named(words: dict[str, Any], zone: str) -> None:
+    found = pending(words, pods(count=len(ZONES), cpu="1500m", **APART), failure=Failure(zones=(zone,)))
     assert "pod anti-affinity term 1" in found.limit
     assert found.change.startswith("prefer the topology rule instead of requiring it")
+
+
+def test_groups_that_are_lost_are_called_so_and_led_to_other_zones() -> None:
+    words = grown({"general": {"instanceTypes": ["m7i.large"], "zones": [B]}})
+    found = pending(words, pods(), failure=Failure(zones=(B,)))
+    assert found.limit == "lost: general; 0 of 1 pods run"
+    assert found.change == "let nodeGroups.general.zones have another zone"
 
 
 @pytest.mark.parametrize("requests", [{}, {"cpu": "1"}])

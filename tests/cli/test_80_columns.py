@@ -71,6 +71,7 @@ def at_80(run: type_of_run, *arguments: str) -> Ran:
             ("platform-security-operations/node-local-vulnerability-scanner-agent", "general-amd64-on-demand:"),
         ),
         (("simulate", "payments-prod", "--pods", "long.yaml"), (f"Deployment/{WORKLOAD}", "general-arm64-on-demand")),
+        (("capacity", "payments-prod", "--workloads", "long.yaml"), (f"Deployment/{WORKLOAD}", "Karpenter")),
         (("stack", "list"), ("payments-prod", "eu-central-1", "either-amd64")),
         (("stack", "explain", "payments-prod"), ("owner=payments-sre@example.com,", "eks-auth,")),
     ],

@@ -16,6 +16,7 @@ COMMANDS = {
     "audit workloads": ("table", "json", "csv", "markdown"),
     "audit daemonsets": ("table", "json", "csv", "markdown"),
     "simulate payments-prod --pods": ("table", "json", "markdown"),
+    "capacity payments-prod --check-images --workloads": ("table", "json", "markdown"),
 }
 
 
@@ -31,6 +32,12 @@ def manifests() -> list[dict[str, Any]]:
     return [
         {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"template": template}},
         {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": {"template": template}},
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": metadata,
+            "spec": {"minAvailable": 2, "selector": {}},
+        },
         {"apiVersion": "v1", "kind": "Node", "metadata": {"name": EVIL, "labels": group}, "spec": {}},
         {
             "apiVersion": "example.com/v1",
