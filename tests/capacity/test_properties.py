@@ -53,7 +53,7 @@ def made(groups: dict[str, Any]) -> Any:  # noqa: ANN401
 def manifests(workloads: list[tuple[str, int, bool]]) -> list[Any]:
     found = []
     for number, (cpu, count, tolerant) in enumerate(workloads):
-        more = {"tolerations": [ARM64_TOLERATION]} if tolerant else {}
+        more: dict[str, Any] = {"tolerations": [ARM64_TOLERATION]} if tolerant else {}
         found += list(pods_from([pods(f"w{number}", count, cpu=cpu, **more)]))
     return found
 
