@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv tools up preview down status registry-demo verify-demo review-demo webhook-demo capacity-demo cluster cluster-down render check test test-fast lint format bench schema lock webhook-image docs docs-serve
+.PHONY: help venv tools up preview down status registry-demo verify-demo review-demo report-demo webhook-demo capacity-demo cluster cluster-down render check test test-fast lint format bench schema lock webhook-image docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +64,9 @@ verify-demo: $(STAMP) ## show what `multiarch verify` says about STACK when it i
 
 review-demo: $(STAMP) ## show what `multiarch review` says about a change that replaces, widens and costs
 	@$(BIN)/python -m sandbox review-demo $(STACK)
+
+report-demo: $(STAMP) ## write the page of `multiarch report` about payments-prod, with made-up workloads and prices
+	@$(BIN)/python -m sandbox report-demo
 
 webhook-demo: $(STAMP) ## show where three pods run because of the webhook, on real nodes (Linux, root)
 	@$(BIN)/python -m sandbox webhook-demo

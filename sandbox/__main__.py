@@ -224,6 +224,15 @@ def review_demo(context: typer.Context, stack: Stack = "checkout-dev") -> None:
 
 
 @app.command()
+def report_demo(context: typer.Context, stack: Stack = "payments-prod") -> None:
+    """Write the page of `multiarch report` about a stack, with made-up workloads, images and prices."""
+    from sandbox import report_demo as demo  # noqa: PLC0415  (the other commands do without it)
+
+    sandbox = _sandbox(context)
+    demo.show(sandbox, sandbox.layout.stack(stack), _say, _show)
+
+
+@app.command()
 def webhook_demo() -> None:
     """Show where three pods run on real nodes because of the webhook, and why; leaves nothing running."""
     from sandbox.webhook_demo import demo  # noqa: PLC0415  (imports the control plane)

@@ -27,6 +27,7 @@ _NOUNS = {
     "rebalance": "multiarch.cli.rebalance.command",
     "webhook": "multiarch.cli.webhook.commands",
     "review": "multiarch.cli.review.command",
+    "report": "multiarch.cli.report.command",
 }
 """The module of each noun, whose ``commands`` are added to the application, in the order of the help text."""
 

@@ -58,8 +58,11 @@ _NODES_HINT = "Give --stack NAME for a stack's node groups, or manifests with No
 
 
 @dataclass(frozen=True, slots=True)
-class _Input:
-    """DaemonSets, nodes, the images they use, and the cluster's credentials for them."""
+class DaemonSetInput:
+    """DaemonSets, nodes, the images they use, and the cluster's credentials for them.
+
+    ``nodes`` are those of a live cluster or of manifests, empty where a plan says which there are.
+    """
 
     daemon_sets: tuple[LoadedObject, ...]
     nodes: tuple[LoadedObject, ...]
@@ -114,7 +117,7 @@ def daemonsets(
     plan = stacks.plan_of(stack) if stack else None
     live = not paths and (cluster.given or not stack)
     found = _from_cluster(cluster, plan) if live else _from_manifests(paths or (), plan)
-    audit = _audited(found, plan, _images(found, registries), taints)
+    audit = audited(found, plan, images_of(found, registries), taints)
     if by == "architecture":
         audit = by_architecture(audit)
     show(daemonset_report(audit), output)
@@ -123,7 +126,7 @@ def daemonsets(
         raise typer.Exit(1)
 
 
-def _from_manifests(paths: Sequence[str], plan: Plan | None) -> _Input:
+def _from_manifests(paths: Sequence[str], plan: Plan | None) -> DaemonSetInput:
     """Raises MultiarchError if there are no DaemonSets, or no nodes to compare them with."""
     from multiarch.audit.daemonset_sources import image_uses
     from multiarch.kubernetes.manifests import read_manifests
@@ -136,10 +139,10 @@ def _from_manifests(paths: Sequence[str], plan: Plan | None) -> _Input:
         raise MultiarchError(f"{', '.join(paths)}: no DaemonSets found.")
     if plan is None and not nodes:
         raise MultiarchError("The manifests have DaemonSets and no Nodes.", hint=_NODES_HINT)
-    return _Input(daemon_sets, nodes, tuple(image_uses(daemon_sets)))
+    return DaemonSetInput(daemon_sets, nodes, tuple(image_uses(daemon_sets)))
 
 
-def _from_cluster(options: ClusterOptions, plan: Plan | None) -> _Input:
+def _from_cluster(options: ClusterOptions, plan: Plan | None) -> DaemonSetInput:
     """Raises MultiarchError for a missing namespace, or a cluster without nodes."""
     from multiarch.audit.daemonset_sources import image_uses
     from multiarch.kubernetes.cluster import open_cluster
@@ -154,10 +157,11 @@ def _from_cluster(options: ClusterOptions, plan: Plan | None) -> _Input:
         if plan is None and not nodes:
             raise MultiarchError(f"The cluster of context {cluster.name} has no nodes.", hint=_NODES_HINT)
         uses = image_uses(daemon_sets)
-        return _Input(daemon_sets, nodes, tuple(uses), reading.pull_secrets(cluster, uses))
+        return DaemonSetInput(daemon_sets, nodes, tuple(uses), reading.pull_secrets(cluster, uses))
 
 
-def _images(found: _Input, registries: RegistryOptions) -> ImageAudit:
+def images_of(found: DaemonSetInput, registries: RegistryOptions) -> ImageAudit:
+    """Look up the images that the DaemonSets use."""
     from multiarch.audit.images import ImageAudit, audit_images
     from multiarch.facts.architectures import Architecture
 
@@ -167,7 +171,11 @@ def _images(found: _Input, registries: RegistryOptions) -> ImageAudit:
     return ask(registries, lambda registry: audit_images(registry, found.uses, both), credentials=found.credentials)
 
 
-def _audited(found: _Input, plan: Plan | None, images: ImageAudit, taints: Sequence[Taint]) -> DaemonSetAudit:
+def audited(found: DaemonSetInput, plan: Plan | None, images: ImageAudit, taints: Sequence[Taint]) -> DaemonSetAudit:
+    """Audit DaemonSets on the groups of ``plan``, or else of the nodes. Raises MultiarchError where there are none.
+
+    ``taints`` stand for an architecture though their key and value don't name it.
+    """
     from multiarch.audit.daemonset_sources import daemon_sets_in, planned_daemon_sets, without
     from multiarch.audit.daemonsets import audit_daemon_sets, label_keys
 
@@ -183,7 +191,7 @@ def _audited(found: _Input, plan: Plan | None, images: ImageAudit, taints: Seque
     return audit_daemon_sets(daemon_sets, groups.groups, architecture_taints=taints, notes=(*groups.notes, *notes))
 
 
-def _groups(found: _Input, plan: Plan | None, keys: frozenset[str]) -> Groups:
+def _groups(found: DaemonSetInput, plan: Plan | None, keys: frozenset[str]) -> Groups:
     from multiarch.audit.daemonset_groups import live_groups, planned_groups
 
     if plan is not None:

@@ -1,0 +1,1 @@
+"""``multiarch report``: one page about a stack or its cluster."""

@@ -1,0 +1,114 @@
+"""``multiarch report``: one HTML page about a stack or its cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from multiarch.cli.memory import few_collections
+from multiarch.cli.options import stacks, with_groups
+from multiarch.cli.options.cluster import AccessOptions
+from multiarch.cli.options.registry import RegistryOptions
+from multiarch.cli.options.stacks import StackArgument
+from multiarch.cli.terminal import say
+from multiarch.cli.usage import Command
+from multiarch.errors import MultiarchError, OutsideError
+
+if TYPE_CHECKING:
+    from multiarch.cli.report.source import Source
+    from multiarch.cost.pricing import Pricing
+    from multiarch.stack.model import Plan
+
+_NO_WORKLOADS = "No workloads were given: --workloads FILE reads manifests, --live reads the cluster."
+HELP = """Write one HTML page about a stack or its cluster.
+
+The page shows node groups and architectures, where pods run, workloads and images that block arm64, DaemonSets by node
+group, what keeps running when something fails, and costs. It is one file that loads nothing from the network; its
+tables sort and filter.
+
+Workloads come from manifests (--workloads), or from the live cluster of the kubeconfig (--live), which also says which
+nodes there are. Costs need the prices that `multiarch prices fetch` wrote to a file. A part that can't be read says
+why, and the others are still there.
+
+\b
+Examples:
+  multiarch report payments-prod --html report.html --workloads examples/pods.yaml
+  multiarch report payments-prod --html report.html --live --prices prices.json
+  helm template shop ./chart | multiarch report checkout-dev --html report.html --workloads -
+
+Exit code: 0; 2 for invalid input; 3 if a part that was asked for could not be read."""
+
+
+@with_groups
+def report(
+    stack: StackArgument,
+    *,
+    html: Annotated[Path, typer.Option(metavar="FILE", help="Write the page to this file.")],
+    workloads: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Manifests of workloads: a file, a folder, or -. May be repeated."),
+    ] = None,
+    live: Annotated[bool, typer.Option("--live", help="Read the live cluster of the kubeconfig.")] = False,
+    cluster: AccessOptions,
+    prices: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Show costs, with the prices that `multiarch prices fetch` wrote to FILE."),
+    ] = None,
+    registries: RegistryOptions,
+) -> None:
+    """Write the page, as :data:`HELP` says."""
+    from multiarch.cli.report.parts import Parts
+    from multiarch.files import write_atomically
+    from multiarch.report.pages import page_of
+    from multiarch.report.rendering import render
+
+    _check(workloads or [], cluster, live=live)
+    plan = stacks.plan_of(stack)
+    pricing = None if prices is None else _pricing(prices, plan)
+    failed: list[tuple[str, str]] = []
+    with few_collections():
+        parts = Parts(plan, _source(plan, workloads or [], cluster if live else None, failed), pricing, registries)
+        page = render(page_of(parts.contents()))
+    write_atomically(html, page)
+    say(f"Wrote {html}.")
+    failed += parts.failed
+    for name, reason in failed:
+        say(f"not read: {name}: {reason}")
+    if failed:
+        raise typer.Exit(OutsideError.exit_code)
+
+
+def _source(plan: Plan, files: list[str], cluster: AccessOptions | None, failed: list[tuple[str, str]]) -> Source:
+    """Where workloads and nodes come from; a cluster that can't be read is added to ``failed``."""
+    from multiarch.cli.report import source
+
+    if cluster is not None:
+        try:
+            return source.from_cluster(plan, cluster.access)
+        except OutsideError as error:
+            failed.append(("the cluster", str(error)))
+            return source.from_plan(plan, str(error), "Stack file; the cluster could not be read")
+    return source.from_manifests(plan, files) if files else source.from_plan(plan, _NO_WORKLOADS)
+
+
+def _pricing(file: Path, plan: Plan) -> Pricing:
+    from multiarch.cost.pricing import Pricing
+    from multiarch.prices.file import read
+    from multiarch.today import today
+
+    return Pricing(read(file).of(plan.region), today())
+
+
+def _check(workloads: list[str], cluster: AccessOptions, *, live: bool) -> None:
+    """Raise MultiarchError for options that exclude each other."""
+    if workloads and live:
+        raise MultiarchError("--workloads and --live exclude each other.", hint="Give one of them.")
+    if cluster.given and not live:
+        raise MultiarchError(f"{cluster.given} needs --live.")
+
+
+commands = typer.Typer()
+"""The command itself: there is nothing below it."""
+commands.command("report", cls=Command, help=HELP)(report)

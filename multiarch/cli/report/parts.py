@@ -1,0 +1,151 @@
+"""What the page shows, part by part: one that fails leaves the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
+
+from multiarch.audit.daemonset_model import DaemonSetAudit
+from multiarch.audit.daemonset_sources import image_uses
+from multiarch.audit.images import ImageAudit, audit_images
+from multiarch.audit.subjects import gather
+from multiarch.audit.uses import uses_in
+from multiarch.audit.workloads import WorkloadAudit, WorkloadState, audit_workloads
+from multiarch.capacity.evaluation import evaluate
+from multiarch.capacity.failures import failures_of
+from multiarch.capacity.model import CapacityReport
+from multiarch.capacity.sources import image_support
+from multiarch.cli.audit.daemonsets import DaemonSetInput, audited
+from multiarch.cli.options.registry import RegistryOptions, ask
+from multiarch.cli.report.source import Source
+from multiarch.cli.terminal import progress
+from multiarch.cost.arm64 import arm64_costs
+from multiarch.cost.model import CostReport
+from multiarch.cost.pricing import Pricing
+from multiarch.cost.stack import stack_costs
+from multiarch.errors import MultiarchError
+from multiarch.facts.architectures import Architecture
+from multiarch.kubernetes.resources import Kind
+from multiarch.manifests.disruption_budgets import disruption_budgets_from
+from multiarch.registry.model import Registry
+from multiarch.report.contents import Placement, ReportContents, Unread
+from multiarch.simulate.simulation import planned_nodes, settle
+from multiarch.stack.model import Plan
+from multiarch.today import now
+
+Result = TypeVar("Result")
+_NO_PRICES = Unread("No prices were given: `multiarch prices fetch` writes them to a file, and --prices FILE reads it.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Images:
+    """What the registries say about the images of all workloads, and what follows for the workloads."""
+
+    images: ImageAudit
+    workloads: WorkloadAudit
+
+
+@dataclass(slots=True)
+class Parts:
+    """Makes the parts of a page about ``plan``. ``failed`` are those that could not be made, with the reason."""
+
+    plan: Plan
+    source: Source
+    pricing: Pricing | None
+    registries: RegistryOptions
+    failed: list[tuple[str, str]] = field(default_factory=list)
+
+    def contents(self) -> ReportContents:
+        """Make all parts."""
+        placement = self._of_workloads("nodes and pods", self._placement)
+        images = self._of_workloads("images", self._images)
+        workloads = images if isinstance(images, Unread) else images.workloads
+        return ReportContents(
+            plan=self.plan,
+            source=self.source.description,
+            made=now(),
+            placement=placement,
+            workloads=workloads,
+            daemon_sets=self._part("DaemonSets", partial(self._daemon_sets, images)),
+            capacity=self._of_workloads("failures", partial(self._capacity, images)),
+            cost=self._part("cost", partial(self._cost, placement, workloads)),
+        )
+
+    def _part(self, name: str, make: Callable[[], Result]) -> Result | Unread:
+        """What ``make`` returns, or why it could not."""
+        try:
+            return make()
+        except MultiarchError as error:
+            self.failed.append((name, str(error)))
+            return Unread(str(error))
+
+    def _of_workloads(self, name: str, make: Callable[[], Result]) -> Result | Unread:
+        return Unread(self.source.unread) if self.source.unread else self._part(name, make)
+
+    def _placement(self) -> Placement:
+        """The nodes of the cluster, or those that the workloads' pods would get."""
+        plan, source = self.plan, self.source
+        if source.live is not None:
+            pending = tuple(pod for pod in source.pods if not pod.per_node)
+            return Placement(source.live.states, pending, live=True, notes=source.live.notes)
+        nodes = planned_nodes(plan.node_groups, source.context, source.pods)
+        settled = settle(plan.autoscaling, plan.node_groups, source.context, nodes, source.pods)
+        return Placement(settled.nodes, settled.unplaced, notes=settled.simulation.notes)
+
+    def _images(self) -> _Images:
+        """One client for all look-ups, so that no registry is asked twice."""
+        uses, taint = uses_in(self.source.objects), self.plan.arm64_taint
+        subjects = gather(self.source.objects, taint)
+
+        async def looked_up(registry: Registry) -> _Images:
+            with progress("reading images") as step:
+                images = await audit_images(registry, uses, tuple(Architecture), looked_up=step)
+            return _Images(images, await audit_workloads(registry, subjects, taint))
+
+        return ask(self.registries, looked_up, credentials=self.source.credentials)
+
+    def _daemon_sets(self, images: _Images | Unread) -> DaemonSetAudit:
+        """On the groups of the plan, or on the nodes of the cluster."""
+        found = self.source.of_kind(Kind.DAEMON_SET)
+        if found and isinstance(images, Unread):
+            raise MultiarchError(images.reason)
+        judged = ImageAudit(tuple(Architecture), ()) if isinstance(images, Unread) else images.images
+        live, taint = self.source.live, self.plan.arm64_taint
+        given = DaemonSetInput(found, live.objects if live else (), tuple(image_uses(found)))
+        return audited(given, None if live else self.plan, judged, [taint] if live and taint else [])
+
+    def _capacity(self, images: _Images | Unread) -> CapacityReport:
+        rows = () if isinstance(images, Unread) else images.images.rows
+        support = image_support(
+            ((use.workload.namespace, str(use.workload)), row.image, judgement)
+            for row in rows
+            for use in row.uses
+            for judgement in row.judgements
+        )
+        source = self.source
+        budgets = tuple(disruption_budgets_from(each.value for each in source.objects))
+        return evaluate(
+            self.plan,
+            source.pods,
+            budgets,
+            failures_of(self.plan, source.context.zones),
+            source.context,
+            nodes=source.live.states if source.live else None,
+            images=support,
+        )
+
+    def _cost(self, placement: Placement | Unread, workloads: WorkloadAudit | Unread) -> CostReport | Unread:
+        """The costs of the nodes; with workloads, also what amd64 costs more than arm64 would."""
+        if self.pricing is None:
+            return _NO_PRICES
+        running = self.source.live is not None
+        if isinstance(placement, Unread):
+            return stack_costs(self.plan, self.pricing)
+        costs = stack_costs(self.plan, self.pricing, placement.nodes, running=running)
+        if isinstance(workloads, Unread):
+            return costs
+        blockers = {row.workload: row.blockers for row in workloads.rows if row.state is not WorkloadState.UNKNOWN}
+        arm = arm64_costs(self.plan, self.pricing, placement.nodes, blockers, running=running)
+        return replace(costs, fallback=arm.fallback, savings=arm.savings)

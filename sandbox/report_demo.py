@@ -1,0 +1,39 @@
+"""The page of `multiarch report` about a stack with made-up workloads, images and prices."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from multiarch.errors import OutsideError
+from sandbox.lifecycle import Sandbox
+
+Say = Callable[[str], None]
+_WORKLOADS = Path("examples", "pods.yaml")
+_PRICES = Path("examples", "prices.json")
+
+
+def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> Path:
+    """Write the page of a stack, and return its file.
+
+    The registry with the images stays until ``down``. Raises what :meth:`Sandbox.registry` raises,
+    SandboxUsageError for an unknown stack, and OutsideError if the command fails.
+    """
+    layout = sandbox.layout
+    layout.require_stack(stack)
+    say(f"a registry with images of {_WORKLOADS} listens on {sandbox.registry()}; `make down` stops it")
+    page = layout.folder / f"report-{stack}.html"
+    arguments = ["report", stack, "--html", str(page.relative_to(layout.root)), "--workloads", str(_WORKLOADS)]
+    arguments += ["--prices", str(_PRICES), "--hosts-dir", str(layout.registry.relative_to(layout.root))]
+    show(f"$ multiarch {' '.join(arguments)}")
+    command = [sys.executable, "-m", "multiarch.cli", *arguments]
+    done = subprocess.run(
+        command, cwd=layout.root, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True, check=False
+    )
+    show(done.stdout)
+    if done.returncode:
+        raise OutsideError(f"multiarch report ended with exit code {done.returncode}.")
+    say(f"open {page.as_uri()} in a browser")
+    return page

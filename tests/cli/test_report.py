@@ -1,0 +1,103 @@
+"""``multiarch report``: the page of a stack file, of manifests with a registry, and of a cluster that can't be read."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.registry import server
+from sandbox.registry.images import repositories
+from tests.cli.running import type_of_run
+from tests.quotations import ROOT
+from tests.report.page_text import sections, text_of
+
+WORKLOADS, PRICES = "examples/pods.yaml", "examples/prices.json"
+NO_WORKLOADS = "No workloads were given: --workloads FILE reads manifests, --live reads the cluster."
+
+
+@pytest.fixture
+def project(clone: Path) -> Path:
+    """The project's stacks and examples."""
+    (clone / "examples").mkdir()
+    for name in (WORKLOADS, PRICES):
+        shutil.copy(ROOT / name, clone / name)
+    return clone
+
+
+@pytest.fixture
+def registry(project: Path) -> Iterator[tuple[str, ...]]:
+    """The options that lead to a registry with the images of the examples."""
+    with server.running(repositories()) as url:
+        server.write_hosts(project / "hosts", url)
+        yield "--hosts-dir", "hosts", "--no-cache"
+
+
+@pytest.mark.usefixtures("project")
+def test_workloads_of_manifests_fill_every_section(run: type_of_run, registry: tuple[str, ...]) -> None:
+    ran = run("report", "payments-prod", "--html", "page.html", "--workloads", WORKLOADS, "--prices", PRICES, *registry)
+    assert (ran.code, ran.out, ran.err) == (0, "", "Wrote page.html.\n")
+    html = Path("page.html").read_text(encoding="utf-8")
+    assert [name for name, text in sections(html).items() if "Not read." in text] == []
+    found = sections(html)
+    assert "payments Deployment/ledger" in found["failures"]
+    assert "build registry.example.com/payments/ledger:1.19.3 for arm64" in found["images"]
+    assert "Prices of 2026-11-20 06:00 UTC, in USD." in found["cost"]
+    assert "What blocked workloads would save on arm64" in found["cost"]
+    assert "aws-node" in found["daemonsets"]
+    assert "Stack file, and workloads of examples/pods.yaml. Made 2026-11-21 00:00 UTC." in text_of(html)
+
+
+@pytest.mark.usefixtures("project")
+def test_the_stack_file_alone_is_a_page_too_and_names_what_is_missing(run: type_of_run) -> None:
+    ran = run("report", "payments-prod", "--html", "page.html")
+    assert (ran.code, ran.err) == (0, "Wrote page.html.\n")
+    found = sections(Path("page.html").read_text(encoding="utf-8"))
+    for name in ("pods", "images", "failures"):
+        assert f"Not read. {NO_WORKLOADS}" in found[name]
+    assert "No prices were given" in found["cost"]
+    assert "Not read." not in found["nodes"] + found["daemonsets"]
+
+
+@pytest.mark.usefixtures("project")
+def test_a_cluster_that_cannot_be_reached_leaves_the_page_of_the_stack_file(run: type_of_run, project: Path) -> None:
+    config = project / "kubeconfig"
+    config.write_text(
+        "apiVersion: v1\nkind: Config\ncurrent-context: gone\n"
+        "clusters: [{name: gone, cluster: {server: 'http://127.0.0.1:9'}}]\n"
+        "contexts: [{name: gone, context: {cluster: gone, user: none}}]\nusers: [{name: none, user: {}}]\n"
+    )
+    options = ("--live", "--kubeconfig", str(config), "--prices", PRICES)
+    ran = run("report", "payments-prod", "--html", "page.html", *options)
+    assert ran.code == 3
+    assert "Wrote page.html." in ran.err
+    assert "not read: the cluster: " in ran.err
+    found = sections(Path("page.html").read_text(encoding="utf-8"))
+    assert "127.0.0.1:9" in found["pods"]
+    assert "Not read." not in found["cost"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--workloads", WORKLOADS, "--live"), "--workloads and --live exclude each other."),
+        (("--context", "production"), "--context needs --live."),
+        (("--workloads", "nothing.yaml"), "nothing.yaml"),
+        (("--prices", "nothing.json"), "nothing.json"),
+        (("--workloads", PRICES), "no workloads found"),
+    ],
+)
+@pytest.mark.usefixtures("project")
+def test_invalid_input_is_refused_and_leaves_no_page(run: type_of_run, options: tuple[str, ...], said: str) -> None:
+    ran = run("report", "payments-prod", "--html", "page.html", *options)
+    assert ran.code == 2
+    assert said in ran.err
+    assert not Path("page.html").exists()
+
+
+@pytest.mark.usefixtures("project")
+def test_a_folder_that_cannot_be_written_is_said_once(run: type_of_run) -> None:
+    ran = run("report", "payments-prod", "--html", "examples")
+    assert (ran.code, ran.err) == (2, "error: examples can't be written: not a regular file.\n")
