@@ -193,8 +193,19 @@ def test_a_price_that_is_unknown_says_why() -> None:
     found = {row[0].text: row for row in table(samples.contents(), "cost", "Nodes").rows}
     unknown = next(cell for cell in found["default-arm64-spot"] if cell.text == "unknown")
     assert unknown.details == ("EC2 had no spot price for m7g.xlarge in eu-west-1",)
-    (chart,) = section(samples.contents(), "cost").charts
-    assert [bar.text for bar in chart.bars][-1] == "unknown"
+    by_group, by_kind = section(samples.contents(), "cost").charts
+    assert [bar.text for bar in by_group.bars] == ["357.41", "294.34", "unknown"]
+    assert [(bar.label, bar.text) for bar in by_kind.bars][:2] == [
+        ("arm64 on-demand nodes", "357.41 (43%)"),
+        ("amd64 on-demand nodes", "294.34 (35%)"),
+    ]
+    assert [bar.text for bar in by_kind.bars][-1] == "unknown"
+
+
+def test_commands_in_sentences_are_code() -> None:
+    html = render(page_of(replace(samples.contents(), cost=Unread("`multiarch prices fetch` writes <prices>."))))
+    assert "<code>multiarch prices fetch</code> writes &lt;prices&gt;." in html
+    assert "one ` alone" in render(page_of(replace(samples.contents(), cost=Unread("one ` alone"))))
 
 
 def test_bars_share_one_scale_and_their_text_says_all() -> None:

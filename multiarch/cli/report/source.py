@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from multiarch.audit.uses import uses_in
 from multiarch.cli import reading
+from multiarch.errors import MultiarchError
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.manifests import read_manifests
 from multiarch.kubernetes.pods import pods_in
@@ -65,8 +66,11 @@ def from_plan(plan: Plan, why: str, description: str = "Stack file") -> Source:
 def from_manifests(plan: Plan, files: Sequence[str]) -> Source:
     """Workloads of manifests, on the nodes of the plan. Raises MultiarchError, naming file, document and line."""
     found = tuple(read_manifests(files))
+    pods = pods_in(found)
     names = ", ".join("standard input" if name == "-" else name for name in files)
-    return Source(f"Stack file, and workloads of {names}", simulation_context(plan), found, pods_in(found))
+    if all(pod.per_node for pod in pods):
+        raise MultiarchError(f"{names}: no workloads found.", hint="Give Deployments and others that create pods.")
+    return Source(f"Stack file, and workloads of {names}", simulation_context(plan), found, pods)
 
 
 def from_cluster(plan: Plan, access: ClusterAccess) -> Source:

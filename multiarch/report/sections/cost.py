@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from multiarch.cost.chart import Bar, bars
 from multiarch.cost.model import CostLine, CostReport
+from multiarch.prices.amounts import known_sum
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.report.contents import Unread
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageColumn, PageSection, PageTable, Status
 from multiarch.report.sections.cells import number, of_amount, of_architecture, status_of
-from multiarch.report.sections.nodes import label_of
+from multiarch.report.sections.nodes import OTHER_NODES, label_of
 
 IDENTIFIER = "cost"
 
@@ -80,19 +82,21 @@ def _line(line: CostLine, at_most: Amount | None) -> Iterator[PageCell]:
 def _charts(report: CostReport) -> Iterator[BarChart]:
     groups: dict[str, list[CostLine]] = {}
     for line in report.lines:
-        groups.setdefault(line.group, []).append(line)
-    bars = [_bar(name, lines) for name, lines in groups.items()]
-    bars += [_other(name, amount) for name, amount in report.others]
-    if any(bar.amount for bar in bars):
-        ordered = sorted(bars, key=lambda bar: -bar.amount)
-        yield BarChart(f"Cost by group ({report.currency} per month)", tuple(ordered))
+        groups.setdefault(line.group or OTHER_NODES, []).append(line)
+    by_group = [_bar(name, lines) for name, lines in groups.items()]
+    if any(bar.amount for bar in by_group):
+        ordered = sorted(by_group, key=lambda bar: -bar.amount)
+        yield BarChart(f"Nodes by group ({report.currency} per month)", tuple(ordered))
+    by_kind = [_of_kind(bar) for bar in bars(report)]
+    if any(bar.amount for bar in by_kind):
+        yield BarChart(f"Nodes by architecture, and the rest ({report.currency} per month)", tuple(by_kind))
 
 
 def _bar(group: str, lines: list[CostLine]) -> ChartBar:
     amounts: dict[tuple[str, Status], Decimal] = {}
     for line in lines:
         key = label_of(line.architecture, line.capacity_type), status_of(line.architecture, line.capacity_type)
-        amounts[key] = amounts.get(key, Decimal(0)) + _known(line.monthly)
+        amounts[key] = amounts.get(key, Decimal(0)) + known_sum([line.monthly])
     pieces = tuple(
         ChartPiece(label, float(amount), status, f"{amount:,.2f}") for (label, status), amount in amounts.items()
     )
@@ -102,11 +106,10 @@ def _bar(group: str, lines: list[CostLine]) -> ChartBar:
     return ChartBar(group, pieces, f"{whole:,.2f} and unknown" if whole else "unknown")
 
 
-def _other(name: str, amount: Amount) -> ChartBar:
-    if isinstance(amount, UnknownPrice):
-        return ChartBar(name, (), "unknown")
-    return ChartBar(name, (ChartPiece("other", float(amount), Status.UNKNOWN, f"{amount:,.2f}"),), f"{amount:,.2f}")
-
-
-def _known(amount: Amount) -> Decimal:
-    return amount if isinstance(amount, Decimal) else Decimal(0)
+def _of_kind(bar: Bar) -> ChartBar:
+    if isinstance(bar.monthly, UnknownPrice):
+        return ChartBar(bar.label, (), "unknown")
+    status = status_of(bar.architecture, bar.capacity_type) if bar.architecture else Status.UNKNOWN
+    label = label_of(bar.architecture, bar.capacity_type) if bar.architecture else "other"
+    text = f"{bar.monthly:,.2f}"
+    return ChartBar(bar.label, (ChartPiece(label, float(bar.monthly), status, text),), f"{text} ({bar.share:.0%})")

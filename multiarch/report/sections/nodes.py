@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.facts.architectures import Architecture
@@ -34,7 +34,7 @@ def nodes_section(plan: Plan, placement: Placement | Unread) -> PageSection:
         IDENTIFIER,
         "Node groups",
         summary=_summary(placement),
-        charts=(_chart(nodes),) if nodes else (),
+        charts=tuple(_charts(nodes)) if nodes else (),
         tables=tuple(tables),
         notes=notes,
     )
@@ -132,17 +132,23 @@ def _part(requested: int, allocatable: int) -> PageCell:
     return PageCell(share(requested, allocatable) or "unknown", 100 * requested / allocatable if allocatable else None)
 
 
-def _chart(nodes: Sequence[NodeState]) -> BarChart:
-    counts = Counter((node.group, node.shape.architecture, node.capacity_type) for node in nodes)
+def _charts(nodes: Sequence[NodeState]) -> Iterator[BarChart]:
+    yield _chart("Nodes by group", {node.name: node.group or OTHER_NODES for node in nodes}, nodes)
+    yield _chart("Nodes by zone", {node.name: node.zone or "unknown zone" for node in nodes}, nodes)
+
+
+def _chart(title: str, bar_of: Mapping[str, str], nodes: Sequence[NodeState]) -> BarChart:
+    """``bar_of`` has the bar of each node. What is of no group comes last."""
+    counts = Counter((bar_of[node.name], node.shape.architecture, node.capacity_type) for node in nodes)
     bars = []
-    for group in sorted({group for group, _, _ in counts}, key=lambda name: (not name, name)):
+    for label in sorted(set(bar_of.values()), key=lambda name: (name == OTHER_NODES, name)):
         pieces = tuple(
             ChartPiece(label_of(architecture, capacity), count, status_of(architecture, capacity), f"{count:,}")
             for (name, architecture, capacity), count in sorted(counts.items(), key=str)
-            if name == group
+            if name == label
         )
-        bars.append(ChartBar(group or OTHER_NODES, pieces, f"{sum(piece.amount for piece in pieces):,.0f}"))
-    return BarChart("Nodes by group", tuple(bars))
+        bars.append(ChartBar(label, pieces, f"{sum(piece.amount for piece in pieces):,.0f}"))
+    return BarChart(title, tuple(bars))
 
 
 def label_of(architecture: Architecture, capacity_type: CapacityType | None) -> str:
