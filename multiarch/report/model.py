@@ -99,7 +99,8 @@ class BarChart:
 class PageSection:
     """One part of the page.
 
-    ``unread`` is why it could not be made; it then has nothing else. ``notes`` say what is assumed or left out.
+    ``unread`` is why it could not be made; it then has nothing else. ``warnings`` are shown before everything else,
+    ``notes`` say what is assumed or left out.
     """
 
     identifier: str
@@ -107,6 +108,7 @@ class PageSection:
     summary: str = ""
     charts: tuple[BarChart, ...] = ()
     tables: tuple[PageTable, ...] = ()
+    warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     unread: str = ""
 

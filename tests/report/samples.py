@@ -171,6 +171,7 @@ def capacity() -> CapacityReport:
             result(Failure(largest_nodes=1), lost=1, pending=1, surviving=10),
         ),
         assumptions=("web has no PodDisruptionBudget: half of its pods are taken as the minimum.",),
+        warnings=("shop billing: two PodDisruptionBudgets select its pods: `kubectl drain` evicts none of them.",),
         limits=("Volumes that are tied to a zone are not modelled.",),
     )
 

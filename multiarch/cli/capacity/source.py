@@ -99,7 +99,7 @@ def from_cluster(plan: Plan, options: AccessOptions, *, images: bool) -> Input:
     state = cluster_state(running, plan.node_groups, [pool.name for pool in karpenter.pools] if karpenter else [])
     workloads = Workloads((*state.pending, *state.daemon_sets), budgets_in(running.budgets), ())
     context = simulation_context(plan, seen=state.zones)
-    return Input(workloads, context, uses, credentials, state.nodes, (*_of_no_group(state.unknown), *state.notes))
+    return Input(workloads, context, uses, credentials, state.nodes, (*of_no_group(state.unknown), *state.notes))
 
 
 def _of_deployment(use: ImageUse) -> ImageUse:
@@ -113,7 +113,8 @@ def _of_deployment(use: ImageUse) -> ImageUse:
     return replace(use, workload=replace(use.workload, kind="Deployment", name=name))
 
 
-def _of_no_group(names: Sequence[str]) -> Iterator[str]:
+def of_no_group(names: Sequence[str]) -> Iterator[str]:
+    """Yield a note about nodes that no group of the stack made, if there are any."""
     if names:
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         yield f"Nodes outside the stack's managed node groups and NodePools: {', '.join(names[:_SHOWN])}{more}."

@@ -13,6 +13,10 @@ from multiarch.audit.images import ImageAudit, audit_images
 from multiarch.audit.subjects import gather
 from multiarch.audit.uses import uses_in
 from multiarch.audit.workloads import WorkloadAudit, WorkloadState, audit_workloads
+from multiarch.capacity.evaluation import evaluate
+from multiarch.capacity.failures import failures_of
+from multiarch.capacity.model import CapacityReport
+from multiarch.capacity.sources import budgets_in, image_support
 from multiarch.cli.audit.daemonsets import DaemonSetInput, audited
 from multiarch.cli.options.registry import RegistryOptions, ask
 from multiarch.cli.report.source import Source
@@ -64,7 +68,7 @@ class Parts:
             placement=placement,
             workloads=workloads,
             daemon_sets=self._part("DaemonSets", partial(self._daemon_sets, images)),
-            capacity=Unread("Failures were not computed."),
+            capacity=self._of_workloads("failures", partial(self._capacity, images)),
             cost=self._part("cost", partial(self._cost, placement, workloads)),
         )
 
@@ -110,6 +114,25 @@ class Parts:
         live, taint = self.source.live, self.plan.arm64_taint
         given = DaemonSetInput(found, live.objects if live else (), tuple(image_uses(found)))
         return audited(given, None if live else self.plan, judged, [taint] if live and taint else [])
+
+    def _capacity(self, images: _Images | Unread) -> CapacityReport:
+        rows = () if isinstance(images, Unread) else images.images.rows
+        support = image_support(
+            ((use.workload.namespace, str(use.workload)), row.image, judgement)
+            for row in rows
+            for use in row.uses
+            for judgement in row.judgements
+        )
+        source = self.source
+        return evaluate(
+            self.plan,
+            source.pods,
+            budgets_in(source.objects),
+            failures_of(self.plan, source.context.zones),
+            source.context,
+            nodes=source.live.states if source.live else None,
+            images=support,
+        )
 
     def _cost(self, placement: Placement | Unread, workloads: WorkloadAudit | Unread) -> CostReport | Unread:
         """The costs of the nodes; with workloads, also what amd64 costs more than arm64 would."""

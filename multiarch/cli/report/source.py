@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from multiarch.audit.uses import uses_in
+from multiarch.capacity.sources import workloads_in
 from multiarch.cli import reading
-from multiarch.errors import MultiarchError
+from multiarch.cli.capacity.source import of_no_group
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.manifests import read_manifests
-from multiarch.kubernetes.pods import pods_in
 from multiarch.kubernetes.resources import WORKLOADS, Kind
 from multiarch.kubernetes.running import read_running
 from multiarch.simulate.context import simulation_context
@@ -66,10 +66,8 @@ def from_plan(plan: Plan, why: str, description: str = "Stack file") -> Source:
 def from_manifests(plan: Plan, files: Sequence[str]) -> Source:
     """Workloads of manifests, on the nodes of the plan. Raises MultiarchError, naming file, document and line."""
     found = tuple(read_manifests(files))
-    pods = pods_in(found)
     names = ", ".join("standard input" if name == "-" else name for name in files)
-    if all(pod.per_node for pod in pods):
-        raise MultiarchError(f"{names}: no workloads found.", hint="Give Deployments and others that create pods.")
+    pods = workloads_in(found, files).pods
     return Source(f"Stack file, and workloads of {names}", simulation_context(plan), found, pods)
 
 
@@ -83,12 +81,11 @@ def from_cluster(plan: Plan, access: ClusterAccess) -> Source:
         objects = (*workloads, *running.daemon_sets, *running.pods, *running.budgets)
         credentials = reading.pull_secrets(cluster, uses_in(objects))
     state = cluster_state(running, plan.node_groups, pools)
-    unknown = f"Nodes of no group of the stack file: {', '.join(state.unknown)}." if state.unknown else ""
     return Source(
         f"Cluster of context {running.name}",
         simulation_context(plan, seen=state.zones),
         objects,
         (*state.pending, *state.daemon_sets),
-        LiveNodes(running.nodes, state.nodes, tuple(filter(None, (unknown, *state.notes)))),
+        LiveNodes(running.nodes, state.nodes, (*of_no_group(state.unknown), *state.notes)),
         credentials,
     )

@@ -26,6 +26,7 @@ def failures_section(report: CapacityReport | Unread) -> PageSection:
         title,
         summary=f"Every workload keeps its minimum in {survived} of {counted(len(report.failures), 'failure')}.",
         tables=tuple(_tables(report)),
+        warnings=report.warnings,
         notes=(*report.assumptions, *report.limits),
     )
 
