@@ -106,10 +106,10 @@ def _types(names: Sequence[str]) -> PageCell:
 
 
 def _nodes(placement: Placement) -> PageTable:
-    names = ("node", "group", "architecture", "capacity", "type", "zone", "pods", "CPU requested", "memory requested")
-    numeric = {"pods", "CPU requested", "memory requested"}
+    names = ("node", "group", "architecture", "capacity", "type", "zone", "pods", "CPU", "memory")
+    numeric = {"pods", "CPU", "memory"}
     return PageTable(
-        "Nodes" if placement.live else "Nodes that the pods need",
+        "Nodes, and how much of them pods request" if placement.live else "Nodes that the pods need",
         tuple(PageColumn(name, numeric=name in numeric) for name in names),
         tuple(tuple(_node(node)) for node in placement.nodes),
     )
