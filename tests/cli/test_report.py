@@ -45,7 +45,7 @@ def test_workloads_of_manifests_fill_every_section(run: type_of_run, registry: t
     assert "payments Deployment/ledger" in found["failures"]
     assert "build registry.example.com/payments/ledger:1.19.3 for arm64" in found["images"]
     assert "Prices of 2026-11-20 06:00 UTC, in USD." in found["cost"]
-    assert "What blocked workloads would save on arm64" in found["cost"]
+    assert "What workloads would save on arm64" in found["cost"]
     assert "aws-node" in found["daemonsets"]
     assert "Stack file, and workloads of examples/pods.yaml. Made 2026-11-21 00:00 UTC." in text_of(html)
 

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from multiarch.capacity.model import CapacityReport, Failure
     from multiarch.stack.model import Plan
 
-HELP = """Show what keeps running when zones, node groups, spot capacity or nodes fail.
+HELP = """Show what keeps running when something fails.
 
-Each failure is simulated: pods of lost nodes are created again, the remaining nodes are filled, and the autoscaler adds
-nodes where they can be had. A workload is short if fewer of its pods get a node than its PodDisruptionBudget asks for.
+Zones, node groups, spot capacity or nodes fail. Each failure is simulated: pods of lost nodes are created again, the
+remaining nodes are filled, and the autoscaler adds nodes where they can be had. A workload is short if fewer of
+its pods get a node than its PodDisruptionBudget asks for.
 
 --workloads FILE reads manifests with workloads, DaemonSets and PodDisruptionBudgets. Each node group starts with its
 desired size.

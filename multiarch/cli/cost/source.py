@@ -77,7 +77,7 @@ def from_manifests(plan: Plan, pricing: Pricing, files: Sequence[str]) -> Found:
     context = simulation_context(plan, prices=pricing.known)
     settled = simulate_nodes(plan.autoscaling, plan.node_groups, context, pods)
     notes = (f"{counted(len(settled.unplaced), 'pod')} got no node and cost nothing.",) if settled.unplaced else ()
-    return Found(settled.nodes, gather(found, plan.arm64_taint, lines), _owners(found), notes)
+    return Found(settled.nodes, gather(found, plan.arm64_taint, lines), owners_in(found), notes)
 
 
 def from_cluster(plan: Plan, options: AccessOptions) -> Found:
@@ -99,10 +99,11 @@ def from_cluster(plan: Plan, options: AccessOptions) -> Found:
     if state.unknown:
         names = ", ".join(state.unknown)
         notes = (*notes, f"Nodes of no node group or NodePool of the stack are counted too: {names}.")
-    return Found(state.nodes, subjects, _owners(objects), notes, running=True, credentials=credentials)
+    return Found(state.nodes, subjects, owners_in(objects), notes, running=True, credentials=credentials)
 
 
-def _owners(found: Sequence[LoadedObject]) -> Mapping[WorkloadKey, WorkloadKey]:
+def owners_in(found: Sequence[LoadedObject]) -> Mapping[WorkloadKey, WorkloadKey]:
+    """Owners of objects by what they own."""
     from multiarch.manifests.owners import key_of, owner_of
 
     return {key_of(each.value): owner for each in found if (owner := owner_of(each.value)) is not None}

@@ -10,6 +10,7 @@ import typer
 from multiarch.cli.memory import few_collections
 from multiarch.cli.options import stacks, with_groups
 from multiarch.cli.options.cluster import AccessOptions
+from multiarch.cli.options.prices import PriceOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StackArgument
 from multiarch.cli.terminal import say
@@ -18,7 +19,7 @@ from multiarch.errors import MultiarchError, OutsideError
 
 if TYPE_CHECKING:
     from multiarch.cli.report.source import Source
-    from multiarch.cost.pricing import Pricing
+    from multiarch.prices.model import RegionPrices
     from multiarch.stack.model import Plan
 
 _NO_WORKLOADS = "No workloads were given: --workloads FILE reads manifests, --live reads the cluster."
@@ -52,10 +53,7 @@ def report(
     ] = None,
     live: Annotated[bool, typer.Option("--live", help="Read the live cluster of the kubeconfig.")] = False,
     cluster: AccessOptions,
-    prices: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Show costs, with the prices that `multiarch prices fetch` wrote to FILE."),
-    ] = None,
+    cost: PriceOptions,
     registries: RegistryOptions,
 ) -> None:
     """Write the page, as :data:`HELP` says."""
@@ -66,10 +64,12 @@ def report(
 
     _check(workloads or [], cluster, live=live)
     plan = stacks.plan_of(stack)
-    pricing = None if prices is None else _pricing(prices, plan)
+    pricing = cost.pricing(plan.region)
+    known = None if pricing is None else pricing.known
     failed: list[tuple[str, str]] = []
     with few_collections():
-        parts = Parts(plan, _source(plan, workloads or [], cluster if live else None, failed), pricing, registries)
+        found = _source(plan, known, workloads or [], cluster if live else None, failed)
+        parts = Parts(plan, found, pricing, registries)
         page = render(page_of(parts.contents()))
     write_atomically(html, page)
     say(f"Wrote {html}.")
@@ -80,25 +80,25 @@ def report(
         raise typer.Exit(OutsideError.exit_code)
 
 
-def _source(plan: Plan, files: list[str], cluster: AccessOptions | None, failed: list[tuple[str, str]]) -> Source:
+def _source(
+    plan: Plan,
+    prices: RegionPrices | None,
+    files: list[str],
+    cluster: AccessOptions | None,
+    failed: list[tuple[str, str]],
+) -> Source:
     """Where workloads and nodes come from; a cluster that can't be read is added to ``failed``."""
     from multiarch.cli.report import source
 
     if cluster is not None:
         try:
-            return source.from_cluster(plan, cluster.access)
+            return source.from_cluster(plan, prices, cluster.access)
         except OutsideError as error:
             failed.append(("the cluster", str(error)))
-            return source.from_plan(plan, str(error), "Stack file; the cluster could not be read")
-    return source.from_manifests(plan, files) if files else source.from_plan(plan, _NO_WORKLOADS)
-
-
-def _pricing(file: Path, plan: Plan) -> Pricing:
-    from multiarch.cost.pricing import Pricing
-    from multiarch.prices.file import read
-    from multiarch.today import today
-
-    return Pricing(read(file).of(plan.region), today())
+            return source.from_plan(plan, prices, str(error), "Stack file; the cluster could not be read")
+    if files:
+        return source.from_manifests(plan, prices, files)
+    return source.from_plan(plan, prices, _NO_WORKLOADS)
 
 
 def _check(workloads: list[str], cluster: AccessOptions, *, live: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -12,16 +12,17 @@ from multiarch.audit.daemonset_sources import image_uses
 from multiarch.audit.images import ImageAudit, audit_images
 from multiarch.audit.subjects import gather
 from multiarch.audit.uses import uses_in
-from multiarch.audit.workloads import WorkloadAudit, WorkloadState, audit_workloads
+from multiarch.audit.workloads import WorkloadAudit, audit_workloads
 from multiarch.capacity.evaluation import evaluate
 from multiarch.capacity.failures import failures_of
 from multiarch.capacity.model import CapacityReport
 from multiarch.capacity.sources import budgets_in, image_support
 from multiarch.cli.audit.daemonsets import DaemonSetInput, audited
+from multiarch.cli.cost.source import owners_in
 from multiarch.cli.options.registry import RegistryOptions, ask
 from multiarch.cli.report.source import Source
 from multiarch.cli.terminal import progress
-from multiarch.cost.arm64 import arm64_costs
+from multiarch.cost.arm64 import arm64_costs, with_arm64_costs
 from multiarch.cost.model import CostReport
 from multiarch.cost.pricing import Pricing
 from multiarch.cost.stack import stack_costs
@@ -30,7 +31,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.kubernetes.resources import Kind
 from multiarch.registry.model import Registry
 from multiarch.report.contents import Placement, ReportContents, Unread
-from multiarch.simulate.simulation import planned_nodes, settle
+from multiarch.simulate.simulation import simulate_nodes
 from multiarch.stack.model import Plan
 from multiarch.today import now
 
@@ -89,8 +90,7 @@ class Parts:
         if source.live is not None:
             pending = tuple(pod for pod in source.pods if not pod.per_node)
             return Placement(source.live.states, pending, live=True, notes=source.live.notes)
-        nodes = planned_nodes(plan.node_groups, source.context, source.pods)
-        settled = settle(plan.autoscaling, plan.node_groups, source.context, nodes, source.pods)
+        settled = simulate_nodes(plan.autoscaling, plan.node_groups, source.context, source.pods)
         return Placement(settled.nodes, settled.unplaced, notes=settled.simulation.notes)
 
     def _images(self) -> _Images:
@@ -144,6 +144,12 @@ class Parts:
         costs = stack_costs(self.plan, self.pricing, placement.nodes, running=running)
         if isinstance(workloads, Unread):
             return costs
-        blockers = {row.workload: row.blockers for row in workloads.rows if row.state is not WorkloadState.UNKNOWN}
-        arm = arm64_costs(self.plan, self.pricing, placement.nodes, blockers, running=running)
-        return replace(costs, fallback=arm.fallback, savings=arm.savings)
+        compared = arm64_costs(
+            self.plan,
+            self.pricing,
+            placement.nodes,
+            workloads.why_not_on_arm64(),
+            owners=owners_in(self.source.objects),
+            running=running,
+        )
+        return with_arm64_costs(costs, compared)

@@ -22,6 +22,7 @@ from multiarch.stack.model import Plan
 if TYPE_CHECKING:
     from multiarch.kubernetes.access import ClusterAccess
     from multiarch.kubernetes.source import LoadedObject
+    from multiarch.prices.model import RegionPrices
     from multiarch.registry.credentials.model import Credentials
     from multiarch.scheduling.pods import Pod
     from multiarch.simulate.settled import NodeState
@@ -58,20 +59,20 @@ class Source:
         return tuple(each for each in self.objects if each.value.get("kind") == kind)
 
 
-def from_plan(plan: Plan, why: str, description: str = "Stack file") -> Source:
+def from_plan(plan: Plan, prices: RegionPrices | None, why: str, description: str = "Stack file") -> Source:
     """The plan alone; ``why`` says why there are no workloads."""
-    return Source(description, simulation_context(plan), unread=why)
+    return Source(description, simulation_context(plan, prices=prices), unread=why)
 
 
-def from_manifests(plan: Plan, files: Sequence[str]) -> Source:
+def from_manifests(plan: Plan, prices: RegionPrices | None, files: Sequence[str]) -> Source:
     """Workloads of manifests, on the nodes of the plan. Raises MultiarchError, naming file, document and line."""
     found = tuple(read_manifests(files))
     names = ", ".join("standard input" if name == "-" else name for name in files)
     pods = workloads_in(found, files).pods
-    return Source(f"Stack file, and workloads of {names}", simulation_context(plan), found, pods)
+    return Source(f"Stack file, and workloads of {names}", simulation_context(plan, prices=prices), found, pods)
 
 
-def from_cluster(plan: Plan, access: ClusterAccess) -> Source:
+def from_cluster(plan: Plan, prices: RegionPrices | None, access: ClusterAccess) -> Source:
     """Nodes, workloads, pods and budgets of a cluster. Raises MultiarchError and OutsideError."""
     karpenter = plan.autoscaling.karpenter
     pools = [pool.name for pool in karpenter.pools] if karpenter else []
@@ -83,7 +84,7 @@ def from_cluster(plan: Plan, access: ClusterAccess) -> Source:
     state = cluster_state(running, plan.node_groups, pools)
     return Source(
         f"Cluster of context {running.name}",
-        simulation_context(plan, seen=state.zones),
+        simulation_context(plan, seen=state.zones, prices=prices),
         objects,
         (*state.pending, *state.daemon_sets),
         LiveNodes(running.nodes, state.nodes, (*of_no_group(state.unknown), *state.notes)),

@@ -56,8 +56,8 @@ def _tables(report: CostReport) -> Iterator[PageTable]:
         )
     if report.savings:
         yield PageTable(
-            f"What blocked workloads would save on arm64 ({report.currency} per month)",
-            (PageColumn("workload"), PageColumn("saving", numeric=True), PageColumn("blocked by")),
+            f"What workloads would save on arm64 ({report.currency} per month)",
+            (PageColumn("workload"), PageColumn("saving", numeric=True), PageColumn("what keeps it off arm64")),
             tuple(
                 (
                     PageCell(f"{each.namespace} {each.workload}"),
