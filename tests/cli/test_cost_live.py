@@ -1,0 +1,113 @@
+"""``multiarch cost --live`` against an API server's stand-in: what runs, with the types and zones that nodes tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multiarch.facts.labels import EKS_NODE_GROUP
+from tests.cli.conftest import CLONE
+from tests.cli.running import Ran, type_of_run
+from tests.images.conftest import images_registry, repository
+from tests.images.shapes import Repository
+from tests.kubernetes.api_server import Answer, Request, refused, serving
+from tests.simulate.test_running import HASH, node, pod
+
+__all__ = ["images_registry", "repository"]
+
+pytestmark = pytest.mark.usefixtures("clone")
+PRICES = str(CLONE / "examples" / "prices.json")
+Object = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def _no_cache_of_mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+
+
+def general(name: str, capacity: str = "ON_DEMAND", **more: Any) -> Object:
+    return node(name, {EKS_NODE_GROUP: "general-14f859c", "eks.amazonaws.com/capacityType": capacity}, **more)
+
+
+def uses(image: str, made: Object) -> Object:
+    made["spec"]["containers"][0]["image"] = image
+    return made
+
+
+def deployment(image: str) -> Object:
+    template = {"metadata": {"labels": {"app": "api"}}, "spec": {"containers": [{"name": "main", "image": image}]}}
+    return {"metadata": {"name": "api", "namespace": "shop", "uid": "d"}, "spec": {"replicas": 1, "template": template}}
+
+
+def owned(name: str, kind: str, owner: str) -> Object:
+    references = [{"kind": kind, "name": owner, "controller": True}]
+    return {"metadata": {"name": name, "namespace": "shop", "uid": name, "ownerReferences": references}}
+
+
+def live(run: type_of_run, lists: dict[str, Sequence[Object]], *arguments: str, forbidden: str = "") -> Ran:
+    def answer(request: Request) -> Answer:
+        plural = request.path.rpartition("/")[2]
+        if plural == forbidden:
+            return refused(403, "Forbidden", "no")
+        return 200, {"kind": "List", "metadata": {}, "items": list(lists.get(plural, []))}, {}
+
+    with serving(answer) as server:
+        cluster = {"name": "here", "cluster": {"server": server.url}}
+        context = {"name": "here", "context": {"cluster": "here"}}
+        file = Path("kubeconfig")
+        file.write_text(json.dumps({"current-context": "here", "clusters": [cluster], "contexts": [context]}))
+        return run("cost", "checkout-dev", "--prices", PRICES, "--live", "--kubeconfig", str(file), *arguments)
+
+
+def test_nodes_cost_what_they_are_and_pods_are_compared_by_their_workloads(
+    run: type_of_run, repository: Repository
+) -> None:
+    repository.image("linux/amd64", tag="amd64")
+    image = f"{repository.server.host}/{repository.name}:amd64"
+    lists = {
+        "nodes": [general("one"), general("two", "SPOT", zone="eu-west-1b"), node("three")],
+        "pods": [
+            uses(image, pod("api-1", "one")),
+            uses(image, pod("report-1", "one", ("Job", "report-29"))),
+            uses(image, pod("pending")),
+        ],
+        "deployments": [deployment(image)],
+        "replicasets": [owned(f"api-{HASH}", "Deployment", "api")],
+        "jobs": [owned("report-29", "CronJob", "report")],
+    }
+    ran = live(run, lists, "-o", "json")
+    assert (ran.code, ran.err) == (0, "")
+    (stack,) = ran.json["stacks"]
+    assert [(each["group"], each["capacityType"], each["monthly"]) for each in stack["nodes"]] == [
+        (None, None, None),
+        ("general", "on-demand", "82.0520"),
+        ("general", "spot", "34.4560"),
+    ]
+    assert stack["unknown"] == ["the capacity type of node three is not known"]
+    assert [(each["workload"], each["pods"], each["blockers"]) for each in stack["savings"]] == [
+        ("CronJob/report", 1, [f"image {image}"]),
+        ("Deployment/api", 1, [f"image {image}"]),
+    ]
+    # A pod has 1000m of the 1930m that the kubelet reports, and would have as much of an m7g.large.
+    one = (Decimal("0.1124") - Decimal("0.0911")) * 730 * 1000 / 1930
+    assert Decimal(stack["savings"][0]["monthly"]) == round(one, 4)
+    assert any("no node group or NodePool of the stack are counted too: three." in note for note in stack["notes"])
+
+
+def test_the_table_names_nodes_of_no_group(run: type_of_run) -> None:
+    ran = live(run, {"nodes": [general("one"), node("three")]})
+    assert ran.out.startswith("checkout-dev: 190.09 USD per month, and what is unknown\n")
+    assert "(no group of the stack)" in ran.out
+    assert "amd64 unknown capacity type" in ran.out
+
+
+def test_a_cluster_that_denies_access_is_an_error(run: type_of_run) -> None:
+    ran = live(run, {}, forbidden="nodes")
+    assert (ran.code, ran.out) == (3, "")
+    assert "nodes" in ran.err
