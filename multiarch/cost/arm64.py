@@ -16,7 +16,7 @@ from multiarch.cost.pricing import Capacity, Pricing, capacity_of, zones_of
 from multiarch.cost.stack import NodePrices
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_types
-from multiarch.facts.taints import Effect
+from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.owners import WorkloadKey, top_of
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.amounts import minus, share_of, total
@@ -28,6 +28,7 @@ from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
+from multiarch.simulate.pools import priced_types
 from multiarch.simulate.settled import NodeState
 from multiarch.simulate.shapes import group_shape, pool_shape
 from multiarch.stack.model import Plan
@@ -129,6 +130,7 @@ class _Offers:
         self._taint = plan.arm64_taint
         self._offers = tuple(_offers(plan, pricing))
         self._known: dict[tuple[object, ...], Amount] = {}
+        self._taking: dict[PodSpec, list[_Offer]] = {}
 
     def cheapest(self, pod: Pod, node: NodeState, capacity: Capacity | None) -> Amount:
         """What the pod would cost in a month on arm64 instead of on ``node``."""
@@ -141,7 +143,9 @@ class _Offers:
     def _cheapest(self, pod: Pod, now: InstanceType | None, bought: CapacityType | None) -> Amount:
         if not self._offers:
             return UnknownPrice("the stack has no arm64 node group or NodePool")
-        fitting = [each for each in self._offers if self._takes(each.shape, pod)]
+        if pod.spec not in self._taking:
+            self._taking[pod.spec] = self._that_take(pod)
+        fitting = self._taking[pod.spec]
         if not fitting:
             return UnknownPrice(f"no arm64 node of the stack takes pods of {pod.owner or pod.name}")
         same_way = [each for each in fitting if each.capacity.capacity_type is bought] or fitting
@@ -151,19 +155,20 @@ class _Offers:
         known = [each for each in parts if not isinstance(each, UnknownPrice)]
         return min(known) if known else parts[0]
 
-    def _takes(self, shape: NodeShape, pod: Pod) -> bool:
-        """Whether a node takes the pod once what keeps it off arm64 is changed."""
-        tolerated = (
-            taint == self._taint
-            or taint.effect is Effect.PREFER_NO_SCHEDULE
-            or any(each.tolerates(taint) for each in pod.spec.tolerations)
-            for taint in shape.taints
-        )
-        return (
-            shape.allocatable.covers(pod.requests)
-            and all(tolerated)
-            and bool(allowed_zones(_without_architecture(pod.spec), shape))
-        )
+    def _that_take(self, pod: Pod) -> list[_Offer]:
+        """The nodes that take the pod once what keeps it off arm64 is changed."""
+        spec = _without_architecture(pod.spec)
+        return [
+            each
+            for each in self._offers
+            if each.shape.allocatable.covers(pod.requests)
+            and all(self._tolerates(spec, taint) for taint in each.shape.taints)
+            and allowed_zones(spec, each.shape)
+        ]
+
+    def _tolerates(self, spec: PodSpec, taint: Taint) -> bool:
+        soft = taint == self._taint or taint.effect is Effect.PREFER_NO_SCHEDULE
+        return soft or any(each.tolerates(taint) for each in spec.tolerations)
 
 
 def _without_architecture(spec: PodSpec) -> PodSpec:
@@ -187,7 +192,8 @@ def _offers(plan: Plan, pricing: Pricing) -> Iterator[_Offer]:
     karpenter = plan.autoscaling.karpenter
     for pool in karpenter.pools if karpenter else ():
         zones = zones_of(plan, pool.name)
-        for instance in pool.instance_types:
+        priced = () if pricing.known is None else priced_types(pool, pricing.known)
+        for instance in priced or pool.instance_types:
             if instance.architecture is Architecture.ARM64 and karpenter:
                 capacity = Capacity((instance.name,), pool.capacities[0].capacity_type, zones)
                 shape = pool_shape(pool, karpenter.node_class, instance, zones, region=region)

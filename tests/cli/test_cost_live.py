@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def owned(name: str, kind: str, owner: str) -> Object:
     return {"metadata": {"name": name, "namespace": "shop", "uid": name, "ownerReferences": references}}
 
 
-def live(run: type_of_run, lists: dict[str, Sequence[Object]], *arguments: str, forbidden: str = "") -> Ran:
+def live(run: type_of_run, lists: Mapping[str, Sequence[Object]], *arguments: str, forbidden: str = "") -> Ran:
     def answer(request: Request) -> Answer:
         plural = request.path.rpartition("/")[2]
         if plural == forbidden:
