@@ -39,7 +39,7 @@ def node() -> Object:
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NAME, "labels": labels}}
 
 
-def test_the_documented_rights_are_enough_and_needed(
+def test_the_documented_rights_are_enough_and_without_them_nothing_is_read(
     control_plane: ControlPlane,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
