@@ -89,15 +89,15 @@ class _Judge:
         self._waits = waits
         self._allowed = allowed
         self._explainer = Explainer(before, allowed)
-        self._on: dict[str, Counter[Hashable]] = {
-            node.name: Counter(alike(pod) for pod in node.pods if can_move(pod)) for node in before.settled.nodes
-        }
+        self._on = {node.name: _by_workload(node) for node in before.settled.nodes}
 
     def result(self, after: After) -> FailureResult:
         """The result of one failure."""
         surviving: Counter[Hashable] = Counter()
-        for node in after.kept:
-            surviving.update(self._on[node.name])
+        for node, later in zip(after.kept, after.settled.nodes, strict=False):
+            # Pods of higher priority may have taken the place of some.
+            stayed = later.pods[: len(node.pods)] == node.pods
+            surviving.update(self._on[node.name] if stayed else self._on[node.name] & _by_workload(later))
         pending = Counter(alike(pod) for pod in after.pending)
         available = {each.key: len(each.pods) - pending[key] for key, each in self._workloads.items()}
         waits = self._waiting(after)
@@ -116,7 +116,7 @@ class _Judge:
                     surviving=surviving[key],
                     moved=moved,
                     pending=pending[key],
-                    wait_seconds=waits.get(key) if moved else None,
+                    wait_seconds=waits.get(key, 0) if moved else None,
                     limit=explanation.limit if explanation else "",
                     change=explanation.change if explanation else "",
                 )
@@ -124,7 +124,10 @@ class _Judge:
         return FailureResult(after.failure, tuple(results), _by_group(after.lost), _by_group(after.added))
 
     def _waiting(self, after: After) -> dict[Hashable, int]:
-        """How long the last pod of each workload waits for its new node, in seconds."""
+        """How long the last pod of each workload waits for its new node, in seconds.
+
+        Pods that others displace wait from then on: at once for nodes that exist.
+        """
         evicted: dict[Hashable, int] = {}
         in_zone = Counter(node.zone for node in after.lost)
         for node in after.lost:
@@ -146,6 +149,11 @@ class _Judge:
                 ready = self._waits.replaced(until) if replaces else self._waits.added(until, plan)
                 found[key] = max(found.get(key, 0), ready)
         return found
+
+
+def _by_workload(node: NodeState) -> Counter[Hashable]:
+    """The number of pods of each workload on a node."""
+    return Counter(alike(pod) for pod in node.pods if can_move(pod))
 
 
 def _by_group(nodes: Iterable[NodeState]) -> tuple[tuple[str, int], ...]:

@@ -13,6 +13,8 @@ from multiarch.facts.architectures import Architecture
 from multiarch.scheduling.fit import unmodelled
 from multiarch.stack.model import Plan
 
+_PREEMPTION = "priority class"
+"""How the note begins about pods of higher priority, which displace others here."""
 _SHOWN = 5
 """Workloads that a sentence names."""
 
@@ -54,7 +56,12 @@ def warnings_on(
     by_note: dict[str, list[Replicas]] = {}
     for workload in workloads:
         for note in unmodelled(workload.pods[0]):
-            by_note.setdefault(note, []).append(workload)
+            if not note.startswith(_PREEMPTION):
+                by_note.setdefault(note, []).append(workload)
+    unknown = [each for each in workloads if each.pods[0].spec.priority is None]
+    if unknown:
+        names = ", ".join(dict.fromkeys(each.pods[0].spec.priority_class for each in unknown))
+        yield f"{named(unknown)}: the PriorityClass {names} is not among the manifests; its priority counts as 0."
     for note, found in by_note.items():
         yield f"{named(found)}: not checked: {note}."
 
@@ -87,7 +94,6 @@ def limits_of(plan: Plan) -> tuple[str, ...]:
         "A failure begins at once and lasts: what comes back, and capacity that AWS lacks elsewhere, is not modelled.",
         "Pods count as running once they have a node: their start, readiness and load are not looked at.",
         "Volumes of a lost zone can't be attached in another one.",
-        "Preemption is not modelled: a pod of low priority keeps its node.",
     )
     if plan.autoscaling.karpenter is None:
         return general

@@ -242,3 +242,28 @@ def test_a_dump_of_live_pods_is_placed_on_the_nodes_of_the_plan() -> None:
 
 def _container(cpu: str) -> dict[str, Any]:
     return {"name": "main", "image": "app", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}
+
+
+def priority_class(name: str, value: int) -> dict[str, Any]:
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+
+
+def test_pods_of_higher_priority_displace_others_whose_pods_then_count_as_pending() -> None:
+    words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 1}})
+    important = pods("important", priorityClassName="important")
+    manifests = (pods("low", count=2), important, priority_class("important", 1000))
+    found = report(words, *manifests)
+    for result in found.failures[:3]:
+        assert of(result, "important").pending == 0
+        assert of(result, "low").pending == 1
+        for each in result.workloads:
+            assert sum(counts(each)) == each.replicas
+            assert min(counts(each)) >= 0
+    assert found.warnings == ()
+
+
+def test_an_unknown_priority_class_is_named() -> None:
+    found = report(grown({"amd": ONE_PER_ZONE}), pods(priorityClassName="important"), failures=[])
+    assert found.warnings == (
+        "shop Deployment/api: the PriorityClass important is not among the manifests; its priority counts as 0.",
+    )
