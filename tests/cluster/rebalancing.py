@@ -113,7 +113,7 @@ class Moving:
         job = next(each for each in objects(settings, "shop-dev", _TAINT) if each["kind"] == "CronJob")
         (container,) = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
         arguments = [str(file) if each.endswith(file.name) else each for each in container["args"]]
-        return [sys.executable, "-m", "multiarch", *arguments, *more]
+        return [sys.executable, "-m", "multiarch.cli", *arguments, *more]
 
     def environment(self) -> dict[str, str]:
         """Where the command finds the cluster, with the account's rights."""

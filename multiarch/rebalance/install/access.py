@@ -9,12 +9,16 @@ from multiarch.manifests import restricted
 from multiarch.rebalance.install.names import NAME, NAMESPACE, Object, metadata
 from multiarch.stack.model import RebalancePlan
 
-_READ = ["get", "list"]
 _RULES: list[Object] = [
-    {"apiGroups": [""], "resources": ["namespaces", "nodes", "pods"], "verbs": _READ},
-    {"apiGroups": ["apps"], "resources": ["daemonsets", "deployments", "replicasets", "statefulsets"], "verbs": _READ},
-    {"apiGroups": ["policy"], "resources": ["poddisruptionbudgets"], "verbs": _READ},
+    {"apiGroups": [""], "resources": ["nodes", "pods", "replicationcontrollers"], "verbs": ["get", "list"]},
+    {"apiGroups": ["apps"], "resources": ["replicasets", "statefulsets"], "verbs": ["get", "list"]},
+    {"apiGroups": ["apps"], "resources": ["daemonsets"], "verbs": ["list"]},
+    {"apiGroups": ["policy"], "resources": ["poddisruptionbudgets"], "verbs": ["list"]},
+    # They name the pull secrets of their pods' images.
+    {"apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["list"]},
 ]
+_NAMESPACES: list[Object] = [{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}]
+"""To refuse a namespace that does not exist."""
 _NODES: list[Object] = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["patch"]}]
 _LEASE: list[Object] = [
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
@@ -32,7 +36,7 @@ _EVICTIONS: list[Object] = [{"apiGroups": [""], "resources": ["pods/eviction"], 
 
 def roles(plan: RebalancePlan) -> Iterator[Object]:
     """Roles and bindings: evictions only in the plan's namespaces, Secrets only those that it names."""
-    everywhere = [*_RULES, *([] if plan.dry_run else _NODES)]
+    everywhere = [*_RULES, *(_NAMESPACES if plan.namespaces else []), *([] if plan.dry_run else _NODES)]
     if not plan.dry_run and not plan.namespaces:
         everywhere += _EVICTIONS
     yield from _granted(NAME, None, everywhere)

@@ -1,0 +1,261 @@
+"""``multiarch rebalance`` as the CronJob runs it, with its rights, on a real control plane: also when parts fail."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import Programs, wait_for
+from tests.cluster.kubelets import Healthy
+from tests.cluster.rebalancing import (
+    AMD64_NODES,
+    ARM64_NODES,
+    SPACE,
+    Moving,
+    budget,
+    deployment,
+    rebalance_plan,
+    started,
+    template,
+)
+from tests.images.shapes import Repository
+from tests.registry import server
+
+PREFERS: dict[str, Any] = {
+    "affinity": {
+        "nodeAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {
+                    "weight": 1,
+                    "preference": {
+                        "matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]
+                    },
+                }
+            ]
+        }
+    }
+}
+FAST = {"pace": "1s", "maxPods": 10}
+API, REPLICAS, AT_LEAST = "api", 3, 2
+
+
+@pytest.fixture(scope="module")
+def cluster(cluster_programs: Programs) -> Iterator[Moving]:
+    """A control plane of its own, and a registry with ``app:both`` and ``app:amd64``."""
+    with server.running(programs=cluster_programs) as registry:
+        repository = Repository(registry, "team/app")
+        repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
+        repository.image("linux/amd64", tag="amd64")
+        with started(f"{registry.host}/{repository.name}") as moving:
+            yield moving
+
+
+@pytest.fixture
+def moving(cluster: Moving) -> Iterator[Moving]:
+    """Three pods that prefer arm64 on two amd64 nodes, guarded by a budget, and two arm64 nodes that came later."""
+    cluster.install(rebalance_plan(**FAST))
+    cluster.add_nodes(AMD64_NODES)
+    cluster.kube.apply(budget(API, at_least=AT_LEAST))
+    cluster.run(deployment(API, f"{cluster.root}:both", REPLICAS, **PREFERS), REPLICAS)
+    wait_for(lambda: allowed(cluster.kube) == REPLICAS - AT_LEAST, "the budget's status", timeout=30)
+    yield cluster
+    cluster.clear()
+
+
+def allowed(kube: Kube) -> int:
+    found = kube.get("policy/v1", "PodDisruptionBudget", API, SPACE) or {}
+    return int(found.get("status", {}).get("disruptionsAllowed", -1))
+
+
+def on_arm64(moving: Moving) -> int:
+    return sum(each in ARM64_NODES for each in moving.places(API))
+
+
+def moved(moving: Moving) -> bool:
+    return on_arm64(moving) == REPLICAS
+
+
+def test_pods_move_and_all_others_stay(moving: Moving) -> None:
+    kube, both = moving.kube, f"{moving.root}:both"
+    moving.run(deployment("old", f"{moving.root}:amd64", 2, **PREFERS), 2)
+    moving.run(deployment("intolerant", both, 2, tolerates_arm64=False), 2)
+    moving.run(deployment("unreadable", f"{moving.root}:nothing", 2, **PREFERS), 2)
+    files = [{"name": "files", "emptyDir": {}}]
+    moving.run(deployment("files", both, 2, volumes=files, **PREFERS), 2)
+    bare = {"apiVersion": "v1", "kind": "Pod", **template("bare", both, **PREFERS)}
+    bare["metadata"] |= {"name": "bare", "namespace": SPACE}
+    kube.create(bare)
+    wait_for(lambda: len(moving.places("bare")) == 1, "the bare pod", timeout=30)
+    stay = ("old", "intolerant", "unreadable", "files", "bare")
+    before = {name: uids(moving, name) for name in stay}
+    moving.add_nodes(ARM64_NODES)
+    code, planned = moving.rebalance(rebalance_plan(**FAST, dryRun=True))
+    assert (code, on_arm64(moving), moving.marked()) == (0, 0, {}), planned
+    with Healthy(kube, SPACE).watched() as healthy:
+        code, said = moving.rebalance(rebalance_plan(**FAST))
+        assert code == 0, said
+        assert moved(moving), said
+    assert healthy.fewest[API] >= AT_LEAST
+    assert {name: uids(moving, name) for name in stay} == before
+    assert moving.marked() == {}
+    lease = moving.lease()
+    assert lease is not None
+    assert not lease["spec"].get("holderIdentity")
+    code, said = moving.rebalance(rebalance_plan(**FAST))
+    assert (code, sum(len(each) for each in (uids(moving, API),))) == (0, REPLICAS), said
+
+
+def uids(moving: Moving, app: str) -> set[str]:
+    return {str(each["metadata"]["uid"]) for each in moving.pods(app)}
+
+
+def wait_for_a_move(moving: Moving) -> None:
+    wait_for(lambda: on_arm64(moving) >= 1, "the first pod to move", timeout=60, pause=0.02)
+
+
+def end_of(running: Any, timeout: float = 150) -> tuple[int, str]:  # noqa: ANN401  (a process)
+    said, _ = running.communicate(timeout=timeout)
+    return running.returncode, said
+
+
+def test_a_run_that_is_killed_leaves_what_the_next_one_clears_up(moving: Moving) -> None:
+    moving.add_nodes(ARM64_NODES)
+    with Healthy(moving.kube, SPACE).watched() as healthy:
+        running = moving.start(rebalance_plan(**FAST | {"pace": "5s"}))
+        wait_for_a_move(moving)
+        running.kill()
+        end_of(running)
+        ((node, (closed, note)),) = moving.marked().items()
+        assert node in AMD64_NODES
+        assert closed
+        assert note
+        # A run that was killed keeps the Lease until it has ended, which takes a minute.
+        lease = moving.lease()
+        assert lease is not None
+        moving.kube.patch(lease, {"spec": {"leaseDurationSeconds": 3}})
+        code, said = moving.rebalance(rebalance_plan(**FAST))
+        assert code == 0, said
+        assert node in said
+        assert moved(moving), said
+    assert moving.marked() == {}
+    assert healthy.fewest[API] >= AT_LEAST
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_a_run_that_is_asked_to_end_uncordons_its_node(moving: Moving, number: signal.Signals) -> None:
+    moving.add_nodes(ARM64_NODES)
+    running = moving.start(rebalance_plan(**FAST | {"pace": "30s"}))
+    wait_for_a_move(moving)
+    began = time.monotonic()
+    running.send_signal(number)
+    code, said = end_of(running, timeout=30)
+    assert time.monotonic() - began < 30
+    assert code != 0, said
+    assert moving.marked() == {}
+    assert len(moving.places(API)) >= AT_LEAST
+
+
+def test_the_api_server_restarts_in_the_middle(moving: Moving) -> None:
+    moving.add_nodes(ARM64_NODES)
+    with Healthy(moving.kube, SPACE).watched() as healthy:
+        running = moving.start(rebalance_plan(**FAST))
+        wait_for_a_move(moving)
+        moving.restart_api_server()
+        code, said = end_of(running)
+        wait_for(lambda: answers(moving), "the API server", timeout=60)
+        if code != 0:
+            # What it could not undo, the next one does.
+            code, said = moving.rebalance(rebalance_plan(**FAST))
+        assert code == 0, said
+        assert moved(moving), said
+    assert moving.marked() == {}
+    assert healthy.fewest[API] >= AT_LEAST
+
+
+def answers(moving: Moving) -> bool:
+    try:
+        return bool(moving.kube.request("GET", "/readyz")["text"] == "ok")
+    except Exception:  # noqa: BLE001  (whatever it answers while it starts)
+        return False
+
+
+def test_the_node_that_pods_leave_dies_in_the_middle(moving: Moving) -> None:
+    moving.add_nodes(ARM64_NODES)
+    with Healthy(moving.kube, SPACE).watched() as healthy:
+        running = moving.start(rebalance_plan(**FAST | {"pace": "3s"}))
+        node = wait_for(lambda: next(iter(moving.marked()), None), "a node to be cordoned", timeout=60, pause=0.02)
+        moving.kubelets.die(node)
+        code, said = end_of(running)
+    assert moving.marked() == {}, said
+    assert "Traceback" not in said
+    assert code in (0, 1), said
+    # The dead node's own pods count as ready until the node controller says otherwise.
+    assert healthy.fewest[API] >= AT_LEAST - 1
+
+
+def test_the_node_that_pods_move_to_dies_in_the_middle(moving: Moving) -> None:
+    moving.add_nodes(ARM64_NODES[:1])
+    with Healthy(moving.kube, SPACE).watched() as healthy:
+        moving.kubelets.not_starting.add(ARM64_NODES[0])
+        running = moving.start(rebalance_plan(**FAST), "--timeout=5s")
+        wait_for(lambda: not_started(moving), "a pod that does not start", timeout=60, pause=0.02)
+        moving.kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": ARM64_NODES[0]}})
+        code, said = end_of(running, timeout=400)
+    assert code != 0, said
+    assert moving.marked() == {}, said
+    assert healthy.fewest[API] >= AT_LEAST
+
+
+def not_started(moving: Moving) -> bool:
+    return any(
+        each["spec"].get("nodeName") in ARM64_NODES and each["status"]["phase"] == "Pending"
+        for each in moving.pods(API)
+    )
+
+
+def test_pods_that_come_back_to_amd64_stop_the_run(moving: Moving) -> None:
+    """Somebody cordons the arm64 nodes in the middle."""
+    moving.add_nodes(ARM64_NODES)
+    running = moving.start(rebalance_plan(**FAST | {"pace": "4s"}))
+    wait_for_a_move(moving)
+    cordon(moving, *ARM64_NODES)
+    code, said = end_of(running)
+    assert code == 1, said
+    assert on_arm64(moving) < REPLICAS
+    assert set(moving.marked()) == set(ARM64_NODES)
+
+
+def cordon(moving: Moving, *names: str) -> None:
+    """As an administrator does."""
+    for name in names:
+        node: Object = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
+        moving.kube.patch(node, {"spec": {"unschedulable": True}})
+
+
+def test_two_runs_do_not_meet(moving: Moving) -> None:
+    moving.add_nodes(ARM64_NODES)
+    first = moving.start(rebalance_plan(**FAST | {"pace": "4s"}))
+    wait_for_a_move(moving)
+    code, said = moving.rebalance(rebalance_plan(**FAST))
+    assert code == 1, said
+    assert "Lease" in said
+    code, said = end_of(first)
+    assert code == 0, said
+    assert moved(moving), said
+    assert moving.marked() == {}
+
+
+def test_a_node_that_an_administrator_cordoned_stays_so(moving: Moving) -> None:
+    moving.add_nodes(ARM64_NODES)
+    cordon(moving, AMD64_NODES[0])
+    here = sum(each == AMD64_NODES[0] for each in moving.places(API))
+    code, said = moving.rebalance(rebalance_plan(**FAST))
+    print(here, said)
+    assert code == 0, said
+    assert moving.marked() == {AMD64_NODES[0]: (True, "")}
+    assert on_arm64(moving) == REPLICAS - here
