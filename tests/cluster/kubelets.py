@@ -141,28 +141,22 @@ class Healthy:
         pods = {item["metadata"]["uid"]: item for item in listed["items"]}
         self._count(pods)
         version = listed["metadata"]["resourceVersion"]
-        http = urllib3.PoolManager(ca_certs=str(self.kube.access.certificate), retries=False)
         url = f"{self.kube.access.url}{path}?watch=true&resourceVersion={version}&timeoutSeconds=2"
-        answer = http.request(
-            "GET",
-            url,
-            headers={"Authorization": f"Bearer {self.kube.access.token}"},
-            preload_content=False,
-            timeout=5.0,
-        )
-        with contextlib.closing(answer):
+        own = {"Authorization": f"Bearer {self.kube.access.token}"}
+        with (
+            urllib3.PoolManager(ca_certs=str(self.kube.access.certificate), retries=False) as http,
+            contextlib.closing(http.request("GET", url, headers=own, preload_content=False, timeout=5.0)) as answer,
+        ):
             for line in answer:
                 event = json.loads(line)
                 item = event["object"]
-                if event["type"] == "ERROR":
+                if event["type"] == "ERROR" or stop.is_set():
                     return
                 if event["type"] == "DELETED":
                     pods.pop(item["metadata"]["uid"], None)
                 else:
                     pods[item["metadata"]["uid"]] = item
                 self._count(pods)
-                if stop.is_set():
-                    return
 
     def _count(self, pods: Mapping[str, Object]) -> None:
         self.events += 1

@@ -178,9 +178,9 @@ def started(root: str) -> Iterator[Moving]:
             yield Moving(plane, programs, kubelets, Path(folder), root)
 
 
-def template(app: str, image: str, *, tolerates_arm64: bool = True, **spec: Any) -> Object:
+def template(app: str, image: str, *, tolerates_arm64: bool = True, cpu: str = "20m", **spec: Any) -> Object:
     """A pod's template."""
-    container = {"name": "main", "image": image, "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}}}
+    container = {"name": "main", "image": image, "resources": {"requests": {"cpu": cpu, "memory": "128Mi"}}}
     full: Object = {"containers": [container], "terminationGracePeriodSeconds": 5, **spec}
     if tolerates_arm64:
         full["tolerations"] = [ARM64_TOLERATION]
