@@ -84,9 +84,9 @@ class Mover:
     def _replaced(self, move: Move, before: set[str]) -> Outcome:
         end = self._clock.elapsed() + self._timeout + move.grace_seconds
         while True:
-            fresh = [each for each in self._siblings(move) if each["metadata"]["uid"] not in before]
-            living = [each for each in fresh if not each["metadata"].get("deletionTimestamp")]
-            if (outcome := self._judged(move, living)) is not None:
+            there = [each for each in self._siblings(move) if not each["metadata"].get("deletionTimestamp")]
+            living = [each for each in there if each["metadata"]["uid"] not in before]
+            if (outcome := self._judged(move, living, there)) is not None:
                 return outcome
             stopping = self._clock.wait(_LOOK_SECONDS)
             if not stopping and self._clock.elapsed() < end:
@@ -94,8 +94,11 @@ class Mover:
                 continue
             return self._unfinished(move, living, stopping=stopping)
 
-    def _judged(self, move: Move, fresh: list[Mapping[str, Any]]) -> Outcome | None:
-        """What became of the pod, or None as long as it is not known. ``fresh`` are its controller's new pods."""
+    def _judged(self, move: Move, fresh: list[Mapping[str, Any]], there: list[Mapping[str, Any]]) -> Outcome | None:
+        """What became of the pod, or None as long as it is not known.
+
+        ``there`` are its controller's pods that are not being deleted, ``fresh`` the new ones among them.
+        """
         ready = None
         for each in fresh:
             node = (each.get("spec") or {}).get("nodeName") or ""
@@ -108,7 +111,7 @@ class Mover:
                 ready = each
         if ready is not None:
             return Outcome(move, Result.MOVED, "", ready["spec"]["nodeName"], ready["metadata"]["uid"])
-        if not fresh and self._not_wanted(move):
+        if not fresh and self._not_wanted(move, there):
             return Outcome(move, Result.NOT_REPLACED, "its controller wants no pod in its place")
         return None
 
@@ -125,15 +128,14 @@ class Mover:
             return Outcome(move, Result.NOT_READY, f"{after} its replacement {name} on {node} is not ready", node, uid)
         return Outcome(move, Result.PENDING, f"{after} its replacement {name} has no node", "", uid)
 
-    def _not_wanted(self, move: Move) -> bool:
-        """Whether the controller is gone, or has as many pods as it is to have."""
+    def _not_wanted(self, move: Move, there: list[Mapping[str, Any]]) -> bool:
+        """Whether the controller is gone, or has as many pods as it is to have without the one that is moved."""
         kind = move.controller_kind
         name = move.controller_name
         found = self._patience.do(lambda: self._cluster.get(RESOURCES[kind], move.namespace, name))
         if found is None or found["metadata"]["uid"] != move.controller or found["metadata"].get("deletionTimestamp"):
             return True
         wanted = (found.get("spec") or {}).get("replicas", 1)
-        there = [each for each in self._siblings(move) if not each["metadata"].get("deletionTimestamp")]
         gone = all(each["metadata"]["uid"] != move.uid for each in there)
         return gone and len(there) >= wanted
 

@@ -190,6 +190,13 @@ def test_a_workload_that_is_scaled_down_meanwhile_needs_no_replacement() -> None
     assert results(first) in ([Result.NOT_REPLACED], [Result.PENDING])
 
 
+def test_a_replacement_that_appears_between_two_requests_is_waited_for() -> None:
+    made = world()
+    made.still = True
+    made.after = lambda _, name: made.step() if name == "list" else None
+    assert results(run(made)) == [Result.MOVED] * 3
+
+
 def test_quiet_hours_end_a_run_and_leftovers_are_undone_all_the_same() -> None:
     made = world()
     left_by(made, "amd64-2", "run-0")
