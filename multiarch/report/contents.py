@@ -47,15 +47,3 @@ class ReportContents:
     daemon_sets: DaemonSetAudit | Unread
     capacity: CapacityReport | Unread
     cost: CostReport | Unread
-
-    @property
-    def unread(self) -> tuple[tuple[str, str], ...]:
-        """What could not be read, with the reasons."""
-        parts = {
-            "nodes and pods": self.placement,
-            "images": self.workloads,
-            "DaemonSets": self.daemon_sets,
-            "failures": self.capacity,
-            "cost": self.cost,
-        }
-        return tuple((name, part.reason) for name, part in parts.items() if isinstance(part, Unread))

@@ -15,26 +15,34 @@ from multiarch.report.model import Page
 _FOLDER = Path(__file__).parent / "page"
 
 
-def render(page: Page) -> str:
-    """The HTML. Everything that comes from outside is text in it. Raises MultiarchError if Jinja2 is not installed."""
-    try:
-        import jinja2  # noqa: PLC0415 (an extra)
-    except ImportError as error:
-        raise MultiarchError(
-            "Jinja2 is not installed.", hint="Install the extra: python -m pip install 'multiarch-eks[report]'"
-        ) from error
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_FOLDER),
-        autoescape=True,
-        finalize=_printable,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.globals["drawn"] = drawn
-    style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    return environment.get_template("page.html").render(page=page, policy=content_security_policy(style, script))
+class Renderer:
+    """Makes pages; what they need is loaded when it is made."""
+
+    def __init__(self) -> None:
+        """Load the template. Raises MultiarchError if Jinja2 is not installed."""
+        try:
+            import jinja2  # noqa: PLC0415 (an extra)
+        except ImportError as error:
+            raise MultiarchError(
+                "Jinja2 is not installed.", hint="Install the extra: python -m pip install 'multiarch-eks[report]'"
+            ) from error
+        environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(_FOLDER),
+            autoescape=True,
+            finalize=_printable,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        environment.globals["drawn"] = drawn
+        self._template = environment.get_template("page.html")
+        style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+        self._policy = content_security_policy(style, script)
+
+    def render(self, page: Page) -> str:
+        """The HTML. Everything that comes from outside is text in it."""
+        return self._template.render(page=page, policy=self._policy)
 
 
 def content_security_policy(style: str, script: str) -> str:

@@ -16,7 +16,7 @@ from multiarch.report.bars import drawn
 from multiarch.report.contents import ReportContents, Unread
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageSection, PageTable, Status
 from multiarch.report.pages import page_of
-from multiarch.report.rendering import render
+from multiarch.report.rendering import Renderer
 from tests.report import samples
 
 UNREAD = Unread("The API server 127.0.0.1:1 of context production can't be reached: connection refused.")
@@ -49,7 +49,7 @@ class Parsed(HTMLParser):
 
 
 def parsed(contents: ReportContents) -> Parsed:
-    return Parsed(render(page_of(contents)))
+    return Parsed(Renderer().render(page_of(contents)))
 
 
 def section(contents: ReportContents, identifier: str) -> PageSection:
@@ -105,7 +105,9 @@ def test_nothing_is_loaded_and_no_attribute_has_code(page: Parsed) -> None:
 def test_names_of_others_stay_text() -> None:
     contents = samples.contents()
     evil = samples.placement(workload=samples.HOSTILE)
-    html = render(page_of(replace(contents, placement=evil, source=samples.HOSTILE, capacity=Unread(samples.HOSTILE))))
+    html = Renderer().render(
+        page_of(replace(contents, placement=evil, source=samples.HOSTILE, capacity=Unread(samples.HOSTILE)))
+    )
     assert not [tag for tag, _ in Parsed(html).elements if tag == "img"]
     assert "\\u202e" in html
     assert "\u202e" not in html
@@ -113,12 +115,11 @@ def test_names_of_others_stay_text() -> None:
 
 
 def test_the_same_results_give_the_same_bytes() -> None:
-    assert render(page_of(samples.contents())) == render(page_of(samples.contents()))
+    assert Renderer().render(page_of(samples.contents())) == Renderer().render(page_of(samples.contents()))
 
 
 def test_each_part_that_was_not_read_says_why_and_the_others_are_there() -> None:
     contents = replace(samples.contents(), placement=UNREAD, workloads=UNREAD, capacity=UNREAD)
-    assert contents.unread == tuple((name, UNREAD.reason) for name in ("nodes and pods", "images", "failures"))
     found = {each.identifier: each.unread for each in page_of(contents).sections}
     assert found == {
         "nodes": "",
@@ -203,9 +204,11 @@ def test_a_price_that_is_unknown_says_why() -> None:
 
 
 def test_commands_in_sentences_are_code() -> None:
-    html = render(page_of(replace(samples.contents(), cost=Unread("`multiarch prices fetch` writes <prices>."))))
+    html = Renderer().render(
+        page_of(replace(samples.contents(), cost=Unread("`multiarch prices fetch` writes <prices>.")))
+    )
     assert "<code>multiarch prices fetch</code> writes &lt;prices&gt;." in html
-    assert "one ` alone" in render(page_of(replace(samples.contents(), cost=Unread("one ` alone"))))
+    assert "one ` alone" in Renderer().render(page_of(replace(samples.contents(), cost=Unread("one ` alone"))))
 
 
 def test_bars_share_one_scale_and_their_text_says_all() -> None:
@@ -224,11 +227,11 @@ def test_bars_share_one_scale_and_their_text_says_all() -> None:
 def test_without_jinja_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MultiarchError, match=r"Jinja2 is not installed\. .*multiarch-eks\[report\]"):
-        render(page_of(samples.contents()))
+        Renderer()
 
 
 def test_every_status_that_marks_a_cell_or_a_bar_has_a_style() -> None:
-    html = render(page_of(samples.contents()))
+    html = Renderer().render(page_of(samples.contents()))
     style = html[html.index("<style>") : html.index("</style>")]
     for status in Status:
         if status:

@@ -60,9 +60,10 @@ def report(
     from multiarch.cli.report.parts import Parts
     from multiarch.files import write_atomically
     from multiarch.report.pages import page_of
-    from multiarch.report.rendering import render
+    from multiarch.report.rendering import Renderer
 
     _check(workloads or [], cluster, live=live)
+    renderer = Renderer()
     plan = stacks.plan_of(stack)
     pricing = cost.pricing(plan.region)
     known = None if pricing is None else pricing.known
@@ -70,7 +71,7 @@ def report(
     with few_collections():
         found = _source(plan, known, workloads or [], cluster if live else None, failed)
         parts = Parts(plan, found, pricing, registries)
-        page = render(page_of(parts.contents()))
+        page = renderer.render(page_of(parts.contents()))
     write_atomically(html, page)
     say(f"Wrote {html}.")
     failed += parts.failed
