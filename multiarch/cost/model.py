@@ -50,13 +50,14 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class CostReport:
-    """What one stack, or the cluster of one, costs in a month.
+    """What one stack, or one cluster, costs in a month.
 
-    ``prices`` is the time at which the prices were fetched, in
-    UTC, None without prices. ``at_most`` are node groups at their maximum size. ``others`` are costs that belong to no
-    nodes: the control plane, NAT gateways, NodePools whose nodes are not known. ``fallback`` is what pods that may run
-    on arm64 cost more because they are on amd64 nodes, None where it is not known which pods those are. ``savings`` are
-    of workloads that can't run on arm64 yet, the largest first. ``notes`` say what is assumed and left out.
+    For a cluster whose stack is not known, ``stack`` names the cluster, and ``team`` is empty. ``prices`` is the time
+    at which the prices were fetched, in UTC, None without prices. ``at_most`` are node groups at their maximum size.
+    ``others`` are costs that belong to no nodes: the control plane, NAT gateways, NodePools whose nodes are not known.
+    ``fallback`` is what pods that may run on arm64 cost more because they are on amd64 nodes, None where nothing is
+    known about pods. ``savings`` are of workloads that can't run on arm64 yet, the largest first. ``notes`` say
+    what is assumed and left out.
     """
 
     stack: str

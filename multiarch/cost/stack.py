@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from multiarch.cost.model import CostLine, CostReport
 from multiarch.cost.pricing import LEFT_OUT, Capacity, Pricing, capacity_of, nat_gateways_of, zones_of
+from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_NODE_POOL, REGION
+from multiarch.facts.partitions import region_of_zone
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.prices.amounts import total
 from multiarch.prices.model import Amount, UnknownPrice
@@ -14,29 +17,29 @@ from multiarch.stack.model import Plan
 
 
 class NodePrices:
-    """What single nodes of a stack cost in a month."""
+    """What single nodes cost in a month: of a stack, or of a cluster about whose stack nothing is known."""
 
-    def __init__(self, plan: Plan, pricing: Pricing, *, running: bool = False) -> None:
+    def __init__(self, plan: Plan | None, pricing: Pricing, *, running: bool = False) -> None:
         """``running`` nodes have the instance type that was bought; of planned ones any of their group's can be."""
-        self._plan, self._pricing, self._running = plan, pricing, running
-        self._groups = {each.name: each for each in plan.node_groups}
-        pools = plan.autoscaling.karpenter.pools if plan.autoscaling.karpenter else ()
+        self._pricing, self._running = pricing, running
+        groups = plan.node_groups if plan else ()
+        pools = plan.autoscaling.karpenter.pools if plan and plan.autoscaling.karpenter else ()
+        self._groups = {each.name: capacity_of(plan, each) for each in groups if plan}
         self._pools = {each.name: each.capacities[0].capacity_type for each in pools}
+        self._zones = zones_of(plan, "") if plan else ()
         self._known: dict[Capacity, Amount] = {}
 
     def capacity(self, node: NodeState) -> Capacity | None:
         """What the node is bought as; None where its instance type or capacity type is unknown."""
         group = self._groups.get(node.group)
         if group is not None and not self._running:
-            return capacity_of(self._plan, group)
+            return group
         bought = node.capacity_type or (group.capacity_type if group else self._pools.get(node.group))
         if bought is None or not node.instance_type:
             return None
-        zones = zones_of(self._plan, node.group)
         # Zones that the stack does not name are placeholders.
-        if node.zone and (self._running or node.zone in zones):
-            zones = (node.zone,)
-        return Capacity((node.instance_type,), bought, zones)
+        own = (node.zone,) if node.zone and (self._running or node.zone in self._zones) else self._zones
+        return Capacity((node.instance_type,), bought, own)
 
     def month(self, node: NodeState) -> Amount:
         """The cost of a node."""
@@ -57,8 +60,7 @@ def stack_costs(
     ``running`` nodes are those of a cluster, others those of a simulation. Nodes of no group of the stack are counted
     too.
     """
-    prices = pricing.prices
-    known = None if isinstance(prices, UnknownPrice) else prices
+    known = pricing.known
     lines = _planned(plan, pricing) if nodes is None else _lines(nodes, NodePrices(plan, pricing, running=running))
     control_plane, _ = pricing.control_plane(plan.cluster.version)
     gateways = nat_gateways_of(plan)
@@ -76,6 +78,34 @@ def stack_costs(
         ),
         notes=tuple(_notes(plan, pricing, nodes, running=running)),
     )
+
+
+def cluster_costs(name: str, pricing: Pricing, nodes: Sequence[NodeState]) -> CostReport:
+    """The costs of a cluster's nodes, by the node group or NodePool that their labels name, without a stack."""
+    known = pricing.known
+    grouped = [replace(node, group=_group_by_labels(node)) for node in nodes]
+    return CostReport(
+        stack=name,
+        team="",
+        currency=known.currency if known else "",
+        prices=known.fetched if known else None,
+        lines=tuple(_lines(grouped, NodePrices(None, pricing, running=True))),
+        notes=(
+            *_notes_on_prices(pricing),
+            "Without a stack, control plane and NAT gateways are not counted, and nothing is compared with arm64.",
+        ),
+    )
+
+
+def region_of_nodes(nodes: Iterable[NodeState]) -> str | None:
+    """The region that the nodes' labels name, None where they name none, or several."""
+    found = {dict(node.shape.labels).get(REGION) or region_of_zone(node.zone or "") for node in nodes} - {None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _group_by_labels(node: NodeState) -> str:
+    labels = dict(node.shape.labels)
+    return labels.get(KARPENTER_NODE_POOL) or labels.get(EKS_NODE_GROUP) or ""
 
 
 def _planned(plan: Plan, pricing: Pricing) -> Iterator[CostLine]:
@@ -123,14 +153,17 @@ def _pools(plan: Plan) -> Iterator[tuple[str, Amount]]:
 
 
 def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, running: bool) -> Iterator[str]:
-    prices = pricing.known
-    if prices is not None:
-        yield f"Prices of {prices.region} of {prices.fetched:%Y-%m-%d %H:%M} UTC, 730 hours, {LEFT_OUT}."
-        if pricing.stale:
-            yield f"{pricing.stale}."
+    yield from _notes_on_prices(pricing)
     if nodes is None:
         yield "Node groups count with their desired size."
     elif not running:
         yield "Nodes: each group's desired size, and those that the autoscaler would add for the pods in the files."
     if not running and any(line.capacity_type == "spot" for line in plan.node_groups):
         yield "Spot nodes count with the mean of the last prices of their instance types and zones."
+
+
+def _notes_on_prices(pricing: Pricing) -> Iterator[str]:
+    if (prices := pricing.known) is not None:
+        yield f"Prices of {prices.region} of {prices.fetched:%Y-%m-%d %H:%M} UTC, 730 hours, {LEFT_OUT}."
+    if pricing.stale:
+        yield f"{pricing.stale}."

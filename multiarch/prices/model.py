@@ -114,7 +114,7 @@ class PriceList:
     def of(self, region: str | None) -> RegionPrices | UnknownPrice:
         """The prices of a region."""
         if region is None:
-            return UnknownPrice("the stack's region is unknown")
+            return UnknownPrice("the region is unknown")
         found = self.regions.get(region)
         if found is None:
             return UnknownPrice(f"{self.source} has no prices of {region}; `multiarch prices fetch` adds them")

@@ -97,7 +97,11 @@ def test_old_prices_are_named(run: type_of_run) -> None:
     [
         (("checkout-dev", "--live", "--workloads", "a.yaml"), "--live and --workloads exclude each other."),
         (("checkout-dev", "--context", "here"), "--context needs --live."),
-        (("--live",), "--live needs one stack. Name it: checkout-dev, gke-parity, legacy-al2, payments-prod."),
+        (
+            ("--workloads", "a.yaml"),
+            "--workloads needs one stack. Name it: checkout-dev, gke-parity, legacy-al2, payments-prod.",
+        ),
+        (("checkout-dev", "gke-parity", "--live"), "--live needs one stack. Name it: checkout-dev, gke-parity."),
         (("checkout-dev", "--workloads", "none.yaml"), "none.yaml"),
     ],
 )

@@ -50,7 +50,13 @@ def owned(name: str, kind: str, owner: str) -> Object:
     return {"metadata": {"name": name, "namespace": "shop", "uid": name, "ownerReferences": references}}
 
 
-def live(run: type_of_run, lists: Mapping[str, Sequence[Object]], *arguments: str, forbidden: str = "") -> Ran:
+def live(
+    run: type_of_run,
+    lists: Mapping[str, Sequence[Object]],
+    *arguments: str,
+    stack: str = "checkout-dev",
+    forbidden: str = "",
+) -> Ran:
     def answer(request: Request) -> Answer:
         plural = request.path.rpartition("/")[2]
         if plural == forbidden:
@@ -62,7 +68,7 @@ def live(run: type_of_run, lists: Mapping[str, Sequence[Object]], *arguments: st
         context = {"name": "here", "context": {"cluster": "here"}}
         file = Path("kubeconfig")
         file.write_text(json.dumps({"current-context": "here", "clusters": [cluster], "contexts": [context]}))
-        return run("cost", "checkout-dev", "--prices", PRICES, "--live", "--kubeconfig", str(file), *arguments)
+        return run("cost", *filter(None, [stack]), "--prices", PRICES, "--live", "--kubeconfig", str(file), *arguments)
 
 
 def test_nodes_cost_what_they_are_and_pods_are_compared_by_their_workloads(
@@ -105,6 +111,21 @@ def test_the_table_names_nodes_of_no_group(run: type_of_run) -> None:
     assert ran.out.startswith("checkout-dev: 190.09 USD per month, and what is unknown\n")
     assert "(no group of the stack)" in ran.out
     assert "amd64 unknown capacity type" in ran.out
+
+
+def test_without_a_stack_the_nodes_are_grouped_by_their_labels(run: type_of_run) -> None:
+    pool = {"karpenter.sh/nodepool": "batch", "karpenter.sh/capacity-type": "spot"}
+    nodes = [general("one"), general("two"), node("three", pool, zone="eu-west-1b")]
+    ran = live(run, {"nodes": nodes}, "-o", "json", stack="")
+    (cluster,) = ran.json["stacks"]
+    assert (cluster["stack"], cluster["team"], cluster["currency"]) == ("here", "", "USD")
+    assert [(each["group"], each["nodes"], each["monthly"]) for each in cluster["nodes"]] == [
+        ("batch", 1, "34.4560"),
+        ("general-14f859c", 2, "164.1040"),
+    ]
+    assert (cluster["others"], cluster["fallback"]) == ([], None)
+    elsewhere = live(run, {"nodes": [node("one", zone="moon-1a")]}, "-o", "json", stack="").json["stacks"][0]
+    assert elsewhere["currency"] is None
 
 
 def test_a_cluster_that_denies_access_is_an_error(run: type_of_run) -> None:

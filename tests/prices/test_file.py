@@ -60,7 +60,7 @@ def test_a_region_that_is_not_in_the_file_is_unknown() -> None:
     assert prices.of("eu-west-2") == UnknownPrice(
         "prices.json has no prices of eu-west-2; `multiarch prices fetch` adds them"
     )
-    assert prices.of(None) == UnknownPrice("the stack's region is unknown")
+    assert prices.of(None) == UnknownPrice("the region is unknown")
 
 
 def test_a_file_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,15 +18,21 @@ from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError
 
+if TYPE_CHECKING:
+    from multiarch.cost.model import CostReport
+    from multiarch.cost.pricing import Pricing
+
 HELP = """Show what stacks cost per month, and what arm64 would save.
 
 Costs are shown by node group, architecture, capacity type and team, with the prices that `multiarch prices fetch` wrote
 to a file. What has no price is "unknown", with the reason.
 
 Node groups count with their desired size. --workloads FILE reads manifests of pods: the nodes that the autoscaler would
-add for them are counted too. --live counts the nodes of the cluster of --kubeconfig and --context instead. Both show
-what pods that may run on arm64 cost more because they are on amd64 nodes, and what each workload that can't run on
-arm64 yet would save there, the largest saving first. For that, images are looked up in their registries.
+add for them are counted too. --live counts the nodes of the cluster of --kubeconfig and --context instead.
+
+Both show what pods that may run on arm64 cost more because they are on amd64 nodes, and what each workload that can't
+run on arm64 yet would save there, the largest saving first. For that, images are looked up in their registries. --live
+without STACK shows the nodes of the cluster alone.
 
 \b
 Examples:
@@ -33,6 +40,7 @@ Examples:
   multiarch cost payments-prod
   multiarch cost payments-prod --workloads examples/pods.yaml
   multiarch cost payments-prod --live --context payments-prod
+  multiarch cost --live                                       a cluster without a stack
   multiarch cost --prices cache/prices.json --output csv      all stacks of the project
 
 Exit code: 0; 2 for invalid input; 3 if the cluster can't be reached."""
@@ -54,10 +62,8 @@ def cost(
     registries: RegistryOptions,
 ) -> None:
     """Show costs, as :data:`HELP` says."""
-    from multiarch.cli.cost import source
     from multiarch.cli.cost.report import report
     from multiarch.cost.pricing import Pricing
-    from multiarch.cost.stack import stack_costs
     from multiarch.prices.file import read
     from multiarch.today import today
 
@@ -65,22 +71,40 @@ def cost(
         raise MultiarchError("--live and --workloads exclude each other.", hint="Both say which nodes are counted.")
     if access.given and not live:
         raise MultiarchError(f"{access.given} needs --live.")
-    plans = [stacks.planned(path)[1] for path in stacks.files(names or [])]
-    if (live or workloads) and len(plans) > 1:
-        option = "--live" if live else "--workloads"
-        raise MultiarchError(f"{option} needs one stack.", hint=f"Name it: {', '.join(each.stack for each in plans)}.")
     known, oldest = read(prices), timedelta(days=prices_max_age)
-    reports = []
-    for plan in plans:
-        pricing = Pricing(known.of(plan.region), today(), oldest)
-        if live:
-            found = source.costs(plan, pricing, source.from_cluster(plan, access), registries)
-        elif workloads:
-            found = source.costs(plan, pricing, source.from_manifests(plan, pricing, workloads), registries)
-        else:
-            found = stack_costs(plan, pricing)
-        reports.append(found)
+    reports = _reports(
+        names or [],
+        lambda region: Pricing(known.of(region), today(), oldest),
+        workloads or [],
+        access if live else None,
+        registries,
+    )
     show(report(reports), output)
+
+
+def _reports(
+    names: Sequence[str],
+    pricing_of: Callable[[str | None], Pricing],
+    workloads: Sequence[str],
+    live: AccessOptions | None,
+    registries: RegistryOptions,
+) -> list[CostReport]:
+    """The costs of each stack; with ``live`` and no stack, those of the cluster alone."""
+    from multiarch.cli.cost import source
+    from multiarch.cost.stack import stack_costs
+
+    if live is not None and not names:
+        return [source.cluster_alone(live, pricing_of)]
+    plans = [stacks.planned(path)[1] for path in stacks.files(names)]
+    if live is None and not workloads:
+        return [stack_costs(plan, pricing_of(plan.region)) for plan in plans]
+    if len(plans) > 1:
+        option = "--workloads" if workloads else "--live"
+        raise MultiarchError(f"{option} needs one stack.", hint=f"Name it: {', '.join(each.stack for each in plans)}.")
+    (plan,) = plans
+    pricing = pricing_of(plan.region)
+    found = source.from_cluster(plan, live) if live else source.from_manifests(plan, pricing, workloads)
+    return [source.costs(plan, pricing, found, registries)]
 
 
 commands = typer.Typer()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -100,6 +100,22 @@ def from_cluster(plan: Plan, options: AccessOptions) -> Found:
         names = ", ".join(state.unknown)
         notes = (*notes, f"Nodes of no node group or NodePool of the stack are counted too: {names}.")
     return Found(state.nodes, subjects, owners_in(objects), notes, running=True, credentials=credentials)
+
+
+def cluster_alone(options: AccessOptions, pricing_of: Callable[[str | None], Pricing]) -> CostReport:
+    """The costs of a cluster's nodes, without a stack. Raises MultiarchError and OutsideError."""
+    from dataclasses import replace
+
+    from multiarch.cost.stack import cluster_costs, region_of_nodes
+    from multiarch.kubernetes.cluster import open_cluster
+    from multiarch.kubernetes.running import read_running
+    from multiarch.simulate.running import cluster_state
+
+    with open_cluster(options.access) as cluster:
+        running = read_running(cluster)
+    state = cluster_state(running, (), ())
+    report = cluster_costs(running.name, pricing_of(region_of_nodes(state.nodes)), state.nodes)
+    return replace(report, notes=(*report.notes, *state.notes))
 
 
 def owners_in(found: Sequence[LoadedObject]) -> Mapping[WorkloadKey, WorkloadKey]:
