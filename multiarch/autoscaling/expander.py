@@ -92,6 +92,14 @@ def choose(priorities_yaml: str | None, asg_names: Sequence[str]) -> tuple[str, 
     Raises RegexError for an expression outside the syntax that RE2 and Python share: the autoscaler's choice is
     unknown then.
     """
+    return highest(matched_priorities(priorities_yaml, asg_names), asg_names)
+
+
+def matched_priorities(priorities_yaml: str | None, asg_names: Iterable[str]) -> dict[str, int]:
+    """The highest priority of each group that matches an expression and can win.
+
+    Raises RegexError like :func:`choose`.
+    """
     rules = _rules(priorities_yaml)
     best: dict[str, int] = {}
     for name in asg_names:
@@ -99,10 +107,15 @@ def choose(priorities_yaml: str | None, asg_names: Sequence[str]) -> tuple[str, 
         # The search for the highest starts at -1, which is below every priority that can win.
         if matching and max(matching) >= 0:
             best[name] = max(matching)
-    highest = max(best.values(), default=None)
-    if highest is None:
+    return best
+
+
+def highest(priorities: Mapping[str, int], asg_names: Sequence[str]) -> tuple[str, ...]:
+    """The groups among ``asg_names`` with the highest of their :func:`matched_priorities`; all if none has one."""
+    top = max((priorities[name] for name in asg_names if name in priorities), default=None)
+    if top is None:
         return tuple(asg_names)
-    return tuple(name for name in asg_names if best.get(name) == highest)
+    return tuple(name for name in asg_names if priorities.get(name) == top)
 
 
 def _rules(priorities_yaml: str | None) -> list[tuple[int, list[re.Pattern[str]]]]:

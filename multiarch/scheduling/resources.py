@@ -68,6 +68,18 @@ class Resources:
         """What is left of this when ``other`` is taken away."""
         return self._with(other, -1)
 
+    def less(self, other: Resources, times: int) -> Resources:
+        """What is left of this when ``other`` is taken away so many times."""
+        return self._with(other, -times)
+
+    def times(self, wanted: Resources) -> int:
+        """How many times ``wanted``, which asks for a pod slot, can be taken from this."""
+        here = dict(self.extended) if wanted.extended else {}
+        pairs = [(self.pods, wanted.pods), (self.cpu, wanted.cpu), (self.memory, wanted.memory)]
+        pairs.append((self.ephemeral_storage, wanted.ephemeral_storage))
+        pairs += [(here.get(name, 0), amount) for name, amount in wanted.extended]
+        return max(min(have // ask for have, ask in pairs if ask > 0), 0)
+
     def _with(self, other: Resources, sign: int) -> Resources:
         extended = self.extended
         if other.extended:

@@ -8,8 +8,9 @@ https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from multiarch.manifests.values import Labels
 from multiarch.scheduling.nodes import Node
@@ -22,18 +23,24 @@ from multiarch.scheduling.topology_rules import BoundTerm
 _Asker = tuple[PodSpec, str, Labels]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Rules:
     """One pod's rules with its labels and namespace filled in, and the counts that they read.
 
     ``spread`` holds, for each hard constraint, its number as written, its count, and whether it selects the pod.
+    ``nodes`` counts the pods like it by node. ``counted_by`` are the counts that the pod itself is part of, of the
+    first ``known`` counts of all.
     """
 
+    peers: Peers
+    nodes: Counter[str]
     spread: tuple[tuple[int, Spread, bool], ...]
     affinity: Matches | None
     selects_itself: bool
     anti_affinity: tuple[Matches, ...]
     bound_anti_affinity: tuple[BoundTerm, ...]
+    counted_by: list[Spread | Matches] = field(default_factory=list)
+    known: int = 0
 
 
 class Placements:
@@ -56,27 +63,24 @@ class Placements:
         self._matches: dict[tuple[BoundTerm, ...], Matches] = {}
         self._repelled: dict[BoundTerm, Counter[str]] = {}
         self._repelling: dict[Peers, list[BoundTerm]] = {}
+        self._counts: list[Spread | Matches] = []
+        self._trial: list[tuple[Node, _Rules | None, int]] | None = None
 
-    def copy(self) -> Placements:
-        """The same nodes and pods, to be changed apart. Takes far less time than adding them again."""
-        made = Placements(self._prospects)
-        made._nodes = self._nodes.copy()
-        made._peers = {peers: nodes.copy() for peers, nodes in self._peers.items()}
-        made._spreads = {rule: spread.copy() for rule, spread in self._spreads.items()}
-        made._matches = {terms: matches.copy() for terms, matches in self._matches.items()}
-        made._repelled = {term: values.copy() for term, values in self._repelled.items()}
-        made._repelling = self._repelling.copy()
-        made._rules = {
-            asker: _Rules(
-                spread=tuple((number, made._spreads[each.rule], selects) for number, each, selects in rules.spread),
-                affinity=rules.affinity and made._matches[rules.affinity.terms],
-                selects_itself=rules.selects_itself,
-                anti_affinity=tuple(made._matches[each.terms] for each in rules.anti_affinity),
-                bound_anti_affinity=rules.bound_anti_affinity,
-            )
-            for asker, rules in self._rules.items()
-        }
-        return made
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Take back, at the end of the ``with``, all nodes and pods that were added in it. Trials can't be nested."""
+        self._trial = log = []
+        try:
+            yield
+        finally:
+            self._trial = None
+            for node, rules, count in reversed(log):
+                if rules is not None:
+                    self._count(rules, node, -count)
+                else:
+                    del self._nodes[node.name]
+                    for spread in self._spreads.values():
+                        spread.remove(node)
 
     def add(self, node: Node) -> None:
         """A node without pods comes up. Raises ValueError if another node has its name."""
@@ -85,31 +89,42 @@ class Placements:
             self._nodes[node.name] = node
             for spread in self._spreads.values():
                 spread.add(node)
+            if self._trial is not None:
+                self._trial.append((node, None, 0))
         elif known is not node and known != node:
             raise ValueError(f"two nodes are called {node.name}")
 
-    def place(self, pod: Pod, node: Node) -> None:
-        """Put ``pod`` on ``node``, which is added if it is new. Whether the pod may be there is not asked.
+    def place(self, pod: Pod, node: Node, count: int = 1) -> None:
+        """Put ``count`` pods like ``pod`` on ``node``, which is added if it is new. Whether they may is not asked.
 
         Pods on their way out are not counted.
         """
         self.add(node)
-        self._count(pod, node, 1)
+        self._change(pod, node, count)
 
     def remove(self, pod: Pod, node: Node) -> None:
         """Take ``pod`` off ``node``, on which it was placed."""
-        self._count(pod, node, -1)
+        self._change(pod, node, -1)
 
-    def _count(self, pod: Pod, node: Node, count: int) -> None:
+    def _change(self, pod: Pod, node: Node, count: int) -> None:
         if pod.terminating:
             return
-        peers = Peers(pod.namespace, pod.labels)
-        self._peers.setdefault(peers, Counter())[node.name] += count
-        for spread in self._spreads.values():
-            spread.place(peers, node, count)
-        for matches in self._matches.values():
-            matches.place(peers, node, count)
-        for term in self._rules_of(pod).bound_anti_affinity:
+        rules = self._rules_of(pod)
+        self._count(rules, node, count)
+        if self._trial is not None:
+            self._trial.append((node, rules, count))
+
+    def _count(self, rules: _Rules, node: Node, count: int) -> None:
+        """Count pods with these rules on ``node``, or take them back with a negative ``count``."""
+        if rules.known != len(self._counts):
+            rules.counted_by += [each for each in self._counts[rules.known :] if each.selects(rules.peers)]
+            rules.known = len(self._counts)
+        rules.nodes[node.name] += count
+        if not rules.nodes[node.name]:
+            del rules.nodes[node.name]
+        for each in rules.counted_by:
+            each.place(node, count)
+        for term in rules.bound_anti_affinity:
             self._repel(term, node, count)
 
     def why_not(self, pod: Pod, node: Node) -> Reason | None:
@@ -119,7 +134,7 @@ class Placements:
             text = spread.why_not(node, selects_itself=selects_itself)
             if text is not None:
                 return Reason(Cause.TOPOLOGY_SPREAD, f"topology spread constraint {number}: {text}")
-        return self._unmet_affinity(rules, node) or self._kept_apart(rules, node) or self._kept_away(pod, node)
+        return self._unmet_affinity(rules, node) or self._kept_apart(rules, node) or self._kept_away(rules.peers, node)
 
     @staticmethod
     def _unmet_affinity(rules: _Rules, node: Node) -> Reason | None:
@@ -148,11 +163,10 @@ class Placements:
                 return Reason(Cause.POD_ANTI_AFFINITY, text)
         return None
 
-    def _kept_away(self, pod: Pod, node: Node) -> Reason | None:
+    def _kept_away(self, peers: Peers, node: Node) -> Reason | None:
         """Whether the anti-affinity of placed pods excludes this one."""
         if not self._repelled:
             return None
-        peers = Peers(pod.namespace, pod.labels)
         if peers not in self._repelling:
             self._repelling[peers] = [term for term in self._repelled if peers.selected_by(term)]
         for term in self._repelling[peers]:
@@ -187,6 +201,8 @@ class Placements:
             if constraint.hard
         ]
         return _Rules(
+            peers=peers,
+            nodes=self._peers.setdefault(peers, Counter()),
             spread=tuple((number, self._spread(rule), rule.selects(labels)) for number, rule in rules),
             affinity=self._matching(affinity) if affinity else None,
             selects_itself=all(peers.selected_by(term) for term in affinity),
@@ -199,17 +215,21 @@ class Placements:
             spread = Spread(rule, self._prospects)
             for node in self._nodes.values():
                 spread.add(node)
-            for peers, nodes in self._peers.items():
-                for name, count in nodes.items():
-                    spread.place(peers, self._nodes[name], count)
             self._spreads[rule] = spread
+            self._count_all(spread)
         return self._spreads[rule]
 
     def _matching(self, terms: tuple[BoundTerm, ...]) -> Matches:
         if terms not in self._matches:
             matches = Matches(terms)
-            for peers, nodes in self._peers.items():
-                for name, count in nodes.items():
-                    matches.place(peers, self._nodes[name], count)
             self._matches[terms] = matches
+            self._count_all(matches)
         return self._matches[terms]
+
+    def _count_all(self, made: Spread | Matches) -> None:
+        """Count the pods that were placed before ``made`` was."""
+        for peers, nodes in self._peers.items():
+            if made.selects(peers):
+                for name, count in nodes.items():
+                    made.place(self._nodes[name], count)
+        self._counts.append(made)

@@ -93,22 +93,13 @@ class Spread:
         """Count no pods; ``prospects`` give domains, but for host names, which nodes have only once they are made."""
         self.rule = rule
         self._counted: dict[str, bool] = {}
-        self._selected: dict[Peers, bool] = {}
         self._domains: dict[str, int] = {}
+        self._nodes: Counter[str] = Counter()
         self._having: Counter[int] = Counter()
         if rule.topology_key != HOSTNAME:
             for node in prospects:
                 if rule.counts(node, prospect=True):
                     self._open(node.labels[rule.topology_key])
-
-    def copy(self) -> Spread:
-        """The same counts, to be changed apart."""
-        made = Spread(self.rule, ())
-        made._counted = self._counted.copy()
-        made._selected = self._selected
-        made._domains = self._domains.copy()
-        made._having = self._having.copy()
-        return made
 
     def add(self, node: Node) -> None:
         """A node comes up; a node that is known already changes nothing."""
@@ -117,16 +108,22 @@ class Spread:
             if self._counted[node.name]:
                 self._open(node.labels[self.rule.topology_key])
 
-    def place(self, peers: Peers, node: Node, count: int = 1) -> None:
-        """Pods are placed on a node that was added, or removed from it where ``count`` is negative."""
-        if self._selects(peers) and self._counted[node.name]:
+    def remove(self, node: Node) -> None:
+        """Take back an added node, which has no pods."""
+        if self._counted.pop(node.name):
+            domain = node.labels[self.rule.topology_key]
+            self._nodes[domain] -= 1
+            if not self._nodes[domain]:
+                del self._domains[domain]
+                self._move(0, None)
+
+    def place(self, node: Node, count: int) -> None:
+        """Pods that the rule selects are placed on a node that was added; a negative ``count`` takes them back."""
+        if self._counted[node.name]:
             domain = node.labels[self.rule.topology_key]
             before = self._domains[domain]
-            self._having[before] -= 1
-            if not self._having[before]:
-                del self._having[before]
             self._domains[domain] = before + count
-            self._having[before + count] += 1
+            self._move(before, before + count)
 
     def why_not(self, node: Node, *, selects_itself: bool) -> str | None:
         """Why a pod of this rule can't be on ``node``, or ``None``."""
@@ -149,19 +146,26 @@ class Spread:
         return f"{where} would have {there} pods, the emptiest domain {least}{why}; maxSkew is {rule.max_skew}"
 
     def _open(self, domain: str) -> None:
+        self._nodes[domain] += 1
         if domain not in self._domains:
             self._domains[domain] = 0
-            self._having[0] += 1
+            self._move(None, 0)
 
-    def _selects(self, peers: Peers) -> bool:
-        known = self._selected.get(peers)
-        if known is None:
-            # As in the scheduler, an empty selector counts no pod, though it selects the pod itself.
-            selector = self.rule.selector
-            known = peers.namespace == self.rule.namespace and bool(selector and selector.expressions)
-            known = known and self.rule.selects(dict(peers.labels))
-            self._selected[peers] = known
-        return known
+    def _move(self, before: int | None, after: int | None) -> None:
+        """A domain with ``before`` pods has ``after``; None is a domain that does not exist."""
+        if after is not None:
+            self._having[after] += 1
+        if before is not None:
+            self._having[before] -= 1
+            if not self._having[before]:
+                del self._having[before]
+
+    def selects(self, peers: Peers) -> bool:
+        """Whether the rule counts these pods."""
+        # As in the scheduler, an empty selector counts no pod, though it selects the pod itself.
+        selector = self.rule.selector
+        counted = peers.namespace == self.rule.namespace and bool(selector and selector.expressions)
+        return counted and self.rule.selects(dict(peers.labels))
 
 
 class Matches:
@@ -170,15 +174,8 @@ class Matches:
     def __init__(self, terms: tuple[BoundTerm, ...]) -> None:
         """Count no pods."""
         self.terms = terms
-        self._selected: dict[Peers, bool] = {}
+        self._keys = sorted({term.topology_key for term in terms})
         self._counts: Counter[tuple[str, str]] = Counter()
-
-    def copy(self) -> Matches:
-        """The same counts, to be changed apart."""
-        made = Matches(self.terms)
-        made._selected = self._selected
-        made._counts = self._counts.copy()
-        return made
 
     @property
     def none_at_all(self) -> bool:
@@ -190,15 +187,15 @@ class Matches:
         value = node.labels.get(term.topology_key)
         return 0 if value is None else self._counts[term.topology_key, value]
 
-    def place(self, peers: Peers, node: Node, count: int = 1) -> None:
-        """Pods are placed on a node, or removed from it where ``count`` is negative."""
-        known = self._selected.get(peers)
-        if known is None:
-            known = self._selected[peers] = all(peers.selected_by(term) for term in self.terms)
-        if known:
-            for key in sorted({term.topology_key for term in self.terms}):
-                value = node.labels.get(key)
-                if value is not None:
-                    self._counts[key, value] += count
-                    if not self._counts[key, value]:
-                        del self._counts[key, value]
+    def place(self, node: Node, count: int) -> None:
+        """Pods that the terms select are placed on a node; a negative ``count`` takes them back."""
+        for key in self._keys:
+            value = node.labels.get(key)
+            if value is not None:
+                self._counts[key, value] += count
+                if not self._counts[key, value]:
+                    del self._counts[key, value]
+
+    def selects(self, peers: Peers) -> bool:
+        """Whether all terms select these pods."""
+        return all(peers.selected_by(term) for term in self.terms)

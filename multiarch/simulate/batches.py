@@ -34,9 +34,10 @@ def batches_of(pods: Iterable[Pod]) -> list[Batch]:
 class Counted:
     """Whether a rule of some of the given pods selects a pod. Counting others would only take time."""
 
-    def __init__(self, samples: Iterable[Pod]) -> None:
-        """Collect the rules of one pod of each batch."""
-        self._rules = tuple({rule: None for sample in samples for rule in _rules(sample)})
+    def __init__(self, samples: Iterable[Pod], *, anti_affinity: bool = False) -> None:
+        """Collect the rules of one pod of each batch; ``anti_affinity``: only those that keep other pods away."""
+        rules = _anti_affinity if anti_affinity else _rules
+        self._rules = tuple({rule: None for sample in samples for rule in rules(sample)})
         self._known: dict[tuple[str, Labels], bool] = {}
 
     def __call__(self, pod: Pod) -> bool:
@@ -66,6 +67,11 @@ def domains_of(spec: PodSpec, *, hard: bool = False) -> Iterator[str]:
     spread = (rule.topology_key for rule in spec.spread if rule.hard or not hard)
     keys = (*spread, *(term.topology_key for term in terms))
     yield from (key for key in keys if key not in (ZONE, HOSTNAME))
+
+
+def topology_keys(spec: PodSpec) -> Iterator[str]:
+    """Yield the topology keys, except host name, of a spec's rules about other pods."""
+    yield from (ZONE, *domains_of(spec)) if _depends_on_pods(spec) else ()
 
 
 def has_host_rule(spec: PodSpec) -> bool:
@@ -109,3 +115,8 @@ def _rules(sample: Pod) -> Iterator[BoundTerm]:
         yield BoundTerm(constraint.topology_key, constraint.selector_for(labels), (sample.namespace,), None)
     for term in _terms(sample.spec):
         yield term.bound(sample.namespace, labels)
+
+
+def _anti_affinity(sample: Pod) -> Iterator[BoundTerm]:
+    labels = dict(sample.labels)
+    yield from (term.bound(sample.namespace, labels) for term in sample.spec.pod_anti_affinity)

@@ -15,13 +15,15 @@ Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 
 from multiarch.autoscaling.balancing import compared
-from multiarch.autoscaling.expander import choose, priorities_text
+from multiarch.autoscaling.expander import highest, matched_priorities, priorities_text
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
-from multiarch.scheduling.nodes import NodeShape
+from multiarch.scheduling.nodes import Node, NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.resources import Resources
 from multiarch.simulate.estimate import PlannedNode, estimate
@@ -58,7 +60,18 @@ class _Option:
 
     group: ScalableGroup
     zone: str | None
-    batches: tuple[Batch, ...]
+    batches: frozenset[Batch]
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """A new node of a group in one zone. ``why`` has each batch that some node of the group takes.
+
+    Its value says why an empty node in this zone does not take it, other pods aside, or is None.
+    """
+
+    node: Node
+    why: Mapping[Batch, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +81,11 @@ class _Estimate:
 
     def waste(self) -> float:
         """The least-waste expander's score: the unrequested shares of the nodes' CPU and memory, added up."""
-        cpu = sum(pod.requests.cpu for each in self.planned for _, pod in each.pods)
-        memory = sum(pod.requests.memory for each in self.planned for _, pod in each.pods)
+        pods: Counter[Batch] = Counter()
+        for each in self.planned:
+            pods.update(each.pods)
+        cpu = sum(batch.sample.requests.cpu * count for batch, count in pods.items())
+        memory = sum(batch.sample.requests.memory * count for batch, count in pods.items())
         whole, count = self.option.group.capacity, len(self.planned)
         return 2 - cpu / max(whole.cpu * count, 1) - memory / max(whole.memory * count, 1)
 
@@ -78,9 +94,9 @@ def grow(
     plan: ClusterAutoscalerPlan, groups: Sequence[ScalableGroup], nodes: Nodes, waiting: Waiting, reasons: Reasons
 ) -> None:
     """Add nodes for ``waiting`` pods until no group helps; remove placed pods from ``waiting`` and record reasons."""
-    autoscaler = _ClusterAutoscaler(plan, groups, nodes, reasons)
     everything = dict(waiting)
     served = {batch: pods for batch, pods in everything.items() if not _expendable(batch)}
+    autoscaler = _ClusterAutoscaler(plan, groups, nodes, reasons, tuple(served))
     while served and autoscaler.scale_up(served):
         pass
     waiting.clear()
@@ -97,14 +113,30 @@ def _expendable(batch: Batch) -> bool:
 
 
 class _ClusterAutoscaler:
+    """What does not change from one scale-up to the next is computed once: templates, similar groups, priorities."""
+
     def __init__(
-        self, plan: ClusterAutoscalerPlan, groups: Sequence[ScalableGroup], nodes: Nodes, reasons: Reasons
+        self,
+        plan: ClusterAutoscalerPlan,
+        groups: Sequence[ScalableGroup],
+        nodes: Nodes,
+        reasons: Reasons,
+        batches: Sequence[Batch],
     ) -> None:
-        self._balance = plan.balance_similar
-        self._priorities = priorities_text(plan.priorities)
+        """``batches`` are all that ever wait."""
+        self._plan = plan
         self._groups = groups
         self._nodes = nodes
         self._reasons = reasons
+        self._batches = batches
+        self._templates: dict[tuple[str, str | None, bool], _Template] = {}
+        self._alike_groups: dict[str, list[ScalableGroup]] = {}
+        self._zonal: dict[Batch, bool] = {}
+        self._by_domain: dict[tuple[int, tuple[str | None, ...]], str | None] = {}
+
+    @cached_property
+    def _priorities(self) -> Mapping[str, int]:
+        return matched_priorities(priorities_text(self._plan.priorities), [group.asg for group in self._groups])
 
     def refuse(self, batch: Batch, pods: Sequence[Pod]) -> list[Pod]:
         """Give expendable pods the room that is left, and return the others."""
@@ -117,11 +149,12 @@ class _ClusterAutoscaler:
 
     def scale_up(self, waiting: Waiting) -> bool:
         """Add the nodes of one scale-up and place pods on them; False where no group helps."""
-        options = list(self._options(waiting, newest=True)) or list(self._options(waiting, newest=False))
+        self._by_domain.clear()
+        options = self._options(waiting, newest=True) or self._options(waiting, newest=False)
         if not options:
             return False
-        by_asg = {option.group.asg: option for option in options}
-        kept = [by_asg[asg] for asg in choose(self._priorities, list(by_asg))]
+        by_asg = {option.group.asg: option for option in options.values()}
+        kept = [by_asg[asg] for asg in highest(self._priorities, list(by_asg))]
         estimates = [self._estimate(option, options, waiting) for option in kept]
         best = min((each for each in estimates if each.planned), key=_Estimate.waste, default=None)
         if best is None:
@@ -132,61 +165,83 @@ class _ClusterAutoscaler:
         self._settle(best, self._similar(best.option, options), waiting)
         return True
 
-    def _options(self, waiting: Waiting, *, newest: bool) -> Iterator[_Option]:
-        """Yield the groups that help some pod; record for the other pods why a group does not."""
+    def _options(self, waiting: Waiting, *, newest: bool) -> dict[str, _Option]:
+        """The groups that help some pod, by name; record for the other pods why a group does not."""
+        found = {}
         for group in self._groups:
-            full = self._nodes.count(group.name) >= group.max_size
+            out = group.unavailable
+            if out is None and self._nodes.count(group.name) >= group.max_size:
+                out = f"at its maxSize {group.max_size}"
             zones = self._zones(group)
             for zone in zones[:1] if newest else zones[1:]:
+                template = self._template(group, zone)
                 able = []
                 for batch in waiting:
-                    if self._nodes.fit.why_never(batch.sample, group.shape) is not None:
+                    if batch not in template.why:
                         continue
-                    why = group.unavailable or (
-                        f"at its maxSize {group.max_size}" if full else self._why(batch, group, zone)
-                    )
+                    why = out or template.why[batch] or self._why_not(batch, template.node)
                     if why is None:
                         able.append(batch)
                     elif newest:
                         self._reasons.refused[batch.number, group.name] = why
                 if able:
-                    yield _Option(group, zone, tuple(able))
+                    found[group.name] = _Option(group, zone, frozenset(able))
                     break
+        return found
 
-    def _zones(self, group: ScalableGroup) -> list[str | None]:
+    def _zones(self, group: ScalableGroup) -> Sequence[str | None]:
         """The zones that the template can be in: of the group's nodes, the newest first, or else its first zone."""
-        return self._nodes.zones(group.name) or list((group.shape.zones or (None,))[:1])
+        return self._nodes.zones(group.name) or (group.shape.zones or (None,))[:1]
 
-    def _why(self, batch: Batch, group: ScalableGroup, zone: str | None) -> str | None:
-        """Why an empty node in ``zone`` does not take a pod, or None."""
-        sample, shape = batch.sample, group.shape
-        empty = shape.allocatable - self._nodes.overhead(shape)
+    def _template(self, group: ScalableGroup, zone: str | None) -> _Template:
+        there = self._nodes.count(group.name) > 0
+        key = group.name, zone, there
+        if key not in self._templates:
+            node = group.shape.node(f"{group.name} new", zone)
+            fit = [each for each in self._batches if self._nodes.fit.why_never(each.sample, group.shape) is None]
+            where = f"{EXPECTED_ZONE} {zone}, {'where it has a node' if there else 'its first zone'}"
+            self._templates[key] = _Template(node, {each: self._why(each, group, node, where) for each in fit})
+        return self._templates[key]
+
+    def _why(self, batch: Batch, group: ScalableGroup, node: Node, where: str) -> str | None:
+        """Why an empty node does not take a pod, other pods aside, or None. ``where`` is said of its zone."""
+        sample, empty = batch.sample, self._free(group)
         if not empty.covers(sample.requests):
             short = "; ".join(str(each) for each in empty.shortages(sample.requests)) or "max pods reached"
             return f"too large for an empty node, DaemonSets included: {short}"
-        node = shape.node(f"{group.name} new", zone)
         if not sample.spec.affinity.allows(node.labels):
-            there = "where it has a node" if self._nodes.count(group.name) else "its first zone"
             unmet = sample.spec.affinity.unmet_selector(node.labels) or sample.spec.affinity.unmet_terms(node.labels)
-            return f"{EXPECTED_ZONE} {zone}, {there}: {unmet}"
-        reason = self._nodes.why_not(batch, node)
-        return None if reason is None else reason.text
+            return f"{where}: {unmet}"
+        return None
 
-    def _estimate(self, option: _Option, options: Sequence[_Option], waiting: Waiting) -> _Estimate:
+    def _why_not(self, batch: Batch, template: Node) -> str | None:
+        """Why other pods keep a pod off a new node, or None. Nodes of one domain have the same answer."""
+        if not self._nodes.has_rules(batch):
+            return None
+        key = batch.number, self._nodes.domain(batch, template)
+        if key not in self._by_domain:
+            reason = self._nodes.why_not(batch, template)
+            self._by_domain[key] = None if reason is None else reason.text
+        return self._by_domain[key]
+
+    def _estimate(self, option: _Option, options: Mapping[str, _Option], waiting: Waiting) -> _Estimate:
         groups = [option.group, *self._similar(option, options)]
         most = sum(group.max_size - self._nodes.count(group.name) for group in groups)
-        pods = {batch: waiting[batch] for batch in option.batches}
+        pods = {batch: len(waiting[batch]) for batch in option.batches}
         return _Estimate(option, estimate(option.group.shape, option.zone, self._nodes, pods, most=most))
 
-    def _similar(self, option: _Option, options: Sequence[_Option]) -> list[ScalableGroup]:
+    def _similar(self, option: _Option, options: Mapping[str, _Option]) -> list[ScalableGroup]:
         """The groups that share new nodes with an option's: similar ones that all its pods fit."""
-        if not self._balance:
+        if not self._plan.balance_similar:
             return []
-        batches = set(option.batches)
+        name = option.group.name
+        if name not in self._alike_groups:
+            others = (group for group in self._groups if group is not option.group)
+            self._alike_groups[name] = [group for group in others if self._alike(option.group, group)]
         return [
-            other.group
-            for other in options
-            if other is not option and batches <= set(other.batches) and self._alike(option.group, other.group)
+            group
+            for group in self._alike_groups[name]
+            if group.name in options and option.batches <= options[group.name].batches
         ]
 
     def _alike(self, first: ScalableGroup, second: ScalableGroup) -> bool:
@@ -202,24 +257,24 @@ class _ClusterAutoscaler:
 
     def _record_waste(self, other: _Estimate, best: _Estimate) -> None:
         text = f"same priority, but its nodes would waste more than those of {best.option.group.name}"
-        for each in other.planned:
-            for batch, _ in each.pods:
-                self._reasons.outranked[batch.number, other.option.group.name] = text
+        for batch in {batch for each in other.planned for batch in each.pods}:
+            self._reasons.outranked[batch.number, other.option.group.name] = text
 
     def _settle(self, best: _Estimate, similar: Sequence[ScalableGroup], waiting: Waiting) -> None:
         """Add the nodes, each in its group's next zone, and place the pods that they are for, as far as they fit."""
         made = self._make(len(best.planned), [best.option.group, *similar])
-        placed: set[int] = set()
-        touched: Counter[Batch] = Counter()
+        touched = {batch: iter(waiting[batch]) for each in best.planned for batch in each.pods}
+        left: dict[Batch, list[Pod]] = {batch: [] for batch in touched}
         for planned, node in zip(best.planned, made, strict=True):
-            for batch, pod in planned.pods:
-                touched[batch] += 1
-                if self._takes(batch, pod, node):
-                    self._nodes.put(batch, pod, node)
-                    placed.add(id(pod))
-        for batch in touched:
-            waiting[batch] = [pod for pod in waiting[batch] if id(pod) not in placed]
-        for batch in [each for each in waiting if each.depends_on_pods or touched[each] or self._asks_for_zone(each)]:
+            for batch, count in planned.pods.items():
+                for pod in islice(touched[batch], count):
+                    if self._takes(batch, node):
+                        self._nodes.put(batch, pod, node)
+                    else:
+                        left[batch].append(pod)
+        for batch, others in touched.items():
+            waiting[batch] = [*left[batch], *others]
+        for batch in [each for each in waiting if each.depends_on_pods or each in touched or self._asks_for_zone(each)]:
             # The nodes can be in other zones than the template, and the first pods of an affinity make room for others.
             waiting[batch] = self._nodes.bind_all(batch, waiting[batch])
         for batch in [each for each, pods in waiting.items() if not pods]:
@@ -235,17 +290,19 @@ class _ClusterAutoscaler:
             made.append(self._nodes.make(group.name, group.shape, zone, instance_type=group.instance_type))
         return made
 
-    def _takes(self, batch: Batch, pod: Pod, node: SimNode) -> bool:
+    def _takes(self, batch: Batch, node: SimNode) -> bool:
         return (
-            node.free.covers(pod.requests)
-            and pod.spec.affinity.allows(node.node.labels)
+            node.free.covers(batch.sample.requests)
+            and batch.sample.spec.affinity.allows(node.node.labels)
             and self._nodes.why_not(batch, node.node) is None
         )
 
     def _asks_for_zone(self, batch: Batch) -> bool:
-        return any(
-            len(self._nodes.fit.zones(batch.sample, group.shape)) < len(group.shape.zones) for group in self._groups
-        )
+        if batch not in self._zonal:
+            self._zonal[batch] = any(
+                len(self._nodes.fit.zones(batch.sample, group.shape)) < len(group.shape.zones) for group in self._groups
+            )
+        return self._zonal[batch]
 
 
 def _near(first: Resources, second: Resources, tolerance: float, *, memory: float | None = None) -> bool:

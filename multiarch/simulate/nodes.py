@@ -13,15 +13,18 @@ from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.tolerations import Toleration
 from multiarch.scheduling.fit import Fit, daemon_overhead
 from multiarch.scheduling.nodes import Node, NodeShape
+from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause, Reason
 from multiarch.scheduling.resources import Resources
 from multiarch.scheduling.topology import Placements
-from multiarch.simulate.batches import Counted, has_host_rule
+from multiarch.simulate.batches import Counted, has_host_rule, topology_keys
 from multiarch.simulate.model import Batch
 from multiarch.simulate.settled import NodeState
 
-Key = tuple[float, ...]
+_Key = tuple[int, int, float]
+_Entry = tuple[_Key, int]
+_Domain = tuple[str | None, ...]
 _PERMANENT = frozenset((Cause.POD_ANTI_AFFINITY,))
 """No pod leaves its node here, so anti-affinity excludes a node for good; spread constraints and affinity may not."""
 
@@ -68,9 +71,12 @@ class SimNode:
 
 @dataclass(slots=True)
 class _Queue:
-    """Nodes that may still take a pod of one batch, best first. ``seen`` counts the nodes that were considered."""
+    """Nodes that may still take a pod of one batch, best first, by topology domain.
 
-    heap: list[tuple[Key, int]] = field(default_factory=list)
+    ``seen`` counts the nodes that were considered. Pods without rules about others know one domain only.
+    """
+
+    heaps: dict[_Domain, list[_Entry]] = field(default_factory=dict)
     seen: int = 0
 
 
@@ -94,16 +100,21 @@ class Nodes:
         self._daemons = tuple(daemons)
         self._overhead: dict[NodeShape, Resources] = {}
         self._batches = {batch.number: batch for batch in batches}
-        apart = any(pod.spec.pod_anti_affinity for state in given for pod in state.pods)
-        self.pod_rules = apart or any(batch.depends_on_pods for batch in batches)
-        self.pod_anti_affinity = apart or any(batch.sample.spec.pod_anti_affinity for batch in batches)
-        self.host_rules = apart or any(has_host_rule(batch.sample.spec) for batch in batches)
+        before = _keeping_apart(given)
+        samples = [batch.sample for batch in batches]
+        self.pod_rules = bool(before) or any(batch.depends_on_pods for batch in batches)
+        self.pod_anti_affinity = bool(before) or any(sample.spec.pod_anti_affinity for sample in samples)
+        self.host_rules = any(has_host_rule(pod.spec) for pod in (*samples, *before))
+        self._domain_keys = tuple(sorted({key for pod in (*samples, *before) for key in topology_keys(pod.spec)}))
+        repelled = Counted((pod for pod in (*samples, *before) if pod.spec.pod_anti_affinity), anti_affinity=True)
+        self._with_rules = {batch.number for batch in batches if batch.depends_on_pods or repelled(batch.sample)}
         self._queues: dict[int, _Queue] = {batch.number: _Queue() for batch in batches}
         self._names: set[str] = set()
         self._by_group: defaultdict[str, list[SimNode]] = defaultdict(list)
         self._zones: Counter[tuple[str, str | None]] = Counter()
+        self._newest_zones: defaultdict[str, list[str | None]] = defaultdict(list)
         self._counted_before: list[tuple[Pod, SimNode]] = []
-        self._counted = Counted(batch.sample for batch in batches)
+        self._counted = Counted(samples)
         for state in given:
             if state.name in self._names:
                 raise ValueError(f"two nodes are called {state.name}")
@@ -159,6 +170,9 @@ class Nodes:
         self.all.append(made)
         self._by_group[group].append(made)
         self._zones[group, zone] += 1
+        newest = self._newest_zones[group]
+        if newest[:1] != [zone]:
+            newest[:] = [zone, *(each for each in newest if each != zone)]
         if self.pod_rules:
             self.placements.add(node)
         return made
@@ -171,9 +185,9 @@ class Nodes:
         """The nodes of a group, the oldest first."""
         return self._by_group[group]
 
-    def zones(self, group: str) -> list[str | None]:
+    def zones(self, group: str) -> Sequence[str | None]:
         """The zones of a group's nodes, each once, that of the newest node first."""
-        return list(dict.fromkeys(node.zone for node in reversed(self._by_group[group])))
+        return self._newest_zones[group]
 
     def in_zone(self, group: str, zone: str | None) -> int:
         """The number of nodes of a group in a zone."""
@@ -198,9 +212,22 @@ class Nodes:
         if self.pod_rules and batch.counted:
             self.placements.place(pod, node.node)
 
+    def has_rules(self, batch: Batch) -> bool:
+        """Whether other pods can keep a batch's pods off a node."""
+        return batch.number in self._with_rules
+
+    def domain(self, batch: Batch, node: Node) -> _Domain:
+        """What other pods' places depend on, the host name aside: nodes that agree in it are alike to a batch's rules.
+
+        They must be nodes that its node affinity and tolerations allow.
+        """
+        if batch.number not in self._with_rules:
+            return ()
+        return tuple([node.labels.get(key) for key in self._domain_keys])
+
     def why_not(self, batch: Batch, node: Node) -> Reason | None:
         """Why other pods keep a batch's pods off a node, or None."""
-        return self.placements.why_not(batch.sample, node) if self.pod_rules else None
+        return self.placements.why_not(batch.sample, node) if batch.number in self._with_rules else None
 
     def bind_all(self, batch: Batch, pods: Sequence[Pod]) -> list[Pod]:
         """Place pods of one batch like :meth:`bind`, and return those that no node has room for."""
@@ -217,27 +244,36 @@ class Nodes:
         """
         queue = self._queues[batch.number]
         self._consider_new(batch, queue)
-        aside: list[tuple[Key, int]] = []
+        best = min(
+            (entry for heap in queue.heaps.values() if (entry := self._best(batch, heap)) is not None), default=None
+        )
+        if best is None:
+            return None
+        found = self.all[best[1]]
+        self.put(batch, pod, found)
+        return found
+
+    def _best(self, batch: Batch, heap: list[_Entry]) -> _Entry | None:
+        """The best node of one domain, with its key. Nodes that never take another pod of the batch are dropped."""
+        aside: list[_Entry] = []
         found = None
-        heap = queue.heap
         while heap and found is None:
-            key, number = heap[0]
+            (preference, unwanted, used), number = heap[0]
             node = self.all[number]
-            current = self._key(batch, node)
-            if key != current:
-                heapq.heapreplace(heap, (current, number))
-            elif not node.free.covers(pod.requests):
+            if used != node.used:
+                heapq.heapreplace(heap, ((preference, unwanted, node.used), number))
+            elif not node.free.covers(batch.sample.requests):
                 heapq.heappop(heap)
-            elif (reason := self.why_not(batch, node.node)) is not None:
+            elif (reason := self.why_not(batch, node.node)) is None:
+                found = heap[0]
+            elif not self.host_rules:
+                break  # it holds for the whole domain
+            else:
                 taken = heapq.heappop(heap)
                 if reason.cause not in _PERMANENT:
                     aside.append(taken)
-            else:
-                found = node
         for entry in aside:
             heapq.heappush(heap, entry)
-        if found is not None:
-            self.put(batch, pod, found)
         return found
 
     def _consider_new(self, batch: Batch, queue: _Queue) -> None:
@@ -249,13 +285,25 @@ class Nodes:
                 and self.fit.why_never(sample, node.shape) is None
                 and sample.spec.affinity.allows(node.node.labels)
             ):
-                heapq.heappush(queue.heap, (self._key(batch, node), node.number))
+                heap = queue.heaps.setdefault(self.domain(batch, node.node), [])
+                heapq.heappush(heap, (_key(sample.spec, node), node.number))
         queue.seen = len(self.all)
 
-    def _key(self, batch: Batch, node: SimNode) -> Key:
-        spec = batch.sample.spec
-        preference = spec.affinity.score(node.node.labels) if spec.affinity.preferred else 0
-        return (-preference, untolerated_preferences(spec.tolerations, node.shape.taints), node.used)
+
+def _keeping_apart(given: Iterable[NodeState]) -> list[Pod]:
+    """One of the given pods for each required anti-affinity that keeps others away."""
+    found = {
+        (pod.namespace, pod.labels, pod.spec): pod
+        for state in given
+        for pod in state.pods
+        if pod.spec.pod_anti_affinity
+    }
+    return list(found.values())
+
+
+def _key(spec: PodSpec, node: SimNode) -> _Key:
+    preference = spec.affinity.score(node.node.labels) if spec.affinity.preferred else 0
+    return -preference, untolerated_preferences(spec.tolerations, node.shape.taints), node.used
 
 
 def untolerated_preferences(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> int:

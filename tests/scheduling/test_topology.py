@@ -85,17 +85,31 @@ def test_the_zone_that_would_be_too_far_ahead_is_said_with_its_numbers() -> None
 @pytest.mark.parametrize(
     "one", [web(constraint()), apart(term()), together(term(app="db")), apart(term(app="db"), app="web")]
 )
-def test_a_copy_judges_as_the_original_and_is_counted_apart(one: Pod) -> None:
+def test_a_trial_is_taken_back(one: Pod) -> None:
     first, later = apart(term(), app="db"), web()
-    original = placed((web(), ON_A), (first, ON_C), nodes=NODES)
-    before = allowed(original, one, *NODES)
-    copy = original.copy()
-    assert allowed(copy, one, *NODES) == before
-    copy.place(later, ON_B)
-    copy.place(one, ON_A)
-    anew = placed((web(), ON_A), (first, ON_C), (later, ON_B), (one, ON_A), nodes=NODES)
-    assert allowed(copy, one, *NODES) == allowed(anew, one, *NODES)
-    assert allowed(original, one, *NODES) == before
+    placements = placed((web(), ON_A), (first, ON_C), nodes=NODES)
+    before = allowed(placements, one, *NODES)
+    new = node("a2", A)
+    with placements.trial():
+        assert allowed(placements, one, *NODES) == before
+        placements.place(later, ON_B)
+        placements.place(one, new)
+        tried = placed((web(), ON_A), (first, ON_C), (later, ON_B), (one, new), nodes=NODES)
+        assert allowed(placements, one, *NODES, new) == allowed(tried, one, *NODES, new)
+    assert allowed(placements, one, *NODES) == before
+    fresh = placed((web(), ON_A), (first, ON_C), nodes=NODES)
+    assert allowed(placements, later, *NODES, new) == allowed(fresh, later, *NODES, new)
+    placements.place(one, new)
+
+
+def test_rules_that_a_trial_asked_for_first_count_what_stays() -> None:
+    spread = web(constraint())
+    placements = placed((web(), ON_A), nodes=(ON_A, ON_B))
+    with placements.trial():
+        placements.add(ON_C)
+        placements.place(web(), ON_B)
+        assert allowed(placements, spread, *NODES) == ["c"]
+    assert allowed(placements, spread, ON_A, ON_B) == ["b"]
 
 
 def test_a_larger_skew_allows_more() -> None:
