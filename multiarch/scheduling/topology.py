@@ -69,7 +69,8 @@ class Placements:
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Take back, at the end of the ``with``, all nodes and pods that were added in it. Trials can't be nested."""
-        self._trial = log = []
+        log: list[tuple[Node, _Rules | None, int]] = []
+        self._trial = log
         try:
             yield
         finally:
