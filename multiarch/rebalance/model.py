@@ -67,18 +67,27 @@ class Leftover:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """A node that is left alone, with ``pods`` that could run on arm64. ``by_karpenter``: it moves them itself."""
+
+    node: str
+    reason: str
+    pods: int
+    by_karpenter: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MovePlan:
     """What a run would do.
 
     ``on_amd64`` counts the pods on amd64 nodes that a controller replaces, ``possible`` those of them that tolerate
-    arm64 nodes and may run there by their own rules. ``skipped`` are nodes whose pods are left alone, each with the
-    reason.
+    arm64 nodes and may run there by their own rules.
     """
 
     nodes: tuple[NodeMoves, ...]
     staying: tuple[Staying, ...]
     leftovers: tuple[Leftover, ...]
-    skipped: tuple[tuple[str, str], ...]
+    skipped: tuple[Skipped, ...]
     on_amd64: int
     possible: int
 
@@ -86,6 +95,11 @@ class MovePlan:
     def moves(self) -> int:
         """How many pods would be moved."""
         return sum(len(each.moves) for each in self.nodes)
+
+    @property
+    def left_to_karpenter(self) -> int:
+        """How many pods Karpenter moves itself."""
+        return sum(each.pods for each in self.skipped if each.by_karpenter)
 
 
 class Result(StrEnum):

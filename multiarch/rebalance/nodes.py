@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from multiarch.autoscaling.model import AutoscalingPlan, NodePoolPlan
@@ -28,27 +28,35 @@ def why_skipped(node: Mapping[str, Any], plan: AutoscalingPlan) -> str:
         return f"it has the taint {leaving[0]}: an autoscaler removes it"
     if spec.get("unschedulable") and leftover_of(node) is None:
         return "it is cordoned"
-    labels = node["metadata"].get("labels") or {}
+    labels = _labels(node)
     if compute := labels.get(EKS_COMPUTE_TYPE):
         return f"EKS manages it ({compute})"
-    return _left_to_karpenter(labels, plan)
-
-
-def _left_to_karpenter(labels: Mapping[str, str], plan: AutoscalingPlan) -> str:
-    """Why Karpenter's own disruption makes moves from its node unneeded or unsafe; empty if neither holds.
-
-    Karpenter replaces a node by a cheaper one if that takes all of its pods; a spot node only with
-    ``spot_to_spot``. Source: https://karpenter.sh/docs/concepts/disruption/#consolidation
-    """
-    name = labels.get(KARPENTER_NODE_POOL)
-    if name is None:
-        return ""
-    pools: Sequence[NodePoolPlan] = () if plan.karpenter is None else plan.karpenter.pools
-    pool = next((each for each in pools if each.name == name), None)
-    if pool is None:
+    if KARPENTER_NODE_POOL in labels and _pool(labels, plan) is None:
+        name = labels[KARPENTER_NODE_POOL]
         return f"its NodePool {name} is not in the stack: what Karpenter does with it is unknown"
-    spot = labels.get(KARPENTER_CAPACITY_TYPE) == CapacityType.SPOT
-    replaced = not spot or (plan.karpenter is not None and plan.karpenter.spot_to_spot)
-    if pool.consolidation_policy == "WhenEmptyOrUnderutilized" and pool.consolidate_after != _NEVER and replaced:
-        return f"Karpenter consolidates NodePool {name}: it moves these pods itself where that is cheaper"
     return ""
+
+
+def why_left_to_karpenter(node: Mapping[str, Any], plan: AutoscalingPlan) -> str:
+    """Say that Karpenter replaces a node itself, a clause; empty if it does not.
+
+    It replaces a node by a cheaper one if that takes all of its pods; a spot node only with ``spot_to_spot``.
+    Source: https://karpenter.sh/docs/concepts/disruption/#consolidation
+    """
+    labels = _labels(node)
+    pool = _pool(labels, plan)
+    if pool is None or pool.consolidation_policy != "WhenEmptyOrUnderutilized" or pool.consolidate_after == _NEVER:
+        return ""
+    spot_to_spot = plan.karpenter is not None and plan.karpenter.spot_to_spot
+    if labels.get(KARPENTER_CAPACITY_TYPE) == CapacityType.SPOT and not spot_to_spot:
+        return ""
+    return f"Karpenter consolidates NodePool {pool.name}: it moves these pods itself where that is cheaper"
+
+
+def _labels(node: Mapping[str, Any]) -> Mapping[str, str]:
+    return node["metadata"].get("labels") or {}
+
+
+def _pool(labels: Mapping[str, str], plan: AutoscalingPlan) -> NodePoolPlan | None:
+    pools = () if plan.karpenter is None else plan.karpenter.pools
+    return next((each for each in pools if each.name == labels.get(KARPENTER_NODE_POOL)), None)

@@ -74,9 +74,13 @@ class Placeholders:
                 return "its placeholder does not end"
         return ""
 
-    def clear(self) -> None:
-        """Delete all placeholders: this run's, and those that killed runs left. Raises ClusterError."""
-        listed = self._cluster.objects([Kind.POD], namespaces=[PLACEHOLDER_NAMESPACE], selector=PLACEHOLDER_LABEL)
+    def clear(self, *, others: bool = False) -> None:
+        """Delete this run's placeholders; with ``others`` also those that killed runs left. Raises ClusterError.
+
+        A run that has lost the Lease must not delete those of the run that has it.
+        """
+        selector = PLACEHOLDER_LABEL if others else f"{PLACEHOLDER_LABEL}={_label(self._run)}"
+        listed = self._cluster.objects([Kind.POD], namespaces=[PLACEHOLDER_NAMESPACE], selector=selector)
         for name in [found.value["metadata"]["name"] for found in listed]:
             self._delete(name)
 
@@ -143,10 +147,15 @@ def _pod(move: Move, run: str) -> dict[str, Any]:
         "metadata": {
             "name": _name(move, run),
             "namespace": PLACEHOLDER_NAMESPACE,
-            "labels": {PLACEHOLDER_LABEL: run[-63:].strip("-_.")},
+            "labels": {PLACEHOLDER_LABEL: _label(run)},
         },
         "spec": dict(move.placeholder),
     }
+
+
+def _label(run: str) -> str:
+    """A run's name as the value of a label."""
+    return run[-63:].strip("-_.")
 
 
 def _name(move: Move, run: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.facts.architectures import Architecture
@@ -13,8 +14,8 @@ from multiarch.facts.taints import Taint
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.candidates import Choice, could_run, grace_seconds, is_meant, why_stays
-from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Staying
-from multiarch.rebalance.nodes import why_skipped
+from multiarch.rebalance.model import Move, MovePlan, NodeMoves, Skipped, Staying
+from multiarch.rebalance.nodes import why_left_to_karpenter, why_skipped
 from multiarch.rebalance.placeholders import placeholder_spec
 from multiarch.rebalance.room import Room, Settle
 from multiarch.rebalance.snapshot import LivePod, Snapshot
@@ -55,19 +56,19 @@ def make_plan(
     by_node: defaultdict[str, list[LivePod]] = defaultdict(list)
     for each in snapshot.pods:
         by_node[each.pod.node_name].append(each)
-    counts, staying, skipped = _Counts(), Counter[tuple[WorkloadKey, str]](), []
+    counts, staying = _Counts(), Counter[tuple[WorkloadKey, str]]()
+    skipped: list[Skipped] = []
     sources: dict[str, list[LivePod]] = {}
     for node in snapshot.running.nodes:
         name = str(node.value["metadata"]["name"])
         if (node.value["metadata"].get("labels") or {}).get(ARCHITECTURE) != Architecture.AMD64:
             continue
         could = _could_move(by_node[name], scope, counts)
-        skip = (
-            why_skipped(node.value, scope.autoscaling) if could and name in states else "it is not a Linux node of EC2"
-        )
-        if could and skip:
-            skipped.append((name, skip))
-        elif could and name not in without:
+        if not could or name in without:
+            continue
+        if (found := _skipped(node.value, len(could), scope)) is not None:
+            skipped.append(found)
+        elif name in states:
             sources[name] = could
     movable = _movable(sources, snapshot, scope, staying)
     room = Room(states.values(), snapshot.daemons, scope.settle)
@@ -90,6 +91,15 @@ def make_plan(
         on_amd64=counts.on_amd64,
         possible=counts.possible,
     )
+
+
+def _skipped(node: Mapping[str, Any], pods: int, scope: Scope) -> Skipped | None:
+    name = str(node["metadata"]["name"])
+    if why := why_skipped(node, scope.autoscaling):
+        return Skipped(name, why, pods)
+    if why := why_left_to_karpenter(node, scope.autoscaling):
+        return Skipped(name, why, pods, by_karpenter=True)
+    return None
 
 
 def _could_move(pods: Sequence[LivePod], scope: Scope, counts: _Counts) -> list[LivePod]:

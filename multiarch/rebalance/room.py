@@ -41,6 +41,7 @@ class Room:
         self._daemons = tuple(daemons)
         self._settle = settle
         self._fit = Fit()
+        self._free: dict[str, Resources] = {}
 
     def without(self, source: str, pods: Sequence[Pod]) -> list[Expected]:
         """Where each of ``pods``, evicted from ``source``, goes while that is cordoned. Nothing is changed by it."""
@@ -62,13 +63,16 @@ class Room:
         settled = self._settle(list(around.values()), [*self._daemons, *waiting])
         there = {(pod.namespace, pod.name): node for node in settled.nodes for pod in node.pods}
         amd64 = {
-            name: self._free(each) for name, each in around.items() if each.shape.architecture is Architecture.AMD64
+            name: self._left(each) if name == source else self._known(each)
+            for name, each in around.items()
+            if each.shape.architecture is Architecture.AMD64
         }
         return [self._expected(pod, there.get((pod.namespace, pod.name)), around, amd64) for pod in map(_again, pods)]
 
     def move(self, source: str, moved: Sequence[tuple[Pod, NodeState]]) -> None:
         """Take pods off ``source``, and put each on the node that :meth:`without` expected."""
         self._nodes[source] = _less(self._nodes[source], [pod for pod, _ in moved])
+        self._free.pop(source, None)
         for pod, node in moved:
             before = self._nodes.get(node.name) or replace(node, pods=())
             self._nodes[node.name] = replace(before, pods=(*before.pods, pod))
@@ -87,7 +91,12 @@ class Room:
                 return Expected(node, new, "it does not prefer arm64, and an amd64 node has room for it")
         return Expected(node, new)
 
-    def _free(self, node: NodeState) -> Resources:
+    def _known(self, node: NodeState) -> Resources:
+        if node.name not in self._free:
+            self._free[node.name] = self._left(node)
+        return self._free[node.name]
+
+    def _left(self, node: NodeState) -> Resources:
         taken = daemon_overhead(self._daemons, node.shape)
         for pod in node.pods:
             taken += pod.requests

@@ -98,7 +98,7 @@ class Run:
 
     def _under_lease(self) -> str:
         self._undo_leftovers()
-        self._clear()
+        self._finally("delete placeholders", partial(self._placeholders.clear, others=True))
         done: list[str] = []
         while True:
             if why := self._why_end():
@@ -115,7 +115,7 @@ class Run:
                 ended = self._empty(nodes)
             finally:
                 if any(each.new_node for each in nodes.moves):
-                    self._clear()
+                    self._finally("delete placeholders", self._placeholders.clear)
             self._remember_failures()
             if ended:
                 return ended
@@ -168,9 +168,6 @@ class Run:
         finally:
             self._finally(f"uncordon {name}", lambda: uncordon(self._cluster, self._clock, name, run), node=name)
         return ended
-
-    def _clear(self) -> None:
-        self._finally("delete placeholders", self._placeholders.clear)
 
     def _with_room(self, nodes: NodeMoves) -> tuple[Move, ...]:
         """The moves for which an arm64 node has room; one is added for those that need one."""

@@ -10,9 +10,11 @@ import pytest
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.candidates import Choice
-from multiarch.rebalance.model import MovePlan
+from multiarch.rebalance.model import MovePlan, Skipped
+from multiarch.stack.model import Plan
 from tests.rebalance.cluster import PREFERS_ARM64, moves, stack, world
 from tests.rebalance.world import TOLERATION, World
+from tests.stack.words import plan as planned
 
 
 def reasons(plan: MovePlan) -> list[str]:
@@ -293,7 +295,7 @@ def test_such_a_node_is_left_alone(change: dict[str, Any], reason: str) -> None:
     for key, value in change.items():
         made.nodes["amd64-1"][key].update(value)
     plan = moves(made)
-    assert (moved(plan), plan.skipped) == ([], (("amd64-1", reason),))
+    assert (moved(plan), plan.skipped) == ([], (Skipped("amd64-1", reason, 1),))
 
 
 def test_what_an_earlier_run_left_cordoned_is_named_and_its_pods_are_planned() -> None:
@@ -304,3 +306,45 @@ def test_what_an_earlier_run_left_cordoned_is_named_and_its_pods_are_planned() -
     plan = moves(made)
     assert [(each.node, each.run, each.at) for each in plan.leftovers] == [("amd64-1", "run-0", "2026-11-22T11:00:00Z")]
     assert len(moved(plan)) == 1
+
+
+def karpenter(**pool: Any) -> Plan:
+    nodes = {"controllers": {"instanceTypes": ["m7g.large"], "minSize": 2, "desiredSize": 2, "arm64Taint": False}}
+    spot = pool.pop("spotToSpotConsolidation", False)
+    settings = {"nodePools": {"default": pool}, "spotToSpotConsolidation": spot}
+    autoscaling = {"use": "karpenter", "karpenter": settings}
+    return planned({"nodeGroups": {"web": None, "web-arm": None, **nodes}, "autoscaling": autoscaling})
+
+
+@pytest.mark.parametrize(
+    ("pool", "name", "capacity", "reason"),
+    [
+        ({}, "default-amd64-on-demand", "on-demand", "Karpenter consolidates NodePool default-amd64-on-demand"),
+        ({}, "default-amd64-spot", "spot", ""),
+        ({"spotToSpotConsolidation": True}, "default-amd64-spot", "spot", "Karpenter consolidates NodePool"),
+        ({"consolidation": "WhenEmpty"}, "default-amd64-on-demand", "on-demand", ""),
+        ({"consolidateAfter": "Never"}, "default-amd64-on-demand", "on-demand", ""),
+        ({}, "others", "on-demand", "its NodePool others is not in the stack"),
+    ],
+)
+def test_nodes_that_karpenter_replaces_itself_are_left_to_it(
+    pool: dict[str, Any], name: str, capacity: str, reason: str
+) -> None:
+    made = world()
+    made.add_workload("api", ["amd64-1", "arm64-1"], affinity=PREFERS_ARM64)
+    labels = made.nodes["amd64-1"]["metadata"]["labels"]
+    labels |= {"karpenter.sh/nodepool": name, "karpenter.sh/capacity-type": capacity}
+    plan = moves(made, of=karpenter(**pool))
+    if reason:
+        (skipped,) = plan.skipped
+        assert skipped.reason.startswith(reason)
+        assert (skipped.pods, skipped.by_karpenter, moved(plan)) == (1, name != "others", [])
+    else:
+        assert (plan.skipped, len(moved(plan))) == ((), 1)
+
+
+def test_a_node_that_eks_manages_is_left_alone() -> None:
+    made = world()
+    made.add_workload("api", ["amd64-1", "arm64-1"], affinity=PREFERS_ARM64)
+    made.nodes["amd64-1"]["metadata"]["labels"]["eks.amazonaws.com/compute-type"] = "fargate"
+    assert moves(made).skipped == (Skipped("amd64-1", "EKS manages it (fargate)", 1),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, SET_ASIDE_ANNOTATION
+from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, PLACEHOLDER_LABEL, SET_ASIDE_ANNOTATION
 from multiarch.kubernetes.cluster import Cluster
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.manifests.owners import WorkloadKey
@@ -473,3 +474,17 @@ def test_placeholders_do_not_outlive_the_next_run_whatever_fails(moment: str, fa
         assert (made.cordoned, made.placeholders, made.holder) == ([], [], ""), number
         assert made.fewest_ready[API] == 2
         assert all(each.startswith("arm64") for each in made.places(API)), number
+
+
+def test_a_run_that_has_lost_the_lease_leaves_the_placeholders_of_the_other_run() -> None:
+    made = full(float("inf"))
+
+    def stolen(here: World) -> None:
+        here.leases[LEASE]["spec"]["holderIdentity"] = "somebody"
+        other = copy.deepcopy(here.pods[here.placeholders[0]])
+        other["metadata"] |= {"name": "theirs", "labels": {PLACEHOLDER_LABEL: "somebody"}}
+        here.pods["theirs"] = other
+
+    made.at[10] = stolen
+    assert run(made, plan=needing_nodes).exit_code == 1
+    assert (made.placeholders, made.evicted) == (["theirs"], [])

@@ -56,9 +56,9 @@ number if a signal ended it."""
 def rebalance(
     stack: StackArgument,
     *,
-    apply: Annotated[bool, typer.Option("--apply", help="Move the pods. Default: show the plan, change nothing.")] = (
-        False
-    ),
+    apply: Annotated[
+        bool, typer.Option("--apply/--dry-run", help="Move the pods, or show the plan and change nothing.")
+    ] = False,
     max_pods: Annotated[int, typer.Option(metavar="N", min=1, help="The most pods that one run evicts.")] = 20,
     pace: Annotated[str, typer.Option(metavar="TIME", help="From one moved pod to the next eviction.")] = "30s",
     ready_timeout: Annotated[

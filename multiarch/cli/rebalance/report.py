@@ -11,8 +11,11 @@ from multiarch.cli.formats.report import Block, Items, Report, Table
 from multiarch.cli.terminal import counted
 
 if TYPE_CHECKING:
-    from multiarch.rebalance.model import Move, MovePlan, Outcome, RunReport, Staying
+    from multiarch.rebalance.model import Move, MovePlan, Outcome, RunReport, Skipped, Staying
     from multiarch.stack.model import Plan
+
+_NAMED = 3
+"""Nodes that a sentence names; it counts the others."""
 
 
 def plan_report(stack: Plan, plan: MovePlan, *, quiet: bool) -> Report:
@@ -45,11 +48,22 @@ def _plan(stack: Plan, plan: MovePlan, quiet: bool) -> Iterator[Block]:  # noqa:
     if plan.staying:
         yield Table(("workload", "pods", "stays because"), _staying_rows(plan), "Pods that stay")
     if plan.skipped:
-        yield Items("Nodes left alone", [f"{node}: {why}" for node, why in plan.skipped])
+        yield Items("Nodes left alone", list(_skipped(plan)))
     if plan.moves:
         yield "Nothing was changed. --apply moves the pods."
-    elif plan.possible and plan.skipped and not plan.staying:
-        yield "Nothing is needed."
+    elif plan.left_to_karpenter == plan.possible:
+        yield "Nothing is needed: Karpenter moves these pods itself." if plan.possible else "Nothing is needed."
+
+
+def _skipped(plan: MovePlan) -> Iterator[str]:
+    """One sentence for each reason."""
+    by_reason: dict[str, list[Skipped]] = {}
+    for each in plan.skipped:
+        by_reason.setdefault(each.reason, []).append(each)
+    for reason, nodes in by_reason.items():
+        names = ", ".join(each.node for each in nodes[:_NAMED])
+        more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
+        yield f"{names}{more} ({counted(sum(each.pods for each in nodes), 'pod')}): {reason}"
 
 
 def _staying_rows(plan: MovePlan) -> list[tuple[str, str, str]]:
@@ -94,7 +108,7 @@ def _plan_data(stack: Plan, plan: MovePlan, quiet: bool) -> dict[str, object]:  
             for each in plan.nodes
         ],
         "staying": [_staying(each) for each in plan.staying],
-        "nodesLeftAlone": [{"name": node, "reason": why} for node, why in plan.skipped],
+        "nodesLeftAlone": [{"name": each.node, "reason": each.reason, "pods": each.pods} for each in plan.skipped],
         "cordonedByEarlierRuns": [{"node": each.node, "run": each.run, "at": each.at} for each in plan.leftovers],
     }
 
