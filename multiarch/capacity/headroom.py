@@ -28,6 +28,7 @@ PRIORITY = -5
 """Below the 0 of pods without a PriorityClass, and not below -10."""
 IMAGE = "registry.k8s.io/pause:3.10.1"
 """It sleeps; for amd64 and arm64."""
+_APP = "app.kubernetes.io/name"
 _USER = 65535
 
 
@@ -102,7 +103,10 @@ def _zones(plan: Plan) -> int:
 
 
 def manifests(plan: Plan, headrooms: Iterable[Headroom]) -> Iterator[dict[str, Any]]:
-    """The Kubernetes objects: a Namespace, a PriorityClass, and a Deployment for each architecture."""
+    """The Kubernetes objects: a Namespace, a PriorityClass, a PodDisruptionBudget, a Deployment for each architecture.
+
+    The budget asks for no pods: placeholders may be lost at any time, and a capacity report says so.
+    """
     yield {
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -117,13 +121,19 @@ def manifests(plan: Plan, headrooms: Iterable[Headroom]) -> Iterator[dict[str, A
         "preemptionPolicy": "Never",
         "description": "Placeholder pods: evicted for any other pod.",
     }
+    yield {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": NAME, "namespace": NAME},
+        "spec": {"maxUnavailable": "100%", "selector": {"matchLabels": {_APP: NAME}}},
+    }
     for each in headrooms:
         yield _deployment(plan, each)
 
 
 def _deployment(plan: Plan, each: Headroom) -> dict[str, Any]:
     name = f"{NAME}-{each.architecture}"
-    labels = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/instance": name}
+    labels = {_APP: NAME, "app.kubernetes.io/instance": name}
     amounts = {"cpu": f"{each.cpu}m", "memory": f"{-(-each.memory // MIB)}Mi"}
     pod = {
         "priorityClassName": NAME,

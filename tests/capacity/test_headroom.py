@@ -94,6 +94,21 @@ def test_placeholders_have_no_privileges() -> None:
     }
 
 
+def test_pods_take_the_room_of_placeholders() -> None:
+    of = made({"nodeGroups": {"amd": {"maxSize": 2, "onePerZone": True}}})
+    legacy = pods("legacy", 6, cpu="1500m", memory="4Gi")
+    found = tuple(pods_from([legacy]))
+    context = simulation_context(of)
+    failures = failures_of(of, context.zones)[:1]
+    rooms = headroom_of(of, evaluate(of, found, (), failures, context), found)
+    both = tuple(pods_from([legacy, *manifests(of, rooms)]))
+    (result,) = evaluate(of, both, (), failures, context).failures
+    assert {each.name: (each.replicas, each.pending) for each in result.workloads} == {
+        "Deployment/headroom-amd64": (3, 1),
+        "Deployment/legacy": (6, 0),
+    }
+
+
 def test_placeholders_are_pods_that_the_simulation_places() -> None:
     of = made()
     placeholders = [each for each in pods_from(manifests(of, ROOM)) if each.owner]

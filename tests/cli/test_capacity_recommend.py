@@ -129,6 +129,20 @@ def test_a_value_that_is_merged_in_is_overridden_where_it_counts(run: type_of_ru
     assert Path(FILE).read_text() == merged.replace("[m7i.large]}\n", "[m7i.large], maxSize: 2}\n")
 
 
+def test_pods_of_one_zone_get_a_group_of_their_own_where_no_size_helps(run: type_of_run) -> None:
+    over_zones = COMMENTED.replace("minSize: 0, maxSize: 2, onePerZone: true} # why", "minSize: 0, maxSize: 4} # why")
+    Path(FILE).write_text(over_zones, encoding="utf-8")
+    selector = {"topology.kubernetes.io/zone": "eu-west-1c"}
+    file = written(deployment("legacy", 3), deployment("pinned", 2, nodeSelector=selector))
+    ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "zone=a", "--recommend", "--write")
+    assert ran.code == 0
+    text = Path(FILE).read_text()
+    assert "onePerZone: true} # why" in text
+    assert "A node group whose zones change is replaced." in ran.out
+    assert run("stack", "check", "shop-dev").code == 0
+    assert run("capacity", "shop-dev", "--workloads", file, "--failure", "zone=a").code == 0
+
+
 @pytest.mark.parametrize("option", [("--write",), ("--prices", "prices.json")])
 def test_options_of_a_recommendation_need_it(run: type_of_run, option: tuple[str, ...]) -> None:
     ran = run("capacity", "shop-dev", "--workloads", legacy(), *option)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from multiarch.capacity.model import NO_FAILURE, CapacityReport, Failure, FailureResult, WorkloadResult
 from multiarch.capacity.recommendation.changes import Change, changes_between
 from multiarch.capacity.recommendation.needs import Demand, Need, Needs
-from multiarch.capacity.recommendation.rates import Rates
+from multiarch.capacity.recommendation.one_per_zone import (
+    changes_to_one_per_zone,
+    groups_over_zones,
+    merged,
+    renamed,
+    total,
+)
+from multiarch.capacity.recommendation.rates import Rates, rates_of
 from multiarch.capacity.recommendation.search import MOST_TESTS, cost_of, search
 from multiarch.capacity.recommendation.tunables import Cost, Key, Values, tunables_of, with_values
 from multiarch.capacity.workloads import name_of
+from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.simulation import SimulationContext
 from multiarch.stack.model import Plan
@@ -35,7 +43,8 @@ class Recommendation:
     """The cheapest change, and the report of the stack with it.
 
     ``cost`` is what the stack costs more, in the unit of ``rates``; no change costs less than ``bound``. Without
-    ``changes`` nothing in the stack file has to be changed, or nothing helps.
+    ``changes`` nothing in the stack file has to be changed, or nothing helps. ``failures`` have the names that groups
+    have in the changed ``plan``.
     """
 
     changes: tuple[Change, ...]
@@ -44,6 +53,7 @@ class Recommendation:
     bound: Cost
     rates: Rates
     unsolved: tuple[Unsolved, ...]
+    failures: tuple[Failure, ...]
     report: CapacityReport
 
 
@@ -55,20 +65,50 @@ class Surroundings:
     context: SimulationContext
 
 
+Replan = Callable[[Sequence[Change]], Plan | None]
+"""The plan of the stack file with some changes; None if that is not a valid stack."""
+
+
 def recommend(
     plan: Plan,
     failures: Sequence[Failure],
     evaluate: Evaluate,
-    rates: Rates,
+    prices: RegionPrices | UnknownPrice | None = None,
     *,
     surroundings: Surroundings | None = None,
+    replan: Replan | None = None,
 ) -> Recommendation:
     """Find the cheapest change of a plan's stack file under which all of ``failures`` leave every minimum.
 
-    ``surroundings`` make it faster; for a live cluster, whose nodes are not all of the plan, there are none. Raises
-    MultiarchError without highspy.
+    ``surroundings`` make it faster; for a live cluster, whose nodes are not all of the plan, there are none. With
+    ``replan``, node groups become one for each zone where no size helps. Raises MultiarchError without highspy.
     """
-    return _Recommender(plan, failures, evaluate, rates, surroundings).run()
+    first = _Recommender(plan, failures, evaluate, rates_of(plan, prices), surroundings)
+    found = first.run()
+    if replan is None or not found.unsolved:
+        return found
+
+    def split(paths: Sequence[Key]) -> tuple[_Recommender, list[Change]] | None:
+        changes = list(changes_to_one_per_zone(plan, paths))
+        new = replan(changes) if changes else None
+        if new is None:
+            return None
+        under = renamed(failures, plan, new)
+        return _Recommender(new, under, evaluate, rates_of(new, prices), surroundings), changes
+
+    chosen = groups_over_zones(plan)
+    best = split(chosen)
+    if best is None or (least := best[0].lacking()) >= first.lacking():
+        return found
+    for path in chosen:
+        fewer = [each for each in chosen if each != path]
+        if (tried := split(fewer)) is not None and tried[0].lacking() == least:
+            chosen, best = fewer, tried
+    then = best[0].run()
+    more = total(best[0].plan, then.rates) - total(plan, found.rates)
+    return replace(
+        then, changes=merged(best[1], then.changes), cost=then.cost + more, bound=min(then.bound, then.cost) + more
+    )
 
 
 class _Recommender:
@@ -80,7 +120,7 @@ class _Recommender:
         rates: Rates,
         surroundings: Surroundings | None,
     ) -> None:
-        self._plan = plan
+        self.plan = plan
         self._failures = (NO_FAILURE, *dict.fromkeys(failures))
         self._evaluate = evaluate
         self._rates = rates
@@ -88,17 +128,28 @@ class _Recommender:
         self._surroundings = surroundings
         self._unsolved: dict[Failure, dict[_Name, WorkloadResult]] = {}
         self._needs: list[Need] = []
+        self._kept: tuple[CapacityReport, Values, CapacityReport] | None = None
+
+    def lacking(self) -> int:
+        """The pods that minimums lack in all failures, whatever the values."""
+        return _pending(self._solved()[2])
+
+    def _solved(self) -> tuple[CapacityReport, Values, CapacityReport]:
+        """The report of the plan, values that solve all that values can, and the report with them; asked for once."""
+        if self._kept is None:
+            before = self._report({})
+            solution = self._solution(before)
+            self._kept = before, solution, self._report(solution) if solution else before
+        return self._kept
 
     def run(self) -> Recommendation:
-        before = self._report({})
-        solution = self._solution(before)
-        solved = self._report(solution) if solution else before
+        before, solution, solved = self._solved()
         self._unsolved = _short(solved)
         self._needs = self._needs_in(solved) if solution else []
         values, bound = self._cheapest(before, solution)
-        plan = with_values(self._plan, values)
+        plan = with_values(self.plan, values)
         return Recommendation(
-            changes=tuple(changes_between(self._plan, plan)),
+            changes=tuple(changes_between(self.plan, plan)),
             plan=plan,
             cost=cost_of(self._tunables, values) if values else Cost(),
             bound=bound,
@@ -108,6 +159,7 @@ class _Recommender:
                 for failure in self._failures
                 for _, each in sorted(self._unsolved.get(failure, {}).items())
             ),
+            failures=self._failures[1:],
             report=self._report(values),
         )
 
@@ -135,13 +187,13 @@ class _Recommender:
             for each in result.workloads
             if each.keeps_minimum and (sample := samples.get((each.namespace, each.name)))
         ]
-        return list(Needs(self._plan, self._tunables, pods, self._surroundings.context).of(demands))
+        return list(Needs(self.plan, self._tunables, pods, self._surroundings.context).of(demands))
 
     def _report(self, values: Values) -> CapacityReport:
-        return self._evaluate(with_values(self._plan, values), self._failures[1:])
+        return self._evaluate(with_values(self.plan, values), self._failures[1:])
 
     def _failing(self, values: Values, failures: Sequence[Failure]) -> list[Failure]:
-        report = self._evaluate(with_values(self._plan, values), [each for each in failures if each != NO_FAILURE])
+        report = self._evaluate(with_values(self.plan, values), [each for each in failures if each != NO_FAILURE])
         return [each for each in self._open(report) if each in failures]
 
     def _open(self, report: CapacityReport) -> list[Failure]:
@@ -157,7 +209,7 @@ class _Recommender:
         if not short or not self._tunables:
             return {}
         # A raise of 1 may go to a node that fails: to a zone that is lost, or as one of the largest nodes.
-        zones = max((len(each.zones) for each in self._plan.node_groups), default=0)
+        zones = max((len(each.zones) for each in self.plan.node_groups), default=0)
         certain = max(zones, len(self._failures), 3) + max(each.largest_nodes for each in self._failures)
         while True:
             now = _pending(self._report(self._raised(raises)))

@@ -9,7 +9,7 @@ fail are the cheapest ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from multiarch.capacity.model import Failure
@@ -22,7 +22,8 @@ Failing = Callable[[Values, Sequence[Failure]], Sequence[Failure]]
 
 MOST_TESTS = 1000
 """After so many tests the cheapest values that were found are taken, and the bound says how far they can be off."""
-_DOUBLINGS = 6
+_MOST_PERCENT = 400
+_FEWER = (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +86,17 @@ class _Search:
         while len(self._answers) < half:
             values = cheapest(self._tunables, self._most, conditions, self._needs)
             if values is None:
-                break  # the test is not monotone here
+                best = self._lowered(best)  # the test is not monotone here
+                break
             bound = cost_of(self._tunables, values)
             failure = self._failing(values)
             if failure is None:
-                return Found(values, bound, bound)
+                best = values
+                break
             conditions.append(self._condition(values, failure))
-        best = self._lowered(best)
+        else:
+            best = self._lowered(best)
+        best = self._improved(best)
         cost = cost_of(self._tunables, best)
         return Found(best, cost, min(bound, cost))
 
@@ -119,16 +124,17 @@ class _Search:
     def _grown(self, needed: Values, solution: Values) -> Values:
         """What the needs alone name, with more of everything that they raise until it does not fail."""
         cost = cost_of(self._tunables, solution)
-        for doubling in range(_DOUBLINGS):
-            more = 2**doubling - 1
+        percent = 0
+        while percent < _MOST_PERCENT:
             grown = {
-                each.key: each.capped(needed[each.key] + -(-(needed[each.key] - each.present) * more // 16))
+                each.key: each.capped(needed[each.key] + -(-(needed[each.key] - each.present) * percent // 100))
                 for each in self._tunables
             }
             if cost_of(self._tunables, grown) >= cost:
                 break
             if self._failing(grown) is None:
                 return grown
+            percent += max(2, percent // 3)
         return self._lowered(solution)
 
     def _lowered(self, values: Values) -> dict[Key, int]:
@@ -145,6 +151,29 @@ class _Search:
                     low = middle + 1
             lowered[each.key] = high
         return lowered
+
+    def _improved(self, values: Values) -> Values:
+        """Cheaper values close by that do not fail either, where the test is not monotone.
+
+        More nodes of one group can lead pods away from another one, so that a condition was too strict.
+        """
+        for each in self._tunables:
+            for fewer in _FEWER:
+                lower = values[each.key] - fewer
+                if lower < each.present or not any((each.cost.always, each.cost.at_most)):
+                    continue
+                for variant in self._free_variants(values):
+                    candidate = {**variant, each.key: lower}
+                    if len(self._answers) < self._tests and self._failing(candidate) is None:
+                        return self._improved(candidate)
+        return values
+
+    def _free_variants(self, values: Values) -> Iterator[Values]:
+        """The values, and those with one value changed that costs nothing."""
+        yield values
+        for each in self._tunables:
+            if each.most is not None:
+                yield {**values, each.key: each.most if values[each.key] == each.present else each.present}
 
     def _condition(self, values: Values, failure: Failure) -> Condition:
         """What all values that do not fail satisfy, and these do not; as strong as possible."""

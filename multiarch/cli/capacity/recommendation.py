@@ -19,6 +19,7 @@ from multiarch.errors import MultiarchError, StackError
 
 if TYPE_CHECKING:
     from multiarch.capacity.model import CapacityReport, Failure
+    from multiarch.capacity.recommendation.changes import Change
     from multiarch.capacity.recommendation.rates import Rates
     from multiarch.capacity.recommendation.recommend import Evaluate, Recommendation, Unsolved
     from multiarch.capacity.recommendation.tunables import Cost
@@ -149,7 +150,6 @@ def recommended(
     sizes, as when its subnets are too small.
     """
     from multiarch.capacity.recommendation.patch import patched
-    from multiarch.capacity.recommendation.rates import rates_of
     from multiarch.capacity.recommendation.recommend import Surroundings, recommend
     from multiarch.files import write_atomically
     from multiarch.rules import Severity
@@ -164,9 +164,17 @@ def recommended(
         prices = read(options.prices).of(plan.region)
     path = stacks.file(stack)
     text = path.read_bytes().decode("utf-8")
-    # The nodes of a live cluster are not all the plan's.
-    surroundings = Surroundings(given.workloads.pods, given.context) if given.nodes is None else None
-    result = recommend(plan, failures, evaluate, rates_of(plan, prices), surroundings=surroundings)
+    # The nodes of a live cluster are not all the plan's, and belong to the groups that there are.
+    planned = given.nodes is None
+    surroundings = Surroundings(given.workloads.pods, given.context) if planned else None
+
+    def replan(changes: Sequence[Change]) -> Plan | None:
+        try:
+            return make_plan(load_text(patched(text, changes), path), today=today())
+        except StackError:
+            return None
+
+    result = recommend(plan, failures, evaluate, prices, surroundings=surroundings, replan=replan if planned else None)
     if not result.changes:
         return Recommended(path, text, text, result, result.report)
     new = patched(text, result.changes)
@@ -181,7 +189,7 @@ def recommended(
     if options.write:
         write_atomically(path, new)
     # What the file says now counts: another group can share a value with a changed one.
-    return Recommended(path, text, new, result, evaluate(changed, failures), written=options.write)
+    return Recommended(path, text, new, result, evaluate(changed, result.failures), written=options.write)
 
 
 def write_headroom(file: Path, plan: Plan, report: CapacityReport, given: Input) -> None:
@@ -234,7 +242,7 @@ def _notes(result: Recommendation) -> Iterator[str]:
             "No autoscaler grows these node groups. desiredSize counts when a group is created; for one that exists: "
             "aws eks update-nodegroup-config --scaling-config."
         )
-    if any(each.key[-1] == "zones" and each.key[0] != "autoscaling" for each in result.changes):
+    if any(each.key[-1] in {"zones", "onePerZone"} and each.key[0] != "autoscaling" for each in result.changes):
         yield "A node group whose zones change is replaced."
 
 

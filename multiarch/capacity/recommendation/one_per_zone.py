@@ -1,0 +1,80 @@
+"""Node groups over several zones, and one group for each zone in their place.
+
+The cluster autoscaler judges all nodes of a group by one zone, so pods that need another one may stay pending however
+large the group may become. One group for each zone helps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from multiarch.capacity.model import Failure
+from multiarch.capacity.recommendation.changes import Change
+from multiarch.capacity.recommendation.rates import Rates
+from multiarch.capacity.recommendation.tunables import Cost, Key, one_per_zone
+from multiarch.nodes.model import NodeGroupPlan
+from multiarch.stack.model import NewNetwork, Plan
+
+
+def groups_over_zones(plan: Plan) -> list[Key]:
+    """The paths of node groups that could be one for each zone; none without the cluster autoscaler."""
+    if plan.autoscaling.cluster_autoscaler is None:
+        return []
+    return [
+        path for path, groups in _by_path(plan).items() if len(_zones(plan, groups)) > 1 and not one_per_zone(groups)
+    ]
+
+
+def changes_to_one_per_zone(plan: Plan, paths: Sequence[Key]) -> Iterator[Change]:
+    """The changes that make one group for each zone of each of ``paths``; its sizes are divided, and rounded up."""
+    groups = _by_path(plan)
+    for path in paths:
+        zones, sizes = len(_zones(plan, groups[path])), groups[path][0].sizes
+        yield Change((*path, "onePerZone"), None, new=True)
+        for name, size in (("minSize", sizes.minimum), ("desiredSize", sizes.desired), ("maxSize", sizes.maximum)):
+            if (divided := -(-size // zones)) != size:
+                yield Change((*path, name), size, divided)
+
+
+def renamed(failures: Sequence[Failure], old: Plan, new: Plan) -> list[Failure]:
+    """The failures with the names that their groups have in the new plan: those of all zones."""
+    names = {group.name: (group.path, group.architecture) for group in old.node_groups}
+    there = {group.name for group in new.node_groups}
+
+    def all_zones(name: str) -> list[str]:
+        if name in there or name not in names:
+            return [name]
+        return [each.name for each in new.node_groups if (each.path, each.architecture) == names[name]]
+
+    return [replace(each, groups=tuple(new for name in each.groups for new in all_zones(name))) for each in failures]
+
+
+def total(plan: Plan, rates: Rates) -> Cost:
+    """What the node groups of a plan cost: always what they start with, and the rest up to their maximum at most."""
+    grown = plan.autoscaling.cluster_autoscaler is not None
+    always = sum((rates.node[each.name] * each.sizes.desired for each in plan.node_groups), Decimal(0))
+    at_most = sum((rates.node[each.name] * each.sizes.maximum for each in plan.node_groups if grown), Decimal(0))
+    return Cost(always, at_most)
+
+
+def merged(first: Sequence[Change], then: Sequence[Change]) -> tuple[Change, ...]:
+    """Changes that are made one after the other, as one change for each key."""
+    found = {each.key: each for each in first}
+    for each in then:
+        found[each.key] = replace(each, old=found[each.key].old) if each.key in found else each
+    return tuple(sorted((each for each in found.values() if each.old != each.new), key=lambda each: each.key))
+
+
+def _by_path(plan: Plan) -> dict[Key, list[NodeGroupPlan]]:
+    found: dict[Key, list[NodeGroupPlan]] = {}
+    for group in plan.node_groups:
+        found.setdefault(group.path, []).append(group)
+    return found
+
+
+def _zones(plan: Plan, groups: Sequence[NodeGroupPlan]) -> tuple[str, ...]:
+    """The zones of groups, empty where they have no names."""
+    network = plan.network
+    return groups[0].zones or (network.zones if isinstance(network, NewNetwork) else ())
