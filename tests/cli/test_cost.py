@@ -35,6 +35,13 @@ def test_a_stack_is_shown_by_group_with_a_chart(run: type_of_run) -> None:
     assert "Unknown" not in ran.out
 
 
+def test_the_chart_is_plain_text_where_others_are_colored(run: type_of_run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    ran = run("cost", "checkout-dev", "--prices", PRICES)
+    assert "█" in ran.out
+    assert "\\x1b" not in ran.out
+
+
 def test_what_has_no_price_is_unknown_with_the_reason(run: type_of_run) -> None:
     ran = run("cost", "payments-prod", "gke-parity", "--prices", PRICES)
     assert ran.out.startswith("payments-prod: 1,144.35 USD per month, and what is unknown\n")

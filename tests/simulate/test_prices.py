@@ -8,11 +8,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
 from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.pods import pods_from
+from multiarch.scheduling.resources import Resources
 from multiarch.simulate.settled import Settled
+from multiarch.simulate.shapes import pool_shape
 from multiarch.simulate.simulation import SimulationContext, simulate_nodes
 from tests.scheduling.manifests import ZONES
 from tests.simulate.simulated import TOLERANT, got, group, pods, pooled
@@ -125,3 +129,37 @@ def test_the_limits_say_how_the_type_was_found() -> None:
         "the cheapest is named" in text for text in bought(words, prices({"m7g.xlarge": "1"}), pod).simulation.limits
     )
     assert any("the smallest type that" in text for text in bought(words, None, pod).simulation.limits)
+
+
+SIZES = ("large", "xlarge", "2xlarge", "4xlarge")
+FAMILIES = ("m7g", "c7g", "r7g")
+AMOUNTS = st.decimals(min_value="0.01", max_value="9", places=3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    known=st.dictionaries(st.sampled_from([f"{family}.{size}" for family in FAMILIES for size in SIZES]), AMOUNTS),
+    sizes=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 60), st.integers(1, 6)), min_size=1, max_size=4),
+)
+def test_no_cheaper_type_would_hold_the_pods_of_a_node(
+    known: dict[str, Decimal], sizes: list[tuple[int, int, int]]
+) -> None:
+    made = plan(pooled({"general": {**ON_DEMAND, "families": list(FAMILIES), "sizes": list(SIZES)}}))
+    documents = [
+        pods(f"w{number}", count, cpu=f"{cpu * 500}m", memory=f"{memory * 512}Mi", **TOLERANT)
+        for number, (cpu, memory, count) in enumerate(sizes)
+    ]
+    region = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 20, tzinfo=UTC), known)
+    context = SimulationContext(ZONES, region="eu-west-1", prices=region)
+    found = simulate_nodes(made.autoscaling, made.node_groups, context, pods_from(documents))
+    assert made.autoscaling.karpenter is not None
+    (pool,) = (each for each in made.autoscaling.karpenter.pools if each.name == ARM)
+    shapes = {
+        each.name: pool_shape(pool, made.autoscaling.karpenter.node_class, each, ZONES, region="eu-west-1")
+        for each in pool.instance_types
+    }
+    for node in (each for each in found.nodes if each.group == ARM):
+        wanted = sum((pod.requests for pod in node.pods), Resources())
+        assert not known or node.instance_type in known
+        cheaper = [name for name in known if known[name] < known[node.instance_type]]
+        assert not [name for name in cheaper if shapes[name].allocatable.covers(wanted)]

@@ -89,7 +89,7 @@ def _drawn(bar: Bar) -> str:
     from rich.bar import Bar as RichBar
     from rich.console import Console
 
-    console = Console(width=_BAR)
+    console = Console(width=_BAR, color_system=None, force_terminal=False)
     with console.capture() as captured:
         console.print(RichBar(1, 0, bar.length, width=_BAR, color="default"), end="")
     return captured.get().strip() or "▏"
