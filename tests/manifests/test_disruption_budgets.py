@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from multiarch.manifests.disruption_budgets import DisruptionBudget, disruption_budgets_from
 from multiarch.manifests.values import ManifestError
@@ -74,3 +77,18 @@ def test_what_the_api_server_refuses_is_refused(spec: dict[str, Any], fault: str
     with pytest.raises(ManifestError) as raised:
         read(**spec)
     assert fault in raised.value.message
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 200) | st.floats(allow_nan=False) | st.sampled_from(["50%", "x", ""]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["matchLabels", "key"]), inner),
+    max_leaves=4,
+)
+
+
+@given(minimum=JSON, maximum=JSON, selector=JSON)
+def test_nothing_but_a_manifest_error_is_raised(minimum: object, maximum: object, selector: object) -> None:
+    with contextlib.suppress(ManifestError):
+        found = read(minAvailable=minimum, maxUnavailable=maximum, selector=selector)
+        assert found.least(7) >= 0
+        assert found.selects("other", ()) is False

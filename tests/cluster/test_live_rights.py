@@ -1,0 +1,113 @@
+"""``multiarch cost --live`` and ``capacity --live`` on a real API server, with the rights that their pages name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from multiarch.facts.labels import EKS_NODE_GROUP
+from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.programs import wait_for
+from tests.cli.running import Ran, runner
+from tests.cluster.reading import account_token, write_kubeconfig
+from tests.quotations import ROOT, blocks
+
+NAME = "live-rights"
+RBAC = "rbac.authorization.k8s.io"
+GROUP = "general"
+
+
+def documented_rules(page: str) -> list[Any]:
+    """The rules in a how-to guide."""
+    (found,) = [block.text for block in blocks(ROOT / "docs" / "how-to" / page) if block.text.startswith("rules:")]
+    rules: list[Any] = yaml.safe_load(found)["rules"]
+    return rules
+
+
+def node() -> Object:
+    labels = {
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/os": "linux",
+        "node.kubernetes.io/instance-type": "m7i.large",
+        "topology.kubernetes.io/zone": "eu-west-1a",
+        "eks.amazonaws.com/capacityType": "ON_DEMAND",
+        EKS_NODE_GROUP: f"{GROUP}-14f859c",
+    }
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NAME, "labels": labels}}
+
+
+@pytest.fixture(autouse=True)
+def _node(control_plane: ControlPlane) -> Iterator[None]:
+    control_plane.kube.apply(node())
+    yield
+    control_plane.kube.delete(node())
+
+
+def cost(ran: Ran) -> None:
+    (stack,) = ran.json["stacks"]
+    (line,) = [each for each in stack["nodes"] if each["group"] == GROUP]
+    assert (line["nodes"], line["instanceTypes"], line["monthly"]) == (1, ["m7i.large"], "82.0520")
+
+
+def capacity(ran: Ran) -> None:
+    (lost,) = [each for each in ran.json["failures"] if each["name"] == f"group {GROUP}"]
+    assert lost["nodesLost"] == {GROUP: 1}
+
+
+@pytest.mark.parametrize(
+    ("command", "check"),
+    [
+        (("cost", "checkout-dev", "--prices", str(ROOT / "examples" / "prices.json")), cost),
+        (("capacity", "checkout-dev"), capacity),
+    ],
+    ids=["cost", "capacity"],
+)
+def test_the_documented_rights_are_enough_and_needed(
+    control_plane: ControlPlane,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    command: tuple[str, ...],
+    check: Any,  # noqa: ANN401
+) -> None:
+    kube: Kube = control_plane.kube
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+    name = f"{NAME}-{command[0]}"
+    token = account_token(kube, name, "default", [])
+    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", control_plane, {"token": token})
+    role: Object = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+        "rules": documented_rules(f"{command[0]}.md"),
+    }
+    binding: Object = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+    }
+    run = runner(capsys)
+
+    def asked() -> Ran:
+        return run("--project", str(ROOT), *command, "--live", "--kubeconfig", str(kubeconfig), "-o", "json")
+
+    try:
+        assert asked().code == 3
+        kube.apply(role)
+        kube.apply(binding)
+        wait_for(lambda: asked().code != 3, "the rights to take effect", timeout=30)
+        ran = asked()
+        assert "may not" not in ran.err
+        check(ran)
+    finally:
+        for item in (role, binding):
+            if kube.get(item["apiVersion"], item["kind"], name):
+                kube.delete(item)
