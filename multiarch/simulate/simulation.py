@@ -150,6 +150,7 @@ def settle(
                 Karpenter(pools, sim, reasons).run(waiting)
             elif plan.cluster_autoscaler is not None:
                 grow(plan.cluster_autoscaler, growing, sim, waiting, reasons)
+        _bind_left(sim, waiting)
         preempted = preempt(sim, waiting) if preempting else None
     if preempted is not None:
         pairs = zip(_states(sim, plan, groups), preempted.pods, strict=True)
@@ -243,18 +244,22 @@ def _bind(nodes: Nodes, batches: Sequence[Batch]) -> Waiting:
     for batch in sorted(batches, key=lambda each: -(each.sample.spec.priority or 0)):
         if left := nodes.bind_all(batch, batch.pods):
             waiting[batch] = left
-    while _bind_again(nodes, waiting):
-        pass
+    _bind_left(nodes, waiting)
     return dict(sorted(waiting.items(), key=lambda pair: pair[0].number))
 
 
-def _bind_again(nodes: Nodes, waiting: Waiting) -> bool:
-    """Try pods once more whose rules are about other pods, which may have got a node meanwhile; say if that helped."""
-    helped = False
-    for batch in [each for each in waiting if each.depends_on_pods]:
-        left = nodes.bind_all(batch, waiting[batch])
-        helped = helped or len(left) < len(waiting[batch])
-        waiting[batch] = left
-        if not left:
-            del waiting[batch]
-    return helped
+def _bind_left(nodes: Nodes, waiting: Waiting) -> None:
+    """Try pods again as long as that helps one: others, which their rules are about, may have got a node meanwhile.
+
+    Where a new node is in another zone than was expected, its room may be of use for others.
+    """
+    helped = True
+    while helped:
+        helped = False
+        for batch in list(waiting):
+            left = nodes.bind_all(batch, waiting[batch])
+            helped = helped or len(left) < len(waiting[batch])
+            if left:
+                waiting[batch] = left
+            else:
+                del waiting[batch]

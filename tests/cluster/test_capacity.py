@@ -1,0 +1,56 @@
+"""What ``capacity`` says of a failure happens on a real control plane: kube-scheduler leaves the same pods pending."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from sandbox.cluster.control_plane import ControlPlane
+from tests.cluster.failure_cases import cases
+from tests.cluster.failure_play import Played, play
+from tests.cluster.failure_stacks import STACKS
+from tests.cluster.failure_workloads import TRAITS
+
+SEED, COUNT = 1, 76
+LEAST = 60
+"""So many of the cases agree; in the others kube-scheduler may choose, see docs/explanation/capacity.md."""
+CASES = list(cases(SEED, COUNT))
+
+
+@pytest.fixture(scope="module")
+def played(control_plane: ControlPlane) -> list[Played]:
+    return play(control_plane.kube, CASES)
+
+
+def test_the_same_pods_have_no_node_where_only_one_answer_is_possible(played: list[Played]) -> None:
+    assert [line for each in played for line in each.differences()] == []
+
+
+def test_sixty_cases_and_more_agree(played: list[Played]) -> None:
+    agreeing = [each for each in played if each.agrees]
+    assert len(agreeing) >= LEAST, [each.case.name for each in played if not each.agrees]
+    assert sum(bool(each.after.real) for each in agreeing) >= LEAST // 2
+    assert sum(each.case.free for each in agreeing) >= LEAST // 3
+
+
+def test_the_autoscaler_seldom_adds_other_nodes_than_were_simulated(played: list[Played]) -> None:
+    assert sum(each.before.more + each.after.more > 0 for each in played) <= COUNT // 10
+
+
+def test_the_cases_are_the_same_in_every_run() -> None:
+    again = list(cases(SEED, COUNT))
+    assert [(each.name, each.manifests, each.failure) for each in again] == [
+        (each.name, each.manifests, each.failure) for each in CASES
+    ]
+    assert {each.stack.name for each in CASES} == {each.name for each in STACKS}
+
+
+def test_every_kind_of_workload_meets_several_failures() -> None:
+    met = Counter(trait for each in CASES for trait in set(each.name.partition(": ")[2].split(" + ")))
+    assert {trait.name for trait in TRAITS if met[trait.name] < 2} == set()
+    failures = [each.failure for each in CASES]
+    assert all(
+        sum(bool(getattr(failure, kind)) for failure in failures) >= 2
+        for kind in ("zones", "groups", "spot", "architectures", "largest_nodes")
+    )
