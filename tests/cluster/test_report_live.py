@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
 from sandbox.cluster.control_plane import ControlPlane
-from sandbox.cluster.kube import Kube, Object, condition
+from sandbox.cluster.kube import Kube, KubeError, Object, condition
 from sandbox.cluster.programs import wait_for
 from sandbox.layout import CLONE
-from tests.cli.running import runner, type_of_run
+from tests.cli.running import Ran, runner, type_of_run
 from tests.cluster.kubelets import group_node
 from tests.cluster.objects import ARM64_TOLERATION
 from tests.cluster.reading import namespace, token_of, write_kubeconfig
@@ -70,13 +71,35 @@ def objects() -> list[Object]:
     ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     """A node of each architecture, two pods on the arm64 one, and a pod that fits nowhere."""
     kube = control_plane.kube
     with applied(kube, objects()):
         wait_for(lambda: judged(kube) or None, "kube-scheduler to look at the pods", timeout=30)
         yield control_plane
+
+
+@pytest.fixture
+def page(plane: ControlPlane, tmp_path: Path) -> Path:
+    """Where the page goes, beside the kubeconfig of an account with the rights of the documentation."""
+    token = token_of(plane.kube, "reader", SPACE)
+    write_kubeconfig(tmp_path / "kubeconfig", plane, {"token": token})
+    wait_until_it_may(plane.kube, token, budgets=True)
+    return tmp_path / "page.html"
+
+
+def wait_until_it_may(kube: Kube, token: str, *, budgets: bool) -> None:
+    reader = Kube(replace(kube.access, token=token))
+    wait_for(lambda: lists_budgets(reader) is budgets or None, "the account's rights", timeout=20)
+
+
+def lists_budgets(reader: Kube) -> bool:
+    try:
+        reader.list("policy/v1", "PodDisruptionBudget")
+    except KubeError:
+        return False
+    return True
 
 
 def judged(kube: Kube) -> bool:
@@ -96,14 +119,13 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return runner(capsys)
 
 
-def test_the_page_of_a_cluster_shows_its_nodes_pods_and_failures(
-    plane: ControlPlane, run: type_of_run, tmp_path: Path
-) -> None:
-    user = {"token": token_of(plane.kube, "reader", SPACE)}
-    config = write_kubeconfig(tmp_path / "kubeconfig", plane, user)
-    page = tmp_path / "page.html"
-    options = ("--live", "--kubeconfig", str(config), "--no-cache", "--timeout", "2")
-    ran = run("report", "checkout-dev", "--html", str(page), *options)
+def report(run: type_of_run, page: Path) -> Ran:
+    options = ("--live", "--kubeconfig", str(page.with_name("kubeconfig")), "--no-cache", "--timeout", "2")
+    return run("report", "checkout-dev", "--html", str(page), *options)
+
+
+def test_the_page_of_a_cluster_shows_its_nodes_pods_and_failures(run: type_of_run, page: Path) -> None:
+    ran = report(run, page)
     assert (ran.code, ran.err) == (0, f"Wrote {page}.\n")
     found = sections(page.read_text(encoding="utf-8"))
     for name in (AMD64, ARM64):
@@ -113,4 +135,20 @@ def test_the_page_of_a_cluster_shows_its_nodes_pods_and_failures(
     assert "ReplicaSet/" not in found["pods"] + found["failures"] + found["images"]
     assert f"{SPACE} Deployment/stuck" in found["failures"]
     assert "127.0.0.1:9" in found["images"]
-    assert "Not read." not in found["daemonsets"]
+    assert [name for name, text in found.items() if "Not read." in text] == ["cost"]
+
+
+def test_without_one_right_a_section_says_so_and_the_others_are_there(
+    plane: ControlPlane, run: type_of_run, page: Path
+) -> None:
+    role = plane.kube.get(f"{RBAC}/v1", "ClusterRole", "multiarch-report")
+    assert role is not None
+    plane.kube.patch(role, {"rules": [rule for rule in rules() if rule["apiGroups"] != ["policy"]]})
+    wait_until_it_may(plane.kube, token_of(plane.kube, "reader", SPACE), budgets=False)
+    ran = report(run, page)
+    assert ran.code == 3
+    assert "not read: failures: " in ran.err
+    found = sections(page.read_text(encoding="utf-8"))
+    assert "list poddisruptionbudgets" in found["failures"]
+    assert "Deployment/web" in found["pods"]
+    assert [name for name, text in found.items() if "Not read." in text] == ["failures", "cost"]

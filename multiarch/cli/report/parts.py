@@ -116,6 +116,8 @@ class Parts:
         return audited(given, None if live else self.plan, judged, [taint] if live and taint else [])
 
     def _capacity(self, images: _Images | Unread) -> CapacityReport:
+        if self.source.without_budgets:
+            raise MultiarchError(self.source.without_budgets)
         rows = () if isinstance(images, Unread) else images.images.rows
         support = image_support(
             ((use.workload.namespace, str(use.workload)), row.image, judgement)

@@ -10,7 +10,8 @@ from multiarch.audit.uses import uses_in
 from multiarch.capacity.sources import workloads_in
 from multiarch.cli import reading
 from multiarch.cli.capacity.source import of_no_group
-from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.cluster import Cluster, open_cluster
+from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.manifests import read_manifests
 from multiarch.kubernetes.resources import WORKLOADS, Kind
 from multiarch.kubernetes.running import read_running
@@ -43,7 +44,7 @@ class Source:
 
     ``objects`` are workloads, pods and budgets; ``pods`` are those without a node and the templates of DaemonSets.
     ``live`` are the nodes of a cluster, None for those of the plan; ``credentials`` the cluster's for the images.
-    ``unread`` says why there are no workloads.
+    ``unread`` says why there are no workloads, ``without_budgets`` why PodDisruptionBudgets are missing.
     """
 
     description: str
@@ -53,6 +54,7 @@ class Source:
     live: LiveNodes | None = None
     credentials: Credentials | None = None
     unread: str = ""
+    without_budgets: str = ""
 
     def of_kind(self, kind: Kind) -> tuple[LoadedObject, ...]:
         """The objects of a kind."""
@@ -73,13 +75,17 @@ def from_manifests(plan: Plan, prices: RegionPrices | None, files: Sequence[str]
 
 
 def from_cluster(plan: Plan, prices: RegionPrices | None, access: ClusterAccess) -> Source:
-    """Nodes, workloads, pods and budgets of a cluster. Raises MultiarchError and OutsideError."""
+    """Nodes, workloads, pods and budgets of a cluster. Raises MultiarchError and OutsideError.
+
+    Budgets may be missing, with the reason: the other parts do without them.
+    """
     karpenter = plan.autoscaling.karpenter
     pools = [pool.name for pool in karpenter.pools] if karpenter else []
     with open_cluster(access) as cluster:
-        running = read_running(cluster, budgets=True)
+        running = read_running(cluster)
+        budgets, without_budgets = _budgets(cluster)
         workloads = tuple(cluster.objects([kind for kind in WORKLOADS if kind is not Kind.DAEMON_SET]))
-        objects = (*workloads, *running.daemon_sets, *running.pods, *running.budgets)
+        objects = (*workloads, *running.daemon_sets, *running.pods, *budgets)
         credentials = reading.pull_secrets(cluster, uses_in(objects))
     state = cluster_state(running, plan.node_groups, pools)
     return Source(
@@ -89,4 +95,13 @@ def from_cluster(plan: Plan, prices: RegionPrices | None, access: ClusterAccess)
         (*state.pending, *state.daemon_sets),
         LiveNodes(running.nodes, state.nodes, (*of_no_group(state.unknown), *state.notes)),
         credentials,
+        without_budgets=without_budgets,
     )
+
+
+def _budgets(cluster: Cluster) -> tuple[tuple[LoadedObject, ...], str]:
+    """The PodDisruptionBudgets, and why they can't be read."""
+    try:
+        return tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])), ""
+    except ForbiddenError as error:
+        return (), str(error)
