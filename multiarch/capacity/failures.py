@@ -69,8 +69,10 @@ def parse_failure(text: str, plan: Plan, zones: Sequence[str]) -> Failure:
 
 def _zone(value: str, zones: Sequence[str]) -> str:
     found = [zone for zone in zones if value == zone] or [zone for zone in zones if _behind_region(zone) == value]
-    if len(found) != 1:
+    if not found:
         raise MultiarchError(f"There is no zone {value!r}.", hint=f"The zones are {', '.join(zones)}.")
+    if len(found) > 1:
+        raise MultiarchError(f"zone={value} is the end of {' and '.join(found)}.", hint="Write the whole name.")
     return found[0]
 
 

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from multiarch.capacity.workloads import ImageSupport, WorkloadName
+from multiarch.capacity.workloads import ImageSupport, WorkloadName, name_of
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.pods import pods_in
 from multiarch.kubernetes.source import LoadedObject, placed
 from multiarch.manifests.disruption_budgets import DISRUPTION_BUDGET, DisruptionBudget, disruption_budgets_from
+from multiarch.manifests.objects import Object, objects_in
 from multiarch.manifests.values import ManifestError
 from multiarch.scheduling.pods import Pod, kinds_without_pods
+
+_AUTOSCALER = "HorizontalPodAutoscaler"
 
 
 @dataclass(frozen=True, slots=True)
 class Workloads:
-    """Pods, DaemonSets' templates among them, and budgets. ``without_pods`` counts other objects by kind."""
+    """Pods, DaemonSets' templates among them, and budgets.
+
+    ``without_pods`` counts other objects by kind; ``notes`` say whose number of pods is another one in a cluster.
+    """
 
     pods: tuple[Pod, ...]
     budgets: tuple[DisruptionBudget, ...]
-    without_pods: tuple[tuple[str, int], ...]
+    without_pods: tuple[tuple[str, int], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def workloads_in(objects: Sequence[LoadedObject], names: Sequence[str]) -> Workloads:
@@ -38,7 +46,31 @@ def workloads_in(objects: Sequence[LoadedObject], names: Sequence[str]) -> Workl
             hint="Give Deployments, StatefulSets, Jobs, CronJobs, bare pods and others that create pods.",
         )
     without = tuple(each for each in kinds_without_pods(each.value for each in objects) if each[0] != DISRUPTION_BUDGET)
-    return Workloads(pods, budgets, without)
+    return Workloads(pods, budgets, without, tuple(_scaled(objects, pods)))
+
+
+def _scaled(objects: Iterable[LoadedObject], pods: Iterable[Pod]) -> Iterator[str]:
+    """Yield a sentence for each workload that a HorizontalPodAutoscaler gives another number of pods."""
+    counts = Counter(name_of(pod) for pod in pods)
+    for each in objects:
+        try:
+            for found in objects_in(each.value, 1):
+                if found.kind == _AUTOSCALER:
+                    yield from _number_of(found, counts)
+        except ManifestError as error:
+            raise placed(error, [each]) from error
+
+
+def _number_of(scaler: Object, counts: Counter[WorkloadName]) -> Iterator[str]:
+    spec = scaler.value["spec"]
+    target = spec["scaleTargetRef"]
+    key = scaler.namespace, f"{target['kind'].text()}/{target['name'].text()}"
+    least, most = spec["minReplicas"].whole(1, least=0), spec["maxReplicas"].whole(1, least=0)
+    if counts[key]:
+        yield (
+            f"{' '.join(key)}: its {_AUTOSCALER} keeps {least} to {most} pods; {counts[key]} are counted, as its "
+            "manifest says."
+        )
 
 
 def budgets_in(objects: Sequence[LoadedObject]) -> tuple[DisruptionBudget, ...]:

@@ -102,6 +102,12 @@ def test_placeholder_zones_have_numbers() -> None:
     assert parse_failure("zone=2", made(GROUPS), zones).zones == ("zone-2",)
 
 
+def test_the_end_of_two_zones_is_refused() -> None:
+    with pytest.raises(MultiarchError) as raised:
+        parse_failure("zone=a", made(GROUPS), (A, "eu-west-1-lon-1a"))
+    assert str(raised.value) == "zone=a is the end of eu-west-1a and eu-west-1-lon-1a. Write the whole name."
+
+
 def node(name: str, *, cpu: int = 2000, zone: str = A, capacity: CapacityType = CapacityType.SPOT) -> NodeState:
     of_size = shape(allocatable=Resources(cpu=cpu, memory=2**33, pods=20))
     return NodeState(name, "arm-spot", of_size, zone, capacity_type=capacity)

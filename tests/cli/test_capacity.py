@@ -143,6 +143,25 @@ def test_pods_that_fit_nowhere_fail_the_run(run: type_of_run) -> None:
     assert "- shop Deployment/legacy: 1 of 7 pods get no node even when nothing fails: " in ran.out
 
 
+def test_a_horizontal_pod_autoscaler_is_named(run: type_of_run) -> None:
+    scaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "api", "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "api"}, "minReplicas": 2, "maxReplicas": 10},
+    }
+    ran = run("capacity", "shop-dev", "--workloads", written(deployment("api", 3), scaler))
+    sentence = (
+        "shop Deployment/api: its HorizontalPodAutoscaler keeps 2 to 10 pods; 3 are counted, as its manifest says."
+    )
+    assert f"- {sentence}" in ran.out.splitlines()
+    ran = run(
+        "capacity", "shop-dev", "--workloads", written(deployment("api", 3), {**scaler, "spec": {"maxReplicas": "x"}})
+    )
+    assert ran.code == 2
+    assert "spec.maxReplicas: must be an integer, not 'x'." in ran.err
+
+
 def test_a_hundred_workloads_read_at_80_columns(run: type_of_run) -> None:
     names = [f"payments-settlement-reconciliation-{number}" for number in range(100)]
     ran = run("capacity", "shop-dev", "--workloads", written(*(deployment(name, 1) for name in names)))

@@ -122,7 +122,10 @@ def test_the_pods_of_a_cluster_move_between_its_own_nodes(run: type_of_run, kube
     assert (api["surviving"], api["moved"], api["pending"]) == (1, 1, 2)
     assert api["minimumSource"] == "PodDisruptionBudget shop/api: minAvailable 2"
     assert api["keepsMinimum"]
-    assert "Nodes outside the stack's managed node groups and NodePools: alien." in found["assumptions"]
+    alien = (
+        "Nodes outside the stack's managed node groups and NodePools: alien. They do not count towards maxSize, and "
+    )
+    assert f"{alien}nothing replaces them." in found["assumptions"]
     assert "shop Deployment/api: it is unknown which architectures localhost:1/api:1 supports" in text
     assert {request.method for request in server.requests} == {"GET"}
 

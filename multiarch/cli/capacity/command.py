@@ -124,7 +124,7 @@ def capacity(
     found = recommended(stack, plan, failures, evaluated, given, recommending) if recommending.recommend else None
     if recommending.headroom is not None:
         write_headroom(recommending.headroom, plan if found is None else found.result.plan, report, given)
-    report = replace(report, assumptions=(*given.notes, *report.assumptions))
+    report = replace(report, assumptions=(*given.notes, *given.workloads.notes, *report.assumptions))
     shown = Shown(report, given.workloads.without_pods, images_read=check_images, explain=explain)
     show(
         Report(

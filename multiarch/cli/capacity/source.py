@@ -97,7 +97,7 @@ def from_cluster(plan: Plan, options: AccessOptions, *, images: bool) -> Input:
         credentials = pull_secrets(cluster, uses) if images else None
     karpenter = plan.autoscaling.karpenter
     state = cluster_state(running, plan.node_groups, [pool.name for pool in karpenter.pools] if karpenter else [])
-    workloads = Workloads((*state.pending, *state.daemon_sets), budgets_in(running.budgets), ())
+    workloads = Workloads((*state.pending, *state.daemon_sets), budgets_in(running.budgets))
     context = simulation_context(plan, seen=state.zones)
     return Input(workloads, context, uses, credentials, state.nodes, (*of_no_group(state.unknown), *state.notes))
 
@@ -117,7 +117,10 @@ def of_no_group(names: Sequence[str]) -> Iterator[str]:
     """Yield a note about nodes that no group of the stack made, if there are any."""
     if names:
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        yield f"Nodes outside the stack's managed node groups and NodePools: {', '.join(names[:_SHOWN])}{more}."
+        yield (
+            f"Nodes outside the stack's managed node groups and NodePools: {', '.join(names[:_SHOWN])}{more}. They do "
+            "not count towards maxSize, and nothing replaces them."
+        )
 
 
 def pod_count(text: str) -> PodCount:
