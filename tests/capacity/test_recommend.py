@@ -37,8 +37,8 @@ class Evaluation:
         self.pods = tuple(pods_from(documents))
         self.context = simulation_context(made)
 
-    def __call__(self, made: Plan, failures: Sequence[Failure]) -> CapacityReport:
-        return evaluate(made, self.pods, (), failures, self.context)
+    def __call__(self, plan: Plan, failures: Sequence[Failure], *, explain: bool = False) -> CapacityReport:
+        return evaluate(plan, self.pods, (), failures, self.context, explain=explain)
 
     def short(self, made: Plan, failures: Sequence[Failure]) -> set[tuple[Failure, str]]:
         report = self(made, failures)

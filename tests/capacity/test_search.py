@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from itertools import product
@@ -10,8 +11,10 @@ from itertools import product
 import pytest
 
 from multiarch.capacity.model import Failure
+from multiarch.capacity.recommendation.needs import Need
 from multiarch.capacity.recommendation.search import cost_of, search
 from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
+from multiarch.errors import MultiarchError
 
 NEEDS = 40
 
@@ -63,3 +66,25 @@ def test_the_cheapest_values_are_found(seed: int) -> None:
         cost_of(given, values) for values in everything if not any(fails(values, failure) for failure in failures)
     )
     assert found.cost == cost_of(given, found.values) == found.bound == least
+
+
+def test_without_the_optimiser_the_way_to_get_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    given = tunables(random.Random(0), 1)  # noqa: S311
+    with pytest.raises(MultiarchError, match="highspy, which is not installed") as raised:
+        search(given, {given[0].key: 9}, [Failure()], lambda _values, failures: failures)
+    assert raised.value.hint == "python -m pip install 'multiarch-eks[capacity]'"
+
+
+def test_where_tests_run_out_the_bound_says_how_far_off_the_values_can_be() -> None:
+    """Three groups that replace each other: without needs there are many combinations to exclude."""
+    given = [Tunable(("nodeGroups", name, "maxSize"), 1, Cost(at_most=Decimal(1))) for name in "abc"]
+    most = {each.key: 41 for each in given}
+    found = search(given, most, [Failure()], lambda values, all_: all_ if sum(values.values()) < 33 else [], tests=60)
+    assert sum(found.values.values()) >= 33
+    assert found.bound < found.cost
+    needs = [Need({each.key: 1.0 for each in given}, 33.0)]
+    exact = search(
+        given, most, [Failure()], lambda values, all_: all_ if sum(values.values()) < 33 else [], needs=needs, tests=60
+    )
+    assert exact.cost == exact.bound == Cost(at_most=Decimal(30))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from multiarch.capacity.model import NO_FAILURE, CapacityReport, Failure, FailureResult, WorkloadResult
 from multiarch.capacity.recommendation.changes import Change, changes_between
@@ -26,8 +27,12 @@ from multiarch.stack.model import Plan
 
 _PODS_IN_TESTS, _LEAST_TESTS = 500_000, 100
 
-Evaluate = Callable[[Plan, Sequence[Failure]], CapacityReport]
-"""The evaluation of a plan under failures, with everything else about it given."""
+
+class Evaluate(Protocol):
+    """The evaluation of a plan under failures, with everything else about it given."""
+
+    def __call__(self, plan: Plan, failures: Sequence[Failure], *, explain: bool) -> CapacityReport:
+        """Return the report; without ``explain`` it does not say what keeps pods pending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +142,9 @@ class _Recommender:
     def _solved(self) -> tuple[CapacityReport, Values, CapacityReport]:
         """The report of the plan, values that solve all that values can, and the report with them; asked for once."""
         if self._kept is None:
-            before = self._report({})
+            before = self._report({}, explain=True)
             solution = self._solution(before)
-            self._kept = before, solution, self._report(solution) if solution else before
+            self._kept = before, solution, self._report(solution, explain=True) if solution else before
         return self._kept
 
     def run(self) -> Recommendation:
@@ -160,7 +165,7 @@ class _Recommender:
                 for _, each in sorted(self._unsolved.get(failure, {}).items())
             ),
             failures=self._failures[1:],
-            report=self._report(values),
+            report=self._report(values, explain=True),
         )
 
     def _cheapest(self, before: CapacityReport, solution: Values) -> tuple[Values, Cost]:
@@ -189,11 +194,13 @@ class _Recommender:
         ]
         return list(Needs(self.plan, self._tunables, pods, self._surroundings.context).of(demands))
 
-    def _report(self, values: Values) -> CapacityReport:
-        return self._evaluate(with_values(self.plan, values), self._failures[1:])
+    def _report(self, values: Values, *, explain: bool = False) -> CapacityReport:
+        return self._evaluate(with_values(self.plan, values), self._failures[1:], explain=explain)
 
     def _failing(self, values: Values, failures: Sequence[Failure]) -> list[Failure]:
-        report = self._evaluate(with_values(self.plan, values), [each for each in failures if each != NO_FAILURE])
+        report = self._evaluate(
+            with_values(self.plan, values), [each for each in failures if each != NO_FAILURE], explain=False
+        )
         return [each for each in self._open(report) if each in failures]
 
     def _open(self, report: CapacityReport) -> list[Failure]:

@@ -178,7 +178,9 @@ class _Search:
     def _condition(self, values: Values, failure: Failure) -> Condition:
         """What all values that do not fail satisfy, and these do not; as strong as possible."""
         raised = dict(values)
-        self._raise([each.key for each in self._tunables if raised[each.key] < self._most[each.key]], raised, failure)
+        # Nodes that run all the time come last: more of them can also strand more pods, those of Karpenter's own group.
+        by_cost = sorted(self._tunables, key=lambda each: (each.cost, each.key))
+        self._raise([each.key for each in by_cost if raised[each.key] < self._most[each.key]], raised, failure)
         return {each.key: raised[each.key] + 1 for each in self._tunables if raised[each.key] < self._most[each.key]}
 
     def _raise(self, keys: Sequence[Key], values: dict[Key, int], failure: Failure) -> None:

@@ -107,17 +107,18 @@ def capacity(
     images = given.images(registries) if check_images else None
     without_budget, waits = source.pod_count(minimum), Waits(node_start=node_start)
 
-    def evaluated(of: Plan, under: Sequence[Failure]) -> CapacityReport:
+    def evaluated(plan: Plan, failures: Sequence[Failure], *, explain: bool = True) -> CapacityReport:
         return evaluate(
-            of,
+            plan,
             given.workloads.pods,
             given.workloads.budgets,
-            under,
+            failures,
             given.context,
             nodes=given.nodes,
             images=images,
             waits=waits,
             without_budget=without_budget,
+            explain=explain,
         )
 
     report = evaluated(plan, failures)

@@ -189,7 +189,7 @@ def recommended(
     if options.write:
         write_atomically(path, new)
     # What the file says now counts: another group can share a value with a changed one.
-    return Recommended(path, text, new, result, evaluate(changed, result.failures), written=options.write)
+    return Recommended(path, text, new, result, evaluate(changed, result.failures, explain=True), written=options.write)
 
 
 def write_headroom(file: Path, plan: Plan, report: CapacityReport, given: Input) -> None:
