@@ -8,6 +8,8 @@ from multiarch.report.model import BarChart, Status
 
 _BAR, _TEXT, _GAP = 14, 18, 14
 """Pixels of a bar, of the line of text above it, and between two of both."""
+ORDER = tuple(Status)
+"""The order of pieces in a bar, and of the legend."""
 _LONGEST = 32
 """Characters of a label: more would meet the text at the other end on a phone."""
 
@@ -64,4 +66,6 @@ def drawn(chart: BarChart) -> Drawing:
         for bar in chart.bars
     )
     height = max(len(bars) * (_TEXT + _BAR + _GAP) - _GAP, 1)
-    return Drawing(height, _BAR, tuple(bars), description, tuple(legend.items()))
+    return Drawing(
+        height, _BAR, tuple(bars), description, tuple(sorted(legend.items(), key=lambda item: ORDER.index(item[1])))
+    )

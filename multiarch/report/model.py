@@ -16,11 +16,11 @@ class Status(StrEnum):
     GOOD = "good"
     WARNING = "warning"
     BAD = "bad"
-    UNKNOWN = "unknown"
     ARM64 = "arm64"
-    AMD64 = "amd64"
     ARM64_SPOT = "arm64-spot"
+    AMD64 = "amd64"
     AMD64_SPOT = "amd64-spot"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,10 +96,14 @@ class Browser:
             if not node["ignored"]
         ]
 
-    def screenshot(self, file: Path) -> None:
-        """Save the whole page as PNG."""
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
-        file.write_bytes(base64.b64decode(found["data"]))
+    def screenshot(self, selector: str) -> bytes:
+        """An element as PNG. Raises AssertionError if there is none."""
+        box = self.evaluate(
+            f"(() => {{ const box = document.querySelector({selector!r}).getBoundingClientRect(); "
+            "return {x: box.x + scrollX, y: box.y + scrollY, width: box.width, height: box.height, scale: 1} })()"
+        )
+        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=box)
+        return base64.b64decode(found["data"])
 
     async def _call(self, method: str, parameters: dict[str, Any]) -> Any:  # noqa: ANN401 (JSON)
         self._number += 1

@@ -8,10 +8,16 @@ from typing import Any
 import pytest
 
 from tests.browser.chromium import Browser
+from tests.browser.pixels import colors
 from tests.report import samples
 
 SIZES = {"laptop": (1280, 800), "phone": (390, 844)}
 SCHEMES = ("light", "dark")
+COLORS = {
+    "light": ((255, 255, 255), ((15, 138, 128), (194, 98, 10))),
+    "dark": ((26, 32, 42), ((47, 181, 168), (232, 137, 58))),
+}
+"""Of a section's background, and of bars of arm64 and amd64 nodes."""
 CONSOLE = {"Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"}
 REQUEST = "Network.requestWillBeSent"
 LOOKS = [(size, scheme) for size in SIZES for scheme in SCHEMES]
@@ -78,15 +84,25 @@ def focus(browser: Browser, name: str) -> None:
 
 @pytest.mark.parametrize(("size", "scheme"), LOOKS)
 def test_the_page_fits_its_window_and_every_text_can_be_read(
-    browser: Browser, page: Path, size: str, scheme: str, tmp_path: Path
+    browser: Browser, page: Path, size: str, scheme: str
 ) -> None:
     open_page(browser, page, size, scheme)
     assert browser.evaluate("document.documentElement.scrollWidth") == SIZES[size][0]
     assert browser.evaluate(CONTRASTS) == []
-    back = browser.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert back == ("rgb(245, 246, 248)" if scheme == "light" else "rgb(18, 22, 29)")
-    browser.screenshot(tmp_path / f"{size}-{scheme}.png")
-    assert (tmp_path / f"{size}-{scheme}.png").stat().st_size > 50_000
+
+
+@pytest.mark.parametrize(("size", "scheme"), LOOKS)
+def test_a_screenshot_of_a_chart_has_bars_in_the_colors_of_the_architectures(
+    browser: Browser, page: Path, size: str, scheme: str
+) -> None:
+    open_page(browser, page, size, scheme)
+    seen = colors(browser.screenshot("#nodes figure > svg"))
+    back, bars = COLORS[scheme]
+    assert seen.most_common(1)[0][0] == back
+    # 3 arm64 nodes of one group, 2 + 1 amd64 nodes of two: as much of each color.
+    arm64, amd64 = (seen[each] for each in bars)
+    assert arm64 > 1000
+    assert abs(arm64 - amd64) < arm64 / 10
 
 
 @pytest.mark.parametrize("size", SIZES)

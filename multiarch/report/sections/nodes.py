@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
+from multiarch.report.bars import ORDER
 from multiarch.report.contents import Placement, Unread
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageColumn, PageSection, PageTable, Status
 from multiarch.report.sections.cells import counted, number, of_architecture, of_architectures, share, status_of
@@ -142,12 +143,13 @@ def _chart(title: str, bar_of: Mapping[str, str], nodes: Sequence[NodeState]) ->
     counts = Counter((bar_of[node.name], node.shape.architecture, node.capacity_type) for node in nodes)
     bars = []
     for label in sorted(set(bar_of.values()), key=lambda name: (name == OTHER_NODES, name)):
-        pieces = tuple(
+        pieces = [
             ChartPiece(label_of(architecture, capacity), count, status_of(architecture, capacity), f"{count:,}")
-            for (name, architecture, capacity), count in sorted(counts.items(), key=str)
+            for (name, architecture, capacity), count in counts.items()
             if name == label
-        )
-        bars.append(ChartBar(label, pieces, f"{sum(piece.amount for piece in pieces):,.0f}"))
+        ]
+        pieces.sort(key=lambda piece: ORDER.index(piece.status))
+        bars.append(ChartBar(label, tuple(pieces), f"{sum(piece.amount for piece in pieces):,.0f}"))
     return BarChart(title, tuple(bars))
 
 
