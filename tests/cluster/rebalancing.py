@@ -38,11 +38,11 @@ _WORKLOADS = (
 _TAINT = parse_taint("arch=arm64:NoSchedule")
 
 
-def rebalance_plan(**settings: object) -> RebalancePlan:
-    """The plan of a small stack's CronJob: groups ``web`` (amd64) and ``web-arm``, and no autoscaler."""
+def rebalance_plan(*, autoscaler: str = "none", **settings: object) -> RebalancePlan:
+    """The plan of a small stack's CronJob: groups ``web`` (amd64) and ``web-arm``."""
     section = {"enabled": True, "image": "registry.example.com/multiarch:1", "ecrRepositories": [], **settings}
     groups = {"web": {"maxSize": 4}, "web-arm": {"maxSize": 4}}
-    found = plan({"nodeGroups": groups, "rebalance": section}).rebalance
+    found = plan({"nodeGroups": groups, "autoscaling": {"use": autoscaler}, "rebalance": section}).rebalance
     if found is None:
         raise AssertionError("it is enabled")
     return found

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from multiarch.facts.rebalance import PLACEHOLDER_LABEL, PLACEHOLDER_NAMESPACE
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import Programs, wait_for
 from tests.cluster.kubelets import Healthy
@@ -254,3 +255,21 @@ def test_a_node_that_an_administrator_cordoned_stays_so(moving: Moving) -> None:
     assert code == 0, said
     assert moving.marked() == {AMD64_NODES[0]: (True, "")}
     assert on_arm64(moving) == REPLICAS - here
+
+
+def test_where_the_autoscaler_has_to_add_nodes_there_is_room_before_a_pod_is_evicted(moving: Moving) -> None:
+    with Healthy(moving.kube, SPACE).watched() as healthy:
+        running = moving.start(rebalance_plan(autoscaler="cluster-autoscaler", **FAST))
+        wait_for(lambda: len(placeholders(moving)) >= 1, "placeholders", timeout=60)
+        assert moving.marked() == {}, "no node is cordoned while it waits"
+        moving.add_nodes(ARM64_NODES)
+        code, said = end_of(running)
+        assert code == 0, said
+        assert moved(moving), said
+    assert healthy.fewest[API] >= AT_LEAST
+    assert (placeholders(moving), moving.marked()) == ([], {})
+
+
+def placeholders(moving: Moving) -> list[Object]:
+    found = moving.kube.list("v1", "Pod", PLACEHOLDER_NAMESPACE, selector=PLACEHOLDER_LABEL)
+    return [each for each in found if "deletionTimestamp" not in each["metadata"]]
