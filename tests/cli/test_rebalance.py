@@ -14,6 +14,7 @@ from multiarch.kubernetes import cluster
 from multiarch.kubernetes.access import ClusterAccess
 from multiarch.kubernetes.errors import ClusterError
 from multiarch.rebalance import clock
+from tests.cli.conftest import CLONE
 from tests.cli.running import Ran, type_of_run
 from tests.rebalance.cluster import PREFERS_ARM64, world
 from tests.rebalance.world import World, away, first_with_room
@@ -76,6 +77,20 @@ def test_without_apply_the_plan_is_shown_and_nothing_is_written(made: World, reb
     assert "volume tmp is an emptyDir" in ran.out
     assert "Nothing was changed. --apply moves the pods." in ran.out
     assert (json.dumps([made.nodes, made.leases]), made.evicted) == (before, [])
+
+
+def test_the_guide_shows_a_plan_as_it_is_printed(
+    made: World, rebalance: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fell_back(made)
+    for each in made.controllers.values():
+        each["metadata"]["ownerReferences"] = [
+            {"kind": "Deployment", "name": each["metadata"]["name"], "controller": True}
+        ]
+    monkeypatch.setenv("COLUMNS", "120")
+    printed = rebalance().out.strip()
+    guide = (CLONE / "docs" / "how-to" / "rebalance.md").read_text()
+    assert f"```text\n{printed}\n```" in guide
 
 
 def test_apply_moves_the_pods_and_says_so(made: World, rebalance: Callable[..., Ran]) -> None:
