@@ -38,7 +38,7 @@ _WORKLOADS = (
 _TAINT = parse_taint("arch=arm64:NoSchedule")
 
 
-def rebalance_plan(*, autoscaler: str = "none", **settings: object) -> RebalancePlan:
+def rebalance_plan(*, autoscaler: object = "none", **settings: object) -> RebalancePlan:
     """The plan of a small stack's CronJob: groups ``web`` (amd64) and ``web-arm``."""
     section = {"enabled": True, "image": "registry.example.com/multiarch:1", "ecrRepositories": [], **settings}
     groups = {"web": {"maxSize": 4}, "web-arm": {"maxSize": 4}}
