@@ -46,7 +46,9 @@ class NodePrices:
         capacity = self.capacity(node)
         if capacity is None:
             what = "capacity type" if node.instance_type else "instance type"
-            return UnknownPrice(f"the {what} of node {node.name} is not known")
+            # Nodes of a simulation have invented names.
+            whose = f"node {node.name}" if self._running else f"existing nodes of {node.group}"
+            return UnknownPrice(f"the {what} of {whose} is not known")
         if capacity not in self._known:
             self._known[capacity] = self._pricing.month(capacity, 1)
         return self._known[capacity]

@@ -122,6 +122,13 @@ def test_running_nodes_of_no_group_are_counted_and_unknown_ones_named() -> None:
     assert sum(line.monthly for line in report.lines if isinstance(line.monthly, Decimal)) == HOURS * Decimal("0.1")
 
 
+def test_existing_nodes_of_a_pool_that_are_only_counted_are_unknown() -> None:
+    nodes = [node("general-arm64-spot", "", name="general-arm64-spot-1", architecture="arm64")]
+    report = stack_costs(plan(pooled({"general": {}})), PRICING, nodes)
+    (line,) = report.lines
+    assert reason(line.monthly) == "the instance type of existing nodes of general-arm64-spot is not known"
+
+
 def test_the_chart_has_a_bar_for_each_kind_of_cost_the_largest_first() -> None:
     report = stack_costs(plan({"nodeGroups": {"web": {"minSize": 2}}}), PRICING)
     found = bars(report)
