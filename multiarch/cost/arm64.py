@@ -13,6 +13,7 @@ from decimal import Decimal
 
 from multiarch.cost.model import CostReport, Saving
 from multiarch.cost.pricing import Capacity, Pricing, capacity_of, zones_of
+from multiarch.cost.sharing import share
 from multiarch.cost.stack import NodePrices
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, instance_types
@@ -27,7 +28,6 @@ from multiarch.scheduling.fit import allowed_zones
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
-from multiarch.scheduling.resources import Resources
 from multiarch.simulate.pools import priced_types
 from multiarch.simulate.settled import NodeState
 from multiarch.simulate.shapes import group_shape, pool_shape
@@ -90,7 +90,7 @@ def arm64_costs(
             if key not in blockers:
                 unjudged += 1
                 continue
-            here = share_of(prices.month(node), _share(pod.requests, node.shape.allocatable))
+            here = share_of(prices.month(node), share(pod.requests, node.shape.allocatable))
             saved = minus(here, offers.cheapest(pod, node, prices.capacity(node)))
             if blockers[key]:
                 blocked.setdefault(key, []).append(saved)
@@ -151,7 +151,7 @@ class _Offers:
         same_way = [each for each in fitting if each.capacity.capacity_type is bought] or fitting
         size = None if now is None else (now.vcpus, now.memory_mib)
         alike = [each for each in same_way if (each.instance.vcpus, each.instance.memory_mib) == size] or same_way
-        parts = [share_of(each.month, _share(pod.requests, each.shape.allocatable)) for each in alike]
+        parts = [share_of(each.month, share(pod.requests, each.shape.allocatable)) for each in alike]
         known = [each for each in parts if not isinstance(each, UnknownPrice)]
         return min(known) if known else parts[0]
 
@@ -198,11 +198,3 @@ def _offers(plan: Plan, pricing: Pricing) -> Iterator[_Offer]:
                 capacity = Capacity((instance.name,), pool.capacities[0].capacity_type, zones)
                 shape = pool_shape(pool, karpenter.node_class, instance, zones, region=region)
                 yield _Offer(shape, instance, capacity, pricing.month(capacity, 1))
-
-
-def _share(wanted: Resources, allocatable: Resources) -> Decimal:
-    """The largest share that a pod requests of a node's resources, at most 1."""
-    here = {"pods": allocatable.pods, **dict(allocatable.items())}
-    asked = {"pods": wanted.pods, **dict(wanted.items())}
-    shares = [Decimal(amount) / here[name] for name, amount in asked.items() if here.get(name, 0) > 0]
-    return min(max(shares, default=Decimal(0)), Decimal(1))

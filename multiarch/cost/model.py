@@ -49,6 +49,18 @@ class Saving:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelCost:
+    """What ``pods`` with one value of a label cost in a month: their shares of their nodes.
+
+    ``value`` is empty for pods without the label, and None for what no pod requests.
+    """
+
+    value: str | None
+    pods: int
+    monthly: Amount
+
+
+@dataclass(frozen=True, slots=True)
 class CostReport:
     """What one stack, or one cluster, costs in a month.
 
@@ -56,8 +68,8 @@ class CostReport:
     at which the prices were fetched, in UTC, None without prices. ``at_most`` are node groups at their maximum size.
     ``others`` are costs that belong to no nodes: the control plane, NAT gateways, NodePools whose nodes are not known.
     ``fallback`` is what pods that may run on arm64 cost more because they are on amd64 nodes, None where nothing is
-    known about pods. ``savings`` are of workloads that can't run on arm64 yet, the largest first. ``notes`` say
-    what is assumed and left out.
+    known about pods. ``savings`` are of workloads that can't run on arm64 yet, the largest first. ``by_label`` are
+    the nodes' costs by the pods' values of ``label``. ``notes`` say what is assumed and left out.
     """
 
     stack: str
@@ -69,6 +81,8 @@ class CostReport:
     others: tuple[tuple[str, Amount], ...] = ()
     fallback: Amount | None = None
     savings: tuple[Saving, ...] = ()
+    label: str = ""
+    by_label: tuple[LabelCost, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

@@ -110,6 +110,8 @@ def test_old_prices_are_named(run: type_of_run) -> None:
         ),
         (("checkout-dev", "gke-parity", "--live"), "--live needs one stack. Name it: checkout-dev, gke-parity."),
         (("checkout-dev", "--workloads", "none.yaml"), "none.yaml"),
+        (("checkout-dev", "--group-by", "team"), "--group-by needs --workloads or --live."),
+        (("--live", "--group-by", " "), "--group-by ' ' is not a label's key."),
     ],
 )
 def test_wrong_usage_says_what_to_do(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:

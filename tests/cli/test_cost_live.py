@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -126,6 +127,18 @@ def test_without_a_stack_the_nodes_are_grouped_by_their_labels(run: type_of_run)
     assert (cluster["others"], cluster["fallback"]) == ([], None)
     elsewhere = live(run, {"nodes": [node("one", zone="moon-1a")]}, "-o", "json", stack="").json["stacks"][0]
     assert elsewhere["currency"] is None
+
+
+def test_pods_are_grouped_by_a_label(run: type_of_run) -> None:
+    lists = {"nodes": [general("one")], "pods": [pod("api-1", "one"), pod("api-2", "one")]}
+    ran = live(run, lists, "--group-by", "app", stack="")
+    assert "Pods by app: their shares of their nodes" in ran.out
+    assert re.search(r"\n api +2 +82\.05\n", ran.out)
+    (cluster,) = live(run, lists, "--group-by", "app", "-o", "json", stack="").json["stacks"]
+    assert cluster["label"] == "app"
+    assert {"value": "api", "pods": 2, "monthly": "82.0520"} in cluster["byLabel"]
+    unlabelled = live(run, lists, "--group-by", "team", stack="").out
+    assert re.search(r"\n \(without team\) +2 +82\.05\n", unlabelled)
 
 
 def test_a_cluster_that_denies_access_is_an_error(run: type_of_run) -> None:

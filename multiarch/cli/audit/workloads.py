@@ -12,11 +12,12 @@ import typer
 
 from multiarch.cli import reading
 from multiarch.cli.audit import sources
-from multiarch.cli.audit.options import ExplainOption, GroupByOption
+from multiarch.cli.audit.options import ExplainOption
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.memory import few_collections
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument
+from multiarch.cli.options.grouping import GroupByOption
 from multiarch.cli.options.registry import RegistryOptions, ask
 from multiarch.cli.options.stacks import TaintOptions
 from multiarch.cli.terminal import counted, progress, say

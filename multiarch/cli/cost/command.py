@@ -12,6 +12,7 @@ import typer
 from multiarch.cli.formats import Format, output_option, show
 from multiarch.cli.options import stacks, with_groups
 from multiarch.cli.options.cluster import AccessOptions
+from multiarch.cli.options.grouping import GroupByOption
 from multiarch.cli.options.prices import MaxAgeOption, PricesFile
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import StacksArgument
@@ -32,7 +33,7 @@ add for them are counted too. --live counts the nodes of the cluster of --kubeco
 
 Both show what pods that may run on arm64 cost more because they are on amd64 nodes, and what each workload that can't
 run on arm64 yet would save there, the largest saving first. For that, images are looked up in their registries. --live
-without STACK shows the nodes of the cluster alone.
+without STACK shows the nodes of the cluster alone. --group-by LABEL shows what the pods of each value of a label cost.
 
 \b
 Examples:
@@ -40,7 +41,7 @@ Examples:
   multiarch cost payments-prod
   multiarch cost payments-prod --workloads examples/pods.yaml
   multiarch cost payments-prod --live --context payments-prod
-  multiarch cost --live                                       a cluster without a stack
+  multiarch cost --live --group-by team                       a cluster without a stack, by the pods' label team
   multiarch cost --prices cache/prices.json --output csv      all stacks of the project
 
 Exit code: 0; 2 for invalid input; 3 if the cluster can't be reached."""
@@ -56,6 +57,7 @@ def cost(
     ] = None,
     live: Annotated[bool, typer.Option("--live", help="Count the nodes of a live cluster.")] = False,
     access: AccessOptions,
+    group_by: GroupByOption = None,
     prices: PricesFile = Path("prices.json"),
     prices_max_age: MaxAgeOption = 7,
     output: Annotated[Format, output_option("records")] = Format.TABLE,
@@ -71,6 +73,8 @@ def cost(
         raise MultiarchError("--live and --workloads exclude each other.", hint="Both say which nodes are counted.")
     if access.given and not live:
         raise MultiarchError(f"{access.given} needs --live.")
+    if group_by and not (live or workloads):
+        raise MultiarchError("--group-by needs --workloads or --live.", hint="A stack without pods has no labels.")
     known, oldest = read(prices), timedelta(days=prices_max_age)
     reports = _reports(
         names or [],
@@ -78,6 +82,7 @@ def cost(
         workloads or [],
         access if live else None,
         registries,
+        group_by or "",
     )
     show(report(reports), output)
 
@@ -88,13 +93,14 @@ def _reports(
     workloads: Sequence[str],
     live: AccessOptions | None,
     registries: RegistryOptions,
+    label: str,
 ) -> list[CostReport]:
     """The costs of each stack; with ``live`` and no stack, those of the cluster alone."""
     from multiarch.cli.cost import source
     from multiarch.cost.stack import stack_costs
 
     if live is not None and not names:
-        return [source.cluster_alone(live, pricing_of)]
+        return [source.cluster_alone(live, pricing_of, label)]
     plans = [stacks.planned(path)[1] for path in stacks.files(names)]
     if live is None and not workloads:
         return [stack_costs(plan, pricing_of(plan.region)) for plan in plans]
@@ -104,7 +110,7 @@ def _reports(
     (plan,) = plans
     pricing = pricing_of(plan.region)
     found = source.from_cluster(plan, live) if live else source.from_manifests(plan, pricing, workloads)
-    return [source.costs(plan, pricing, found, registries)]
+    return [source.costs(plan, pricing, found, registries, label)]
 
 
 commands = typer.Typer()

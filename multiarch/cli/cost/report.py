@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _BAR = 24
 """Characters of the longest bar."""
+NOT_REQUESTED = "(requested by no pod, or by DaemonSets)"
 _RECORD = ("stack", "team", "what", "architecture", "capacity type", "types", "nodes", "per month", "currency")
 
 
@@ -57,6 +58,7 @@ def _stack(found: CostReport) -> Iterator[Block]:
     rows += [(what, "", "", "", shown(amount), "") for what, amount in found.others]
     yield Table(("what", "capacity", "instance type", "nodes", "per month", "at maximum size"), rows)
     yield from chart(found)
+    yield from _by_label(found)
     yield from _arm64(found)
     if found.unknown:
         yield Items("Unknown", [f"{reason}." for reason in found.unknown])
@@ -93,6 +95,16 @@ def _drawn(bar: Bar) -> str:
     with console.capture() as captured:
         console.print(RichBar(1, 0, bar.length, width=_BAR, color="default"), end="")
     return captured.get().strip() or "▏"
+
+
+def _by_label(found: CostReport) -> Iterator[Table]:
+    if found.by_label:
+        rows = [
+            (NOT_REQUESTED if each.value is None else each.value or f"(without {found.label})",
+             "" if each.value is None else str(each.pods), shown(each.monthly))
+            for each in found.by_label
+        ]  # fmt: skip
+        yield Table((found.label, "pods", "per month"), rows, f"Pods by {found.label}: their shares of their nodes")
 
 
 def _arm64(found: CostReport) -> Iterator[Block]:
@@ -203,6 +215,10 @@ def _data(found: CostReport) -> dict[str, object]:
                 "monthly": as_json(each.monthly),
             }
             for each in found.savings
+        ],
+        "label": found.label or None,
+        "byLabel": [
+            {"value": each.value, "pods": each.pods, "monthly": as_json(each.monthly)} for each in found.by_label
         ],
         "unknown": list(found.unknown),
         "notes": list(found.notes),

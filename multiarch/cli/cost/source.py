@@ -41,18 +41,25 @@ class Found:
     credentials: Credentials | None = None
 
 
-def costs(plan: Plan, pricing: Pricing, found: Found, registries: RegistryOptions) -> CostReport:
-    """The costs of the nodes, and of their pods compared with arm64; images are looked up in their registries."""
+def costs(plan: Plan, pricing: Pricing, found: Found, registries: RegistryOptions, label: str) -> CostReport:
+    """The costs of the nodes, and of their pods compared with arm64; images are looked up in their registries.
+
+    With a ``label``, the costs of pods by its values too.
+    """
     from dataclasses import replace
 
     from multiarch.cost.arm64 import arm64_costs, with_arm64_costs
-    from multiarch.cost.stack import stack_costs
+    from multiarch.cost.sharing import costs_by_label
+    from multiarch.cost.stack import NodePrices, stack_costs
 
     audited = partial(_audited, found.subjects, plan.arm64_taint)
     blockers = ask(registries, audited, credentials=found.credentials).why_not_on_arm64()
     report = stack_costs(plan, pricing, found.nodes, running=found.running)
     compared = arm64_costs(plan, pricing, found.nodes, blockers, owners=found.owners, running=found.running)
     report = with_arm64_costs(report, compared)
+    if label:
+        prices = NodePrices(plan, pricing, running=found.running)
+        report = replace(report, label=label, by_label=costs_by_label(found.nodes, prices, label))
     return replace(report, notes=(*report.notes, *found.notes))
 
 
@@ -102,11 +109,15 @@ def from_cluster(plan: Plan, options: AccessOptions) -> Found:
     return Found(state.nodes, subjects, owners_in(objects), notes, running=True, credentials=credentials)
 
 
-def cluster_alone(options: AccessOptions, pricing_of: Callable[[str | None], Pricing]) -> CostReport:
-    """The costs of a cluster's nodes, without a stack. Raises MultiarchError and OutsideError."""
+def cluster_alone(options: AccessOptions, pricing_of: Callable[[str | None], Pricing], label: str) -> CostReport:
+    """The costs of a cluster's nodes, without a stack; with a ``label``, by its values too.
+
+    Raises MultiarchError and OutsideError.
+    """
     from dataclasses import replace
 
-    from multiarch.cost.stack import cluster_costs, region_of_nodes
+    from multiarch.cost.sharing import costs_by_label
+    from multiarch.cost.stack import NodePrices, cluster_costs, region_of_nodes
     from multiarch.kubernetes.cluster import open_cluster
     from multiarch.kubernetes.running import read_running
     from multiarch.simulate.running import cluster_state
@@ -114,7 +125,11 @@ def cluster_alone(options: AccessOptions, pricing_of: Callable[[str | None], Pri
     with open_cluster(options.access) as cluster:
         running = read_running(cluster)
     state = cluster_state(running, (), ())
-    report = cluster_costs(running.name, pricing_of(region_of_nodes(state.nodes)), state.nodes)
+    pricing = pricing_of(region_of_nodes(state.nodes))
+    report = cluster_costs(running.name, pricing, state.nodes)
+    if label:
+        found = costs_by_label(state.nodes, NodePrices(None, pricing, running=True), label)
+        report = replace(report, label=label, by_label=found)
     return replace(report, notes=(*report.notes, *state.notes))
 
 
