@@ -12,6 +12,7 @@ from multiarch.cost.model import LabelCost
 from multiarch.cost.sharing import costs_by_label
 from multiarch.cost.stack import NodePrices
 from multiarch.nodes.model import CapacityType
+from multiarch.prices.amounts import total
 from multiarch.simulate.settled import NodeState
 from tests.cost.priced import HOURS, PRICING, node, pods
 from tests.scheduling.manifests import container
@@ -52,8 +53,9 @@ def test_what_no_pod_requests_is_a_row_of_its_own_and_the_largest_amount_is_firs
 def test_pods_that_request_different_resources_pay_the_node_once() -> None:
     found = shared(on("m7i.large", pod("a", "cpu", cpu="1800m"), pod("b", "memory", cpu="100m", memory="7Gi")))
     assert found[None].monthly == 0
-    together = [found[team].monthly for team in ("cpu", "memory")]
-    assert sum(each for each in together if isinstance(each, Decimal)).quantize(Decimal("0.0001")) == LARGE
+    together = total(found[team].monthly for team in ("cpu", "memory"))
+    assert isinstance(together, Decimal)
+    assert round(together, 4) == LARGE
 
 
 def test_an_unknown_price_makes_the_teams_on_that_node_unknown() -> None:
