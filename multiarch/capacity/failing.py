@@ -86,10 +86,10 @@ def settled_before(
 ) -> Before:
     """Place all pods while nothing fails; parameters as in :func:`multiarch.capacity.evaluation.evaluate`."""
     restriction = Restriction(images or {})
-    everything = list(restriction.applied(pods))
+    everything = [pod for pod in restriction.applied(pods) if pod.per_node or can_move(pod)]
     if nodes is None:
         # A dump of a cluster's pods says where they were: that was another cluster.
-        everything = [waiting_again(pod) if can_move(pod) else pod for pod in everything]
+        everything = [waiting_again(pod) for pod in everything]
         given: Sequence[NodeState] = planned_nodes(plan.node_groups, context, everything)
     else:
         given = [replace(node, pods=tuple(restriction.applied(node.pods))) for node in nodes]

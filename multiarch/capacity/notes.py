@@ -94,6 +94,7 @@ def limits_of(plan: Plan) -> tuple[str, ...]:
         "A failure begins at once and lasts: what comes back, and capacity that AWS lacks elsewhere, is not modelled.",
         "Pods count as running once they have a node: their start, readiness and load are not looked at.",
         "Volumes of a lost zone can't be attached in another one.",
+        "A StatefulSet replaces a lost pod only once the Node object is deleted, as when EC2 terminates the instance.",
     )
     if plan.autoscaling.karpenter is None:
         return general

@@ -267,3 +267,14 @@ def test_an_unknown_priority_class_is_named() -> None:
     assert found.warnings == (
         "shop Deployment/api: the PriorityClass important is not among the manifests; its priority counts as 0.",
     )
+
+
+def test_pods_of_nodes_and_of_daemon_sets_are_no_workloads() -> None:
+    owned = [
+        pod_manifest(kind, containers=[_container("1")])
+        | {"metadata": {"name": kind, "ownerReferences": [{"kind": kind, "name": "a", "controller": True}]}}
+        for kind in ("Node", "DaemonSet")
+    ]
+    found = report(grown({"amd": {"instanceTypes": ["m7i.large"], "maxSize": 1}}), pods(), *owned)
+    assert [each.name for each in found.without_failure.workloads] == ["Deployment/api"]
+    assert of(found.without_failure).pending == 0
