@@ -366,6 +366,19 @@ def test_one_failed_call_changes_nothing(moment: str) -> None:
         assert (made.cordoned, made.holder, made.fewest_ready[API]) == ([], "", 2)
 
 
+def test_an_api_server_that_starts_may_refuse_for_a_while() -> None:
+    made = world()
+
+    def starting(_number: int, name: str) -> None:
+        if 20 <= made.seconds < 30:
+            raise ForbiddenError(verb=name, resource="pods", group="", namespace=None, name=None, user="me")
+
+    made.before = starting
+    report = run(made)
+    assert results(report) == [Result.MOVED] * 3, report.ended
+    assert (made.cordoned, made.holder) == ([], "")
+
+
 def test_a_missing_right_stops_the_run_and_uncordons() -> None:
     made = world()
 
