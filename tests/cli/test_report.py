@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.quotations import ROOT
 from tests.report.page_text import sections, text_of
 
 WORKLOADS, PRICES = "examples/pods.yaml", "examples/prices.json"
+EVIL = "a\x1b]0;t\x07\u202eb\u2028c<b><script>alert(1)</script>"
 NO_WORKLOADS = "No workloads were given: --workloads FILE reads manifests, --live reads the cluster."
 
 
@@ -101,3 +103,20 @@ def test_invalid_input_is_refused_and_leaves_no_page(run: type_of_run, options: 
 def test_a_folder_that_cannot_be_written_is_said_once(run: type_of_run) -> None:
     ran = run("report", "payments-prod", "--html", "examples")
     assert (ran.code, ran.err) == (2, "error: examples can't be written: not a regular file.\n")
+
+
+@pytest.mark.usefixtures("project")
+def test_names_that_are_html_or_steer_a_terminal_stay_text_from_the_manifest_to_the_page(run: type_of_run) -> None:
+    metadata = {"name": EVIL, "namespace": EVIL, "labels": {"team": EVIL}}
+    spec = {"containers": [{"name": EVIL, "image": EVIL}], "nodeSelector": {EVIL: EVIL}}
+    written = {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": metadata}
+    daemon = {**written, "kind": "DaemonSet", "spec": {"template": {"metadata": metadata, "spec": spec}}}
+    Path("evil.json").write_text(json.dumps({**written, "spec": daemon["spec"]}) + "\n" + json.dumps(daemon))
+    options = ("--workloads", "evil.json", "--prices", PRICES, "--no-cache", "--timeout", "2")
+    ran = run("report", "payments-prod", "--html", "page.html", *options)
+    assert (ran.code, ran.err) == (0, "Wrote page.html.\n")
+    html = Path("page.html").read_text(encoding="utf-8")
+    assert html.replace("\n", "").isprintable()
+    assert "<b>" not in html
+    assert html.count("<script>") == 1
+    assert "&lt;b&gt;&lt;script&gt;" in html

@@ -239,7 +239,7 @@ def test_stopping_a_build_stops_go_and_leaves_nothing(tmp_path: Path, stand_in_g
     )
     calls = tmp_path / "calls"
     deadline = time.monotonic() + 20
-    while not calls.exists() and time.monotonic() < deadline:
+    while not (calls.exists() and calls.read_text()) and time.monotonic() < deadline:
         time.sleep(0.02)
     go = int(calls.read_text())
     assert alive(go)
