@@ -190,6 +190,13 @@ def test_a_workload_that_is_short_comes_first_with_what_limits_it() -> None:
     assert short[5] == "raise nodeGroups.base.maxSize to 6, or spread it over zones"
 
 
+def test_the_way_to_a_better_stack_file_is_named_where_a_failure_is_not_survived() -> None:
+    hint = "`multiarch capacity payments-prod --recommend`"
+    assert hint in section(samples.contents(), "failures").summary
+    survived = replace(samples.capacity(), failures=samples.capacity().failures[1:2])
+    assert hint not in section(replace(samples.contents(), capacity=survived), "failures").summary
+
+
 def test_a_price_that_is_unknown_says_why() -> None:
     found = {row[0].text: row for row in table(samples.contents(), "cost", "Nodes").rows}
     unknown = next(cell for cell in found["default-arm64-spot"] if cell.text == "unknown")

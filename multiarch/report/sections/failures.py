@@ -21,10 +21,14 @@ def failures_section(report: CapacityReport | Unread) -> PageSection:
     if isinstance(report, Unread):
         return PageSection(IDENTIFIER, title, unread=report.reason)
     survived = sum(not each.short for each in report.failures)
+    more = (
+        f" `multiarch capacity {report.stack} --recommend` looks for the smallest change of the stack file that helps."
+    )
+    hint = more if survived < len(report.failures) else ""
     return PageSection(
         IDENTIFIER,
         title,
-        summary=f"Every workload keeps its minimum in {survived} of {counted(len(report.failures), 'failure')}.",
+        summary=f"Every workload keeps its minimum in {survived} of {counted(len(report.failures), 'failure')}.{hint}",
         tables=tuple(_tables(report)),
         warnings=report.warnings,
         notes=(*report.assumptions, *report.limits),
