@@ -10,8 +10,6 @@ from multiarch.facts.labels import EKS_COMPUTE_TYPE, KARPENTER_CAPACITY_TYPE, KA
 from multiarch.nodes.model import CapacityType
 from multiarch.rebalance.snapshot import leftover_of, why_unfit
 
-_LEAVING = ("ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption")
-"""Taints of nodes that an autoscaler is draining."""
 _NEVER = "Never"
 
 
@@ -22,11 +20,7 @@ def why_skipped(node: Mapping[str, Any], plan: AutoscalingPlan) -> str:
     """
     if why := why_unfit(node):
         return why
-    spec = node.get("spec") or {}
-    taints = {str(each.get("key")) for each in spec.get("taints") or ()}
-    if leaving := sorted(taints.intersection(_LEAVING)):
-        return f"it has the taint {leaving[0]}: an autoscaler removes it"
-    if spec.get("unschedulable") and leftover_of(node) is None:
+    if (node.get("spec") or {}).get("unschedulable") and leftover_of(node) is None:
         return "it is cordoned"
     labels = _labels(node)
     if compute := labels.get(EKS_COMPUTE_TYPE):

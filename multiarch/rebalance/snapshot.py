@@ -20,6 +20,8 @@ from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.rebalance.model import Leftover
 from multiarch.scheduling.pods import Pod, pods_from
 
+_LEAVING = ("ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption")
+"""Taints of nodes that an autoscaler is draining."""
 REPLACE_PODS = (Kind.REPLICA_SET, Kind.STATEFUL_SET, Kind.REPLICATION_CONTROLLER)
 """Kinds that create another pod for one that is evicted, and lose no work by it."""
 
@@ -141,6 +143,9 @@ def why_unfit(node: Mapping[str, Any]) -> str:
     """Why a node is not to be emptied, a clause, or an empty text."""
     if node["metadata"].get("deletionTimestamp"):
         return "it is being deleted"
+    taints = {str(each.get("key")) for each in (node.get("spec") or {}).get("taints") or ()}
+    if leaving := sorted(taints.intersection(_LEAVING)):
+        return f"it has the taint {leaving[0]}: an autoscaler removes it"
     return "" if is_true(node, "Ready") else "it is not Ready"
 
 

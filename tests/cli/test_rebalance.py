@@ -172,6 +172,19 @@ def test_a_lease_that_may_not_be_read_is_noted(made: World, rebalance: Callable[
     assert rebalance().code == 3
 
 
+@pytest.mark.parametrize("arguments", [(), ("--apply",)])
+def test_a_cluster_of_another_stack_is_refused(
+    made: World, rebalance: Callable[..., Ran], arguments: tuple[str, ...]
+) -> None:
+    fell_back(made)
+    for node in made.nodes.values():
+        node["metadata"]["labels"]["eks.amazonaws.com/nodegroup"] = "other-0123"
+    ran = rebalance(*arguments)
+    assert (ran.code, made.evicted, made.cordoned, made.holder) == (2, [], [], "")
+    assert "None of the 3 nodes of context here is of a group or NodePool of shop-dev." in ran.err + ran.out
+    assert "--context" in ran.err + ran.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

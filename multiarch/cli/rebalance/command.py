@@ -18,6 +18,7 @@ from multiarch.cli.options.stacks import StackArgument
 from multiarch.cli.rebalance.times import parse_pace, parse_quiet_hours
 from multiarch.cli.terminal import say
 from multiarch.cli.usage import Command
+from multiarch.errors import MultiarchError
 
 if TYPE_CHECKING:
     from multiarch.kubernetes.cluster import Cluster
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from multiarch.rebalance.plan import Scope
     from multiarch.rebalance.run import Settings
     from multiarch.rebalance.snapshot import Snapshot
+    from multiarch.simulate.running import ClusterState
     from multiarch.stack.model import Plan
 
 HELP = """Move pods back to arm64 nodes.
@@ -146,6 +148,7 @@ class _Planner:
         plan = self.plan
         pools = () if plan.autoscaling.karpenter is None else plan.autoscaling.karpenter.pools
         state = cluster_state(snapshot.running, plan.node_groups, {pool.name for pool in pools})
+        _check_cluster(plan, state, snapshot.running.name)
         context = simulation_context(plan, seen=state.zones)
         return Scope(
             autoscaling=plan.autoscaling,
@@ -187,6 +190,18 @@ def _run(planner: _Planner, cluster: Cluster, settings: Settings, output: Format
         say(f"error: node {node} may still be cordoned. The next run uncordons it, or `kubectl uncordon {node}` does.")
     if code := 128 + clock.signal if clock.signal else found.exit_code:
         raise typer.Exit(code)
+
+
+def _check_cluster(plan: Plan, state: ClusterState, context: str) -> None:
+    """Raise MultiarchError for a cluster none of whose nodes is of the stack."""
+    from multiarch.nodes.model import NodeGroupKind
+
+    unlabelled = any(group.kind is not NodeGroupKind.MANAGED for group in plan.node_groups)
+    if state.nodes and not unlabelled and not any(node.group for node in state.nodes):
+        raise MultiarchError(
+            f"None of the {len(state.nodes)} nodes of context {context} is of a group or NodePool of {plan.stack}.",
+            hint="Choose the stack's cluster with --context.",
+        )
 
 
 def _run_name() -> str:

@@ -52,7 +52,7 @@ def _plan(stack: Plan, plan: MovePlan, quiet: bool) -> Iterator[Block]:  # noqa:
     if plan.moves:
         yield "Nothing was changed. --apply moves the pods."
     elif plan.left_to_karpenter == plan.possible:
-        yield "Nothing is needed: Karpenter moves these pods itself." if plan.possible else "Nothing is needed."
+        yield "Nothing is needed. Karpenter moves these pods itself." if plan.possible else "Nothing is needed."
 
 
 def _skipped(plan: MovePlan) -> Iterator[str]:
