@@ -80,11 +80,11 @@ def test_where_tests_run_out_the_bound_says_how_far_off_the_values_can_be() -> N
     """Three groups that replace each other: without needs there are many combinations to exclude."""
     given = [Tunable(("nodeGroups", name, "maxSize"), 1, Cost(at_most=Decimal(1))) for name in "abc"]
     most = {each.key: 41 for each in given}
-    found = search(given, most, [Failure()], lambda values, all_: all_ if sum(values.values()) < 33 else [], tests=60)
+    found = search(given, most, [Failure()], lambda values, all_: all_ if sum(values.values()) < 33 else [], tests=300)
     assert sum(found.values.values()) >= 33
     assert found.bound < found.cost
     needs = [Need({each.key: 1.0 for each in given}, 33.0)]
     exact = search(
-        given, most, [Failure()], lambda values, all_: all_ if sum(values.values()) < 33 else [], needs=needs, tests=60
+        given, most, [Failure()], lambda values, all_: all_ if sum(values.values()) < 33 else [], needs=needs, tests=300
     )
     assert exact.cost == exact.bound == Cost(at_most=Decimal(30))

@@ -20,7 +20,11 @@ from components import kubernetes_api
 from components.rendering import declare
 from components.rendering.recording import Recorded
 from multiarch.autoscaling.karpenter import node_class_manifest, node_pool_manifest
+from multiarch.capacity import headroom
+from multiarch.capacity.headroom import Headroom
 from multiarch.errors import StackError
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.node_resources import GIB
 from multiarch.stack.load import load_file, stack_files
 from multiarch.stack.plan import make_plan
 from sandbox.cluster.control_plane import ControlPlane
@@ -225,6 +229,15 @@ def test_the_examples_are_taken_by_the_api_server(kube: Kube) -> None:
     with applied(kube, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in spaces]):
         for each in found:
             kube.apply(each, dry_run=True)
+
+
+def test_placeholder_pods_are_admitted_to_their_restricted_namespace(kube: Kube) -> None:
+    rooms = [Headroom(each, 2, 1, 500, GIB, "zone eu-west-1a") for each in Architecture]
+    with applied(kube, list(headroom.manifests(plan(merged(BASE, CLUSTER_AUTOSCALER)), rooms))) as stored:
+        deployments = [each for each in stored if each["kind"] == "Deployment"]
+        assert len(deployments) == len(rooms)
+        for each in deployments:
+            _wait_for_pods(kube, each)
 
 
 DURATIONS = st.sampled_from(["Never", "30s", "5m", "1h30m", "720h"])

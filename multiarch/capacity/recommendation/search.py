@@ -24,6 +24,7 @@ MOST_TESTS = 1000
 """After so many tests the cheapest values that were found are taken, and the bound says how far they can be off."""
 _MOST_PERCENT = 400
 _FEWER = (1, 2)
+_FEW_TESTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +81,11 @@ class _Search:
         most = cost_of(self._tunables, best)
         self._most = {each.key: _affordable(each, most, best[each.key], solution[each.key]) for each in self._tunables}
         conditions: list[Condition] = []
-        # Half of the tests are for what the optimiser names, the rest for lowering what was found without it.
-        half = len(self._answers) + self._tests // 2
+        # Half of the tests are for what the optimiser names, the rest for lowering what was found without it. With few
+        # tests, as in a large stack, lowering alone comes closer.
+        named = len(self._answers) + (self._tests // 2 if self._tests > _FEW_TESTS else 0)
         self._tests += len(self._answers)
-        while len(self._answers) < half:
+        while len(self._answers) < named:
             values = cheapest(self._tunables, self._most, conditions, self._needs)
             if values is None:
                 best = self._lowered(best)  # the test is not monotone here
